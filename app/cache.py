@@ -1,0 +1,82 @@
+"""Thin caches over the core, so that a rerun of a page costs milliseconds.
+
+A stored run never changes under its id, so its id is the key of everything derived from it. What is cached is shared
+by all sessions and must not be changed by a view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from app.figures.frontier import DRAWN_WEIGHTS, ErrorCurve
+from mauve_core import rescore
+from mauve_core.config import HUMAN, PartitionKind, Smoothing
+from mauve_core.numerics.frontier import divergence_frontier
+from mauve_core.numerics.smoothing import probabilities
+from mauve_core.rescore import ScoreBasis, score_basis
+from mauve_core.result import Comparison
+from mauve_core.store import Run, RunStore, RunSummary
+
+DEMO = "demo"
+"""A run whose id starts so is opened when the URL names none."""
+
+
+def run_summaries() -> list[RunSummary]:
+    """Every stored run, newest first; not cached, because a job may finish at any moment."""
+    return list(RunStore().list())
+
+
+def opened_run_id(wanted: str | None, summaries: Sequence[RunSummary]) -> str | None:
+    """The run to show: the one the URL names (even when it does not exist), else the demo, else the newest."""
+    if wanted is not None:
+        return wanted
+    ids = [summary.id for summary in summaries]
+    demos = [run_id for run_id in ids if run_id.startswith(DEMO)]
+    return next(iter(demos or ids), None)
+
+
+@st.cache_resource(max_entries=4, show_spinner="Opening the run")
+def load_run(run_id: str) -> Run:
+    """The stored run of that id.
+
+    Raises
+    ------
+    InputError, StorageError
+        No such run, or its files are damaged.
+    """
+    return RunStore().load(run_id)
+
+
+@st.cache_resource(max_entries=8, show_spinner="Resampling")
+def _score_basis(run_id: str, kind: PartitionKind, smoothing: Smoothing) -> dict[str, ScoreBasis]:
+    return score_basis(load_run(run_id).comparison, kind, smoothing)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def rescored(run_id: str, kind: PartitionKind, scale: float | None, smoothing: Smoothing) -> Comparison:
+    """The run's comparison with the scores of one partition under these settings; scale None is the run's own.
+
+    With the run's own settings these are the stored scores, untouched.
+    """
+    comparison = load_run(run_id).comparison
+    own = comparison.config.score.scale
+    if (scale is None or scale == own) and smoothing == "none":
+        return comparison
+    return rescore.rescored(comparison, kind, _score_basis(run_id, kind, smoothing), own if scale is None else scale)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def error_curves(run_id: str, kind: PartitionKind, smoothing: Smoothing) -> list[ErrorCurve]:
+    """Both errors of every candidate along the mixture, under each seed."""
+    comparison = load_run(run_id).comparison
+    curves = []
+    for candidate in comparison.candidates:
+        parts = [comparison.partition(kind, candidate.name, seed) for seed in range(comparison.config.score.seeds)]
+        p = probabilities(np.stack([part.counts(HUMAN) for part in parts]), smoothing)
+        q = probabilities(np.stack([part.counts(candidate.name) for part in parts]), smoothing)
+        frontier = divergence_frontier(p, q, DRAWN_WEIGHTS)
+        curves.append(ErrorCurve(candidate.name, frontier.weights, frontier.type1, frontier.type2))
+    return curves

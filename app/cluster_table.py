@@ -1,0 +1,176 @@
+"""Counts of two sides over clusters -> the table behind the histogram, the detail panel and the map's log ratio.
+
+p is the human share of a cluster, q the candidate's. Shares of the two errors follow
+``mauve_core.numerics.divergences.error_shares`` (JMLR 2023, section 3.1).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+from mauve_core.errors import InputError
+from mauve_core.numerics.divergences import error_shares
+from mauve_core.numerics.smoothing import probabilities
+
+CONFIDENCE = 0.95
+REPLICATES = 400
+"""Resamples behind the intervals of the error shares: enough for two digits of a 95 % interval."""
+
+ORDERS = {
+    "difference": "Difference p − q",
+    "p": "Human share p",
+    "q": "Model share q",
+    "type_1": "Type I error",
+    "type_2": "Type II error",
+    "cluster": "Cluster number",
+}
+"""Column -> how the histogram can be sorted by it; all but the number from the largest down."""
+
+MIXTURE_MARGIN = 0.01
+"""At weight 0 or 1 an error can be infinite, and shares of it mean nothing: the pages stay this far from the ends."""
+
+
+def cluster_table(human: ArrayLike, model: ArrayLike, weight: float, smoothing: str = "none") -> pd.DataFrame:
+    """One row a cluster.
+
+    Parameters
+    ----------
+    human, model : (k,) arrays of int
+        Texts of each side in each cluster; neither side is empty.
+    weight : float in (0, 1)
+        Weight of P in the mixture R.
+    smoothing : {"none", "krichevsky-trofimov"}
+        Applies to the errors; p and q are plain shares of the counts.
+
+    Returns
+    -------
+    DataFrame
+        cluster, human, model (counts), p, q, difference (p - q), log2_ratio (of the Krichevsky-Trofimov shares, so that
+        an empty side stays finite), type_1_nats, type_2_nats (additive parts of KL(Q|R) and KL(P|R)), type_1, type_2
+        (the same as shares of their sums; 0 where an error is 0).
+
+    Raises
+    ------
+    InputError
+        Counts of different length, an empty side, or a weight outside (0, 1).
+    """
+    counts = [np.asarray(side, dtype=np.int64) for side in (human, model)]
+    if not 0 < weight < 1:
+        raise InputError("The mixture weight is not usable", allowed="a number between 0 and 1", received=repr(weight))
+    p, q = (probabilities(side) for side in counts)
+    smooth_p, smooth_q = (probabilities(side, "krichevsky-trofimov") for side in counts)
+    errors = error_shares(probabilities(counts[0], smoothing), probabilities(counts[1], smoothing), weight)
+    return pd.DataFrame(
+        {
+            "cluster": np.arange(counts[0].size),
+            "human": counts[0],
+            "model": counts[1],
+            "p": p,
+            "q": q,
+            "difference": p - q,
+            "log2_ratio": np.log2(smooth_p / smooth_q),
+            "type_1_nats": errors[0],
+            "type_2_nats": errors[1],
+            "type_1": _of_total(errors[0]),
+            "type_2": _of_total(errors[1]),
+        }
+    )
+
+
+def ordered(table: pd.DataFrame, order: str) -> pd.DataFrame:
+    """The rows by a column of ``ORDERS``, largest first (the cluster's number: smallest first), ties by number."""
+    return table.sort_values([order, "cluster"], ascending=[order == "cluster", True], ignore_index=True)
+
+
+def wilson_interval(
+    count: ArrayLike, n: int, confidence: float = CONFIDENCE
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Score interval of a share (Wilson 1927): it stays in [0, 1] and has width also at 0 and at n.
+
+    Parameters
+    ----------
+    count : (...) array of int, 0 to n
+    n : int > 0
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    low, high : (...) float64 arrays
+    """
+    counts = np.asarray(count, dtype=np.float64)
+    if n <= 0 or (counts < 0).any() or (counts > n).any():
+        raise InputError("A share needs a count between 0 and n > 0", received=f"n = {n}")
+    z2 = float(ndtri((1 + confidence) / 2)) ** 2
+    centre = (counts + z2 / 2) / (n + z2)
+    half = np.sqrt(z2 * (counts * (n - counts) / n + z2 / 4)) / (n + z2)
+    low = np.where(counts == 0, 0.0, np.clip(centre - half, 0, 1))
+    return low, np.where(counts == n, 1.0, np.clip(centre + half, 0, 1))
+
+
+def error_intervals(
+    human: ArrayLike, model: ArrayLike, weight: float, smoothing: str = "none", *, seed: int = 0
+) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Bootstrap percentile intervals over texts of each cluster's shares of the two errors, the clusters held fixed.
+
+    Parameters
+    ----------
+    human, model, weight, smoothing
+        As in :func:`cluster_table`.
+    seed : int
+        Of the resampling.
+
+    Returns
+    -------
+    dict
+        "type_1" and "type_2" -> (low, high), each (k,), in [0, 1], at ``CONFIDENCE``.
+    """
+    streams = np.random.SeedSequence(seed).spawn(2)
+    resampled = []
+    for counts, stream in zip((human, model), streams, strict=True):
+        counts = np.asarray(counts, dtype=np.int64)
+        draws = np.random.default_rng(stream).multinomial(counts.sum(), probabilities(counts), size=REPLICATES)
+        resampled.append(probabilities(draws, smoothing))
+    tails = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
+    names = ("type_1", "type_2")
+    shares = [_of_total(error) for error in error_shares(resampled[0], resampled[1], weight)]
+    limits = [np.quantile(share, tails, axis=0) for share in shares]
+    return {name: (limit[0], limit[1]) for name, limit in zip(names, limits, strict=True)}
+
+
+def value_counts(human: pd.Series | None, model: pd.Series | None, in_human: Any, in_model: Any) -> pd.DataFrame:
+    """How often each value of a metadata column stands inside a cluster, and in all texts of each side.
+
+    Parameters
+    ----------
+    human, model : Series or None
+        The column on either side; None where that side has no such column.
+    in_human, in_model : arrays of int
+        Places of the cluster's texts on either side.
+
+    Returns
+    -------
+    DataFrame
+        value (text, "(missing)" for a gap), human, all_human, model, all_model (counts); only values found in the
+        cluster, the most frequent first, ties in alphabetical order.
+    """
+    columns = {}
+    for name, series, places in (("human", human, in_human), ("model", model, in_model)):
+        values = pd.Series([], dtype=object) if series is None else series.astype(object)
+        texts = values.map(lambda value: "(missing)" if pd.isna(value) else str(value))
+        inside = texts.iloc[np.asarray(places, dtype=np.intp)] if series is not None else texts
+        columns[name], columns[f"all_{name}"] = inside.value_counts(), texts.value_counts()
+    table = pd.DataFrame(columns).fillna(0).astype(int).rename_axis("value").reset_index()
+    table = table[(table["human"] + table["model"]) > 0]
+    table["sum"] = table["human"] + table["model"]
+    table = table.sort_values(["sum", "value"], ascending=[False, True], ignore_index=True)
+    return table[["value", "human", "all_human", "model", "all_model"]]
+
+
+def _of_total(errors: NDArray[np.float64]) -> NDArray[np.float64]:
+    total = errors.sum(axis=-1, keepdims=True)
+    return np.asarray(np.divide(errors, total, out=np.zeros_like(errors), where=total > 0))

@@ -1,0 +1,55 @@
+"""A figure with what belongs beside it: its data as CSV, and an image in the format the reader chose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from app.figures.theme import mode_bar
+
+_IMAGE_FORMAT = "image_format"
+
+
+def image_format_picker() -> None:
+    """In the sidebar: the format in which the camera of every figure saves."""
+    st.segmented_control(
+        "Save figures as",
+        ["PNG", "SVG"],
+        default="PNG",
+        required=True,
+        key=_IMAGE_FORMAT,
+        persist_state="session",
+        help="For the camera that appears over every figure.",
+    )
+
+
+def show_chart(figure: go.Figure, *, key: str, file_name: str, selecting: bool = False, **options: Any) -> Any:
+    """Draw ``figure``; ``options`` go to ``st.plotly_chart`` (on_select, selection_mode, alt)."""
+    image_format = str(st.session_state.get(_IMAGE_FORMAT) or "PNG").lower()
+    config = mode_bar(safe_file_name(file_name), image_format, selecting=selecting)
+    return st.plotly_chart(figure, key=key, theme="streamlit", config=config, **options)
+
+
+def csv_button(make: Callable[[], pd.DataFrame], *, key: str, file_name: str, label: str = "CSV") -> None:
+    """A button that saves the frame that ``make`` returns; nothing is made before it is pressed."""
+    st.download_button(
+        label,
+        lambda: make().to_csv(index=False).encode(),
+        file_name=f"{safe_file_name(file_name)}.csv",
+        mime="text/csv",
+        key=key,
+        icon=":material/download:",
+        on_click="ignore",
+        type="tertiary",
+        help="Save the data of this figure",
+    )
+
+
+def safe_file_name(text: str) -> str:
+    """Letters, digits, dots and dashes of ``text``; anything else becomes a dash."""
+    return re.sub(r"[^\w.-]+", "-", text).strip("-.") or "mauve-lens"

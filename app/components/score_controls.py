@@ -1,0 +1,85 @@
+"""The choices that act on scores at once: scaling constant, smoothing, partition. They live in the URL."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app import session
+from app.session import State
+from mauve_core.config import PartitionKind, Smoothing
+
+SCALES = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 50.0)
+
+SMOOTHING_TITLES: dict[Smoothing, str] = {"none": "None", "krichevsky-trofimov": "Krichevsky–Trofimov"}
+PARTITION_TITLES: dict[PartitionKind, str] = {"pairwise": "Pairwise (as published)", "joint": "Joint"}
+
+_SCALE, _SMOOTHING, _PARTITION = "control_scale", "control_smoothing", "control_partition"
+
+
+def show(state: State, run_scale: float, *, default_partition: PartitionKind) -> None:
+    """Draw the controls at the values of ``state``.
+
+    Parameters
+    ----------
+    run_scale : float
+        The scaling constant under which the run was scored: the value when the URL names none.
+    default_partition : {"pairwise", "joint"}
+        The partition of this view when the URL names none.
+    """
+    scale = run_scale if state.scale is None else state.scale
+    st.session_state[_SCALE] = scale
+    st.session_state[_SMOOTHING] = state.smoothing
+    st.session_state[_PARTITION] = state.partition_or(default_partition)
+    with st.container(horizontal=True, gap="large", vertical_alignment="bottom"):
+        st.segmented_control(
+            "Partition",
+            list(PARTITION_TITLES),
+            key=_PARTITION,
+            required=True,
+            format_func=PARTITION_TITLES.__getitem__,
+            on_change=_write_partition,
+            args=(default_partition,),
+            help="Pairwise: humans are clustered with one candidate at a time, as in the papers. "
+            "Joint: with all candidates at once, so that clusters are the same for all.",
+        )
+        st.segmented_control(
+            "Smoothing of counts",
+            list(SMOOTHING_TITLES),
+            key=_SMOOTHING,
+            required=True,
+            format_func=SMOOTHING_TITLES.__getitem__,
+            on_change=_write_smoothing,
+            help="Krichevsky–Trofimov adds half a text to every cluster. MAUVE* always does.",
+        )
+        st.select_slider(
+            "Scaling constant c",
+            sorted({*SCALES, run_scale, scale}),
+            key=_SCALE,
+            format_func=lambda value: f"{value:g}",
+            on_change=_write_scale,
+            args=(run_scale,),
+            width=320,
+            help="Larger values stretch differences between good models. "
+            "Compare only scores of the same c. The papers take 5.",
+        )
+
+
+def described(state: State, partition: PartitionKind, run_scale: float) -> str:
+    """The settings in words, for the line under a figure."""
+    scale = run_scale if state.scale is None else state.scale
+    smoothing = "no smoothing" if state.smoothing == "none" else "Krichevsky–Trofimov smoothing"
+    return f"{partition} partition, c = {scale:g}, {smoothing}"
+
+
+def _write_scale(run_scale: float) -> None:
+    scale = st.session_state[_SCALE]
+    session.update(scale=None if scale == run_scale else scale)
+
+
+def _write_smoothing() -> None:
+    session.update(smoothing=st.session_state[_SMOOTHING])
+
+
+def _write_partition(default: PartitionKind) -> None:
+    chosen = st.session_state[_PARTITION]
+    session.update(partition=None if chosen == default else chosen)

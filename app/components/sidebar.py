@@ -1,0 +1,94 @@
+"""The frame of every page: which run is open and what it is."""
+
+from __future__ import annotations
+
+import re
+
+import streamlit as st
+
+from app import cache, session
+from mauve_core.errors import MauveLensError
+from mauve_core.store import Run, RunSummary
+
+NEW_RUN_PAGE = "views/new_run.py"
+_PICKER = "run_picker"
+
+
+def show() -> None:
+    """The run picker and the facts about the run, below the navigation."""
+    summaries = cache.run_summaries()
+    run_id = cache.opened_run_id(session.current().run, summaries)
+    if run_id is None:
+        return
+    by_id = {summary.id: summary for summary in summaries}
+    with st.sidebar:
+        _pick(run_id, by_id)
+        if run_id in by_id:
+            _facts(run_id)
+
+
+def opened_run() -> Run:
+    """The run to show; without one the page says what to do and stops here."""
+    run_id = cache.opened_run_id(session.current().run, cache.run_summaries())
+    if run_id is None:
+        _no_run_yet()
+        st.stop()
+    try:
+        return cache.load_run(run_id)
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        st.caption("Choose another run in the sidebar, or start one under New run.")
+        st.stop()
+
+
+def escaped(text: str) -> str:
+    """``text`` for a Streamlit label or message, with every character that Markdown could act on made plain."""
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", " ".join(text.split()))
+
+
+def _pick(run_id: str, by_id: dict[str, RunSummary]) -> None:
+    options = list(by_id)
+    missing = run_id not in by_id
+    st.session_state[_PICKER] = None if missing else run_id
+    st.selectbox(
+        "Run",
+        options,
+        index=None,
+        key=_PICKER,
+        placeholder="Choose a run",
+        format_func=lambda chosen: f"{by_id[chosen].name}  ({by_id[chosen].created[:10]})",
+        on_change=_open_picked,
+    )
+
+
+def _open_picked() -> None:
+    session.update(run=st.session_state[_PICKER])
+
+
+def _facts(run_id: str) -> None:
+    try:
+        comparison = cache.load_run(run_id).comparison
+    except MauveLensError:
+        return  # the page itself says what is wrong
+    sizes = sorted({source.n for source in comparison.sources})
+    size = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
+    encoder = comparison.config.encoder
+    clusters = sorted({p.k for c in comparison.candidates for p in c.partitions} | {p.k for p in comparison.joint})
+    rows = {
+        "Texts a side": size,
+        "Candidates": str(len(comparison.candidates)),
+        "Encoder": encoder.model if encoder else "features given",
+        "Clusters k": ", ".join(map(str, clusters)),
+        "k-means seeds": str(comparison.config.score.seeds),
+    }
+    st.text("\n".join(f"{label:<14}{value}" for label, value in rows.items()))
+
+
+def _no_run_yet() -> None:
+    st.title("No runs yet")
+    st.markdown(
+        "MAUVE Lens compares a pile of **human** texts with one or more piles of **model** texts, "
+        "scores the gap, and lets you walk from a score to the texts that cost it."
+    )
+    st.page_link(NEW_RUN_PAGE, label="Start a run with your own files", icon=":material/upload_file:")
+    st.caption("Or install the demo study with `mauve-lens demo` and reload this page.")

@@ -1,0 +1,155 @@
+"""The scores of all candidates: a table of numbers and a dot-and-interval chart, ties drawn as ties.
+
+Ranks and ties are those of :func:`mauve_core.report.standings`, which the command line prints too: a candidate whose
+bootstrap interval overlaps that of the best of its group shares the group's rank.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from app.figures.theme import NEUTRAL_COLOUR, base_layout, candidate_style
+from mauve_core.config import SCORES, PartitionKind
+from mauve_core.report import HIGHER_IS_CLOSER, TITLES, Standing, standings
+from mauve_core.result import Comparison, Estimate
+
+_ROW_HEIGHT = 34
+
+
+def titled(score: str) -> str:
+    """The score's name with the direction in which it gets better."""
+    return f"{TITLES[score]} {'↑' if HIGHER_IS_CLOSER[score] else '↓'}"
+
+
+def leaderboard_frame(comparison: Comparison, kind: PartitionKind, *, by: str = "mauve") -> pd.DataFrame:
+    """The numbers of the leaderboard, best first by the score ``by``: what the table shows and the CSV holds.
+
+    Returns
+    -------
+    DataFrame
+        rank, tied, candidate, for each score its mean and _sd, _low, _high; n_human, n, k, encoder, partition,
+        scale, seeds, confidence.
+    """
+    config = comparison.config
+    rows = []
+    for standing in standings(comparison, by, kind):
+        name = standing.candidate.name
+        row: dict[str, Any] = {"rank": standing.rank, "tied": standing.tied, "candidate": name}
+        for score in SCORES:
+            estimate = estimate_of(standing, score, kind)
+            row |= {score: estimate.mean, f"{score}_sd": float("nan") if estimate.sd is None else estimate.sd}
+            row |= {f"{score}_low": estimate.low, f"{score}_high": estimate.high}
+        row |= {"n_human": comparison.human.n, "n": standing.candidate.source.n}
+        row |= {"k": comparison.partition(kind, name).k}
+        row |= {"encoder": config.encoder.model if config.encoder else "features given", "partition": kind}
+        row |= {"scale": config.score.scale, "seeds": config.score.seeds, "confidence": config.score.confidence}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def shown_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """``leaderboard_frame`` as it is read: ``1=`` for a shared rank; each score with its spread and its interval."""
+    shown = pd.DataFrame(
+        {
+            "Rank": [rank_label(rank, tied) for rank, tied in zip(frame["rank"], frame["tied"], strict=True)],
+            "Candidate": frame["candidate"],
+        }
+    )
+    for score in SCORES:
+        columns = (frame[score], frame[f"{score}_sd"], frame[f"{score}_low"], frame[f"{score}_high"])
+        shown[titled(score)] = [score_label(*values) for values in zip(*columns, strict=True)]
+    return shown.assign(n=frame["n"], k=frame["k"], Encoder=frame["encoder"])
+
+
+def rank_label(rank: int, tied: bool) -> str:
+    """``2``, or ``2=`` where the rank is shared."""
+    return f"{rank}=" if tied else str(rank)
+
+
+def score_label(mean: float, sd: float, low: float, high: float) -> str:
+    """Mean and spread over seeds above the bootstrap interval."""
+    spread = "" if pd.isna(sd) else f" ± {sd:.3f}"
+    return f"{mean:.3f}{spread}\n[{low:.3f}, {high:.3f}]"
+
+
+def estimate_of(standing: Standing, score: str, kind: PartitionKind) -> Estimate:
+    """The candidate's estimate under that partition."""
+    candidate = standing.candidate
+    return (candidate.joint_scores if kind == "joint" else candidate.scores)[score]
+
+
+def interval_figure(comparison: Comparison, kind: PartitionKind, *, by: str = "mauve") -> go.Figure:
+    """A panel for each score: dot = mean, thick line = spread over seeds, thin line = bootstrap interval.
+
+    Candidates stand from best to worst by the score ``by``; a grey bracket in its panel joins those of one rank.
+    Colour and marker follow the run's own order of candidates.
+    """
+    placed = standings(comparison, by, kind)
+    order = [candidate.name for candidate in comparison.candidates]
+    figure = make_subplots(
+        rows=1,
+        cols=len(SCORES),
+        shared_yaxes=True,
+        subplot_titles=[titled(score) for score in SCORES],
+        horizontal_spacing=0.03,
+    )
+    for column, score in enumerate(SCORES, start=1):
+        for place, standing in enumerate(placed):
+            index = order.index(standing.candidate.name)
+            for trace in _interval(estimate_of(standing, score, kind), place, standing.candidate.name, index):
+                figure.add_trace(trace, row=1, col=column)
+    _draw_ties(figure, placed, [estimate_of(standing, by, kind) for standing in placed], SCORES.index(by) + 1)
+    figure.update_yaxes(
+        tickvals=list(range(len(placed))),
+        ticktext=[html.escape(standing.candidate.name) for standing in placed],
+        range=[len(placed) - 0.4, -0.6],
+        showgrid=False,
+        zeroline=False,
+    )
+    figure.update_xaxes(nticks=5, zeroline=False)
+    figure.update_annotations(font_size=14)
+    height = 70 + _ROW_HEIGHT * len(placed)
+    figure.update_layout(base_layout(height=height, margin={"l": 8, "r": 8, "t": 32, "b": 8}, showlegend=False))
+    return figure
+
+
+def _interval(estimate: Estimate, place: int, name: str, index: int) -> list[go.Scatter]:
+    style = candidate_style(index)
+    sd = estimate.sd or 0.0
+    spread = "" if estimate.sd is None else f"<br>± {estimate.sd:.4f} over {len(estimate.values)} seeds"
+    hover = (
+        f"<b>{html.escape(name)}</b><br>{estimate.mean:.4f}{spread}"
+        f"<br>interval {estimate.low:.4f} to {estimate.high:.4f}<extra></extra>"
+    )
+    thin = _stroke([estimate.low, estimate.high], [place, place], style.colour, 1.5)
+    thick = _stroke([estimate.mean - sd, estimate.mean + sd], [place, place], style.colour, 5)
+    dot = go.Scatter(
+        x=[estimate.mean],
+        y=[place],
+        mode="markers",
+        marker={"color": style.colour, "symbol": style.symbol, "size": 11, "line": {"color": "white", "width": 1}},
+        hovertemplate=hover,
+    )
+    return [thin, thick, dot]
+
+
+def _draw_ties(figure: go.Figure, placed: Sequence[Standing], estimates: Sequence[Estimate], column: int) -> None:
+    """A bracket at the right edge of the panel for each rank that candidates share."""
+    high = max(estimate.high for estimate in estimates)
+    width = max(high - min(estimate.low for estimate in estimates), 1e-9)
+    for rank in sorted({standing.rank for standing in placed if standing.tied}):
+        places = [place for place, standing in enumerate(placed) if standing.rank == rank]
+        x = high + width * 0.06
+        bracket = _stroke([x, x], [places[0] - 0.25, places[-1] + 0.25], NEUTRAL_COLOUR, 4)
+        bracket.update(hoverinfo=None, hovertemplate="tied: the intervals overlap<extra></extra>")
+        figure.add_trace(bracket, row=1, col=column)
+
+
+def _stroke(x: list[float], y: list[float], colour: str, width: float) -> go.Scatter:
+    return go.Scatter(x=x, y=y, mode="lines", line={"color": colour, "width": width}, hoverinfo="skip")

@@ -1,0 +1,248 @@
+"""All texts on the two-dimensional map: coloured by source, by cluster, or by the log ratio of the text's cluster.
+
+Points are drawn with WebGL from float32 arrays. Beyond ``MOST_POINTS`` a sample stratified by source is drawn, over the
+density of all texts. Each point carries its place in the stacked texts, so that no text travels for the sake of a hover.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from app.figures.theme import (
+    CATEGORICAL,
+    DIVERGING_SCALE,
+    HUMAN_COLOUR,
+    NEUTRAL_COLOUR,
+    base_layout,
+    candidate_style,
+)
+
+MOST_POINTS = 25_000
+HEIGHT = 560
+DENSITY_BINS = 80
+
+Colouring = Literal["source", "cluster", "log_ratio"]
+COLOURINGS: dict[Colouring, str] = {"source": "Source", "cluster": "Cluster", "log_ratio": "Log ratio"}
+
+_FAINT, _PLAIN = 0.12, 0.65
+"""Opacity of points: when a cluster is chosen and this is not in it; otherwise."""
+_RATIO_LIMIT = 4.0
+"""Log ratios beyond 16 to 1 share the end of the colour scale, so that small ones can still be told apart."""
+
+
+@dataclass(frozen=True)
+class Points:
+    """What the map draws.
+
+    Attributes
+    ----------
+    xy : (n, 2) float32 array
+        Positions of all texts, stacked.
+    source : (n,) int array
+        Place of each text's source in ``names``; 0 is the human side.
+    names : tuple of str
+    cluster : (n,) int array
+        Cluster of each text, -1 where the partition leaves its source out.
+    log2_ratio : (k,) float array
+        log2 of human over candidate share of each cluster.
+    """
+
+    xy: NDArray[np.float32]
+    source: NDArray[np.int16]
+    names: tuple[str, ...]
+    cluster: NDArray[np.int32]
+    log2_ratio: NDArray[np.float64]
+
+
+def stratified_sample(
+    source: NDArray[np.int16], visible: NDArray[np.bool_], most: int = MOST_POINTS
+) -> NDArray[np.intp]:
+    """Places of the texts to draw: all visible ones, or ``most`` of them with every source's share kept.
+
+    The choice is the same every time, and each source with a text keeps at least one.
+    """
+    shown = np.flatnonzero(visible)
+    if shown.size <= most:
+        return shown
+    rng = np.random.default_rng(0)
+    parts = []
+    for place in np.unique(source[shown]):
+        members = shown[source[shown] == place]
+        size = max(1, int(members.size * most / shown.size))
+        parts.append(rng.choice(members, size, replace=False))
+    return np.sort(np.concatenate(parts))
+
+
+def map_figure(
+    points: Points,
+    drawn: NDArray[np.intp],
+    *,
+    colouring: Colouring = "source",
+    candidate: str = "",
+    chosen: int | None = None,
+    outline: Sequence[tuple[float, float]] | None = None,
+    density: NDArray[np.bool_] | None = None,
+) -> go.Figure:
+    """The map.
+
+    Parameters
+    ----------
+    points : Points
+    drawn : (m,) array of int
+        Places of the texts that are drawn.
+    colouring : {"source", "cluster", "log_ratio"}
+    candidate : str
+        Whose log ratio the colours give.
+    chosen : int or None
+        Cluster that stands out; the other texts fade.
+    outline : sequence of (x, y) or None
+        A polygon to draw as the present selection.
+    density : (n,) bool array or None
+        Texts whose density lies under the points; None when every text is drawn.
+
+    Returns
+    -------
+    Figure
+        ``customdata`` of a point is its text's place in the stack and its cluster.
+    """
+    figure = go.Figure(layout=_layout(points.xy, outline))
+    if density is not None:
+        figure.add_trace(_density(points.xy[density]))
+    for place in np.unique(points.source[drawn]):
+        members = drawn[points.source[drawn] == place]
+        own = points.cluster[members] == chosen
+        groups = [(members, False)] if chosen is None else [(members[~own], False), (members[own], True)]
+        for group, raised in groups:
+            opacity = _PLAIN if chosen is None else (0.95 if raised else _FAINT)
+            figure.add_trace(_scatter(points, group, int(place), colouring, candidate, opacity, raised))
+    if colouring == "source":
+        for place in np.unique(points.source[drawn]):
+            figure.add_trace(_legend_entry(points.names, int(place)))
+    return figure
+
+
+def colour_of(names: Sequence[str], place: int) -> str:
+    """The colour of the source at that place: blue for the human side, the candidates' own as in every figure."""
+    return HUMAN_COLOUR if place == 0 else candidate_style(place - 1).colour
+
+
+def _scatter(
+    points: Points,
+    members: NDArray[np.intp],
+    place: int,
+    colouring: Colouring,
+    candidate: str,
+    opacity: float,
+    raised: bool,
+) -> go.Scattergl:
+    cluster = points.cluster[members]
+    data = np.column_stack([members, cluster]).astype(np.float32)
+    marker: dict[str, Any] = {"size": 8 if raised else 5, "opacity": opacity, "line": {"width": 0}}
+    marker |= _colours(points, cluster, place, colouring, candidate)
+    name = html.escape(points.names[place])
+    return go.Scattergl(
+        x=points.xy[members, 0],
+        y=points.xy[members, 1],
+        mode="markers",
+        marker=marker,
+        customdata=data,
+        name=name,
+        showlegend=False,
+        hovertemplate=f"{name}<br>cluster %{{customdata[1]:.0f}}<extra></extra>",
+        selected={"marker": {"opacity": 1.0}},
+        unselected={"marker": {"opacity": min(opacity, 0.2)}},
+    )
+
+
+def _colours(
+    points: Points, cluster: NDArray[np.int32], place: int, colouring: Colouring, candidate: str
+) -> dict[str, Any]:
+    if colouring == "source":
+        return {"color": colour_of(points.names, place)}
+    if colouring == "cluster":
+        colours = np.array([*CATEGORICAL, HUMAN_COLOUR, NEUTRAL_COLOUR])
+        turn = len(colours) - 1
+        return {"color": colours[np.where(cluster < 0, turn, cluster % turn)].tolist()}
+    ratio = np.where(cluster < 0, 0.0, points.log2_ratio[cluster])
+    limit = min(_RATIO_LIMIT, max(1.0, float(np.abs(points.log2_ratio).max())))
+    return {
+        "color": ratio.astype(np.float32),
+        "colorscale": DIVERGING_SCALE,
+        "cmin": -limit,
+        "cmid": 0,
+        "cmax": limit,
+        "showscale": place == 0,
+        "colorbar": _colour_bar(limit, candidate),
+    }
+
+
+def _colour_bar(limit: float, candidate: str) -> dict[str, Any]:
+    exponents = [value for value in range(-4, 5) if abs(value) <= limit]
+    return {
+        "title": {"text": f"human : {html.escape(candidate)}", "side": "right"},
+        "tickvals": exponents,
+        "ticktext": [f"{2**value} : 1" if value >= 0 else f"1 : {2**-value}" for value in exponents],
+        "thickness": 12,
+        "len": 0.7,
+        "outlinewidth": 0,
+    }
+
+
+def _legend_entry(names: Sequence[str], place: int) -> go.Scatter:
+    """A legend mark of full strength, whatever the opacity of the points."""
+    return go.Scatter(
+        x=[None],
+        y=[None],
+        mode="markers",
+        marker={"color": colour_of(names, place), "size": 9},
+        name=html.escape(names[place]),
+        hoverinfo="skip",
+    )
+
+
+def _density(xy: NDArray[np.float32]) -> go.Heatmap:
+    counts, x_edges, y_edges = np.histogram2d(xy[:, 0], xy[:, 1], bins=DENSITY_BINS)
+    return go.Heatmap(
+        x=((x_edges[1:] + x_edges[:-1]) / 2).astype(np.float32),
+        y=((y_edges[1:] + y_edges[:-1]) / 2).astype(np.float32),
+        z=np.log1p(counts.T).astype(np.float32),
+        colorscale=[[0, "rgba(128,135,146,0)"], [1, "rgba(128,135,146,0.55)"]],
+        showscale=False,
+        hoverinfo="skip",
+        zsmooth="fast",
+    )
+
+
+def _layout(xy: NDArray[np.float32], outline: Sequence[tuple[float, float]] | None) -> dict[str, Any]:
+    low, high = xy.min(axis=0), xy.max(axis=0)
+    margin = 0.04 * np.maximum(high - low, 1e-6)
+    axis = {"showgrid": False, "zeroline": False, "showticklabels": False, "ticks": "", "title": None}
+    ranges = [[float(low[i] - margin[i]), float(high[i] + margin[i])] for i in range(2)]
+    return base_layout(
+        height=HEIGHT,
+        dragmode="lasso",
+        hovermode="closest",
+        clickmode="event+select",
+        uirevision="map",
+        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False},
+        xaxis={**axis, "range": ranges[0]},
+        yaxis={**axis, "range": ranges[1]},
+        shapes=[] if not outline else [_outline_shape(outline)],
+    )
+
+
+def _outline_shape(outline: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    corners = " L ".join(f"{x:.6g},{y:.6g}" for x, y in outline)
+    return {
+        "type": "path",
+        "path": f"M {corners} Z",
+        "line": {"color": NEUTRAL_COLOUR, "width": 2, "dash": "dot"},
+        "fillcolor": "rgba(128,135,146,0.08)",
+    }

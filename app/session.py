@@ -1,0 +1,235 @@
+"""What the reader is looking at, kept in the URL: run, candidate, partition, cluster, mixture weight, lasso.
+
+The URL is the single truth, so that a link shows a collaborator the same view, a reload loses nothing, and a cluster
+chosen in one view is the one chosen in the others. Only departures from the defaults are written. Streamlit empties
+the query string when the reader changes pages; a copy in the session brings it back there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast, get_args
+
+import streamlit as st
+
+from mauve_core.config import PartitionKind, Smoothing
+
+Point = tuple[float, float]
+
+MAX_LASSO_POINTS = 200
+"""A freehand lasso has many more corners than a link should carry; every n-th is kept, and that polygon is the one
+drawn and tested."""
+
+_COPY = "_url_copy"
+_PAGE = "_url_page"
+
+
+@dataclass(frozen=True)
+class State:
+    """The view that the URL describes.
+
+    Attributes
+    ----------
+    run : str or None
+        Id of the stored run; None leaves the choice to the sidebar (the demo, else the newest).
+    candidate : str or None
+        Name of the candidate in focus; None takes the run's first.
+    partition : {"pairwise", "joint"} or None
+        None takes the view's own default: see :meth:`partition_or`.
+    cluster : int or None
+        Cluster in focus, an index of the partition of seed index ``seed``.
+    seed : int
+        Index of the k-means seed whose clusters are shown; a view falls back to 0 where the run has fewer seeds.
+    weight : float in [0, 1]
+        Weight of P in the mixture R.
+    scale : float or None
+        The constant c of MAUVE; None takes the run's own.
+    smoothing : {"none", "krichevsky-trofimov"}
+    lasso : tuple of (x, y) or None
+        Corners of the polygon drawn on the map, in its coordinates.
+    hidden : tuple of int
+        Sources left out of the map and of its selection, by their place in the run (0 is the human side).
+    """
+
+    run: str | None = None
+    candidate: str | None = None
+    partition: PartitionKind | None = None
+    cluster: int | None = None
+    seed: int = 0
+    weight: float = 0.5
+    scale: float | None = None
+    smoothing: Smoothing = "none"
+    lasso: tuple[Point, ...] | None = None
+    hidden: tuple[int, ...] = ()
+
+    def partition_or(self, default: PartitionKind) -> PartitionKind:
+        """The partition asked for, else ``default`` ("joint" in Clusters and Map, "pairwise" in Compare)."""
+        return self.partition or default
+
+
+def current() -> State:
+    """The state in the URL; a value there that cannot be read counts as absent."""
+    return parse(_parameters())
+
+
+def update(**changes: Any) -> State:
+    """Write ``changes`` (fields of :class:`State`) into the URL and keep the rest; None clears a field.
+
+    A new run forgets candidate, cluster, seed, lasso and hidden sources. A new partition or seed forgets the cluster,
+    as does a new candidate under the pairwise partition, because cluster numbers mean something else there. What is
+    passed explicitly stays.
+    """
+    before = current()
+    after = dataclasses.replace(before, **_cleaned(changes))
+    forgotten: set[str] = set()
+    if after.run != before.run:
+        forgotten |= {"candidate", "cluster", "seed", "lasso", "hidden"}
+    partition = after.partition_or("joint")
+    if (
+        partition != before.partition_or("joint")
+        or after.seed != before.seed
+        or (partition == "pairwise" and after.candidate != before.candidate and before.candidate is not None)
+    ):
+        forgotten.add("cluster")
+    cleared: dict[str, Any] = dict.fromkeys(forgotten - set(changes))
+    after = dataclasses.replace(after, **_cleaned(cleared))
+    _write(to_parameters(after))
+    return after
+
+
+def keep_url(page: str) -> None:
+    """Call once a run from ``main.py`` with the page's path: after a change of page, put the query string back."""
+    known = _known(st.query_params)
+    changed = st.session_state.get(_PAGE, page) != page
+    st.session_state[_PAGE] = page
+    if changed and not known and st.session_state.get(_COPY):
+        _write(st.session_state[_COPY])
+    else:
+        st.session_state[_COPY] = known
+
+
+def parse(parameters: Mapping[str, str]) -> State:
+    """The state that a query string describes (pure; ``to_parameters`` is its inverse)."""
+    values = {name: read(parameters[name]) for name, read in _READERS.items() if name in parameters}
+    return State(**{name: value for name, value in values.items() if value is not None})
+
+
+def to_parameters(state: State) -> dict[str, str]:
+    """The query string of a state, departures from the defaults only."""
+    defaults = State()
+    changed = {name: getattr(state, name) for name in _READERS if getattr(state, name) != getattr(defaults, name)}
+    return {name: _written(name, value) for name, value in changed.items()}
+
+
+def _parameters() -> dict[str, str]:
+    return _known(st.query_params)
+
+
+def _known(parameters: Mapping[str, str]) -> dict[str, str]:
+    return {name: parameters[name] for name in _READERS if name in parameters}
+
+
+def _write(parameters: Mapping[str, str]) -> None:
+    """Make our part of the query string equal to ``parameters``; untouched when it already is."""
+    present = _parameters()
+    for name in present.keys() - parameters.keys():
+        del st.query_params[name]
+    for name, value in parameters.items():
+        if present.get(name) != value:
+            st.query_params[name] = value
+    st.session_state[_COPY] = dict(parameters)
+
+
+def _cleaned(changes: Mapping[str, Any]) -> dict[str, Any]:
+    defaults = State()
+    cleaned = {name: getattr(defaults, name) if value is None else value for name, value in changes.items()}
+    if cleaned.get("lasso") is not None:
+        cleaned["lasso"] = _thinned(cleaned["lasso"])
+    for name in {"weight", "scale"} & cleaned.keys():
+        cleaned[name] = None if cleaned[name] is None else float(cleaned[name])
+    if cleaned.get("cluster") is not None:
+        cleaned["cluster"] = int(cleaned["cluster"])
+    return cleaned
+
+
+def _thinned(polygon: Sequence[Sequence[float]]) -> tuple[Point, ...]:
+    """At most ``MAX_LASSO_POINTS`` corners, rounded as the URL writes them, so that a reload changes nothing."""
+    step = max(1, math.ceil(len(polygon) / MAX_LASSO_POINTS))
+    return tuple((float(_number(x)), float(_number(y))) for x, y in polygon[::step])
+
+
+def _number(value: float) -> str:
+    return f"{value:.5g}"
+
+
+def _written(name: str, value: Any) -> str:
+    if name == "lasso":
+        return ";".join(f"{_number(x)},{_number(y)}" for x, y in value)
+    if name == "hidden":
+        return ",".join(map(str, value))
+    return _number(value) if isinstance(value, float) else str(value)
+
+
+def _read_number(text: str, low: float, high: float) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if low <= value <= high else None
+
+
+def _read_weight(text: str) -> float | None:
+    return _read_number(text, 0.0, 1.0)
+
+
+def _read_scale(text: str) -> float | None:
+    return _read_number(text, 1e-3, 1e3)
+
+
+def _read_index(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+def _read_indices(text: str) -> tuple[int, ...] | None:
+    indices = [_read_index(item) for item in text.split(",")]
+    return None if None in indices else tuple(sorted(cast("set[int]", set(indices))))
+
+
+def _read_partition(text: str) -> PartitionKind | None:
+    return cast("PartitionKind", text) if text in get_args(PartitionKind) else None
+
+
+def _read_smoothing(text: str) -> Smoothing | None:
+    return cast("Smoothing", text) if text in get_args(Smoothing) else None
+
+
+def _read_lasso(text: str) -> tuple[Point, ...] | None:
+    pairs = [corner.split(",") for corner in text.split(";")]
+    if not 3 <= len(pairs) <= MAX_LASSO_POINTS or any(len(pair) != 2 for pair in pairs):
+        return None
+    numbers = [_read_number(item, -1e6, 1e6) for pair in pairs for item in pair]
+    if any(number is None for number in numbers):
+        return None
+    finite = cast("list[float]", numbers)
+    return tuple(zip(finite[::2], finite[1::2], strict=True))
+
+
+def _read_text(text: str) -> str | None:
+    return text or None
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "run": _read_text,
+    "candidate": _read_text,
+    "partition": _read_partition,
+    "cluster": _read_index,
+    "seed": _read_index,
+    "weight": _read_weight,
+    "scale": _read_scale,
+    "smoothing": _read_smoothing,
+    "lasso": _read_lasso,
+    "hidden": _read_indices,
+}

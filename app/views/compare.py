@@ -1,0 +1,139 @@
+"""Compare: which candidate is closest to the human texts, how sure that is, and which error it makes."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from app import cache, session
+from app.components import advice, charts, score_controls, sidebar
+from app.figures import frontier, leaderboard
+from app.session import State
+from mauve_core.config import PartitionKind
+from mauve_core.store import Run
+
+_WEIGHT = "control_weight"
+_FRONTIER_HELP = (
+    "Each curve lays the two errors of a candidate against each other as the mixture R goes from the model's "
+    "texts to the humans'. A curve near the upper right corner means that both errors are small; MAUVE is the "
+    "area under it. The band reaches from the lowest to the highest k-means seed."
+)
+
+
+def main() -> None:
+    """Lay out the page."""
+    run = sidebar.opened_run()
+    state = session.current()
+    run_scale = run.comparison.config.score.scale
+    partition = state.partition_or("pairwise")
+    st.title("Compare", anchor=False)
+    score_controls.show(state, run_scale, default_partition="pairwise")
+    _leaderboard(run, state, partition)
+    advice.show_warnings(run.comparison)
+    _frontier(run.id)
+    advice.show_settings(run.comparison)
+
+
+def _leaderboard(run: Run, state: State, partition: PartitionKind) -> None:
+    rescored = cache.rescored(run.id, partition, state.scale, state.smoothing)
+    score = rescored.config.score
+    frame = leaderboard.leaderboard_frame(rescored, partition).assign(smoothing=state.smoothing)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.subheader(
+            "Leaderboard",
+            anchor=False,
+            help="Candidates whose intervals overlap with the best of their group share its rank. "
+            "↑ larger is closer to the human texts, ↓ smaller is.",
+        )
+        st.space("stretch")
+        charts.csv_button(lambda: frame, key="leaderboard_csv", file_name=f"{run.name}-leaderboard")
+    st.dataframe(
+        leaderboard.shown_table(frame),
+        hide_index=True,
+        row_height=52,
+        key="leaderboard_table",
+        column_config={
+            "Rank": st.column_config.TextColumn(width=50),
+            "Candidate": st.column_config.TextColumn(width="small"),
+            "n": st.column_config.NumberColumn(width=60, help="Texts of the candidate"),
+            "k": st.column_config.NumberColumn(width=50, help="Clusters"),
+        },
+    )
+    charts.show_chart(
+        leaderboard.interval_figure(rescored, partition),
+        key="leaderboard_chart",
+        file_name=f"{run.name}-scores",
+        alt="Scores of all candidates with spread over seeds and bootstrap interval; the table above has the numbers.",
+    )
+    st.caption(
+        f"Mean ± sd over {score.seeds} k-means seeds, [{score.confidence:.0%} bootstrap interval over texts]. "
+        f"{score_controls.described(state, partition, run.comparison.config.score.scale)}. "
+        f"{run.comparison.human.n:,} human texts. Grey bracket: tied."
+    )
+
+
+@st.fragment
+def _frontier(run_id: str) -> None:
+    run, state = cache.load_run(run_id), session.current()
+    partition = state.partition_or("pairwise")
+    scale = run.comparison.config.score.scale if state.scale is None else state.scale
+    points = frontier.curve_points(cache.error_curves(run_id, partition, state.smoothing), scale)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.subheader("Divergence curves", anchor=False, help=_FRONTIER_HELP)
+        st.space("stretch")
+        charts.csv_button(lambda: points, key="frontier_csv", file_name=f"{run.name}-divergence-curves")
+    left, right = st.columns([3, 2], gap="medium")
+    with right:
+        weight = _weight_slider(state.weight)
+        _errors(frontier.at_weight(points, weight))
+    with left:
+        charts.show_chart(
+            frontier.frontier_figure(points, weight),
+            key="frontier_chart",
+            file_name=f"{run.name}-divergence-curves",
+            alt="Divergence curves of all candidates; the table beside it gives both errors at the chosen weight.",
+        )
+    st.caption(f"{score_controls.described(state, partition, run.comparison.config.score.scale)}.")
+
+
+def _weight_slider(weight: float) -> float:
+    low, high = frontier.WEIGHT_STEP, 1 - frontier.WEIGHT_STEP
+    st.session_state[_WEIGHT] = min(max(round(weight, 2), low), high)
+    return st.slider(
+        "Weight λ of the human texts in the mixture R = λ P + (1 − λ) Q",
+        low,
+        high,
+        step=frontier.WEIGHT_STEP,
+        key=_WEIGHT,
+        on_change=_write_weight,
+    )
+
+
+def _write_weight() -> None:
+    session.update(weight=st.session_state[_WEIGHT])
+
+
+def _errors(at_weight: pd.DataFrame) -> None:
+    """Both errors at the chosen weight, in words and numbers."""
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "Candidate": at_weight["candidate"],
+                "Type I: the model writes what humans don't": _with_spread(at_weight, "type_1"),
+                "Type II: humans write what the model misses": _with_spread(at_weight, "type_2"),
+            }
+        ),
+        hide_index=True,
+        key="errors_table",
+    )
+    st.caption("Nats (mean ± sd over seeds): KL(Q|R) and KL(P|R).")
+
+
+def _with_spread(rows: pd.DataFrame, column: str) -> list[str]:
+    return [
+        f"{mean:.4f}" + ("" if pd.isna(sd) else f" ± {sd:.4f}")
+        for mean, sd in zip(rows[column], rows[f"{column}_sd"], strict=True)
+    ]
+
+
+main()

@@ -1,0 +1,83 @@
+"""The command line: ``mauve-lens`` or ``python -m mauve_core``.
+
+Exit codes: 0 done, 2 wrong input, 130 stopped with Ctrl-C, 1 anything else. An error is one line on standard error;
+with MAUVE_LENS_DEBUG=1 in the environment the traceback comes before it.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from typing import TextIO
+
+from mauve_core.cli import comparing, models, serving, stored
+from mauve_core.cli.options import Parser
+from mauve_core.cli.serving import DEBUG_VARIABLE
+from mauve_core.errors import InputError, MauveLensError
+from mauve_core.report import printable
+
+DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        return _run(arguments)
+
+
+def build_parser() -> Parser:
+    """Every command with its options."""
+    parser = Parser(prog="mauve-lens", description="See how machine-written text differs from human text, and why.")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for group in (comparing, stored, models, serving):
+        group.add_commands(commands)
+    return parser
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
+        args = build_parser().parse_args(arguments)
+        code: int = args.run(args)
+    except InputError as error:
+        return _fail(str(error), WRONG_INPUT)
+    except MauveLensError as error:
+        return _fail(str(error), FAILED)
+    except KeyboardInterrupt:
+        return _fail("Stopped. What was finished is kept; the same command goes on from there.", INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains when it flushes at exit
+        return FAILED
+    except Exception as error:  # noqa: BLE001 (the outermost boundary: a defect becomes one line and exit code 1)
+        name = type(error).__name__
+        return _fail(f"Unexpected {name}: {error} (set {DEBUG_VARIABLE}=1 for the traceback)", FAILED)
+    return code
+
+
+def _fail(message: str, code: int) -> int:
+    if os.environ.get(DEBUG_VARIABLE, "") not in ("", "0"):
+        traceback.print_exc()
+    sys.stderr.write(f"mauve-lens: {printable(' '.join(message.split()))}\n")
+    return code
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],  # noqa: ARG001 (the signature is Python's)
+    filename: str,  # noqa: ARG001
+    lineno: int,  # noqa: ARG001
+    file: TextIO | None = None,  # noqa: ARG001
+    line: str | None = None,  # noqa: ARG001
+) -> None:
+    sys.stderr.write(f"mauve-lens: warning: {printable(' '.join(str(message).split()))}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

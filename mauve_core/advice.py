@@ -1,0 +1,83 @@
+"""What a reader must know before trusting a comparison: the papers' own advice, where it applies.
+
+JMLR 2023, section 8: enough texts, long enough texts, equal settings and equal sizes, and always the spread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from mauve_core.config import CompareConfig
+from mauve_core.corpus import Corpus
+from mauve_core.result import Source
+
+FEW_TEXTS = 1000
+SHORT_TEXTS = 256
+"""Texts a side, and tokens a text, under which small gaps are not to be trusted."""
+
+TOPIC_ENCODERS = frozenset({"minilm"})
+"""Encoders that see what a text is about and little of how it is written."""
+
+
+def advice(sources: Sequence[Source], corpora: Mapping[str, Corpus], config: CompareConfig) -> tuple[str, ...]:
+    """The sentences that apply to these sides and settings, the gravest first.
+
+    Parameters
+    ----------
+    sources : sequence of Source
+        The human side first.
+    corpora : mapping of str to Corpus
+        The texts, by the sources' names.
+    config : CompareConfig
+    """
+    rules = (_unequal_sizes(sources), _few(sources), _short(sources), _cut(sources, config))
+    found = [*rules, _shared_texts(sources, corpora), _one_seed(config), _topic(config)]
+    return tuple(sentence for sentence in found if sentence)
+
+
+def _unequal_sizes(sources: Sequence[Source]) -> str:
+    if len({source.n for source in sources}) == 1:
+        return ""
+    sizes = ", ".join(f"{source.name} {source.n}" for source in sources)
+    return f"The sides differ in size ({sizes}): scores of different sizes are not comparable; take equal numbers."
+
+
+def _few(sources: Sequence[Source]) -> str:
+    fewest = min(source.n for source in sources)
+    if fewest >= FEW_TEXTS:
+        return ""
+    return f"{fewest} texts a side are fewer than {FEW_TEXTS:,}: do not trust small gaps between candidates."
+
+
+def _short(sources: Sequence[Source]) -> str:
+    medians = [source.tokens_median for source in sources if source.tokens_median is not None]
+    if not medians or min(medians) >= SHORT_TEXTS:
+        return ""
+    return (
+        f"Texts have a median of {min(medians):.0f} tokens as encoded, under {SHORT_TEXTS}: "
+        "short texts show less of what sets a model apart."
+    )
+
+
+def _cut(sources: Sequence[Source], config: CompareConfig) -> str:
+    cut = [f"{source.cut} of {source.n} of {source.name}" for source in sources if source.cut]
+    if not cut or config.encoder is None:
+        return ""
+    return f"The encoder cut texts at {config.encoder.max_tokens} tokens or the model's own limit: {', '.join(cut)}."
+
+
+def _shared_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> str:
+    human = set(corpora[sources[0].name].texts)
+    shared = {s.name: sum(text in human for text in corpora[s.name].texts) for s in sources[1:]}
+    named = [f"{count} of {name}" for name, count in shared.items() if count]
+    return f"Texts that stand word for word on the human side too: {', '.join(named)}." if named else ""
+
+
+def _one_seed(config: CompareConfig) -> str:
+    return "One k-means seed shows no spread: take five or more." if config.score.seeds == 1 else ""
+
+
+def _topic(config: CompareConfig) -> str:
+    if config.encoder is None or config.encoder.model not in TOPIC_ENCODERS:
+        return ""
+    return f"The encoder {config.encoder.model} sees topics rather than style: decoders look more alike than they are."

@@ -1,0 +1,117 @@
+"""``mauve-lens compare``: files in, leaderboard out, the run stored for the app."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from mauve_core.cli.options import (
+    ENCODER_OPTIONS,
+    add_encoder_options,
+    add_field_options,
+    add_output_options,
+    encoder_config,
+    for_source,
+    named,
+    progress_of,
+    results_only,
+    write,
+    write_json,
+)
+from mauve_core.config import HUMAN, CompareConfig, ScoreConfig
+from mauve_core.errors import InputError
+from mauve_core.report import to_json, to_table
+from mauve_core.task import ComparisonTask, TextFile, perform
+
+_SCORE = ScoreConfig()
+_SCORE_OPTIONS = ("k", "seeds", "seed", "scale", "bootstrap", "confidence")
+
+
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("compare", help="score model texts against human texts and store the run")
+    parser.add_argument("--human", required=True, metavar="FILE", help="JSONL, CSV, TSV, Parquet or text (also .gz)")
+    parser.add_argument("--model", action="append", required=True, metavar="NAME=FILE", help="one for each candidate")
+    parser.add_argument("--out", metavar="RUN", help="name of the stored run; default: made from the files' names")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    add_output_options(parser)
+    add_field_options(parser, per_source=True)
+    add_encoder_options(parser)
+    parser.add_argument(
+        "--features",
+        action="append",
+        default=[],
+        metavar="NAME=FILE.npy",
+        help=f"use these features instead of an encoder; one for {HUMAN} and for each model",
+    )
+    _add_score_options(parser)
+    parser.set_defaults(run=_compare)
+
+
+def _add_score_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("scores")
+    group.add_argument("--k", type=int, metavar="N", help="clusters; default a tenth of the smaller side")
+    group.add_argument("--seeds", type=int, metavar="N", help=f"k-means seeds, default {_SCORE.seeds}")
+    group.add_argument("--seed", type=int, metavar="N", help=f"the one seed of everything, default {_SCORE.seed}")
+    group.add_argument("--scale", type=float, metavar="C", help=f"scaling constant of MAUVE, default {_SCORE.scale:g}")
+    group.add_argument("--bootstrap", type=int, metavar="N", help=f"resamples of the texts, default {_SCORE.bootstrap}")
+    group.add_argument("--confidence", type=float, help=f"of the interval, default {_SCORE.confidence:g}")
+    group.add_argument("--no-map", action="store_true", help="leave out the two-dimensional map of the texts")
+
+
+def _compare(args: argparse.Namespace) -> int:
+    task = task_of(args)
+    with results_only():
+        run = perform(task, progress=progress_of(args))
+    if args.json:
+        write_json({**to_json(run.comparison), "run": run.id})
+        return 0
+    write(to_table(run.comparison))
+    write(f"\nStored as run {run.id}. See it again: mauve-lens runs show {run.id}")
+    write(f"In the browser: mauve-lens app, then http://127.0.0.1:8501/?run={run.id}")
+    return 0
+
+
+def task_of(args: argparse.Namespace) -> ComparisonTask:
+    """The comparison that the arguments describe.
+
+    Raises
+    ------
+    InputError
+        They contradict each other or name something twice.
+    """
+    models = named(args.model, "--model")
+    if HUMAN in models:
+        raise InputError(f"A model cannot be named {HUMAN!r}", todo="Choose another name: --model NAME=FILE")
+    paths = {HUMAN: args.human, **models}
+    features = named(args.features, "--features")
+    unknown = [name for name in features if name not in paths]
+    if unknown:
+        raise InputError(f"--features names no source: {', '.join(unknown)}", allowed=", ".join(paths))
+    encoder_given = [name for name in ENCODER_OPTIONS if getattr(args, name) is not None]
+    if features and encoder_given:
+        option = encoder_given[0].replace("_", "-")
+        raise InputError(f"--features and --{option} exclude each other", todo="Leave one of them out")
+    score = {name: getattr(args, name) for name in _SCORE_OPTIONS if getattr(args, name) is not None}
+    files = {name: _file(args, name, path, features.get(name), list(paths)) for name, path in paths.items()}
+    return ComparisonTask(
+        name=f"{Path(args.human).stem} vs {', '.join(models)}" if args.out is None else args.out,
+        human=files[HUMAN],
+        candidates={name: files[name] for name in models},
+        config=CompareConfig(
+            encoder=None if features else encoder_config(args),
+            score=ScoreConfig(**score),
+            projection=not args.no_map,
+        ),
+        device=args.device,
+    )
+
+
+def _file(args: argparse.Namespace, name: str, path: str, features: str | None, sources: list[str]) -> TextFile:
+    fields = {}
+    for part in ("text", "prompt", "id"):
+        chosen = for_source(getattr(args, f"{part}_field"), name, sources)
+        if len(chosen) > 1:
+            raise InputError(f"--{part}-field is given {len(chosen)} times for {name}", allowed="once for each source")
+        fields[f"{part}_field"] = chosen[0] if chosen else None
+    metadata = for_source(args.metadata_field, name, sources)
+    return TextFile(path, **fields, metadata_fields=tuple(metadata) or None, features=features)

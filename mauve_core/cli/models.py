@@ -1,0 +1,99 @@
+"""``mauve-lens encode`` and ``mauve-lens generate``: what a model makes of a file, written to disk."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from mauve_core.cli.options import (
+    add_encoder_options,
+    add_field_options,
+    add_output_options,
+    encoder_config,
+    progress_of,
+    results_only,
+    write,
+)
+from mauve_core.errors import InputError
+from mauve_core.files import write_atomically
+from mauve_core.report import printable
+from mauve_core.task import TextFile
+
+
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    encode = commands.add_parser("encode", help="write the features of a file's texts to a .npy file")
+    encode.add_argument("file", metavar="FILE", help="JSONL, CSV, TSV, Parquet or text (also .gz)")
+    encode.add_argument("--out", required=True, metavar="FEATURES.npy", help="(n, d) float32, a row for each text")
+    add_output_options(encode)
+    add_field_options(encode)
+    add_encoder_options(encode)
+    encode.set_defaults(run=_encode)
+
+    generate = commands.add_parser("generate", help="let a model continue prompts, one file for each decoder")
+    generate.add_argument("--model", required=True, help="a causal model: catalogue name, hub id, folder or GGUF file")
+    generate.add_argument("--prompts", required=True, metavar="FILE", help="a file of prompts")
+    generate.add_argument("--prompt-field", metavar="FIELD", help="field of the prompt; guessed when left out")
+    generate.add_argument(
+        "--decoder",
+        action="append",
+        required=True,
+        metavar="NAME[:PARAMETER=VALUE]",
+        help="such as greedy, ancestral, nucleus:p=0.95, top-k:k=50; one or more",
+    )
+    generate.add_argument("--out", required=True, metavar="FOLDER", help="where the files and manifest.json go")
+    generate.add_argument("--max-new-tokens", type=int, default=128, metavar="N", help="default 128")
+    generate.add_argument("--min-new-tokens", type=int, default=0, metavar="N", help="default 0")
+    generate.add_argument("--seed", type=int, default=0, metavar="N", help="default 0")
+    generate.add_argument("--batch-size", type=int, metavar="N", help="prompts at once; changes the speed alone")
+    generate.add_argument("--revision", help="commit, tag or branch of a hub model")
+    generate.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 ...; default auto")
+    add_output_options(generate)
+    generate.set_defaults(run=_generate)
+
+
+def _encode(args: argparse.Namespace) -> int:
+    out = Path(args.out)
+    if out.suffix != ".npy":
+        raise InputError("--out names no .npy file", allowed="a name that ends in .npy", received=args.out)
+    metadata = None if args.metadata_field is None else tuple(args.metadata_field)
+    file = TextFile(args.file, args.text_field, args.prompt_field, args.id_field, metadata)
+    with results_only():
+        corpus = file.read(Path(args.file).stem)
+        config = encoder_config(args)
+        texts = corpus.encoder_inputs(config.with_prompt)
+        from mauve_core.encoders import encode
+        from mauve_core.feature_store import FeatureStore
+
+        features = encode(texts, config, store=FeatureStore(), device=args.device, progress=progress_of(args))
+        array = np.ascontiguousarray(features.array, dtype=np.float32)
+        write_atomically(out, lambda stream: np.save(stream, array, allow_pickle=False))
+    n, dimension = array.shape
+    write(f"{n} texts, {dimension} dimensions, encoder {config.model} on {features.device} -> {out}")
+    write(f"{int(features.cut.sum())} texts were cut at {features.limit} tokens")
+    for note in (*corpus.notes, *features.notes):
+        write(printable(note))
+    return 0
+
+
+def _generate(args: argparse.Namespace) -> int:
+    from mauve_core.decoding import GenerationSettings, generate_files, read_prompts
+
+    lengths = {"max_new_tokens": args.max_new_tokens, "min_new_tokens": args.min_new_tokens}
+    batch = {} if args.batch_size is None else {"batch_rows": args.batch_size}
+    settings = GenerationSettings(**lengths, seed=args.seed, **batch)
+    with results_only():
+        written = generate_files(
+            args.model,
+            read_prompts(Path(args.prompts), args.prompt_field),
+            args.decoder,
+            Path(args.out),
+            settings=settings,
+            revision=args.revision,
+            device=args.device,
+            progress=progress_of(args),
+        )
+    for decoder, path in written.items():
+        write(f"{decoder} -> {path}")
+    return 0

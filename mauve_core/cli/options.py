@@ -1,0 +1,122 @@
+"""What several commands share: a parser whose errors are ours, options in groups, and how results are written."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NoReturn, get_args
+
+from mauve_core.config import HUMAN, Dtype, EncoderConfig, Pooling
+from mauve_core.errors import InputError
+from mauve_core.progress import ConsoleProgress, Progress, silent
+
+_DEFAULTS = EncoderConfig()
+ENCODER_OPTIONS = ("encoder", "revision", "pooling", "layer", "max_tokens", "dtype", "with_prompt")
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse without abbreviations, raising InputError instead of printing its usage and leaving."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"allow_abbrev": False, **kwargs})
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(message, todo=f"See: {self.prog} --help")
+
+
+def add_encoder_options(parser: argparse.ArgumentParser) -> None:
+    """How texts become features. What is left out is None, so that an option given can be told from a default."""
+    group = parser.add_argument_group("encoder")
+    group.add_argument("--encoder", metavar="MODEL", help="catalogue name, Hugging Face id, local folder or GGUF file")
+    group.add_argument("--revision", help="commit, tag or branch of a hub model")
+    group.add_argument("--pooling", choices=get_args(Pooling), help=f"default {_DEFAULTS.pooling}")
+    group.add_argument("--layer", type=int, metavar="N", help=f"hidden layer, default {_DEFAULTS.layer} (the last)")
+    group.add_argument("--max-tokens", type=int, metavar="N", help=f"cut longer texts, default {_DEFAULTS.max_tokens}")
+    group.add_argument("--dtype", choices=get_args(Dtype), help=f"precision, default {_DEFAULTS.dtype}")
+    group.add_argument("--with-prompt", action="store_true", default=None, help="encode prompt + text")
+    group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 ...; default auto")
+
+
+def encoder_config(args: argparse.Namespace) -> EncoderConfig:
+    """The encoder that the options ask for; the default model is looked up only when none is named."""
+    given = {name: getattr(args, name) for name in ENCODER_OPTIONS if getattr(args, name) is not None}
+    model = given.pop("encoder", None)
+    if model is None:
+        from mauve_core.encoders import default_model
+
+        model = default_model()
+    return EncoderConfig(model=model, **given)
+
+
+def add_field_options(parser: argparse.ArgumentParser, *, per_source: bool = False) -> None:
+    """Which field of the files holds what; with ``per_source`` also ``NAME=FIELD`` for one source alone."""
+    metavar = "[NAME=]FIELD" if per_source else "FIELD"
+    text = "guessed when left out" + (f"; NAME ({HUMAN} or a model's) limits it to that file" if per_source else "")
+    group = parser.add_argument_group("fields of the files", text)
+    action = "append" if per_source else "store"
+    for part in ("text", "prompt", "id"):
+        group.add_argument(f"--{part}-field", action=action, metavar=metavar, help=f"field of the {part}")
+    group.add_argument(
+        "--metadata-field", action="append", metavar=metavar, help="a field kept as metadata; default: all others"
+    )
+
+
+def add_output_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
+
+
+def named(values: Sequence[str], option: str) -> dict[str, str]:
+    """``NAME=FILE`` options as a mapping, in order.
+
+    Raises
+    ------
+    InputError
+        One lacks a name or a file, or a name occurs twice.
+    """
+    result: dict[str, str] = {}
+    for value in values:
+        name, equals, file = value.partition("=")
+        if not (name and equals and file):
+            raise InputError(f"{option} needs a name and a file", allowed=f"{option} NAME=FILE", received=value)
+        if name in result:
+            raise InputError(f"{option} names {name!r} twice", allowed="a name of its own for each file")
+        result[name] = file
+    return result
+
+
+def for_source(values: Sequence[str] | None, source: str, sources: Sequence[str]) -> list[str]:
+    """The ``[NAME=]FIELD`` options that hold for one source: its own if there are any, else those for all."""
+    general, own = [], []
+    for value in values or ():
+        name, equals, field = value.partition("=")
+        if not equals or name not in sources:
+            general.append(value)
+        elif name == source:
+            own.append(field)
+    return own or general
+
+
+def progress_of(args: argparse.Namespace) -> Progress:
+    """Lines on standard error, unless ``--quiet``."""
+    return silent if args.quiet else ConsoleProgress()
+
+
+def write(text: str) -> None:
+    """A result, to standard output."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def write_json(values: Mapping[str, Any]) -> None:
+    """Exactly one JSON object, to standard output."""
+    write(json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+@contextlib.contextmanager
+def results_only() -> Iterator[None]:
+    """While work goes on, whatever a library prints goes to standard error, so that results stand alone."""
+    with contextlib.redirect_stdout(sys.stderr):
+        yield

@@ -1,0 +1,326 @@
+"""The one pipeline: a human corpus P and any number of candidates Q -> a Comparison.
+
+Texts become features, features become clusters (pairwise as published, and jointly so that clusters are comparable
+across candidates), clusters become histograms, histograms become scores with their spread: a standard deviation over
+k-means seeds and a bootstrap interval over texts. NeurIPS 2021 algorithm 1; JMLR 2023 sections 4.1 and 8.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.random import SeedSequence
+from numpy.typing import ArrayLike, NDArray
+
+from mauve_core.advice import advice
+from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, PartitionKind
+from mauve_core.corpus import Corpus
+from mauve_core.errors import InputError
+from mauve_core.estimates import estimate_scores, sample_counts, stream
+from mauve_core.feature_store import FeatureStore
+from mauve_core.numerics.clustering import default_k, kmeans
+from mauve_core.numerics.reduction import reduce_features
+from mauve_core.progress import Progress, silent
+from mauve_core.result import Candidate, Comparison, Estimate, Partition, Source
+
+MIN_TEXTS = 20
+"""Fewest texts on a side: below it, not even two clusters would have ten texts each."""
+
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "mauve-lens")
+_ENCODER_LIBRARIES = ("torch", "transformers", "tokenizers")
+
+
+@dataclass(frozen=True)
+class _Encoded:
+    """One side on its way through the pipeline."""
+
+    source: Source
+    features: NDArray[np.float32]
+
+
+def compare(
+    human: Corpus,
+    candidates: Mapping[str, Corpus],
+    config: CompareConfig | None = None,
+    *,
+    features: Mapping[str, ArrayLike] | None = None,
+    feature_store: FeatureStore | None = None,
+    device: str = "auto",
+    progress: Progress = silent,
+) -> Comparison:
+    """Score every candidate against the human corpus.
+
+    Parameters
+    ----------
+    human : Corpus
+        The reference side, P.
+    candidates : mapping of str to Corpus
+        The candidates, Q, by the name they are shown under; ``human`` is taken.
+    config : CompareConfig, optional
+    features : mapping of str to (n, d) array, optional
+        Features of every side, ``human`` included, in the order of its texts; ``config.encoder`` must then be None.
+    feature_store : FeatureStore, optional
+        Where features are kept between runs; None keeps nothing.
+    device : str
+        "auto", "cpu", "cuda", ...
+    progress : callable
+        Called with (stage, done, total).
+
+    Raises
+    ------
+    InputError
+        Too few texts, a name used twice, features that do not fit, all texts equal, an unknown model.
+    StorageError
+        The disk refuses while features are being kept; finished parts stay.
+    """
+    config = config or CompareConfig()
+    _check_sides(human, candidates, config, features)
+    clock = _Clock()
+    corpora = {HUMAN: human, **candidates}
+    if features is None:
+        encoded, used_device = _encode_all(corpora, config, feature_store, device, progress)
+    else:
+        encoded, used_device = _take_features(corpora, features), "none: features were given"
+    _check_dimensions(encoded)
+    clock.lap("encoding")
+    pairwise, joint = _partition_all(encoded, config, progress)
+    clock.lap("clustering")
+    projection = _project(encoded, config, progress)
+    clock.lap("projection")
+    comparison = Comparison(
+        human=encoded[HUMAN].source,
+        candidates=tuple(Candidate(encoded[name].source, {}, {}, pairwise[name]) for name in candidates),
+        joint=joint,
+        config=config,
+        warnings=(),
+        environment={},
+        projection=projection,
+    )
+    return _finish(comparison, corpora, used_device, clock, progress)
+
+
+def _finish(
+    comparison: Comparison, corpora: Mapping[str, Corpus], device: str, clock: _Clock, progress: Progress
+) -> Comparison:
+    """Fill in scores, advice and circumstances."""
+    confidence, scale = comparison.config.score.confidence, comparison.config.score.scale
+    scores: dict[str, dict[str, dict[str, Estimate]]] = {}
+    kinds: tuple[PartitionKind, ...] = ("pairwise", "joint")
+    for done, kind in enumerate(kinds):
+        progress("scoring", done, len(kinds))
+        samples = sample_counts(comparison, kind)
+        scores[kind] = {
+            name: estimate_scores(counts, scale=scale, confidence=confidence) for name, counts in samples.items()
+        }
+    progress("scoring", len(kinds), len(kinds))
+    clock.lap("scoring")
+    return Comparison(
+        human=comparison.human,
+        candidates=tuple(
+            Candidate(c.source, scores["pairwise"][c.name], scores["joint"][c.name], c.partitions)
+            for c in comparison.candidates
+        ),
+        joint=comparison.joint,
+        config=comparison.config,
+        warnings=advice(comparison.sources, corpora, comparison.config),
+        environment=_environment(comparison.config.encoder, device, clock),
+        projection=comparison.projection,
+    )
+
+
+def _check_sides(
+    human: Corpus,
+    candidates: Mapping[str, Corpus],
+    config: CompareConfig,
+    features: Mapping[str, ArrayLike] | None,
+) -> None:
+    if not candidates:
+        raise InputError("There is nothing to compare with", allowed="at least one candidate")
+    for name in candidates:
+        if not name.strip() or name == HUMAN:
+            raise InputError("A candidate cannot have this name", allowed=f"any but {HUMAN!r}", received=repr(name))
+    for name, corpus in {HUMAN: human, **candidates}.items():
+        if len(corpus) < MIN_TEXTS:
+            raise InputError(
+                f"The side {name!r} ({corpus.origin}) has too few texts to cluster",
+                allowed=f"at least {MIN_TEXTS}; 1,000 or more before small gaps mean anything",
+                received=f"{len(corpus)}",
+            )
+    if (features is None) == (config.encoder is None):
+        raise InputError(
+            "Features and encoder settings exclude each other",
+            allowed="an encoder, or features for every side with config.encoder = None",
+        )
+
+
+def _encode_all(
+    corpora: Mapping[str, Corpus], config: CompareConfig, store: FeatureStore | None, device: str, progress: Progress
+) -> tuple[dict[str, _Encoded], str]:
+    from mauve_core.encoders import Encoder
+
+    if config.encoder is None:
+        raise InputError("No encoder was chosen")
+    encoder = Encoder(config.encoder, device=device)
+    encoded = {}
+    used_device = device
+    for name, corpus in corpora.items():
+
+        def tell(stage: str, done: int, total: int, name: str = name) -> None:
+            progress(f"{stage} of {name}", done, total)
+
+        found = encoder.encode(corpus.encoder_inputs(config.encoder.with_prompt), store=store, progress=tell)
+        median, cut = float(np.median(found.lengths)), int(found.cut.sum())
+        source = _source(name, corpus, found.key, tokens_median=median, cut=cut, notes=found.notes)
+        encoded[name] = _Encoded(source, found.array)
+        used_device = found.device
+    return encoded, used_device
+
+
+def _take_features(corpora: Mapping[str, Corpus], features: Mapping[str, ArrayLike]) -> dict[str, _Encoded]:
+    if set(features) != set(corpora):
+        raise InputError(
+            "Features must be given for every side and no other",
+            allowed=", ".join(corpora),
+            received=", ".join(features),
+        )
+    encoded = {}
+    for name, corpus in corpora.items():
+        array = np.asarray(features[name])
+        if array.ndim != 2 or len(array) != len(corpus) or not np.issubdtype(array.dtype, np.number):
+            raise InputError(
+                f"The features of {name!r} do not fit its texts",
+                allowed=f"numbers of shape ({len(corpus)}, d)",
+                received=f"{array.dtype} of shape {array.shape}",
+            )
+        array = np.ascontiguousarray(array, dtype=np.float32)
+        wrong = np.flatnonzero(~np.isfinite(array).all(axis=1))
+        if len(wrong):
+            raise InputError(
+                f"The features of {name!r} hold NaN or infinity in {len(wrong)} of {len(array)} rows",
+                allowed="finite numbers",
+                received=f"first in row {wrong[0]} (counted from 0), text {corpus.ids[wrong[0]]!r}",
+                todo="Encode these texts again, or leave them out",
+            )
+        key = hashlib.sha256(f"{array.shape}".encode() + array.tobytes()).hexdigest()
+        encoded[name] = _Encoded(_source(name, corpus, key, tokens_median=None, cut=0), array)
+    return encoded
+
+
+def _source(
+    name: str, corpus: Corpus, key: str, *, tokens_median: float | None, cut: int, notes: tuple[str, ...] = ()
+) -> Source:
+    return Source(
+        name=name,
+        n=len(corpus),
+        origin=corpus.origin,
+        digest=corpus.digest,
+        features_key=key,
+        tokens_median=tokens_median,
+        cut=cut,
+        notes=(*corpus.notes, *notes),
+    )
+
+
+def _check_dimensions(encoded: Mapping[str, _Encoded]) -> None:
+    dimensions = {name: side.features.shape[1] for name, side in encoded.items()}
+    if len(set(dimensions.values())) > 1:
+        raise InputError(
+            "The sides have features of different dimension",
+            allowed="one dimension for all, from one encoder",
+            received=", ".join(f"{name}: {d}" for name, d in dimensions.items()),
+        )
+
+
+def _partition_all(
+    encoded: Mapping[str, _Encoded], config: CompareConfig, progress: Progress
+) -> tuple[dict[str, tuple[Partition, ...]], tuple[Partition, ...]]:
+    """Pairwise partitions of each candidate, and the joint ones, a partition a seed."""
+    names = [name for name in encoded if name != HUMAN]
+    seeds = config.score.seeds
+    streams = stream(config.score.seed, "clustering").spawn(1 + len(names))
+    total, done = (1 + len(names)) * seeds, 0
+
+    def advance() -> None:
+        nonlocal done
+        done += 1
+        progress("clustering", done, total)
+
+    progress("clustering", 0, total)
+    joint = _partition("joint", encoded, (HUMAN, *names), streams[0], config, advance)
+    pairwise = {
+        name: _partition("pairwise", encoded, (HUMAN, name), child, config, advance)
+        for name, child in zip(names, streams[1:], strict=True)
+    }
+    return pairwise, joint
+
+
+def _partition(
+    kind: PartitionKind,
+    encoded: Mapping[str, _Encoded],
+    names: Sequence[str],
+    seeds: SeedSequence,
+    config: CompareConfig,
+    advance: Any,
+) -> tuple[Partition, ...]:
+    """Reduce the stacked features of ``names`` once, then cluster them under each seed."""
+    sizes = [encoded[name].source.n for name in names]
+    k = config.score.k or default_k(sizes[0], min(sizes[1:]))
+    reduced = reduce_features(
+        np.concatenate([encoded[name].features for name in names]),
+        explained_variance=config.score.explained_variance,
+    ).array
+    partitions = []
+    for index, seed in enumerate(seeds.spawn(config.score.seeds)):
+        found = kmeans(
+            reduced, k, restarts=config.score.restarts, max_iterations=config.score.max_iterations, seed=seed
+        )
+        pieces = np.split(found.labels, np.cumsum(sizes)[:-1])
+        partitions.append(Partition(kind, index, k, found.objective, dict(zip(names, pieces, strict=True))))
+        advance()
+    return tuple(partitions)
+
+
+def _project(encoded: Mapping[str, _Encoded], config: CompareConfig, progress: Progress) -> NDArray[np.float32] | None:
+    if not config.projection:
+        return None
+    from mauve_core.numerics.projection import project
+
+    progress("drawing the map", 0, 1)
+    seed = int(stream(config.score.seed, "projection").generate_state(1)[0])
+    stacked = np.concatenate([side.features for side in encoded.values()])
+    reduced = reduce_features(stacked, explained_variance=config.score.explained_variance).array
+    positions = project(reduced, seed=seed)
+    progress("drawing the map", 1, 1)
+    return positions
+
+
+class _Clock:
+    """Seconds of each stage."""
+
+    def __init__(self) -> None:
+        self.started = datetime.now(UTC).isoformat(timespec="seconds")
+        self.seconds: dict[str, float] = {}
+        self._last = time.monotonic()
+
+    def lap(self, stage: str) -> None:
+        now = time.monotonic()
+        self.seconds[stage] = round(now - self._last, 3)
+        self._last = now
+
+
+def _environment(encoder: EncoderConfig | None, device: str, clock: _Clock) -> dict[str, Any]:
+    libraries = _LIBRARIES + (_ENCODER_LIBRARIES if encoder is not None else ())
+    return {
+        "started": clock.started,
+        "seconds": clock.seconds,
+        "device": device,
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in libraries}},
+    }

@@ -1,0 +1,372 @@
+"""From a file or a list of texts to a Corpus: texts with stable ids, prompts and metadata, every exclusion counted.
+
+A text keeps its id through every later step. Texts are kept letter for letter: nothing is stripped, lower-cased or
+normalised. Only texts that are empty (or white space alone) and rows without a text are left out; both are counted and
+named in ``Corpus.exclusions`` and ``Corpus.notes``. Duplicates are kept and counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mauve_core.corpus_file import REREAD, StoredCorpus, load_parquet, write_parquet
+from mauve_core.entries import (
+    Exclusion,
+    filled_prompts,
+    id_of,
+    id_problem,
+    keep,
+    listing,
+    notes_on,
+    pick,
+    position,
+    repeated_of,
+    require_texts,
+)
+from mauve_core.errors import InputError, StorageError
+from mauve_core.fields import Fields, choose_fields, guess_fields
+from mauve_core.formats import Table, read_table, title_of
+from mauve_core.metadata import frame_of, values_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "Corpus",
+    "Exclusion",
+    "Fields",
+    "corpus_from_table",
+    "corpus_from_texts",
+    "guess_fields",
+    "read_corpus",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """One side of a comparison: n texts and what is known of each.
+
+    Attributes
+    ----------
+    name : str
+        How the corpus is called in tables and figures.
+    texts : tuple of str
+        Never empty or white space alone when made by the functions below.
+    ids : tuple of str
+        One a text, all different.
+    prompts : tuple of str or None
+        What each text continues; None when there are no prompts.
+    metadata : pandas.DataFrame
+        n rows in the order of the texts, one column a metadata field.
+    origin : str
+        The file the texts came from, or "memory".
+    notes : tuple of str
+        What a reader must know of the reading: guesses, exclusions, duplicates.
+    exclusions : tuple of Exclusion
+    fields : Fields or None
+        Which field played which part; None for texts from memory.
+    """
+
+    name: str
+    texts: tuple[str, ...]
+    ids: tuple[str, ...]
+    prompts: tuple[str, ...] | None
+    metadata: pd.DataFrame
+    origin: str = "memory"
+    notes: tuple[str, ...] = ()
+    exclusions: tuple[Exclusion, ...] = ()
+    fields: Fields | None = None
+
+    def __post_init__(self) -> None:
+        n = len(self.texts)
+        lengths = {"ids": len(self.ids), "metadata rows": len(self.metadata)}
+        if self.prompts is not None:
+            lengths["prompts"] = len(self.prompts)
+        for what, length in lengths.items():
+            if length != n:
+                raise InputError(f"Corpus {self.name!r} has {n} texts and {length} {what}", allowed="one for each text")
+        repeated = repeated_of(self.ids)
+        if repeated:
+            raise InputError(f"Corpus {self.name!r} has ids that occur more than once", received=listing(repeated))
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of ids, texts and prompts, hexadecimal: equal digests, equal corpora apart from metadata."""
+        state = hashlib.sha256()
+        for tag, column in (("ids", self.ids), ("texts", self.texts), ("prompts", self.prompts)):
+            state.update(f"{tag} {'none' if column is None else len(column)}\n".encode())
+            for entry in column or ():
+                data = entry.encode()
+                state.update(f"{len(data)}\n".encode())
+                state.update(data)
+        return state.hexdigest()
+
+    def encoder_inputs(self, with_prompt: bool) -> list[str]:
+        """What the encoder reads: the texts alone, or each prompt with its text joined on without a space.
+
+        Raises
+        ------
+        InputError
+            Prompts are asked for and the corpus has none.
+        """
+        if not with_prompt:
+            return list(self.texts)
+        if self.prompts is None:
+            raise InputError(
+                f"Corpus {self.name!r} has no prompts to encode with the texts",
+                todo="Name the prompt field, or encode the texts alone",
+            )
+        return [prompt + text for prompt, text in zip(self.prompts, self.texts, strict=True)]
+
+    def take(self, indices: ArrayLike) -> Corpus:
+        """The texts at those positions, in that order, each at most once; notes and exclusions stay.
+
+        Parameters
+        ----------
+        indices : (m,) array_like of int
+            Positions from 0 to n - 1.
+
+        Raises
+        ------
+        InputError
+            Not whole numbers, out of range, or repeated.
+        """
+        positions = np.asarray(indices)
+        if positions.size == 0:
+            positions = positions.astype(np.int64)
+        in_range = positions.ndim == 1 and positions.dtype.kind in "iu"
+        if not in_range or np.any(positions < 0) or np.any(positions >= len(self)):
+            raise InputError(
+                "These positions do not select texts",
+                allowed=f"a one-dimensional array of whole numbers from 0 to {len(self) - 1}",
+                received=f"{positions.dtype} array of shape {positions.shape}",
+            )
+        chosen = [int(i) for i in positions]
+        return replace(
+            self,
+            texts=tuple(self.texts[i] for i in chosen),
+            ids=tuple(self.ids[i] for i in chosen),
+            prompts=None if self.prompts is None else tuple(self.prompts[i] for i in chosen),
+            metadata=self.metadata.iloc[chosen].reset_index(drop=True),
+        )
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write everything to one Parquet file, whole or not at all; ``from_parquet`` reads it back the same."""
+        header = {
+            "name": self.name,
+            "origin": self.origin,
+            "notes": self.notes,
+            "exclusions": [asdict(exclusion) for exclusion in self.exclusions],
+            "fields": None if self.fields is None else asdict(self.fields),
+            "digest": self.digest,
+        }
+        write_parquet(Path(path), StoredCorpus(header, self.ids, self.texts, self.prompts, self.metadata))
+
+    @classmethod
+    def from_parquet(cls, path: str | Path) -> Corpus:
+        """The corpus that ``to_parquet`` wrote; a missing or damaged file is a StorageError."""
+        stored = load_parquet(Path(path))
+        try:
+            corpus = cls._of_stored(stored)
+        except (InputError, KeyError, TypeError) as error:
+            raise StorageError(f"{path} is damaged", received=str(error), todo=REREAD) from error
+        if corpus.digest != stored.header["digest"]:
+            raise StorageError(f"{path} does not hold the texts it was written with", todo=REREAD)
+        return corpus
+
+    @classmethod
+    def _of_stored(cls, stored: StoredCorpus) -> Corpus:
+        header, fields = stored.header, stored.header["fields"]
+        return cls(
+            name=header["name"],
+            texts=stored.texts,
+            ids=stored.ids,
+            prompts=stored.prompts,
+            metadata=stored.metadata,
+            origin=header["origin"],
+            notes=tuple(header["notes"]),
+            exclusions=tuple(Exclusion(e["reason"], e["count"], tuple(e["examples"])) for e in header["exclusions"]),
+            fields=None if fields is None else Fields(**{**fields, "metadata": tuple(fields["metadata"])}),
+        )
+
+
+def read_corpus(
+    path: str | Path,
+    *,
+    name: str | None = None,
+    text_field: str | None = None,
+    prompt_field: str | None = None,
+    id_field: str | None = None,
+    metadata_fields: Iterable[str] | None = None,
+) -> Corpus:
+    """Read a corpus from a file, or from a folder of text files.
+
+    Parameters
+    ----------
+    path : str or Path
+        JSONL, CSV, TSV, Parquet or plain text (a text a line), each also gzipped, or a folder of .txt files.
+    name : str, optional
+        Name of the corpus; the file's name without suffixes when left out.
+    text_field, prompt_field, id_field : str, optional
+        Field that holds each part; guessed when left out, and the guess stands in ``notes``. An empty string for
+        ``prompt_field`` or ``id_field`` means none: no prompts, and line numbers as ids.
+    metadata_fields : iterable of str, optional
+        Fields kept as metadata; every other field with plain values when left out.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, a field does not exist or does not hold text, ids of a chosen field are missing or
+        repeated, or no text is left.
+    """
+    return corpus_from_table(
+        read_table(path),
+        name=name,
+        text_field=text_field,
+        prompt_field=prompt_field,
+        id_field=id_field,
+        metadata_fields=metadata_fields,
+    )
+
+
+def corpus_from_table(
+    table: Table,
+    *,
+    name: str | None = None,
+    text_field: str | None = None,
+    prompt_field: str | None = None,
+    id_field: str | None = None,
+    metadata_fields: Iterable[str] | None = None,
+) -> Corpus:
+    """The corpus in a table that was read already; the arguments and errors are those of ``read_corpus``."""
+    fields, notes = choose_fields(table, text_field, prompt_field, id_field, metadata_fields)
+    texts = table.values(fields.text)
+    require_texts(texts, f"The field {fields.text!r} of {table.path}", table.place)
+    given_ids = None if fields.id is None else [id_of(value) for value in table.values(fields.id)]
+
+    def label(index: int) -> str:
+        place, given = table.place(index), None if given_ids is None else given_ids[index]
+        return place if given is None or table.format == "folder" else f"{place} (id {given})"
+
+    kept, exclusions = keep(texts, label, f"without the field {fields.text!r}")
+    _require_some(kept, exclusions, str(table.path))
+    ids = [str(table.rows[i][0]) for i in kept]
+    if given_ids is not None:
+        problem = id_problem(pick(given_ids, kept), [table.place(i) for i in kept])
+        if problem is None:
+            ids = pick(given_ids, kept)
+        elif id_field:
+            raise InputError(
+                f"The id field {fields.id!r} of {table.path} {problem}", allowed="a different id for each text"
+            )
+        else:
+            fields = _without_id(fields, problem, notes, metadata_too=metadata_fields is None)
+    chosen = tuple(pick(texts, kept))
+    prompts = _prompts_of(table, fields.prompt, kept, notes)
+    return Corpus(
+        name=name or title_of(table.path),
+        texts=chosen,
+        ids=tuple(ids),
+        prompts=prompts,
+        metadata=frame_of({f: pick(table.values(f), kept) for f in fields.metadata}, len(kept), typed=table.typed),
+        origin=str(table.path),
+        notes=(*table.notes, *notes, *notes_on(chosen, prompts, exclusions)),
+        exclusions=exclusions,
+        fields=fields,
+    )
+
+
+def corpus_from_texts(
+    texts: Iterable[str],
+    *,
+    name: str,
+    ids: Sequence[str | int] | None = None,
+    prompts: Sequence[str | None] | None = None,
+    metadata: Mapping[str, Sequence[Any]] | pd.DataFrame | None = None,
+    origin: str = "memory",
+) -> Corpus:
+    """A corpus of texts in memory; empty texts are left out and counted, as when a file is read.
+
+    Parameters
+    ----------
+    texts : iterable of str
+    name : str
+    ids : sequence of str or int, optional
+        One a text, all different; positions from "1" when left out.
+    prompts : sequence of str or None, optional
+        One a text; None stands for an empty prompt.
+    metadata : mapping of str to sequence, or DataFrame, optional
+        Columns with one plain value (text, number, truth value, None) a text.
+    origin : str, optional
+        Where the texts came from.
+
+    Raises
+    ------
+    InputError
+        Something is not a text, lengths differ, ids are missing or repeated, or no text is left.
+    """
+    if isinstance(texts, str):
+        raise InputError("One text was given where a list of texts is needed", allowed="a list of str")
+    given = list(texts)
+    where = f"Corpus {name!r}"
+    columns = values_of(metadata)
+    parts = {"ids": ids, "prompts": prompts, **{f"values of {field!r}": column for field, column in columns.items()}}
+    for what, part in parts.items():
+        if part is not None and len(part) != len(given):
+            raise InputError(f"{where} has {len(given)} texts and {len(part)} {what}", allowed="one for each text")
+    require_texts(given, where, position)
+    kept, exclusions = keep(given, position, "None in place of a text")
+    _require_some(kept, exclusions, where)
+    kept_ids = [id_of(ids[i]) if ids is not None else str(i + 1) for i in kept]
+    problem = id_problem(kept_ids, [position(i) for i in kept])
+    if problem:
+        raise InputError(f"The list of ids of {where} {problem}", allowed="a different id for each text")
+    require_texts(kept_ids, f"The list of ids of {where}", position)
+    notes: list[str] = []
+    kept_prompts = None
+    if prompts is not None:
+        require_texts(prompts, f"The prompts of {where}", position)
+        kept_prompts = filled_prompts(pick(prompts, kept), notes)
+    chosen = tuple(given[i] for i in kept)
+    return Corpus(
+        name=name,
+        texts=chosen,
+        ids=tuple(str(entry) for entry in kept_ids),
+        prompts=kept_prompts,
+        metadata=frame_of({field: pick(column, kept) for field, column in columns.items()}, len(kept), typed=True),
+        origin=origin,
+        notes=(*notes, *notes_on(chosen, kept_prompts, exclusions)),
+        exclusions=exclusions,
+    )
+
+
+def _require_some(kept: Sequence[int], exclusions: Sequence[Exclusion], where: str) -> None:
+    if not kept:
+        raise InputError(f"{where} holds no text", received="; ".join(map(str, exclusions)) or "an empty list")
+
+
+def _without_id(fields: Fields, problem: str, notes: list[str], *, metadata_too: bool) -> Fields:
+    """The fields when the guessed ids are of no use: line numbers take over, and the field becomes metadata."""
+    notes[:] = [note for note in notes if not note.startswith("Ids were read")]
+    notes.append(f"Line numbers serve as ids, because the field {fields.id!r} {problem}.")
+    more = (str(fields.id),) if metadata_too else ()
+    return replace(fields, id=None, metadata=(*fields.metadata, *more))
+
+
+def _prompts_of(table: Table, field: str | None, kept: Sequence[int], notes: list[str]) -> tuple[str, ...] | None:
+    if field is None:
+        return None
+    prompts = pick(table.values(field), kept)
+    require_texts(prompts, f"The field {field!r} of {table.path}", lambda i: table.place(kept[i]))
+    return filled_prompts(prompts, notes)

@@ -1,0 +1,87 @@
+"""The content of a corpus as one Parquet file, without pickle: texts and metadata as columns, the rest as JSON.
+
+Columns: ``id``, ``text``, ``prompt`` (where there are prompts), and ``metadata.NAME`` for every metadata field; a field
+of mixed types is written as JSON, value by value. The header stands in the metadata of the schema.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mauve_core.errors import StorageError
+from mauve_core.files import write_atomically
+from mauve_core.metadata import python_values
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KEY = b"mauve_lens_corpus"
+VERSION = 1
+PREFIX = "metadata."
+REREAD = "Read the original file again"
+
+
+@dataclass(frozen=True)
+class StoredCorpus:
+    """What one file holds: a JSON header, n ids and texts, n prompts or None, and a frame of n rows."""
+
+    header: dict[str, Any]
+    ids: tuple[str, ...]
+    texts: tuple[str, ...]
+    prompts: tuple[str, ...] | None
+    metadata: pd.DataFrame
+
+
+def write_parquet(path: Path, stored: StoredCorpus) -> None:
+    """Write the file, whole or not at all; StorageError when the disk refuses."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    texts = {"id": stored.ids, "text": stored.texts, "prompt": stored.prompts}
+    columns: dict[str, Any] = {
+        name: pa.array(values, pa.large_string()) for name, values in texts.items() if values is not None
+    }
+    dtypes = {}
+    for field in stored.metadata.columns:
+        values, dtype = python_values(stored.metadata[field]), str(stored.metadata[field].dtype)
+        columns[PREFIX + field] = pa.array([json.dumps(value) for value in values] if dtype == "object" else values)
+        dtypes[field] = dtype
+    header = json.dumps({"version": VERSION, "dtypes": dtypes, **stored.header})
+    table = pa.table(columns).replace_schema_metadata({KEY: header.encode()})
+    write_atomically(path, lambda stream: pq.write_table(table, stream, compression="zstd"))
+
+
+def load_parquet(path: Path) -> StoredCorpus:
+    """What ``write_parquet`` wrote; StorageError when the file is missing, damaged or of another kind."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.ParquetFile(path).read()
+        header = json.loads((table.schema.metadata or {})[KEY])
+        if header["version"] != VERSION:
+            raise StorageError(
+                f"{path} was written by another version of the program",
+                allowed=f"version {VERSION}",
+                received=repr(header["version"]),
+            )
+        columns = table.to_pydict()
+        prompts = tuple(columns["prompt"]) if "prompt" in columns else None
+        frame = _frame(columns, header["dtypes"])
+        return StoredCorpus(header, tuple(columns["id"]), tuple(columns["text"]), prompts, frame)
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+        raise StorageError(f"{path} is not a stored corpus, or is damaged", received=str(error), todo=REREAD) from error
+
+
+def _frame(columns: dict[str, list[Any]], dtypes: dict[str, str]) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = pd.RangeIndex(len(columns["id"]))
+    series = {}
+    for field, dtype in dtypes.items():
+        values = columns[PREFIX + field]
+        series[field] = pd.Series([json.loads(v) for v in values] if dtype == "object" else values, rows, dtype=dtype)
+    return pd.DataFrame(series, index=rows)

@@ -1,0 +1,15 @@
+"""Prompts to continuations, one decoder a definition, on transformers' generation."""
+
+from mauve_core.decoding.decoders import DECODERS, Decoder, parse_decoder
+from mauve_core.decoding.generate import GenerationSettings, Prompts, continue_prompts, generate_files, read_prompts
+
+__all__ = [
+    "DECODERS",
+    "Decoder",
+    "GenerationSettings",
+    "Prompts",
+    "continue_prompts",
+    "generate_files",
+    "parse_decoder",
+    "read_prompts",
+]

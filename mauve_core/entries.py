@@ -1,0 +1,141 @@
+"""A list of entries checked one by one: which texts are usable, which ids name them, what a reader must be told."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mauve_core.errors import InputError
+
+EXAMPLES = 5
+"""How many excluded or offending entries a message names; the count is always complete."""
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """Entries that were left out for one reason.
+
+    Attributes
+    ----------
+    reason : str
+        "empty or only white space", or "without the field ...".
+    count : int
+        How many entries, at least 1.
+    examples : tuple of str
+        The first few, named by line, row or file, with their id where there is one.
+    """
+
+    reason: str
+    count: int
+    examples: tuple[str, ...]
+
+    def __str__(self) -> str:
+        more = ", ..." if self.count > len(self.examples) else ""
+        return f"{self.count} left out, {self.reason}: {', '.join(self.examples)}{more}"
+
+
+def keep(
+    texts: Sequence[Any], label: Callable[[int], str], missing_reason: str
+) -> tuple[list[int], tuple[Exclusion, ...]]:
+    """Positions of the usable texts, and what was left out and why."""
+    kept: list[int] = []
+    missing: list[int] = []
+    empty: list[int] = []
+    for index, text in enumerate(texts):
+        (missing if text is None else kept if text.strip() else empty).append(index)
+    reasons = (("empty or only white space", empty), (missing_reason, missing))
+    return kept, tuple(
+        Exclusion(reason, len(left_out), tuple(label(i) for i in left_out[:EXAMPLES]))
+        for reason, left_out in reasons
+        if left_out
+    )
+
+
+def require_texts(values: Sequence[Any], where: str, place: Callable[[int], str]) -> None:
+    """InputError unless every value is None or text that can be written as UTF-8."""
+    for index, value in enumerate(values):
+        if value is None:
+            continue
+        if not isinstance(value, str):
+            raise InputError(
+                f"{where} does not hold text", allowed="text", received=f"{type(value).__name__} at {place(index)}"
+            )
+        if not value.isascii():
+            require_encodable(value, where, place(index))
+
+
+def require_encodable(value: str, where: str, place: str) -> None:
+    """InputError for half of a surrogate pair, which no encoder and no file can take."""
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{where} holds half of a surrogate pair at {place}, character {error.start + 1}",
+            allowed="text that can be written as UTF-8",
+            todo="Write the text again with errors='replace'",
+        ) from error
+
+
+def id_of(value: object) -> str | None:
+    """The id as text; None where it is missing or no id (a truth value, a list)."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    usable = isinstance(value, (str, int, np.integer)) and not isinstance(value, bool)
+    return str(value) if usable and str(value).strip() else None
+
+
+def id_problem(ids: Sequence[str | None], places: Sequence[str]) -> str | None:
+    """What keeps these ids from naming each text, or None."""
+    missing = [place for entry, place in zip(ids, places, strict=True) if entry is None]
+    if missing:
+        return f"has no usable id for {len(missing)} texts ({listing(missing)})"
+    repeated = repeated_of([str(entry) for entry in ids])
+    return f"holds ids that occur more than once ({listing(repeated)})" if repeated else None
+
+
+def repeated_of(entries: Iterable[str]) -> list[str]:
+    """The entries that occur more than once, each named once."""
+    return [entry for entry, count in Counter(entries).items() if count > 1]
+
+
+def listing(entries: Sequence[str]) -> str:
+    """The first few entries and how many more there are."""
+    more = f" and {len(entries) - EXAMPLES} more" if len(entries) > EXAMPLES else ""
+    return ", ".join(entries[:EXAMPLES]) + more
+
+
+def pick(values: Sequence[Any], positions: Sequence[int]) -> list[Any]:
+    """The values at those positions, in that order."""
+    return [values[i] for i in positions]
+
+
+def position(index: int) -> str:
+    """The place of an entry of a list, counted from 1."""
+    return f"text {index + 1}"
+
+
+def filled_prompts(prompts: Sequence[str | None], notes: list[str]) -> tuple[str, ...]:
+    """The prompts with missing ones empty; a note says how many were missing."""
+    missing = sum(prompt is None for prompt in prompts)
+    if missing:
+        notes.append(f"{missing} of {len(prompts)} texts have no prompt; their prompt is taken as empty.")
+    return tuple(prompt or "" for prompt in prompts)
+
+
+def notes_on(texts: Sequence[str], prompts: Sequence[str] | None, exclusions: Sequence[Exclusion]) -> tuple[str, ...]:
+    """Sentences on exclusions, duplicates, and words that would run together where prompt and text meet."""
+    notes = [f"{exclusion}." for exclusion in exclusions]
+    duplicates = len(texts) - len(set(texts))
+    if duplicates:
+        notes.append(f"{duplicates} of {len(texts)} texts repeat an earlier one letter for letter; they are kept.")
+    joined = sum(p[-1:].isalnum() and t[0].isalnum() for p, t in zip(prompts or (), texts, strict=prompts is not None))
+    if joined:
+        notes.append(
+            f"In {joined} of {len(texts)} texts the prompt ends and the text begins inside a word or without a space; "
+            "encoding prompt + text joins them as they are."
+        )
+    return tuple(notes)

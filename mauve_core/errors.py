@@ -1,0 +1,48 @@
+"""The errors that the core raises on purpose, and how their messages are put together.
+
+Every message says what was wrong, what is allowed, what was received and what to do. Pages and the command line
+catch :class:`MauveLensError` and show the message; anything else that escapes is a defect of ours.
+"""
+
+from __future__ import annotations
+
+
+class MauveLensError(Exception):
+    """Base of every error raised on purpose.
+
+    Parameters
+    ----------
+    wrong : str
+        What was wrong, naming the file, line, field or argument.
+    allowed, received, todo : str, optional
+        What would have been accepted, what came instead, and the next step for the person who reads this.
+    """
+
+    def __init__(self, wrong: str, *, allowed: str = "", received: str = "", todo: str = "") -> None:
+        self.wrong, self.allowed, self.received, self.todo = wrong, allowed, received, todo
+        parts = [_sentence(wrong)]
+        parts += [_sentence(f"Allowed: {allowed}")] if allowed else []
+        parts += [_sentence(f"Received: {received}")] if received else []
+        parts += [_sentence(todo)] if todo else []
+        super().__init__(" ".join(parts))
+
+
+class InputError(MauveLensError, ValueError):
+    """What the caller gave cannot be used: a file, a field, an option, an array (exit code 2)."""
+
+
+class ModelUnavailableError(InputError):
+    """The model's name is unknown, or its files cannot be reached from this machine (exit code 2)."""
+
+
+class StorageError(MauveLensError):
+    """The disk refused: full, read-only, or a stored file is damaged (exit code 1)."""
+
+
+class CancelledError(MauveLensError):
+    """Long work stopped because its owner asked for that (exit code 1)."""
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    return text if text.endswith((".", "!", "?", ":")) else text + "."

@@ -1,0 +1,342 @@
+"""From a file to rows: JSONL, CSV, TSV, Parquet, plain text, a folder of text files, each also gzipped.
+
+The suffix decides the format. Text is UTF-8 (a byte order mark is fine); whatever is wrong is an InputError that names
+the file and the line. Compressed files may unpack to at most ``mauve_core.streams.UNPACKED_LIMIT`` bytes.
+
+Sources: RFC 4180 (CSV; quotes inside a cell are doubled), jsonlines.org (one object a line).
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mauve_core import streams
+from mauve_core.errors import InputError
+from mauve_core.metadata import plain
+from mauve_core.streams import decoded_lines, decoded_text, opened, refusals, too_large, unpacked
+
+FIELD_LIMIT = 1000
+"""Different fields of one file; more than that is taken for data in the wrong place."""
+
+SUFFIXES = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".txt": "text",
+}
+"""Format by suffix, small or capital letters; ``.gz`` may follow each."""
+
+PARQUET_BATCH = 1024
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
+
+Row = tuple[int, dict[str, Any]]
+"""Line (or row, or file) number from 1, and the values by field."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a file holds.
+
+    Attributes
+    ----------
+    rows : list of (int, dict)
+        Number of the line on which the row begins (row of a Parquet file, file of a folder), and its values.
+    columns : tuple of str
+        Every field of any row, in the order in which they first appear.
+    path : Path
+    format : {"jsonl", "csv", "tsv", "parquet", "text", "folder"}
+    notes : tuple of str
+        What reading passed over, in sentences: blank lines, files of other kinds.
+    """
+
+    rows: list[Row]
+    columns: tuple[str, ...]
+    path: Path
+    format: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def typed(self) -> bool:
+        """Whether values have types of their own; cells of CSV and TSV are text, and a number must be read off."""
+        return self.format not in DELIMITERS
+
+    def values(self, field: str) -> list[Any]:
+        """The field's value in every row, None where a row lacks it; InputError names the fields there are."""
+        if field not in self.columns:
+            near = difflib.get_close_matches(field, self.columns, n=1, cutoff=0.5)
+            raise InputError(
+                f"{self.path} has no field named {field!r}",
+                allowed=", ".join(map(repr, self.columns)),
+                todo=f"Did you mean {near[0]!r}?" if near else "",
+            )
+        return [row.get(field) for _, row in self.rows]
+
+    def place(self, index: int) -> str:
+        """Where the row at that position stands: "line 7", "row 7", or "file notes/a.txt"."""
+        number, row = self.rows[index]
+        if self.format == "folder":
+            return f"file {row['file']}"
+        return f"{'row' if self.format == 'parquet' else 'line'} {number}"
+
+
+def read_table(path: str | Path) -> Table:
+    """Read a file, or a folder of .txt files, into rows.
+
+    Parameters
+    ----------
+    path : str or Path
+        The suffix tells the format, see ``SUFFIXES``.
+
+    Returns
+    -------
+    Table
+        With one row at least. Plain text has the field ``text`` (a text a line, blank lines included); a folder has
+        ``file`` (the name inside the folder, sorted) and ``text`` (the content without its last line ending).
+
+    Raises
+    ------
+    InputError
+        The file is missing, empty, of unknown format, not UTF-8, damaged, or too large when unpacked.
+    """
+    path = Path(path)
+    with refusals(path):
+        if path.is_dir():
+            return _read_folder(path)
+        form, packed = _format_of(path)
+        if not path.exists():
+            raise InputError(f"{path} does not exist", todo="Check the name and the folder")
+        if not path.is_file():
+            raise InputError(f"{path} is not a file", allowed="a file, or a folder of .txt files")
+        if path.stat().st_size == 0:
+            raise InputError(f"{path} is empty")
+        if form == "parquet":
+            return _read_parquet(path, packed)
+        with opened(path, packed) as stream:
+            table = _READERS[form](path, decoded_lines(stream, path, packed))
+    if not table.rows:
+        raise InputError(f"{path} holds no rows", received="an empty file" if not table.columns else "a header alone")
+    return table
+
+
+def title_of(path: Path) -> str:
+    """The file's name without the suffixes that tell its format."""
+    name = path.name.removesuffix(".gz")
+    suffix = Path(name).suffix
+    return (name[: -len(suffix)] if suffix.lower() in SUFFIXES else name) or path.name or str(path)
+
+
+def _format_of(path: Path) -> tuple[str, bool]:
+    """The format that the suffix tells, and whether the file is gzipped."""
+    packed = path.suffix.lower() == ".gz"
+    suffix = (path.with_suffix("") if packed else path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InputError(
+            f"The suffix of {path} does not tell a known format",
+            allowed=f"{', '.join(SUFFIXES)}, each also with .gz, or a folder of .txt files",
+            received=repr(suffix) if suffix else "no suffix",
+            todo="" if path.exists() else "There is no such file or folder either",
+        )
+    return SUFFIXES[suffix], packed
+
+
+def _read_jsonl(path: Path, lines: Iterator[tuple[int, str]]) -> Table:
+    rows: list[Row] = []
+    columns: dict[str, None] = {}
+    blank = 0
+    for number, line in lines:
+        if not line.strip():
+            blank += 1
+            continue
+        row = _json_object(line, path, number)
+        columns.update(dict.fromkeys(row))
+        _check_field_count(columns, path)
+        rows.append((number, row))
+    return Table(rows, tuple(columns), path, "jsonl", _blank_note(blank))
+
+
+def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
+    place = f"Line {number} of {path}"
+    try:
+        row = json.loads(line, object_pairs_hook=_object)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{place} is not valid JSON: {error.msg} at character {error.pos + 1}", allowed="one object a line"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"{place} is JSON that cannot be used", allowed="one object a line", received=str(error)
+        ) from error
+    if not isinstance(row, dict):
+        raise InputError(
+            f"{place} is not a JSON object",
+            allowed='one object a line, such as {"text": "..."}',
+            received=type(row).__name__,
+            todo="Turn one array into lines with: jq -c '.[]' FILE > NEW.jsonl" if isinstance(row, list) else "",
+        )
+    if HALF_PAIR.search(line):
+        try:
+            json.dumps(row, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"{place} holds half of a surrogate pair, which is no character",
+                todo="Write the text again with errors='replace'",
+            ) from error
+    return row
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the name {next(n for n in names if names.count(n) > 1)!r} occurs twice in one object")
+    return row
+
+
+def _read_cells(path: Path, lines: Iterator[tuple[int, str]], form: str) -> Table:
+    csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
+    # The csv module counts lines as it is fed, so a row that spans lines is named by the line on which it begins.
+    reader = csv.reader((line for _, line in lines), delimiter=DELIMITERS[form], strict=True)
+    header: list[str] | None = None
+    rows: list[Row] = []
+    notes: list[str] = []
+    blank, begins = 0, 1
+    try:
+        for cells in reader:
+            number, begins = begins, reader.line_num + 1
+            if not cells and (header is None or len(header) > 1):
+                blank += 1
+            elif header is None:
+                header = _header(cells, path, notes)
+            elif len(cells or [""]) != len(header):
+                raise InputError(
+                    f"Line {number} of {path} has {len(cells)} cells, the header has {len(header)}",
+                    allowed=f"{len(header)} cells in every row",
+                    todo="Put quotes around a cell that holds a delimiter or a line break",
+                )
+            else:
+                rows.append((number, dict(zip(header, cells or [""], strict=True))))
+    except csv.Error as error:
+        raise InputError(
+            f"The row that begins on line {begins} of {path} is not valid {form.upper()}: {error}",
+            allowed='a quoted cell has its own quotes doubled: "say ""yes"""',
+        ) from error
+    return Table(rows, tuple(header or ()), path, form, (*notes, *_blank_note(blank)))
+
+
+def _header(cells: list[str], path: Path, notes: list[str]) -> list[str]:
+    """Names of the columns; a nameless one is called by its number."""
+    names = [cell or f"column {place}" for place, cell in enumerate(cells, start=1)]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise InputError(f"The header of {path} names a column twice: {', '.join(repeated)}", allowed="different names")
+    other = next((mark for mark in ";\t|" if len(names) == 1 and mark in names[0]), None)
+    if other:
+        raise InputError(
+            f"The header of {path} is one column that holds {other!r}, which looks like another delimiter",
+            allowed="commas in .csv, tabs in .tsv",
+            received=repr(names[0]),
+        )
+    nameless = [name for name, cell in zip(names, cells, strict=True) if not cell]
+    if nameless:
+        notes.append(f"Columns without a name are called by their place: {', '.join(nameless)}.")
+    _check_field_count(names, path)
+    return names
+
+
+def _check_field_count(names: Any, path: Path) -> None:
+    if len(names) > FIELD_LIMIT:
+        raise InputError(f"{path} has more than {FIELD_LIMIT} different fields", allowed=f"at most {FIELD_LIMIT}")
+
+
+def _blank_note(blank: int) -> tuple[str, ...]:
+    return (f"{blank} blank lines between rows were passed over.",) if blank else ()
+
+
+def _read_text(path: Path, lines: Iterator[tuple[int, str]]) -> Table:
+    rows: list[Row] = [(number, {"text": _without_ending(line)}) for number, line in lines]
+    return Table(rows, ("text",), path, "text")
+
+
+def _without_ending(text: str) -> str:
+    return text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text
+
+
+def _read_folder(path: Path) -> Table:
+    """Each .txt or .txt.gz below the folder as one row, sorted by name; hidden files and folders are passed over."""
+    found = sorted((file.relative_to(path), file) for file in path.rglob("*") if file.is_file())
+    wanted = [(name, file) for name, file in found if _is_text_name(name)]
+    if not wanted:
+        raise InputError(
+            f"The folder {path} holds no .txt file",
+            received=f"{len(found)} files of other kinds",
+            allowed=".txt, .txt.gz",
+        )
+    rows: list[Row] = []
+    for number, (name, file) in enumerate(wanted, start=1):
+        with refusals(file):
+            data = unpacked(file) if name.suffix.lower() == ".gz" else file.read_bytes()
+        text = _without_ending(decoded_text(data, file))
+        # A name that is not UTF-8 comes as half surrogates; its bytes are spelled out.
+        rows.append((number, {"file": name.as_posix().encode(errors="backslashreplace").decode(), "text": text}))
+    others = len(found) - len(wanted)
+    notes = (f"{others} other files in the folder were passed over (not .txt, or hidden).",) if others else ()
+    return Table(rows, ("file", "text"), path, "folder", notes)
+
+
+def _is_text_name(name: Path) -> bool:
+    hidden = any(part.startswith(".") for part in name.parts)
+    return not hidden and name.name.lower().endswith((".txt", ".txt.gz"))
+
+
+def _read_parquet(path: Path, packed: bool) -> Table:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows: list[Row] = []
+    with io.BytesIO(unpacked(path)) if packed else path.open("rb") as stream:
+        try:
+            source = pq.ParquetFile(stream)
+            names = source.schema_arrow.names
+            _check_field_count(names, path)
+            if len(set(names)) != len(names):
+                raise InputError(f"{path} has two columns of one name", allowed="different names")
+            total = 0
+            for batch in source.iter_batches(batch_size=PARQUET_BATCH):
+                total += batch.nbytes
+                if total > streams.UNPACKED_LIMIT:
+                    raise too_large(path)
+                columns = [[plain(value) for value in column.to_pylist()] for column in batch.columns]
+                for values in zip(*columns, strict=True):
+                    rows.append((len(rows) + 1, dict(zip(names, values, strict=True))))
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{path} holds text that is not UTF-8, in the {PARQUET_BATCH} rows after row {len(rows)}",
+                allowed="UTF-8",
+            ) from error
+        except (pa.ArrowException, OSError, OverflowError) as error:
+            raise InputError(
+                f"{path} is not a Parquet file, or is damaged", received=str(error).splitlines()[0]
+            ) from error
+    if not rows:
+        raise InputError(f"{path} holds no rows", received=f"a Parquet file with the columns {', '.join(names)}")
+    return Table(rows, tuple(names), path, "parquet")
+
+
+_READERS: dict[str, Callable[[Path, Iterator[tuple[int, str]]], Table]] = {
+    "jsonl": _read_jsonl,
+    "csv": lambda path, lines: _read_cells(path, lines, "csv"),
+    "tsv": lambda path, lines: _read_cells(path, lines, "tsv"),
+    "text": _read_text,
+}

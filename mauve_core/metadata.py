@@ -1,0 +1,133 @@
+"""Columns of metadata with types that last: a number stays a number, a missing value stays missing.
+
+A column is one of: truth values (``bool``, ``boolean`` with gaps), whole numbers (``int64``, ``Int64`` with gaps),
+floats (``float64``, NaN in gaps), text (``str``), or a mixture (``object``). Cells of CSV and TSV come as text; such a
+column is read as numbers only when every filled cell is one, written without leading zeros or plus signs.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mauve_core.entries import position, require_encodable
+from mauve_core.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")
+FLOAT = re.compile(r"-?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][+-]?[0-9]+)?|-?inf|nan", re.IGNORECASE)
+INT64 = range(-(2**63), 2**63)
+EXACT_IN_FLOAT = range(-(2**53), 2**53 + 1)
+SCALARS = (str, bool, int, float)
+
+
+def frame_of(columns: Mapping[str, Sequence[Any]], n: int, *, typed: bool) -> pd.DataFrame:
+    """The columns as a frame of n rows.
+
+    Parameters
+    ----------
+    columns : mapping of str to sequence
+        Plain values (str, bool, int, float) or None, n a column.
+    n : int
+    typed : bool
+        False when the values are cells of text whose type must be read off.
+    """
+    import pandas as pd
+
+    series = {}
+    for field, given in columns.items():
+        values = [None if is_missing(value) else value for value in (given if typed else parse_cells(given))]
+        series[field] = pd.Series(values, index=pd.RangeIndex(n), dtype=dtype_of(values))
+    return pd.DataFrame(series, index=pd.RangeIndex(n))
+
+
+def values_of(metadata: Mapping[str, Sequence[Any]] | pd.DataFrame | None) -> dict[str, list[Any]]:
+    """Plain Python values of each column; InputError for a field without a text name or a value that is not plain."""
+    columns: dict[str, list[Any]] = {}
+    for field in () if metadata is None else metadata:
+        if not isinstance(field, str):
+            raise InputError("A metadata field has a name that is not text", allowed="str", received=repr(field))
+        columns[field] = [plain(value) for value in metadata[field]]  # type: ignore[index]
+        odd = next((value for value in columns[field] if not is_plain(value)), None)
+        if odd is not None:
+            raise InputError(
+                f"The metadata field {field!r} holds a value of type {type(odd).__name__}",
+                allowed="text, numbers, truth values, None",
+            )
+        for index, value in enumerate(columns[field]):
+            if isinstance(value, str):
+                require_encodable(value, f"The metadata field {field!r}", position(index))
+    return columns
+
+
+def plain(value: Any) -> Any:
+    """The value as str, bool, int, float or None where it is one in disguise; dates and decimals as text."""
+    if value is None or type(value) in SCALARS:
+        return value
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    if isinstance(value, (decimal.Decimal, datetime.timedelta)):
+        return str(value)
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+        return plain(value.item())
+    return value
+
+
+def is_plain(value: object) -> bool:
+    """Whether the value can stand in a metadata column."""
+    return value is None or isinstance(value, SCALARS)
+
+
+def are_numbers(cells: Iterable[str | None]) -> bool:
+    """Whether the filled cells, of which there is at least one, are all numbers."""
+    return dtype_of(parse_cells(list(cells))) in ("int64", "Int64", "float64")
+
+
+def parse_cells(cells: Sequence[str | None]) -> list[Any]:
+    """Cells of text as numbers when all filled ones are numbers, otherwise as they are; an empty cell is None."""
+    filled = [cell for cell in cells if cell]
+    if filled and all(WHOLE.fullmatch(cell) for cell in filled):
+        return [int(cell) if cell else None for cell in cells]
+    if any(char.isdigit() for cell in filled for char in cell) and all(_is_number(cell) for cell in filled):
+        return [float(cell) if cell else None for cell in cells]
+    return [cell or None for cell in cells]
+
+
+def dtype_of(values: Sequence[Any]) -> str:
+    """Name of the pandas dtype that holds these plain values without changing one."""
+    kinds = {type(value) for value in values}
+    gaps = type(None) in kinds
+    kinds -= {type(None)}
+    if kinds == {bool}:
+        return "boolean" if gaps else "bool"
+    if kinds == {int} and all(value is None or value in INT64 for value in values):
+        return "Int64" if gaps else "int64"
+    if kinds in ({float}, {float, int}) and all(type(v) is not int or v in EXACT_IN_FLOAT for v in values):
+        return "float64"
+    return "str" if kinds == {str} else "object"
+
+
+def python_values(column: pd.Series[Any]) -> list[Any]:
+    """The plain values of a column that ``frame_of`` made, None where one is missing."""
+    return [None if is_missing(value) else plain(value) for value in column.tolist()]
+
+
+def is_missing(value: object) -> bool:
+    """Whether the value is None, NaN, NA or NaT."""
+    if isinstance(value, float):
+        return math.isnan(value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _is_number(cell: str) -> bool:
+    if FLOAT.fullmatch(cell):
+        return math.isfinite(float(cell)) or not any(char.isdigit() for char in cell)
+    return WHOLE.fullmatch(cell) is not None and int(cell) in EXACT_IN_FLOAT

@@ -1,0 +1,135 @@
+"""What the functions of this package accept, checked once and said clearly."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mauve_core.errors import InputError
+
+SUM_TOLERANCE = 1e-9
+"""How far the sum of a distribution may lie from 1: room for the rounding of a million additions, not for a mistake."""
+
+ROWS_AT_ONCE = 4096
+"""Rows that are widened to float64 at once."""
+
+ROWS_SHOWN = 5
+"""Rows that an error names before it only counts them."""
+
+
+def distributions(p: ArrayLike, q: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """``p`` and ``q`` as float64 arrays of one common shape (..., k), each row a probability vector.
+
+    Raises
+    ------
+    InputError
+        Not finite, negative, not summing to 1 within 1e-9, or shapes that do not broadcast over equally many bins.
+    """
+    left, right = _distribution(p, "p"), _distribution(q, "q")
+    if left.shape[-1] != right.shape[-1]:
+        raise InputError(
+            "p and q have different numbers of bins",
+            allowed="two histograms over the same bins",
+            received=f"{left.shape[-1]} and {right.shape[-1]} bins",
+        )
+    try:
+        left, right = np.broadcast_arrays(left, right)
+    except ValueError as error:
+        raise InputError(
+            "The leading axes of p and q do not match",
+            allowed="shapes that broadcast",
+            received=f"{left.shape} and {right.shape}",
+        ) from error
+    return left, right
+
+
+def features(x: ArrayLike, *, least_rows: int = 1, name: str = "features") -> NDArray[np.float32]:
+    """``x``, which errors call ``name``, as an (n, d) float32 array of finite numbers.
+
+    Raises
+    ------
+    InputError
+        Not two-dimensional, no columns, fewer rows than ``least_rows``, or numbers that are not finite (rows named).
+    """
+    array = numbers(x, f"The array of {name}")
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise InputError(
+            f"The {name} do not form a table with a row for each text",
+            allowed="an array of shape (n, d) with d at least 1",
+            received=f"shape {array.shape}",
+        )
+    if array.shape[0] < least_rows:
+        raise InputError(
+            f"Too few rows of {name}",
+            allowed=f"at least {least_rows}",
+            received=str(array.shape[0]),
+            todo="Give more texts",
+        )
+    with np.errstate(over="ignore"):
+        array = array.astype(np.float32, copy=False)
+    finite = np.isfinite(array).all(axis=1)
+    if not finite.all():
+        raise InputError(
+            f"The {name} hold values that are not finite in float32 (NaN, infinite or beyond 3e38)",
+            allowed="finite numbers",
+            received=f"such values in {name_rows(~finite)}",
+            todo="Encode those texts again, or leave them out",
+        )
+    return array
+
+
+def numbers(values: ArrayLike, what: str) -> NDArray[np.floating]:
+    """``values`` as a real array: float32 and float64 stay, integers and booleans become float64."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise InputError(f"{what} is ragged", allowed="rows of equal length") from error
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{what} does not hold real numbers", allowed="real numbers", received=f"dtype {array.dtype}")
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+
+
+def positive(name: str, value: float) -> float:
+    """``value`` as a positive finite float."""
+    if not 0 < value < np.inf:
+        raise InputError(f"{name} is not usable", allowed="a positive finite number", received=repr(value))
+    return float(value)
+
+
+def whole(name: str, value: int, *, low: int) -> int:
+    """``value`` as an int of at least ``low``; a boolean or a fraction is refused."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < low:
+        raise InputError(f"{name} is not usable", allowed=f"a whole number of at least {low}", received=repr(value))
+    return int(value)
+
+
+def row_blocks(n: int) -> list[slice]:
+    """Slices that cover n rows in order."""
+    return [slice(start, start + ROWS_AT_ONCE) for start in range(0, n, ROWS_AT_ONCE)]
+
+
+def name_rows(chosen: NDArray[np.bool_]) -> str:
+    """``row 3`` or ``7 rows (0, 1, 2, 3, 4, ...)``: the rows where ``chosen`` holds, counted from 0."""
+    rows = np.flatnonzero(chosen)
+    shown = ", ".join(str(row) for row in rows[:ROWS_SHOWN])
+    if rows.size == 1:
+        return f"row {shown}"
+    return f"{rows.size} rows ({shown}{', ...' if rows.size > ROWS_SHOWN else ''})"
+
+
+def _distribution(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    array = numbers(values, name).astype(np.float64, copy=False)
+    if array.ndim == 0 or array.shape[-1] == 0:
+        raise InputError(f"{name} has no bins", allowed="an array of shape (..., k)", received=f"shape {array.shape}")
+    if not np.isfinite(array).all() or (array < 0).any():
+        raise InputError(f"{name} is not a distribution", allowed="finite numbers that are not negative")
+    sums = array.sum(axis=-1)
+    if array.size and np.abs(sums - 1).max() > SUM_TOLERANCE:
+        worst = float(sums.flat[int(np.abs(sums - 1).argmax())])
+        raise InputError(
+            f"{name} is not a distribution",
+            allowed="numbers that sum to 1 over the last axis",
+            received=f"a sum of {worst:.12g}",
+            todo="Turn counts into probabilities with mauve_core.numerics.smoothing.probabilities",
+        )
+    return array

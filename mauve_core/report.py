@@ -1,0 +1,198 @@
+"""A comparison for a reader: one JSON object for programs, one table for people.
+
+Neither ever shows a bare score: each has its mean and spread over k-means seeds and its bootstrap interval, beside n, k
+and the encoder, and candidates that the intervals do not tell apart share a rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mauve_core.config import SCORES, CompareConfig, PartitionKind
+from mauve_core.errors import InputError
+from mauve_core.result import Candidate, Comparison, Estimate, Source
+
+HIGHER_IS_CLOSER = {"mauve": True, "mauve_star": True, "frontier_integral": False, "mid": False}
+"""Whether a larger value of the score means closer to the human side."""
+
+TITLES = {"mauve": "MAUVE", "mauve_star": "MAUVE*", "frontier_integral": "Frontier integral", "mid": "Mid-point"}
+
+_GAP = "  "
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A candidate's place under one score.
+
+    Attributes
+    ----------
+    rank : int
+        1 is the closest to the human side; tied candidates have the same rank and the next rank is left out.
+    tied : bool
+        Whether another candidate has the same rank.
+    candidate : Candidate
+    """
+
+    rank: int
+    tied: bool
+    candidate: Candidate
+
+
+def standings(comparison: Comparison, score: str = "mauve", kind: PartitionKind = "pairwise") -> list[Standing]:
+    """Rank the candidates, the best first, with ties.
+
+    Candidates are sorted by the mean of ``score``. The first opens a group. Going down, a candidate whose interval
+    shares a point with the interval of the first of the group ties with it; the first candidate for which that fails
+    opens the next group. Every member of a group has the place of its first as its rank.
+
+    Raises
+    ------
+    InputError
+        No score has that name.
+    """
+    if score not in HIGHER_IS_CLOSER:
+        raise InputError(f"No score is named {score!r}", allowed=", ".join(HIGHER_IS_CLOSER))
+    ordered = sorted(
+        comparison.candidates, key=lambda item: _estimate(item, score, kind).mean, reverse=HIGHER_IS_CLOSER[score]
+    )
+    leaders: list[int] = []
+    for place, candidate in enumerate(ordered):
+        leader = leaders[-1] if leaders else place
+        tied = _estimate(candidate, score, kind).overlaps(_estimate(ordered[leader], score, kind))
+        leaders.append(leader if tied else place)
+    pairs = zip(leaders, ordered, strict=True)
+    return [Standing(leader + 1, leaders.count(leader) > 1, candidate) for leader, candidate in pairs]
+
+
+def to_json(comparison: Comparison) -> dict[str, Any]:
+    """The comparison without its arrays, as JSON values.
+
+    Returns
+    -------
+    dict
+        ``human`` (name, n, origin, digest, tokens_median, cut, notes), ``settings`` (of the comparison, as
+        :meth:`CompareConfig.as_dict` gives them), ``warnings`` (list of str), ``candidates`` (list in the order given:
+        the same entries as ``human``, ``k``, ``rank``, and for each score an object with ``mean``, ``sd`` (None with
+        one seed), ``low`` and ``high``) and ``environment``.
+    """
+    ranks = {standing.candidate.name: standing.rank for standing in standings(comparison)}
+    return {
+        "human": _source_json(comparison.human),
+        "settings": comparison.config.as_dict(),
+        "warnings": list(comparison.warnings),
+        "candidates": [
+            {
+                **_source_json(candidate.source),
+                "k": candidate.partitions[0].k,
+                "rank": ranks[candidate.name],
+                **{score: _estimate_json(candidate.scores[score]) for score in SCORES},
+            }
+            for candidate in comparison.candidates
+        ],
+        "environment": dict(comparison.environment),
+    }
+
+
+def to_table(comparison: Comparison) -> str:
+    """A leaderboard with spread and intervals, then texts, settings and warnings; safe to print to a terminal."""
+    parts = [_leaderboard(comparison), _reading_help(comparison.config), _texts(comparison)]
+    parts.append("Settings\n" + "\n".join(f"  {line}" for line in _settings(comparison)))
+    if comparison.warnings:
+        parts.append("Warnings\n" + "\n".join(f"  ! {printable(warning)}" for warning in comparison.warnings))
+    return "\n\n".join(parts)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of cells as left-aligned columns, without trailing blanks; every row has as many cells as the first."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = (_GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def printable(text: str) -> str:
+    """One line without control characters: text from files must not steer a terminal."""
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+
+
+def _leaderboard(comparison: Comparison) -> str:
+    rows = [["Rank", "Candidate", "n", "k", *(TITLES[score] for score in SCORES)]]
+    for standing in standings(comparison):
+        candidate = standing.candidate
+        scores = [candidate.scores[score] for score in SCORES]
+        rank = f"{standing.rank} =" if standing.tied else str(standing.rank)
+        counts = [str(candidate.source.n), str(candidate.partitions[0].k)]
+        rows.append([rank, printable(candidate.name), *counts, *(_mean_and_spread(score) for score in scores)])
+        rows.append(["", "", "", "", *(f"[{score.low:.3f}, {score.high:.3f}]" for score in scores)])
+    return aligned(rows)
+
+
+def _reading_help(config: CompareConfig) -> str:
+    score = config.score
+    spread = "one k-means seed, so no spread is known"
+    if score.seeds > 1:
+        spread = f"mean \u00b1 standard deviation over {score.seeds} k-means seeds"
+    return "\n".join(
+        [
+            f"Each score: {spread};",
+            f"below it the {score.confidence:.0%} bootstrap interval over texts ({score.bootstrap} resamples).",
+            "MAUVE and MAUVE*: 1 is the closest. Frontier integral and mid-point: 0 is the closest.",
+            "Rank: by mean MAUVE. Going down, a candidate whose MAUVE interval overlaps that of the first of its group",
+            "ties with it (=); the first candidate that does not overlap opens the next group.",
+        ]
+    )
+
+
+def _texts(comparison: Comparison) -> str:
+    rows = [["Texts", "n", "median tokens", "cut", "from"]]
+    notes = []
+    for source in comparison.sources:
+        median = "unknown" if source.tokens_median is None else f"{source.tokens_median:g}"
+        rows.append([printable(source.name), str(source.n), median, str(source.cut), printable(source.origin)])
+        notes += [f"  {printable(source.name)}: {printable(note)}" for note in source.notes]
+    return "\n".join([aligned(rows), *notes])
+
+
+def _settings(comparison: Comparison) -> list[str]:
+    encoder, score = comparison.config.encoder, comparison.config.score
+    lines = ["encoder: none, features were given"]
+    if encoder is not None:
+        text = "prompt + text" if encoder.with_prompt else "text alone"
+        revision = f" at {encoder.revision}" if encoder.revision else ""
+        lines = [
+            f"encoder: {printable(encoder.model + revision)}, {text}, at most {encoder.max_tokens} tokens, "
+            f"pooling {encoder.pooling}, layer {encoder.layer}, {encoder.dtype}"
+        ]
+    k = "a tenth of the smaller side" if score.k is None else str(score.k)
+    lines.append(
+        f"clusters: k = {k}, {score.restarts} restarts, PCA to {score.explained_variance:g} of the variance, "
+        f"one partition for each candidate with the human side"
+    )
+    lines.append(f"scaling constant {score.scale:g}, seed {score.seed}")
+    return lines
+
+
+def _source_json(source: Source) -> dict[str, Any]:
+    return {
+        "name": source.name,
+        "n": source.n,
+        "origin": source.origin,
+        "digest": source.digest,
+        "tokens_median": source.tokens_median,
+        "cut": source.cut,
+        "notes": list(source.notes),
+    }
+
+
+def _estimate_json(estimate: Estimate) -> dict[str, float | None]:
+    return {"mean": estimate.mean, "sd": estimate.sd, "low": estimate.low, "high": estimate.high}
+
+
+def _mean_and_spread(estimate: Estimate) -> str:
+    spread = "" if estimate.sd is None else f" \u00b1 {estimate.sd:.3f}"
+    return f"{estimate.mean:.3f}{spread}"
+
+
+def _estimate(candidate: Candidate, score: str, kind: PartitionKind) -> Estimate:
+    return candidate.scores[score] if kind == "pairwise" else candidate.joint_scores[score]

@@ -1,0 +1,262 @@
+"""A comparison as it is asked for: which files, which fields, which settings; and the one function that carries it out.
+
+The command line and the background jobs share this, so that both read, compare and store in the same way. A task is
+plain JSON on disk (:meth:`ComparisonTask.as_dict`), which is how a job's worker learns what to do.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.config import HUMAN, CompareConfig
+from mauve_core.corpus import Corpus, read_corpus
+from mauve_core.errors import InputError
+from mauve_core.feature_store import FeatureStore
+from mauve_core.progress import Progress, silent
+from mauve_core.store import Run, RunStore, run_id
+
+READING = "Reading texts"
+SAVING = "Saving the run"
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """One side's file.
+
+    Attributes
+    ----------
+    path : str
+        A file or folder that :func:`mauve_core.corpus.read_corpus` reads.
+    text_field, prompt_field, id_field : str or None
+        None guesses.
+    metadata_fields : tuple of str or None
+        None keeps every other field with plain values.
+    features : str or None
+        A .npy file with a row for each text that is kept; None encodes the texts.
+    """
+
+    path: str
+    text_field: str | None = None
+    prompt_field: str | None = None
+    id_field: str | None = None
+    metadata_fields: tuple[str, ...] | None = None
+    features: str | None = None
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The file that ``dataclasses.asdict`` wrote; an unknown or missing entry is an InputError."""
+        _check_entries("file", values, {item.name for item in dataclasses.fields(cls)}, {"path"})
+        chosen = values.get("metadata_fields")
+        return cls(**{**values, "metadata_fields": None if chosen is None else tuple(chosen)})
+
+    def absolute(self) -> Self:
+        """The same with absolute paths, for a process that runs in another folder."""
+        features = None if self.features is None else str(Path(self.features).absolute())
+        return replace(self, path=str(Path(self.path).absolute()), features=features)
+
+    def read(self, name: str) -> Corpus:
+        """The corpus in the file; InputError as ``read_corpus`` raises it."""
+        return read_corpus(
+            self.path,
+            name=name,
+            text_field=self.text_field,
+            prompt_field=self.prompt_field,
+            id_field=self.id_field,
+            metadata_fields=self.metadata_fields,
+        )
+
+
+@dataclass(frozen=True)
+class ComparisonTask:
+    """One human file against any number of candidates' files.
+
+    Attributes
+    ----------
+    name : str
+        Name of the run that comes out.
+    human : TextFile
+    candidates : mapping of str to TextFile
+        In the order in which they are shown; at least one.
+    config : CompareConfig
+        Its ``encoder`` is None exactly when every file brings features.
+    device : str
+        ``auto``, ``cpu``, ``cuda`` ...
+    """
+
+    name: str
+    human: TextFile
+    candidates: Mapping[str, TextFile]
+    config: CompareConfig = field(default_factory=CompareConfig)
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        run_id(self.name)
+        if not self.candidates:
+            raise InputError("There is no candidate to compare", allowed="at least one model file")
+        for name in self.candidates:
+            if not name.strip() or name == HUMAN:
+                raise InputError(f"A candidate cannot be named {name!r}", allowed=f"any other name; {HUMAN!r} is taken")
+        without = [name for name, file in self.files.items() if file.features is None]
+        if without and len(without) < len(self.files):
+            raise InputError(
+                f"Features are given for some sources, but not for {', '.join(without)}",
+                allowed="features for every source, or for none",
+            )
+        if (self.config.encoder is None) != (not without):
+            todo = "Give features for every source, or name an encoder"
+            raise InputError("Either an encoder or features are needed, and not both", todo=todo)
+
+    @property
+    def files(self) -> dict[str, TextFile]:
+        """The file of each source, ``human`` first."""
+        return {HUMAN: self.human, **self.candidates}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            "name": self.name,
+            "human": dataclasses.asdict(self.human),
+            "candidates": {name: dataclasses.asdict(file) for name, file in self.candidates.items()},
+            "config": self.config.as_dict(),
+            "device": self.device,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The task that ``as_dict`` wrote; ``config`` and ``device`` may be left out."""
+        required = {"name", "human", "candidates"}
+        _check_entries("task", values, required | {"config", "device"}, required)
+        return cls(
+            name=values["name"],
+            human=TextFile.from_dict(values["human"]),
+            candidates={name: TextFile.from_dict(file) for name, file in values["candidates"].items()},
+            config=CompareConfig.from_dict(values.get("config", {})),
+            device=values.get("device", "auto"),
+        )
+
+    def absolute(self) -> Self:
+        """The same with absolute paths, for a process that runs in another folder."""
+        candidates = {name: file.absolute() for name, file in self.candidates.items()}
+        return replace(self, human=self.human.absolute(), candidates=candidates)
+
+
+def perform(
+    task: ComparisonTask,
+    *,
+    store: RunStore | None = None,
+    feature_store: FeatureStore | None = None,
+    progress: Progress = silent,
+) -> Run:
+    """Read the files, compare, and store the run with its features.
+
+    Parameters
+    ----------
+    task : ComparisonTask
+    store, feature_store : RunStore, FeatureStore, optional
+        The user's own when left out.
+    progress : callable
+        May raise CancelledError; finished features stay in the store and are not computed again next time.
+
+    Raises
+    ------
+    InputError, StorageError, CancelledError
+        See ``read_corpus``, ``load_features``, ``compare`` and ``RunStore.save``.
+    """
+    from mauve_core.compare import compare
+
+    store = RunStore() if store is None else store
+    feature_store = FeatureStore() if feature_store is None else feature_store
+    corpora: dict[str, Corpus] = {}
+    given: dict[str, NDArray[np.float32]] = {}
+    for done, (name, file) in enumerate(task.files.items()):
+        progress(READING, done, len(task.files))
+        corpora[name] = file.read(name)
+        if file.features is not None:
+            given[name] = load_features(Path(file.features), corpora[name])
+    progress(READING, len(task.files), len(task.files))
+    _check_dimensions(task, given)
+    comparison = compare(
+        corpora[HUMAN],
+        {name: corpora[name] for name in task.candidates},
+        task.config,
+        features=given or None,
+        feature_store=feature_store,
+        device=task.device,
+        progress=progress,
+    )
+    progress(SAVING, 0, 1)
+    features = given
+    for source in comparison.sources if not given else ():
+        stored = feature_store.get(source.features_key)
+        if stored is not None:
+            features[source.name] = stored.array
+    run = store.save(task.name, comparison, corpora, features if len(features) == len(corpora) else None)
+    progress(SAVING, 1, 1)
+    return run
+
+
+def load_features(path: Path, corpus: Corpus) -> NDArray[np.float32]:
+    """Read a feature file made elsewhere.
+
+    Parameters
+    ----------
+    path : Path
+        A .npy file with a two-dimensional array of numbers.
+    corpus : Corpus
+        The texts that the rows belong to, in the same order.
+
+    Returns
+    -------
+    (n, d) float32 array
+
+    Raises
+    ------
+    InputError
+        The file is missing or no such array (pickled objects are refused), a value is not finite as float32, or the
+        number of rows is not that of the texts.
+    """
+    try:
+        array = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        reason = "it does not exist" if isinstance(error, FileNotFoundError) else str(error)
+        raise InputError(f"The feature file {path} cannot be read: {reason}", allowed="a .npy file") from error
+    if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind not in "fiu" or array.shape[1] == 0:
+        shape = f"{array.dtype} array of shape {array.shape}" if isinstance(array, np.ndarray) else "an archive"
+        raise InputError(f"{path} holds no features", allowed="a two-dimensional array of numbers", received=shape)
+    if len(array) != len(corpus):
+        left_out = f" (of its rows, {'; '.join(map(str, corpus.exclusions))})" if corpus.exclusions else ""
+        allowed = f"{len(corpus)} rows, one for each text of {corpus.origin}{left_out}"
+        raise InputError(f"{path} has the wrong number of rows", allowed=allowed, received=str(len(array)))
+    with np.errstate(over="ignore"):
+        features = array.astype(np.float32)
+    bad = np.flatnonzero(~np.isfinite(features).all(axis=1))
+    if len(bad):
+        some = ", ".join(str(row) for row in bad[:5]) + (", ..." if len(bad) > 5 else "")
+        raise InputError(f"{path} has values that are not finite, in {len(bad)} rows (counted from 0): {some}")
+    return features
+
+
+def _check_dimensions(task: ComparisonTask, features: Mapping[str, NDArray[np.float32]]) -> None:
+    widths = {name: array.shape[1] for name, array in features.items()}
+    if len(set(widths.values())) > 1:
+        received = ", ".join(f"{task.files[name].features}: {width}" for name, width in widths.items())
+        raise InputError(
+            "The feature files have different dimensions", allowed="the same for every source", received=received
+        )
+
+
+def _check_entries(what: str, values: object, known: set[str], required: set[str]) -> None:
+    if not isinstance(values, Mapping) or not required <= set(values) <= known:
+        received = ", ".join(map(str, values)) if isinstance(values, Mapping) else repr(values)
+        raise InputError(
+            f"This is no description of a {what}",
+            allowed=f"{', '.join(sorted(known))}; required: {', '.join(sorted(required))}",
+            received=received,
+        )

@@ -1,0 +1,23 @@
+"""CSV: formulas are defused, everything else comes back as it was."""
+
+from __future__ import annotations
+
+import io
+
+import pandas as pd
+import pytest
+
+from app.export import csv_bytes
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+def test_formulas_are_defused(start: str) -> None:
+    table = pd.DataFrame({"id": [f"{start}cmd|calc"], f"{start}x": ["fine"]})
+    back = pd.read_csv(io.BytesIO(csv_bytes(table)), keep_default_na=False)
+    assert back.iloc[0, 0] == f"'{start}cmd|calc"
+    assert back.columns[1] == f"'{start}x"
+
+
+def test_other_cells_come_back() -> None:
+    table = pd.DataFrame({"id": ["a,1", 'b"2', "c\nd", "é"], "n": [-1.5, 2.0, -3.0, 4.0]})
+    pd.testing.assert_frame_equal(pd.read_csv(io.BytesIO(csv_bytes(table))), table)

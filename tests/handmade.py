@@ -1,0 +1,73 @@
+"""A small comparison put together by hand from its records: nothing is computed, so every value is known beforehand."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.config import HUMAN, SCORES, CompareConfig, ScoreConfig
+from mauve_core.corpus import Corpus, corpus_from_texts
+from mauve_core.result import Candidate, Comparison, Estimate, Partition, Source
+
+N = {HUMAN: 7, "grün & <b>": 5, "b": 6}
+"""Texts of each source; one name is awkward on purpose."""
+
+K, SEEDS, DIMENSION = 3, 2, 4
+
+
+def estimate(mean: float, low: float, high: float, *, sd: float | None = 0.01) -> Estimate:
+    return Estimate(mean, sd, low, high, (mean,) * SEEDS)
+
+
+def make_corpora() -> dict[str, Corpus]:
+    return {
+        name: corpus_from_texts(
+            [f"Text {i} of {name}: ünï\ncödé \u202e" for i in range(n)],
+            name=name,
+            ids=[f"{name}/{i}" for i in range(n)],
+            prompts=[f"prompt {i}" for i in range(n)],
+            metadata={"topic": ["x" if i % 2 else "y" for i in range(n)], "length": list(range(n))},
+        )
+        for name, n in N.items()
+    }
+
+
+def make_features() -> dict[str, NDArray[np.float32]]:
+    rng = np.random.default_rng(5)
+    return {name: rng.normal(size=(n, DIMENSION)).astype(np.float32) for name, n in N.items()}
+
+
+def make_comparison(**scores: dict[str, Estimate]) -> Comparison:
+    """Two candidates; ``scores`` (by position: first=, second=) replaces some of their estimates."""
+    rng = np.random.default_rng(3)
+    corpora = make_corpora()
+    sources = [
+        Source(name, n, f"/data/{name}.jsonl", corpora[name].digest, f"key-{name}", None, 0, (f"note on {name}",))
+        for name, n in N.items()
+    ]
+
+    def partition(kind: str, seed: int, names: list[str]) -> Partition:
+        labels = {name: rng.integers(K, size=N[name]).astype(np.int32) for name in names}
+        return Partition(kind, seed, K, float(rng.random()), labels)  # type: ignore[arg-type]
+
+    def estimates(shift: float) -> dict[str, Estimate]:
+        values = rng.random(SEEDS)
+        mean = 0.1 + 0.2 + shift  # not a short decimal: it must come back bit for bit all the same
+        low, high = np.nextafter(mean, 0), np.nextafter(mean, 1)
+        return {s: Estimate(mean, float(values.std(ddof=1)), low, high, tuple(values)) for s in SCORES}
+
+    names = list(N)
+    candidates = []
+    for position, source, replaced in zip(("first", "second"), sources[1:], (0.0, 0.4), strict=True):
+        pairwise = tuple(partition("pairwise", seed, [HUMAN, source.name]) for seed in range(SEEDS))
+        chosen = {**estimates(replaced), **scores.get(position, {})}
+        candidates.append(Candidate(source, chosen, estimates(replaced), pairwise))
+    return Comparison(
+        human=sources[0],
+        candidates=tuple(candidates),
+        joint=tuple(partition("joint", seed, names) for seed in range(SEEDS)),
+        config=CompareConfig(encoder=None, score=ScoreConfig(seeds=SEEDS)),
+        warnings=("Fewer than 1,000 texts",),
+        environment={"device": "cpu", "seconds": {"clustering": 0.1}},
+        projection=rng.normal(size=(sum(N.values()), 2)).astype(np.float32),
+    )

@@ -1,0 +1,71 @@
+"""Small made-up studies whose truth is known: topics with words of their own, and features that follow the topic.
+
+The human side spreads over all topics; ``close`` does nearly the same, ``shifted`` favours half of them, ``collapsed``
+knows only two. A text is a few words of its topic, so that distinctive words and clusters can be told from outside.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.compare import compare
+from mauve_core.config import HUMAN, CompareConfig, ScoreConfig
+from mauve_core.corpus import Corpus, corpus_from_texts
+from mauve_core.store import Run, RunStore
+
+TOPICS = ("river", "engine", "planet", "violin", "harvest", "market", "glacier", "parliament")
+WORDS_PER_TOPIC = 12
+
+
+def topic_words(topic: int) -> list[str]:
+    """The words that only texts of this topic use."""
+    return [TOPICS[topic], *(f"{TOPICS[topic]}{chr(ord('a') + i)}" for i in range(WORDS_PER_TOPIC - 1))]
+
+
+def make_side(
+    name: str, weights: NDArray[np.float64], n: int, dimension: int, seed: int
+) -> tuple[Corpus, NDArray[np.float32]]:
+    """n texts and features, topics drawn with the given weights."""
+    rng = np.random.default_rng(seed)
+    centres = np.random.default_rng(0).normal(size=(len(TOPICS), dimension))
+    topics = rng.choice(len(TOPICS), size=n, p=weights / weights.sum())
+    texts = [" ".join(rng.choice(topic_words(topic), size=20)) + f" {name} {i}" for i, topic in enumerate(topics)]
+    corpus = corpus_from_texts(
+        texts,
+        name=name,
+        ids=[f"t{i:04d}" for i in range(n)],
+        prompts=[f"prompt {i}" for i in range(n)],
+        metadata={"topic": [TOPICS[topic] for topic in topics], "words": [len(text.split()) for text in texts]},
+    )
+    features = centres[topics] + 0.3 * rng.normal(size=(n, dimension))
+    return corpus, features.astype(np.float32)
+
+
+def make_comparison_inputs(
+    n: int = 160, dimension: int = 16, seed: int = 7
+) -> tuple[Corpus, dict[str, Corpus], dict[str, NDArray[np.float32]]]:
+    """A human side, three candidates by name, and the features of all four."""
+    uniform = np.ones(len(TOPICS))
+    weights = {
+        HUMAN: uniform,
+        "close": uniform + 0.1 * np.arange(len(TOPICS)),
+        "shifted": np.where(np.arange(len(TOPICS)) < len(TOPICS) // 2, 4.0, 1.0),
+        "collapsed": np.where(np.arange(len(TOPICS)) < 2, 1.0, 1e-9),
+    }
+    corpora, features = {}, {}
+    for offset, (name, share) in enumerate(weights.items()):
+        corpora[name], features[name] = make_side(name, share, n, dimension, seed + offset)
+    human = corpora.pop(HUMAN)
+    return human, corpora, features
+
+
+def make_run(home: Path, *, name: str = "synthetic", n: int = 160, seeds: int = 3, projection: bool = True) -> Run:
+    """Compare the sides above and store the run under ``home/runs``."""
+    human, candidates, features = make_comparison_inputs(n)
+    score = ScoreConfig(seeds=seeds, restarts=2, bootstrap=200)
+    config = CompareConfig(encoder=None, score=score, projection=projection)
+    comparison = compare(human, candidates, config, features=features)
+    return RunStore(home / "runs").save(name, comparison, {HUMAN: human, **candidates}, features)

@@ -1,0 +1,197 @@
+"""The pipeline as a whole: what it must be invariant to, what it must refuse, and that it keeps the way back."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from mauve_core.compare import MIN_TEXTS, compare
+from mauve_core.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.corpus import corpus_from_texts
+from mauve_core.errors import CancelledError, InputError
+from mauve_core.estimates import estimate_scores, sample_counts
+from mauve_core.numerics.divergences import kl_divergence
+from mauve_core.numerics.scores import score_counts
+from tests.synthetic import make_comparison_inputs, make_side
+
+SCORE = ScoreConfig(seeds=3, restarts=2, bootstrap=200)
+CONFIG = CompareConfig(encoder=None, score=SCORE, projection=False)
+
+
+@pytest.fixture(scope="module")
+def inputs():
+    return make_comparison_inputs(n=160)
+
+
+@pytest.fixture(scope="module")
+def comparison(inputs):
+    human, candidates, features = inputs
+    return compare(human, candidates, CONFIG, features=features)
+
+
+def test_the_nearer_candidate_scores_better_and_the_collapsed_one_worst(comparison):
+    scores = {c.name: c.scores for c in comparison.candidates}
+    for better, worse in (("close", "shifted"), ("shifted", "collapsed")):
+        assert scores[better]["mauve"].mean > scores[worse]["mauve"].mean
+        assert scores[better]["mauve_star"].mean > scores[worse]["mauve_star"].mean
+        assert scores[better]["frontier_integral"].mean < scores[worse]["frontier_integral"].mean
+        assert scores[better]["mid"].mean < scores[worse]["mid"].mean
+    assert not scores["shifted"]["mauve"].overlaps(scores["collapsed"]["mauve"])
+
+
+def test_p_is_the_human_side(inputs):
+    # The collapsed side lacks topics that the human side has: KL(P || Q) is infinite and KL(Q || P) is finite.
+    human, candidates, features = inputs
+    names = (HUMAN, "collapsed")
+    result = compare(
+        human, {"collapsed": candidates["collapsed"]}, CONFIG, features={name: features[name] for name in names}
+    )
+    counts = sample_counts(result)["collapsed"]
+    p, q = counts.p[0] / counts.p[0].sum(), counts.q[0] / counts.q[0].sum()
+    assert np.isinf(kl_divergence(p, q))
+    assert p[q == 0].sum() > 0.4  # six of eight topics, less the clusters that mix
+
+
+def test_scores_are_means_over_seeds_of_the_scores_of_the_histograms(comparison):
+    for kind in ("pairwise", "joint"):
+        for candidate in comparison.candidates:
+            scores = candidate.scores if kind == "pairwise" else candidate.joint_scores
+            parts = [comparison.partition(kind, candidate.name, seed) for seed in range(SCORE.seeds)]
+            for seed, part in enumerate(parts):
+                expected = score_counts(part.counts(HUMAN), part.counts(candidate.name))
+                for name in SCORES:
+                    assert scores[name].values[seed] == pytest.approx(float(expected[name]), abs=1e-12)
+            for name in SCORES:
+                assert scores[name].mean == pytest.approx(np.mean(scores[name].values), abs=1e-12)
+                assert scores[name].sd == pytest.approx(np.std(scores[name].values, ddof=1), abs=1e-12)
+                assert scores[name].low <= scores[name].mean <= scores[name].high
+
+
+def test_every_text_has_a_cluster_and_sizes_add_up(comparison):
+    for part in (*comparison.joint, *(p for c in comparison.candidates for p in c.partitions)):
+        for source in comparison.sources:
+            if source.name in part.labels:
+                assert part.counts(source.name).sum() == source.n
+                assert part.labels[source.name].shape == (source.n,)
+    assert set(comparison.joint[0].labels) == {HUMAN, "close", "shifted", "collapsed"}
+    assert set(comparison.candidates[0].partitions[0].labels) == {HUMAN, "close"}
+    assert comparison.joint[0].k == 16  # max(2, round(160 / 10))
+
+
+def test_same_inputs_give_the_same_numbers_and_another_seed_gives_others(inputs, comparison):
+    human, candidates, features = inputs
+    again = compare(human, candidates, CONFIG, features=features)
+    for first, second in zip(comparison.candidates, again.candidates, strict=True):
+        assert first.scores == second.scores
+        assert first.joint_scores == second.joint_scores
+    other = dataclasses.replace(CONFIG, score=dataclasses.replace(SCORE, seed=1))
+    changed = compare(human, candidates, other, features=features)
+    assert changed.candidates[0].scores["mauve"].values != comparison.candidates[0].scores["mauve"].values
+
+
+def test_a_candidate_equal_to_the_human_side_has_the_best_scores(inputs):
+    human, _, features = inputs
+    twin = dataclasses.replace(human, name="twin")
+    result = compare(human, {"twin": twin}, CONFIG, features={HUMAN: features[HUMAN], "twin": features[HUMAN]})
+    scores = result.candidates[0].scores
+    # Equal texts fall into equal clusters, so the histograms are equal and the scores exact.
+    assert scores["mauve"].values == scores["mauve_star"].values == (1.0, 1.0, 1.0)
+    assert scores["frontier_integral"].values == scores["mid"].values == (0.0, 0.0, 0.0)
+    assert any("word for word" in warning for warning in result.warnings)
+
+
+@pytest.mark.slow
+def test_the_interval_covers_the_mean_score_of_other_texts_at_about_the_nominal_rate():
+    # Truth: the mean score over many draws of the same size on a fixed partition (the topic itself is the cluster).
+    rng = np.random.default_rng(3)
+    p, q, n = np.full(8, 1 / 8), np.array([0.2, 0.2, 0.15, 0.15, 0.1, 0.1, 0.05, 0.05]), 400
+    draws = score_counts(rng.multinomial(n, p, 4000), rng.multinomial(n, q, 4000))
+    truth = {name: draws[name].mean() for name in SCORES}
+    inside = dict.fromkeys(SCORES, 0)
+    trials = 300
+    for _ in range(trials):
+        labels_p, labels_q = rng.choice(8, n, p=p), rng.choice(8, n, p=q)
+        estimates = estimate_scores(_samples(labels_p, labels_q, rng))
+        for name in SCORES:
+            inside[name] += estimates[name].low <= truth[name] <= estimates[name].high
+    # Binomial(300, 0.95) lies within 0.90 and 0.99 with probability over 0.999; the bootstrap's own error is small here.
+    for name in SCORES:
+        assert 0.90 <= inside[name] / trials <= 0.99, (name, inside[name])
+
+
+def _samples(labels_p, labels_q, rng):
+    from mauve_core.estimates import CountSamples
+    from mauve_core.numerics.bootstrap import resample_weights, resampled_counts
+
+    def resampled(labels):
+        return resampled_counts(labels, 8, resample_weights(len(labels), 400, rng))[:, None, :]
+
+    return CountSamples(
+        p=np.bincount(labels_p, minlength=8)[None],
+        q=np.bincount(labels_q, minlength=8)[None],
+        p_resampled=resampled(labels_p),
+        q_resampled=resampled(labels_q),
+    )
+
+
+def test_progress_names_its_stages_and_may_cancel(inputs):
+    human, candidates, features = inputs
+    seen = []
+    compare(human, candidates, CONFIG, features=features, progress=lambda *state: seen.append(state))
+    assert ("clustering", 12, 12) in seen  # (1 joint + 3 pairwise) x 3 seeds
+    assert ("scoring", 2, 2) in seen
+
+    def cancel(stage, done, total):
+        if stage == "clustering" and done == 2:
+            raise CancelledError("stopped")
+
+    with pytest.raises(CancelledError):
+        compare(human, candidates, CONFIG, features=features, progress=cancel)
+
+
+def test_warnings_say_what_the_papers_advise(inputs):
+    human, candidates, features = inputs
+    few = candidates["close"].take(np.arange(100))
+    given = {HUMAN: features[HUMAN], "close": features["close"][:100]}
+    config = dataclasses.replace(CONFIG, score=dataclasses.replace(SCORE, seeds=1))
+    warnings = " ".join(compare(human, {"close": few}, config, features=given).warnings)
+    assert "differ in size (human 160, close 100)" in warnings
+    assert "100 texts a side are fewer than 1,000" in warnings
+    assert "One k-means seed" in warnings
+
+
+def refuse(human, candidates, features, *words, config=CONFIG):
+    with pytest.raises(InputError) as caught:
+        compare(human, candidates, config, features=features)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_refuses_sides_that_cannot_be_clustered(inputs):
+    human, candidates, features = inputs
+    close = {"close": candidates["close"]}
+    pair = {name: features[name] for name in (HUMAN, "close")}
+    refuse(human, {}, {HUMAN: features[HUMAN]}, "at least one candidate")
+    for n in (1, 3, MIN_TEXTS - 1):
+        small = {**pair, "close": pair["close"][:n]}
+        refuse(human, {"close": candidates["close"].take(np.arange(n))}, small, "too few texts", f"{n}")
+    refuse(human, {"human": candidates["close"]}, pair, "cannot have this name")
+    refuse(human, close, {HUMAN: pair[HUMAN]}, "for every side")
+    refuse(human, close, {**pair, "close": pair["close"][:-1]}, "do not fit", "(160, d)")
+    refuse(human, close, {**pair, "close": pair["close"][:, :5]}, "different dimension", "human: 16", "close: 5")
+    broken = pair["close"].copy()
+    broken[7, 3] = np.nan
+    refuse(human, close, {**pair, "close": broken}, "NaN", "t0007")
+    refuse(human, close, None, "exclude each other")
+    refuse(human, close, pair, "exclude each other", config=dataclasses.replace(CONFIG, encoder=EncoderConfig()))
+    equal = {name: np.ones((160, 4), dtype=np.float32) for name in pair}
+    refuse(human, close, equal, "equal")
+
+
+def test_refuses_more_clusters_than_distinct_texts(inputs):
+    corpus, features = make_side("close", np.ones(8), 40, 8, 1)
+    human = corpus_from_texts(list(corpus.texts), name=HUMAN)
+    config = dataclasses.replace(CONFIG, score=dataclasses.replace(SCORE, k=60))
+    refuse(human, {"close": corpus}, {HUMAN: features, "close": features}, "60", config=config)

@@ -1,0 +1,298 @@
+"""Runs come back bit for bit, are there whole or not at all, and damage is reported and never guessed around."""
+
+from __future__ import annotations
+
+import errno
+import json
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mauve_core import store as store_module
+from mauve_core.config import HUMAN
+from mauve_core.errors import InputError, StorageError
+from mauve_core.result import Comparison
+from mauve_core.store import CATALOGUE, COMPARISON, ID_PATTERN, PARTIAL, Run, RunStore, run_id
+from tests.handmade import N, make_comparison, make_corpora, make_features
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> RunStore:
+    return RunStore(tmp_path / "runs")
+
+
+def save(store: RunStore, name: str = "Study one", **options: bool) -> Run:
+    return store.save(name, make_comparison(), make_corpora(), make_features(), **options)
+
+
+def assert_same(first: Comparison, second: Comparison) -> None:
+    assert (first.human, first.config, first.warnings) == (second.human, second.config, second.warnings)
+    assert dict(first.environment) == dict(second.environment)
+    assert first.projection is not None
+    assert second.projection is not None
+    assert first.projection.tobytes() == second.projection.tobytes()
+    pairs = list(zip(first.joint, second.joint, strict=True))
+    for one, two in zip(first.candidates, second.candidates, strict=True):
+        assert (one.source, one.scores, one.joint_scores) == (two.source, two.scores, two.joint_scores)
+        pairs += zip(one.partitions, two.partitions, strict=True)
+    for one, two in pairs:
+        assert (one.kind, one.seed, one.k, one.objective) == (two.kind, two.seed, two.k, two.objective)
+        assert list(one.labels) == list(two.labels)
+        for name in one.labels:
+            assert one.labels[name].dtype == two.labels[name].dtype == np.int32
+            assert one.labels[name].tobytes() == two.labels[name].tobytes()
+
+
+def test_a_run_comes_back_bit_for_bit(store: RunStore) -> None:
+    saved = save(store)
+    loaded = RunStore(store.root).load(saved.id)
+    assert_same(saved.comparison, loaded.comparison)
+    assert (loaded.id, loaded.name, loaded.created) == ("study-one", "Study one", saved.created)
+    features = make_features()
+    for name, corpus in make_corpora().items():
+        back = loaded.corpora[name]
+        assert (back.texts, back.ids, back.prompts, back.digest) == (
+            corpus.texts,
+            corpus.ids,
+            corpus.prompts,
+            corpus.digest,
+        )
+        assert back.metadata.to_dict("list") == corpus.metadata.to_dict("list")
+        stored = loaded.features(name)
+        assert stored is not None
+        assert stored.tobytes() == features[name].tobytes()
+
+
+def test_what_is_loaded_cannot_be_changed_by_accident(store: RunStore) -> None:
+    run = store.load(save(store).id)
+    features = run.features(HUMAN)
+    assert isinstance(features, np.memmap)
+    for array in (features, run.comparison.projection, run.comparison.joint[0].labels[HUMAN]):
+        assert array is not None
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+def test_without_map_and_features(store: RunStore) -> None:
+    comparison = make_comparison()
+    bare = Comparison(**{**vars(comparison), "projection": None, "joint": ()})
+    run = store.load(store.save("bare", bare, make_corpora()).id)
+    assert run.comparison.projection is None
+    assert run.comparison.joint == ()
+    assert run.features(HUMAN) is None
+    with pytest.raises(InputError, match="No source named 'nobody'"):
+        run.features("nobody")
+
+
+def test_list_shows_the_newest_first_and_matches_the_runs(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = []
+    for second in (1, 3, 2):
+        run = save(store, f"run {second}")
+        text = (run.path / COMPARISON).read_text().replace(run.created, f"2030-01-01T00:00:0{second}+00:00")
+        (run.path / COMPARISON).write_text(text)
+        runs.append(run)
+    (store.root / CATALOGUE).unlink()
+    listed = store.list()
+    assert [summary.id for summary in listed] == ["run-3", "run-2", "run-1"]
+    assert listed == [store.load(summary.id).summary for summary in listed]
+    assert listed[0].candidates == tuple(name for name in N if name != HUMAN)
+    assert (listed[0].n, listed[0].encoder) == (N[HUMAN], None)
+
+
+def test_the_catalogue_follows_the_folders(store: RunStore) -> None:
+    first, second = save(store, "first"), save(store, "second")
+    before = store.list()
+    (store.root / CATALOGUE).unlink()
+    assert store.list() == before, "rebuilt from the folders"
+    shutil.rmtree(first.path)
+    assert [summary.id for summary in store.list()] == [second.id]
+
+
+def test_a_half_written_run_is_invisible(store: RunStore) -> None:
+    run = save(store)
+    shutil.copytree(run.path, store.root / f"{PARTIAL}abc")
+    unfinished = shutil.copytree(run.path, store.root / "unfinished")
+    (unfinished / COMPARISON).unlink()
+    assert [summary.id for summary in store.list()] == [run.id]
+    for name in (f"{PARTIAL}abc", "unfinished"):
+        with pytest.raises(InputError, match="No run has the id"):
+            store.load(name)
+
+
+@pytest.mark.parametrize("fails_at", range(1, 12))
+def test_a_full_disk_leaves_everything_as_it_was(
+    store: RunStore, monkeypatch: pytest.MonkeyPatch, fails_at: int
+) -> None:
+    """Whichever file of the run is the one that no longer fits: 3 labels, 1 map, 3 texts, 3 features, 1 record."""
+    earlier = save(store, "earlier")
+    write, written = store_module.write_atomically, 0
+
+    def failing(path: Path, content: object) -> None:
+        nonlocal written
+        written += 1
+        if written == fails_at:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(path, content)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(store_module, "write_atomically", failing)
+    monkeypatch.setattr("mauve_core.corpus_file.write_atomically", failing)
+    with pytest.raises(StorageError, match="No space left"):
+        save(store, "later")
+    assert written == fails_at
+    assert [summary.id for summary in store.list()] == ["earlier"]
+    assert_same(store.load("earlier").comparison, earlier.comparison)
+    assert sorted(path.name for path in store.root.iterdir() if path.is_dir()) == ["earlier"]
+
+
+def test_equal_names_get_ids_of_their_own(store: RunStore) -> None:
+    assert [save(store, "Same name").id for _ in range(3)] == ["same-name", "same-name-2", "same-name-3"]
+
+
+def test_equal_names_saved_at_once_get_ids_of_their_own(store: RunStore) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        ids = [run.id for run in pool.map(lambda _: save(store, "race"), range(8))]
+    assert len(set(ids)) == 8
+    assert {summary.id for summary in store.list()} == set(ids)
+
+
+def test_replace_takes_the_place_of_the_run(store: RunStore) -> None:
+    save(store, "demo")
+    run = store.save("Demo", make_comparison(), make_corpora(), replace=True)
+    assert run.id == "demo"
+    assert [(summary.id, summary.name) for summary in store.list()] == [("demo", "Demo")]
+    assert store.load("demo").features(HUMAN) is None, "the new run has no features"
+
+
+def test_delete_removes_one_run(store: RunStore) -> None:
+    kept, gone = save(store, "kept"), save(store, "gone")
+    store.delete(gone.id)
+    assert [summary.id for summary in store.list()] == [kept.id]
+    assert not gone.path.exists()
+    with pytest.raises(InputError, match=r"No run has the id 'gone'.*Allowed: kept"):
+        store.delete(gone.id)
+
+
+@pytest.mark.parametrize(
+    "identifier", ["../runs/study-one", "/etc", "", ".", "..", "study-one/", "STUDY-ONE", "a\x00b"]
+)
+def test_an_id_cannot_leave_the_folder(store: RunStore, identifier: str) -> None:
+    save(store)
+    for action in (store.load, store.delete):
+        with pytest.raises(InputError, match="No run has the id"):
+            action(identifier)
+    assert len(store.list()) == 1
+
+
+@given(st.text(max_size=200))
+def test_ids_are_safe_or_refused(name: str) -> None:
+    if re.search(r"[a-z0-9]", name.lower()):
+        assert ID_PATTERN.fullmatch(run_id(name))
+        assert run_id(run_id(name)) == run_id(name)
+    else:
+        with pytest.raises(InputError, match="name cannot be used"):
+            run_id(name)
+
+
+def test_every_source_needs_its_texts_and_features(store: RunStore) -> None:
+    corpora, features = make_corpora(), make_features()
+    cases = [
+        ({**corpora, "b": corpora["b"].take([0, 1])}, features, "corpus for the source 'b'.*Received: 2 rows"),
+        ({HUMAN: corpora[HUMAN]}, features, "corpus.*Received: none"),
+        (corpora, {**features, HUMAN: features["b"]}, "feature array for the source 'human'.*Allowed: 7 rows"),
+    ]
+    for given_corpora, given_features, message in cases:
+        with pytest.raises(InputError, match=message):
+            store.save("bad", make_comparison(), given_corpora, given_features)
+    assert store.list() == []
+
+
+def _break_labels(folder: Path) -> None:
+    np.save(folder / "joint.npy", np.full((2, sum(N.values())), 3, dtype=np.int32))
+
+
+def _shorten_labels(folder: Path) -> None:
+    np.save(folder / "pairwise-1.npy", np.zeros((2, 3), dtype=np.int32))
+
+
+def _pickle_labels(folder: Path) -> None:
+    np.save(folder / "joint.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
+
+
+def _change(folder: Path, key: str, value: object) -> None:
+    meta = json.loads((folder / COMPARISON).read_text())
+    meta[key] = value
+    (folder / COMPARISON).write_text(json.dumps(meta))
+
+
+DAMAGE = {
+    "labels beyond k": _break_labels,
+    "too few labels": _shorten_labels,
+    "pickled labels": _pickle_labels,
+    "labels cut off": lambda folder: (folder / "joint.npy").write_bytes((folder / "joint.npy").read_bytes()[:-5]),
+    "no map": lambda folder: (folder / "projection.npy").unlink(),
+    "no texts": lambda folder: (folder / "texts-2.parquet").unlink(),
+    "texts cut off": lambda folder: (folder / "texts-0.parquet").write_bytes(b"PAR1"),
+    "texts of another side": lambda folder: shutil.copy(folder / "texts-2.parquet", folder / "texts-0.parquet"),
+    "broken record": lambda folder: (folder / COMPARISON).write_text("{"),
+    "another layout": lambda folder: _change(folder, "format", 99),
+    "no comparison": lambda folder: _change(folder, "comparison", {}),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damage_is_reported(store: RunStore, damage: str) -> None:
+    run = save(store)
+    DAMAGE[damage](run.path)
+    with pytest.raises(StorageError):
+        store.load(run.id)
+    store.delete(run.id)
+    assert store.list() == []
+
+
+def test_damaged_features_are_reported(store: RunStore) -> None:
+    run = save(store)
+    np.save(run.path / "features-0.npy", np.zeros((2, 2), dtype=np.float32))
+    with pytest.raises(StorageError, match=r"features-0\.npy is damaged"):
+        store.load(run.id).features(HUMAN)
+    np.save(run.path / "features-0.npy", np.array([None] * 7, dtype=object), allow_pickle=True)
+    with pytest.raises(StorageError, match=r"features-0\.npy is damaged"):
+        store.load(run.id).features(HUMAN)
+
+
+def test_a_broken_catalogue_is_reported(store: RunStore) -> None:
+    save(store)
+    for path in store.root.glob(f"{CATALOGUE}*"):
+        path.unlink()
+    (store.root / CATALOGUE).write_bytes(b"no database, but long enough to be taken for one" * 100)
+    with pytest.raises(StorageError, match="it is rebuilt from the runs"):
+        store.list()
+    (store.root / CATALOGUE).unlink()
+    assert len(store.list()) == 1
+
+
+def test_an_abandoned_folder_is_removed_after_a_day(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    (store.root / f"{PARTIAL}old").mkdir()
+    save(store, "now")
+    assert (store.root / f"{PARTIAL}old").exists(), "it may belong to a save that is going on"
+    monkeypatch.setattr(store_module, "PARTIAL_KEPT_S", -1)
+    save(store, "later")
+    assert not (store.root / f"{PARTIAL}old").exists()
+
+
+def test_listing_and_loading_import_no_torch(store: RunStore) -> None:
+    run = save(store)
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom mauve_core.store import RunStore\n"
+        f"store = RunStore(Path({str(store.root)!r}))\nstore.list()\nstore.load({run.id!r}).features('human')\n"
+        "heavy = {'torch', 'transformers', 'sklearn', 'umap'} & set(sys.modules)\nsys.exit(str(heavy) if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
