@@ -10,15 +10,18 @@ from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from app.figures.frontier import DRAWN_WEIGHTS, ErrorCurve
+from app.selection import Stack
 from mauve_core import rescore
 from mauve_core.config import HUMAN, PartitionKind, Smoothing
 from mauve_core.numerics.frontier import divergence_frontier
 from mauve_core.numerics.smoothing import probabilities
 from mauve_core.rescore import ScoreBasis, score_basis
-from mauve_core.result import Comparison
+from mauve_core.result import Comparison, Partition
 from mauve_core.store import Run, RunStore, RunSummary
+from mauve_core.words import DistinctiveWord, WordCounts, count_words
 
 DEMO = "demo"
 """A run whose id starts so is opened when the URL names none."""
@@ -80,3 +83,46 @@ def error_curves(run_id: str, kind: PartitionKind, smoothing: Smoothing) -> list
         frontier = divergence_frontier(p, q, DRAWN_WEIGHTS)
         curves.append(ErrorCurve(candidate.name, frontier.weights, frontier.type1, frontier.type2))
     return curves
+
+
+# Words and map
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def stack(run_id: str) -> Stack:
+    """All texts of the run in the order of its map."""
+    return Stack.of(load_run(run_id).comparison)
+
+
+@st.cache_resource(max_entries=4, show_spinner="Counting words")
+def word_counts(run_id: str) -> WordCounts:
+    """The words of all texts of the run, stacked."""
+    run = load_run(run_id)
+    return count_words([text for name in stack(run_id).names for text in run.corpora[name].texts])
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def cluster_words(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> list[tuple[DistinctiveWord, ...]]:
+    """For each cluster, what tells its human and candidate texts from those of the other clusters."""
+    labels, partition = _labels_of_two(run_id, kind, candidate, seed)
+    return word_counts(run_id).by_group(labels, partition.k, top=12)
+
+
+@st.cache_resource(max_entries=512, show_spinner=False)
+def contrasting_words(
+    run_id: str, kind: PartitionKind, candidate: str, seed: int, cluster: int
+) -> tuple[tuple[DistinctiveWord, ...], tuple[DistinctiveWord, ...]]:
+    """Within one cluster, words of the human texts rather than the candidate's, and the other way round."""
+    labels, _ = _labels_of_two(run_id, kind, candidate, seed)
+    human = stack(run_id).source == 0
+    return word_counts(run_id).contrast(
+        np.flatnonzero((labels == cluster) & human), np.flatnonzero((labels == cluster) & ~human), top=12
+    )
+
+
+def _labels_of_two(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> tuple[NDArray[np.int32], Partition]:
+    """Clusters of the human and the candidate's texts, stacked, -1 for all others."""
+    texts = stack(run_id)
+    partition = load_run(run_id).comparison.partition(kind, candidate, seed)
+    ours = np.isin(texts.source, [0, texts.names.index(candidate)])
+    return np.where(ours, texts.labels(partition), -1).astype(np.int32), partition

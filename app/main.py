@@ -5,9 +5,17 @@ from __future__ import annotations
 import streamlit as st
 
 from app import session
-from app.components import sidebar
+from app.components import charts, sidebar
+from app.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
 
-st.set_page_config(page_title="MAUVE Lens", page_icon=":material/lens_blur:", layout="wide")
+ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">'
+    f'<circle cx="12" cy="16" r="10" fill="{HUMAN_COLOUR}"/>'
+    f'<circle cx="20" cy="16" r="10" fill="{MODEL_COLOUR}" fill-opacity="0.75"/></svg>'
+)
+"""Drawn here because a named icon or an emoji would be fetched from a foreign server."""
+
+st.set_page_config(page_title="MAUVE Lens", page_icon=ICON, layout="wide")
 
 page = st.navigation(
     [
@@ -19,4 +27,6 @@ page = st.navigation(
 )
 session.keep_url(page.url_path)
 sidebar.show()
+with st.sidebar:
+    charts.image_format_picker()
 page.run()

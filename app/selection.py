@@ -134,6 +134,21 @@ def polygon_of_event(selection: Mapping[str, Any] | None) -> list[tuple[float, f
     return None
 
 
+def clicked_value(selection: Mapping[str, Any] | None, column: int) -> int | None:
+    """A whole number from the ``customdata`` of the last clicked point of a selection event; None without a point.
+
+    The browser sends a row of a typed array as an object with the column numbers as keys, a row of a list as a list.
+    """
+    for point in reversed(list((selection or {}).get("points") or [])):
+        data = point.get("customdata")
+        values = {
+            int(key): value for key, value in (data.items() if isinstance(data, Mapping) else enumerate(data or []))
+        }
+        if column in values:
+            return int(values[column])
+    return None
+
+
 def _planar(values: ArrayLike, name: str) -> NDArray[np.float64]:
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 2 or array.shape[1] != 2:

@@ -102,7 +102,8 @@ def compute_mauve(
     kmeans_num_redo, kmeans_max_iter : int >= 1
         k-means restarts, and iterations of each at most.
     featurize_model_name : str
-        See ``mauve_core.encoders.available_models``.
+        See ``mauve_core.encoders.available_models``. Whatever the model, the last real token in the last layer stands
+        for a text.
     device_id : int
         CUDA device of the encoder; -1 takes the CPU.
     max_text_length : int
@@ -186,7 +187,7 @@ class _LazyEncoder:
     ) -> None:
         _require_whole("device_id", device_id, low=-1)
         _require_whole("batch_size", batch_size, low=1)
-        self._config = EncoderConfig(model=model, max_tokens=max_tokens)
+        self._config = EncoderConfig(model=model, pooling="last", max_tokens=max_tokens)
         self._device = "cpu" if device_id == -1 else f"cuda:{device_id}"
         self._batch_tokens = batch_size * max_tokens
         self._double = double

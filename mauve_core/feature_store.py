@@ -2,9 +2,9 @@
 
 An entry is a folder ``<root>/<key>/`` of plain ``.npy`` arrays (features, lengths, cut) and ``meta.json`` with their
 SHA-256. It is written under another name and renamed, so it is there whole or not at all; of two writers of one key
-the first stays. While the work goes on its finished rows lie as parts in ``<root>/<key>.parts/``, one file each, so
-that a killed run loses seconds and not hours. What does not match its digest is removed with a warning and computed
-anew. Nothing is ever pickled.
+the first stays. While the work goes on its finished rows lie beside it as parts, ``<root>/<key>.<random>.npz``, so that
+a killed run loses seconds and not hours. (No folder of parts: another writer that finishes would remove it under our
+hands.) What does not match its digest is removed with a warning and computed anew. Nothing is ever pickled.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import uuid
 import warnings
 import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -32,7 +33,7 @@ ARRAYS = ("features", "lengths", "cut")
 META = "meta.json"
 INCOMING = ".incoming-"
 ABANDONED_AFTER_S = 24 * 3600.0
-"""An unfinished folder older than this belongs to a process that died."""
+"""An unfinished (hidden) file or folder older than this belongs to a process that died."""
 
 
 class DamagedEntryWarning(UserWarning):
@@ -156,25 +157,17 @@ class FeatureStore:
         StorageError
             The disk is full or refuses; earlier parts are as they were.
         """
-        path = self._parts(key) / f"{uuid.uuid4().hex}.npz"
+        path = self._entry(key).with_suffix(f".{uuid.uuid4().hex}.npz")
 
         def write(stream: IO[bytes]) -> None:
             np.savez(stream, allow_pickle=False, indices=part.indices, array=part.array, device=np.array(part.device))
 
-        for attempt in range(3):
-            try:
-                return files.write_atomically(path, write)
-            except StorageError as error:
-                # Another writer of the same key has finished and dropped the folder of parts: make it once more.
-                if attempt == 2 or not isinstance(error.__cause__, FileNotFoundError):
-                    raise
-        return None
+        files.write_atomically(path, write)
 
     def parts(self, key: str, rows: int) -> list[Part]:
         """The parts kept so far of an entry of ``rows`` rows; a damaged one is removed with a DamagedEntryWarning."""
-        folder = self._parts(key)
         found = []
-        for path in sorted(folder.glob("*.npz")) if folder.is_dir() else []:
+        for path in self._parts(key):
             try:
                 found.append(_read_part(path, rows))
             except FileNotFoundError:
@@ -188,15 +181,17 @@ class FeatureStore:
 
     def discard_parts(self, key: str) -> None:
         """Drop the parts of that key."""
-        self._remove(self._parts(key))
+        for path in self._parts(key):
+            with files.storage_errors(path):
+                path.unlink(missing_ok=True)
 
     def _entry(self, key: str) -> Path:
         if not key or not key.isalnum():
             raise InputError("This is not a key of features", allowed="letters and digits", received=repr(key))
         return self.root / key
 
-    def _parts(self, key: str) -> Path:
-        return self._entry(key).with_suffix(".parts")
+    def _parts(self, key: str) -> list[Path]:
+        return sorted(self.root.glob(f"{self._entry(key).name}.*.npz"))
 
     def _write_entry(
         self,
@@ -223,31 +218,24 @@ class FeatureStore:
             shutil.rmtree(incoming, ignore_errors=True)
 
     def _remove_damaged(self, folder: Path, reason: str) -> None:
-        self._remove(folder)
-        _warn_damaged(folder, reason)
-
-    def _remove(self, folder: Path) -> None:
-        """Take a folder out of sight in one step, then delete it."""
-        if not folder.is_dir():
-            return
+        """Take an entry out of sight in one step, then delete it."""
         aside = folder.with_name(f"{INCOMING}{uuid.uuid4().hex}")
-        with files.storage_errors(folder):
-            try:
-                folder.rename(aside)
-            except FileNotFoundError:
-                return
+        with files.storage_errors(folder), suppress(FileNotFoundError):
+            folder.rename(aside)
         shutil.rmtree(aside, ignore_errors=True)
+        _warn_damaged(folder, reason)
 
     def _sweep(self) -> None:
         """Delete what processes that died left unfinished."""
         oldest = time.time() - ABANDONED_AFTER_S
-        for folder in self.root.glob(f"{INCOMING}*") if self.root.is_dir() else []:
-            try:
-                abandoned = folder.stat().st_mtime < oldest
-            except FileNotFoundError:
-                continue
-            if abandoned:
-                shutil.rmtree(folder, ignore_errors=True)
+        for path in self.root.glob(".*"):
+            with suppress(OSError):
+                if path.stat().st_mtime >= oldest:
+                    continue
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink()
 
 
 class _HashingWriter:
@@ -297,7 +285,7 @@ def _read_entry(folder: Path) -> StoredFeatures:
 
 
 def _read_part(path: Path, rows: int) -> Part:
-    with np.load(path, allow_pickle=False) as stored:
+    with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
         indices, array, device = stored["indices"], stored["array"], str(stored["device"])
     if array.ndim != 2 or indices.shape != (len(array),) or not np.isin(indices, np.arange(rows)).all():
         raise ValueError(f"rows {array.shape} for indices {indices.shape} of {rows}")

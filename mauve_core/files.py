@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import tempfile
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -43,16 +43,16 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """
     with storage_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
         try:
-            with os.fdopen(handle, "wb") as stream:
+            with temporary.open("xb") as stream:
                 write(stream)
                 stream.flush()
                 os.fsync(stream.fileno())
-            Path(temporary).replace(path)
+            temporary.replace(path)
         except BaseException:
             with suppress(OSError):
-                Path(temporary).unlink()
+                temporary.unlink()
             raise
 
 

@@ -135,7 +135,10 @@ def start_comparison(spec: Mapping[str, Any]) -> JobState:
 
 
 def status(job_id: str) -> JobState:
-    """How far the job is; one whose worker died counts as failed (or cancelled, if that was asked for).
+    """How far the job is.
+
+    One whose worker died counts as failed (or as cancelled, if that was asked for), and so does one whose state is
+    damaged, so that a single broken folder hides no other job.
 
     Raises
     ------
@@ -146,10 +149,13 @@ def status(job_id: str) -> JobState:
     child = _children.get(job_id)
     if child is not None and child.poll() is not None:
         del _children[job_id]
-    state = read_state(folder)
-    if state.active and _is_alive(folder):
-        return state
-    state = read_state(folder)  # again: it may have written its end just before it went
+    try:
+        state = read_state(folder)
+        if state.active and _is_alive(folder):
+            return state
+        state = read_state(folder)  # again: it may have written its end just before it went
+    except StorageError as error:
+        return JobState(job_id, name=job_id, status="failed", message=str(error))
     if not state.active:
         return state
     if (folder / CANCEL).exists():
@@ -220,7 +226,7 @@ def read_state(folder: Path) -> JobState:
     except TypeError:
         holds = False
     if not holds:
-        raise StorageError(f"{folder / STATE} is no job's state", todo=f"Delete the folder {folder}")
+        raise StorageError(f"{folder / STATE} is no job's state", todo="Remove the job and start it again")
     return state
 
 
@@ -236,9 +242,9 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         values = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
-        raise StorageError(f"{path} is damaged: {error}", todo=f"Delete the folder {path.parent}") from error
+        raise StorageError(f"{path} is damaged: {error}", todo="Remove the job and start it again") from error
     if not isinstance(values, dict):
-        raise StorageError(f"{path} is damaged", allowed="a JSON object", todo=f"Delete the folder {path.parent}")
+        raise StorageError(f"{path} is damaged", allowed="a JSON object", todo="Remove the job and start it again")
     return values
 
 

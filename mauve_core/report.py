@@ -166,10 +166,10 @@ def _settings(comparison: Comparison) -> list[str]:
         ]
     k = "a tenth of the smaller side" if score.k is None else str(score.k)
     lines.append(
-        f"clusters: k = {k}, {score.restarts} restarts, PCA to {score.explained_variance:g} of the variance, "
-        f"one partition for each candidate with the human side"
+        f"clusters: k = {k}, {score.restarts} restarts, PCA to {score.explained_variance:g} of the variance; "
+        f"scaling constant {score.scale:g}, seed {score.seed}"
     )
-    lines.append(f"scaling constant {score.scale:g}, seed {score.seed}")
+    lines.append("partition: pairwise, each candidate with the human side")
     return lines
 
 

@@ -237,6 +237,18 @@ def test_metadata_keeps_types(tmp_path: Path) -> None:
     assert list(metadata["big"]) == [2**70, 1]
 
 
+@examples
+@given(st.sampled_from(COLUMN_KINDS).flatmap(lambda kind: st.lists(kind | st.none(), min_size=1, max_size=6)))
+def test_metadata_changes_no_value(values: list[Any]) -> None:
+    corpus = corpus_from_texts(["a"] * len(values), name="m", metadata={"column": values})
+    assert values_in(corpus.metadata["column"]) == values
+
+
+def test_whole_numbers_too_large_for_a_float_stay_exact() -> None:
+    corpus = corpus_from_texts(["a", "b"], name="m", metadata={"column": [0.5, 2**53 + 1]})
+    assert list(corpus.metadata["column"]) == [0.5, 2**53 + 1]
+
+
 def test_csv_cells_become_numbers_only_when_all_are(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(
         "text,n,x,code,phone,mixed,long,gap,none\n1,1,.5,007,+491,1,1234567890123456789,,\n2,-20,1e-3,010,+492,a,1,4,\n"

@@ -191,7 +191,7 @@ def test_a_full_disk_leaves_what_was_there(store: FeatureStore, monkeypatch: pyt
     before = all_files(store.root)
     with monkeypatch.context() as full:
         full.setattr(os, "fsync", FullDisk(good))
-        with pytest.raises(StorageError, match="No space left .* Free some space"):
+        with pytest.raises(StorageError, match=r"No space left .* Free some space"):
             store.put(KEY, *arrays(), META)
     assert all_files(store.root) == before
     assert store.get(KEY) is None
@@ -237,9 +237,11 @@ def test_what_dead_writers_left_is_swept(store: FeatureStore) -> None:
     for name, age_s in ((".incoming-old", 48 * 3600), (".incoming-new", 60)):
         (store.root / name).mkdir(parents=True)
         (store.root / name / "features.npy").write_bytes(b"half")
-        os.utime(store.root / name, (time.time() - age_s,) * 2)
+        (store.root / f".{name}.npz").write_bytes(b"half")
+        for path in (store.root / name, store.root / f".{name}.npz"):
+            os.utime(path, (time.time() - age_s,) * 2)
     store.put(KEY, *arrays(), META)
-    assert {path.name for path in store.root.iterdir()} == {KEY, ".incoming-new"}
+    assert {path.name for path in store.root.iterdir()} == {KEY, ".incoming-new", "..incoming-new.npz"}
 
 
 def test_concurrent_writers_do_no_harm(store: FeatureStore) -> None:
@@ -266,4 +268,4 @@ def test_concurrent_writers_do_no_harm(store: FeatureStore) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", DamagedEntryWarning)
         assert all(store.get(f"{KEY}{turn}") is not None for turn in range(15))
-    assert not list(store.root.glob(".incoming-*"))
+    assert {path.name for path in store.root.iterdir()} == {f"{KEY}{turn}" for turn in range(15)}

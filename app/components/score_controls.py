@@ -30,7 +30,7 @@ def show(state: State, run_scale: float, *, default_partition: PartitionKind) ->
     st.session_state[_SCALE] = scale
     st.session_state[_SMOOTHING] = state.smoothing
     st.session_state[_PARTITION] = state.partition_or(default_partition)
-    with st.container(horizontal=True, gap="large", vertical_alignment="bottom"):
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.segmented_control(
             "Partition",
             list(PARTITION_TITLES),
@@ -58,7 +58,7 @@ def show(state: State, run_scale: float, *, default_partition: PartitionKind) ->
             format_func=lambda value: f"{value:g}",
             on_change=_write_scale,
             args=(run_scale,),
-            width=320,
+            width=230,
             help="Larger values stretch differences between good models. "
             "Compare only scores of the same c. The papers take 5.",
         )
@@ -68,7 +68,7 @@ def described(state: State, partition: PartitionKind, run_scale: float) -> str:
     """The settings in words, for the line under a figure."""
     scale = run_scale if state.scale is None else state.scale
     smoothing = "no smoothing" if state.smoothing == "none" else "Krichevsky–Trofimov smoothing"
-    return f"{partition} partition, c = {scale:g}, {smoothing}"
+    return f"{partition.capitalize()} partition, c = {scale:g}, {smoothing}"
 
 
 def _write_scale(run_scale: float) -> None:

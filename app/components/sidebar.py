@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import streamlit as st
 
 from app import cache, session
+from app.components.markup import escaped
 from mauve_core.errors import MauveLensError
 from mauve_core.store import Run, RunSummary
 
@@ -41,19 +40,13 @@ def opened_run() -> Run:
         st.stop()
 
 
-def escaped(text: str) -> str:
-    """``text`` for a Streamlit label or message, with every character that Markdown could act on made plain."""
-    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", " ".join(text.split()))
-
-
 def _pick(run_id: str, by_id: dict[str, RunSummary]) -> None:
-    options = list(by_id)
-    missing = run_id not in by_id
-    st.session_state[_PICKER] = None if missing else run_id
+    known = run_id in by_id
+    st.session_state[_PICKER] = run_id if known else None
     st.selectbox(
         "Run",
-        options,
-        index=None,
+        list(by_id),
+        index=0 if known else None,
         key=_PICKER,
         placeholder="Choose a run",
         format_func=lambda chosen: f"{by_id[chosen].name}  ({by_id[chosen].created[:10]})",
@@ -74,14 +67,13 @@ def _facts(run_id: str) -> None:
     size = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     encoder = comparison.config.encoder
     clusters = sorted({p.k for c in comparison.candidates for p in c.partitions} | {p.k for p in comparison.joint})
-    rows = {
-        "Texts a side": size,
-        "Candidates": str(len(comparison.candidates)),
-        "Encoder": encoder.model if encoder else "features given",
-        "Clusters k": ", ".join(map(str, clusters)),
-        "k-means seeds": str(comparison.config.score.seeds),
-    }
-    st.text("\n".join(f"{label:<14}{value}" for label, value in rows.items()))
+    lines = [
+        f"**{size}** texts a side",
+        f"**{len(comparison.candidates)}** candidates",
+        f"encoder **{escaped(encoder.model)}**, {encoder.max_tokens:,} tokens" if encoder else "features given",
+        f"**k = {', '.join(map(str, clusters))}** clusters, **{comparison.config.score.seeds}** seeds",
+    ]
+    st.caption("  \n".join(lines))
 
 
 def _no_run_yet() -> None:

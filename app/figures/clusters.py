@@ -41,37 +41,25 @@ def cluster_figure(rows: pd.DataFrame, candidate: str, *, chosen: int | None = N
     Returns
     -------
     Figure
-        ``customdata[0]`` of a clicked point is its cluster.
+        The first value of a clicked point's ``customdata`` is its cluster.
     """
     name, place = html.escape(candidate), np.arange(len(rows), dtype=np.float32)
     figure = go.Figure(layout=_layout(rows))
     figure.add_trace(_bars(place, rows["p"], "human, p", HUMAN_COLOUR, "y"))
     figure.add_trace(_bars(place, rows["q"], f"{name}, q", MODEL_COLOUR, "y"))
-    figure.add_trace(_bars(place, rows["type_1"], "type I", MODEL_COLOUR, "y2", pattern="/"))
-    figure.add_trace(_bars(place, rows["type_2"], "type II", HUMAN_COLOUR, "y2", pattern="\\"))
+    figure.add_trace(_bars(place, rows["type_1"], "type I error", translucent(MODEL_COLOUR, 0.55), "y2"))
+    figure.add_trace(_bars(place, rows["type_2"], "type II error", translucent(HUMAN_COLOUR, 0.55), "y2"))
     figure.add_trace(_columns(place, rows, name, chosen))
     return figure
 
 
-def cluster_of_event(selection: object) -> int | None:
-    """The cluster of the last point in a chart's selection event; None without one."""
-    points = selection.get("points") if isinstance(selection, dict) else None
-    for point in reversed(points or []):
-        data = point.get("customdata")
-        if data is not None and len(data) > 0:
-            return int(data[0])
-    return None
-
-
-def _bars(
-    place: NDArray[np.float32], values: pd.Series, name: str, colour: str, axis: str, pattern: str = ""
-) -> go.Bar:
+def _bars(place: NDArray[np.float32], values: pd.Series, name: str, colour: str, axis: str) -> go.Bar:
     return go.Bar(
         x=place,
         y=values.to_numpy(dtype=np.float32),
         name=name,
         yaxis=axis,
-        marker={"color": colour, "line": {"width": 0}, "pattern": {"shape": pattern, "solidity": 0.35}},
+        marker={"color": colour, "line": {"width": 0}},
         selected={"marker": {"opacity": 1}},
         unselected={"marker": {"opacity": 1}},
         hoverinfo="skip",
@@ -126,7 +114,7 @@ def _layout(rows: pd.DataFrame) -> dict[str, object]:
             "tickfont": {"size": 11},
             "anchor": "y2",
         },
-        yaxis={**axis, "domain": [0.38, 1], "title": {"text": "share of texts"}, "linecolor": NEUTRAL_COLOUR},
-        yaxis2={**axis, "domain": [0, 0.28], "title": {"text": "share of error"}},
+        yaxis={**axis, "domain": [0.38, 1], "title": {"text": "of texts"}, "linecolor": NEUTRAL_COLOUR},
+        yaxis2={**axis, "domain": [0, 0.28], "title": {"text": "of error"}},
         yaxis3={"domain": [0, 1], "range": [0, 1], "visible": False, "fixedrange": True, "overlaying": "y"},
     )

@@ -62,7 +62,7 @@ def curve_points(curves: Sequence[ErrorCurve], scale: float) -> pd.DataFrame:
         and x_low, x_high, y_low, y_high (lowest and highest seed). The sd is NaN with one seed.
     """
     parts = [_points_of(curve, scale) for curve in curves]
-    return pd.DataFrame(pd.concat(parts, ignore_index=True))
+    return pd.concat(parts, ignore_index=True)
 
 
 def frontier_figure(points: pd.DataFrame, weight: float) -> go.Figure:
@@ -82,7 +82,7 @@ def frontier_figure(points: pd.DataFrame, weight: float) -> go.Figure:
 def at_weight(points: pd.DataFrame, weight: float) -> pd.DataFrame:
     """The rows at the drawn weight nearest to ``weight``, one a candidate."""
     weights = points["weight"].unique()
-    return points.loc[points["weight"] == weights[np.argmin(np.abs(weights - weight))]]
+    return pd.DataFrame(points[points["weight"] == weights[np.argmin(np.abs(weights - weight))]])
 
 
 def _points_of(curve: ErrorCurve, scale: float) -> pd.DataFrame:

@@ -7,7 +7,7 @@ bootstrap interval overlaps that of the best of its group shares the group's ran
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -53,18 +53,28 @@ def leaderboard_frame(comparison: Comparison, kind: PartitionKind, *, by: str = 
     return pd.DataFrame(rows)
 
 
-def shown_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """``leaderboard_frame`` as it is read: ``1=`` for a shared rank; each score with its spread and its interval."""
+def shown_table(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.DataFrame:
+    """``leaderboard_frame`` as Markdown cells: ``1=`` for a shared rank; each score with its spread and interval.
+
+    Parameters
+    ----------
+    plain : callable
+        Makes a name from a file safe to stand in Markdown.
+    """
     shown = pd.DataFrame(
         {
             "Rank": [rank_label(rank, tied) for rank, tied in zip(frame["rank"], frame["tied"], strict=True)],
-            "Candidate": frame["candidate"],
+            "Candidate": [f"**{plain(name)}**" for name in frame["candidate"]],
         }
     )
     for score in SCORES:
         columns = (frame[score], frame[f"{score}_sd"], frame[f"{score}_low"], frame[f"{score}_high"])
         shown[titled(score)] = [score_label(*values) for values in zip(*columns, strict=True)]
-    return shown.assign(n=frame["n"], k=frame["k"], Encoder=frame["encoder"])
+    return shown.assign(
+        n=[f"{n:,}" for n in frame["n"]],
+        k=[f"{k:,}" for k in frame["k"]],
+        Encoder=[plain(encoder) for encoder in frame["encoder"]],
+    )
 
 
 def rank_label(rank: int, tied: bool) -> str:
@@ -75,7 +85,7 @@ def rank_label(rank: int, tied: bool) -> str:
 def score_label(mean: float, sd: float, low: float, high: float) -> str:
     """Mean and spread over seeds above the bootstrap interval."""
     spread = "" if pd.isna(sd) else f" ± {sd:.3f}"
-    return f"{mean:.3f}{spread}\n[{low:.3f}, {high:.3f}]"
+    return f"**{mean:.3f}**{spread}  \n:small[{low:.3f} to {high:.3f}]"
 
 
 def estimate_of(standing: Standing, score: str, kind: PartitionKind) -> Estimate:
@@ -127,7 +137,7 @@ def _interval(estimate: Estimate, place: int, name: str, index: int) -> list[go.
         f"<b>{html.escape(name)}</b><br>{estimate.mean:.4f}{spread}"
         f"<br>interval {estimate.low:.4f} to {estimate.high:.4f}<extra></extra>"
     )
-    thin = _stroke([estimate.low, estimate.high], [place, place], style.colour, 1.5)
+    thin = _stroke([estimate.low, estimate.high], [place, place], style.colour, 2)
     thick = _stroke([estimate.mean - sd, estimate.mean + sd], [place, place], style.colour, 5)
     dot = go.Scatter(
         x=[estimate.mean],

@@ -1,7 +1,7 @@
 """All texts on the two-dimensional map: coloured by source, by cluster, or by the log ratio of the text's cluster.
 
-Points are drawn with WebGL from float32 arrays. Beyond ``MOST_POINTS`` a sample stratified by source is drawn, over the
-density of all texts. Each point carries its place in the stacked texts, so that no text travels for the sake of a hover.
+Points are drawn with WebGL from float32 arrays. Beyond ``MOST_POINTS`` a sample stratified by source is drawn over
+the density of all texts. Each point carries its place in the stacked texts: no text travels for the sake of a hover.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ DENSITY_BINS = 80
 Colouring = Literal["source", "cluster", "log_ratio"]
 COLOURINGS: dict[Colouring, str] = {"source": "Source", "cluster": "Cluster", "log_ratio": "Log ratio"}
 
-_FAINT, _PLAIN = 0.12, 0.65
-"""Opacity of points: when a cluster is chosen and this is not in it; otherwise."""
+_FAINT, _PLAIN, _RAISED = 0.12, 0.65, 0.95
+"""Opacity of points: outside the chosen cluster, without a chosen one, and in it."""
+_TURNS = 3
+"""Parts into which each source is cut, drawn in turn."""
 _RATIO_LIMIT = 4.0
 """Log ratios beyond 16 to 1 share the end of the colour scale, so that small ones can still be told apart."""
 
@@ -103,7 +105,7 @@ def map_figure(
     chosen : int or None
         Cluster that stands out; the other texts fade.
     outline : sequence of (x, y) or None
-        A polygon to draw as the present selection.
+        The polygon of the present selection; the browser keeps its own only while this stays the same.
     density : (n,) bool array or None
         Texts whose density lies under the points; None when every text is drawn.
 
@@ -115,34 +117,34 @@ def map_figure(
     figure = go.Figure(layout=_layout(points.xy, outline))
     if density is not None:
         figure.add_trace(_density(points.xy[density]))
-    for place in np.unique(points.source[drawn]):
-        members = drawn[points.source[drawn] == place]
-        own = points.cluster[members] == chosen
-        groups = [(members, False)] if chosen is None else [(members[~own], False), (members[own], True)]
-        for group, raised in groups:
-            opacity = _PLAIN if chosen is None else (0.95 if raised else _FAINT)
-            figure.add_trace(_scatter(points, group, int(place), colouring, candidate, opacity, raised))
+    own = points.cluster[drawn] == chosen
+    layers = [(drawn, False)] if chosen is None else [(drawn[~own], False), (drawn[own], True)]
+    for layer, raised in layers:
+        opacity = _PLAIN if chosen is None else (_RAISED if raised else _FAINT)
+        for members in _interleaved(layer, points.source):
+            figure.add_trace(_scatter(points, members, colouring, candidate, opacity, raised))
     if colouring == "source":
         for place in np.unique(points.source[drawn]):
             figure.add_trace(_legend_entry(points.names, int(place)))
     return figure
 
 
-def colour_of(names: Sequence[str], place: int) -> str:
+def colour_of(place: int) -> str:
     """The colour of the source at that place: blue for the human side, the candidates' own as in every figure."""
     return HUMAN_COLOUR if place == 0 else candidate_style(place - 1).colour
 
 
+def _interleaved(places: NDArray[np.intp], source: NDArray[np.int16]) -> list[NDArray[np.intp]]:
+    """The texts in parts of one source each, the sources taking turns, so that none covers all others."""
+    shuffled = np.random.default_rng(0).permutation(places)
+    turns = np.array_split(shuffled, _TURNS)
+    return [turn[source[turn] == place] for turn in turns for place in np.unique(source[turn])]
+
+
 def _scatter(
-    points: Points,
-    members: NDArray[np.intp],
-    place: int,
-    colouring: Colouring,
-    candidate: str,
-    opacity: float,
-    raised: bool,
+    points: Points, members: NDArray[np.intp], colouring: Colouring, candidate: str, opacity: float, raised: bool
 ) -> go.Scattergl:
-    cluster = points.cluster[members]
+    place, cluster = int(points.source[members[0]]), points.cluster[members]
     data = np.column_stack([members, cluster]).astype(np.float32)
     marker: dict[str, Any] = {"size": 8 if raised else 5, "opacity": opacity, "line": {"width": 0}}
     marker |= _colours(points, cluster, place, colouring, candidate)
@@ -165,7 +167,7 @@ def _colours(
     points: Points, cluster: NDArray[np.int32], place: int, colouring: Colouring, candidate: str
 ) -> dict[str, Any]:
     if colouring == "source":
-        return {"color": colour_of(points.names, place)}
+        return {"color": colour_of(place)}
     if colouring == "cluster":
         colours = np.array([*CATEGORICAL, HUMAN_COLOUR, NEUTRAL_COLOUR])
         turn = len(colours) - 1
@@ -201,7 +203,7 @@ def _legend_entry(names: Sequence[str], place: int) -> go.Scatter:
         x=[None],
         y=[None],
         mode="markers",
-        marker={"color": colour_of(names, place), "size": 9},
+        marker={"color": colour_of(place), "size": 9},
         name=html.escape(names[place]),
         hoverinfo="skip",
     )
@@ -234,15 +236,19 @@ def _layout(xy: NDArray[np.float32], outline: Sequence[tuple[float, float]] | No
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False},
         xaxis={**axis, "range": ranges[0]},
         yaxis={**axis, "range": ranges[1]},
-        shapes=[] if not outline else [_outline_shape(outline)],
+        selections=[] if not outline else [_selection(outline)],
+        selectionrevision=str(outline),
+        newselection={"mode": "immediate", "line": {"color": NEUTRAL_COLOUR, "width": 2, "dash": "dot"}},
     )
 
 
-def _outline_shape(outline: Sequence[tuple[float, float]]) -> dict[str, Any]:
-    corners = " L ".join(f"{x:.6g},{y:.6g}" for x, y in outline)
+def _selection(outline: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    """The polygon as a selection of the figure's own: its points stand out as after the reader's gesture."""
+    corners = "L".join(f"{x:.6g},{y:.6g}" for x, y in outline)
     return {
         "type": "path",
-        "path": f"M {corners} Z",
+        "xref": "x",
+        "yref": "y",
+        "path": f"M{corners}Z",
         "line": {"color": NEUTRAL_COLOUR, "width": 2, "dash": "dot"},
-        "fillcolor": "rgba(128,135,146,0.08)",
     }

@@ -7,6 +7,7 @@ import streamlit as st
 
 from app import cache, session
 from app.components import advice, charts, score_controls, sidebar
+from app.components.markup import escaped
 from app.figures import frontier, leaderboard
 from app.session import State
 from mauve_core.config import PartitionKind
@@ -26,7 +27,7 @@ def main() -> None:
     state = session.current()
     run_scale = run.comparison.config.score.scale
     partition = state.partition_or("pairwise")
-    st.title("Compare", anchor=False)
+    st.header("Compare", anchor=False)
     score_controls.show(state, run_scale, default_partition="pairwise")
     _leaderboard(run, state, partition)
     advice.show_warnings(run.comparison)
@@ -47,18 +48,7 @@ def _leaderboard(run: Run, state: State, partition: PartitionKind) -> None:
         )
         st.space("stretch")
         charts.csv_button(lambda: frame, key="leaderboard_csv", file_name=f"{run.name}-leaderboard")
-    st.dataframe(
-        leaderboard.shown_table(frame),
-        hide_index=True,
-        row_height=52,
-        key="leaderboard_table",
-        column_config={
-            "Rank": st.column_config.TextColumn(width=50),
-            "Candidate": st.column_config.TextColumn(width="small"),
-            "n": st.column_config.NumberColumn(width=60, help="Texts of the candidate"),
-            "k": st.column_config.NumberColumn(width=50, help="Clusters"),
-        },
-    )
+    st.table(leaderboard.shown_table(frame, escaped), border="horizontal", hide_index=True)
     charts.show_chart(
         leaderboard.interval_figure(rescored, partition),
         key="leaderboard_chart",
@@ -82,7 +72,7 @@ def _frontier(run_id: str) -> None:
         st.subheader("Divergence curves", anchor=False, help=_FRONTIER_HELP)
         st.space("stretch")
         charts.csv_button(lambda: points, key="frontier_csv", file_name=f"{run.name}-divergence-curves")
-    left, right = st.columns([3, 2], gap="medium")
+    left, right = st.columns([5, 4], gap="medium")
     with right:
         weight = _weight_slider(state.weight)
         _errors(frontier.at_weight(points, weight))
@@ -100,7 +90,7 @@ def _weight_slider(weight: float) -> float:
     low, high = frontier.WEIGHT_STEP, 1 - frontier.WEIGHT_STEP
     st.session_state[_WEIGHT] = min(max(round(weight, 2), low), high)
     return st.slider(
-        "Weight λ of the human texts in the mixture R = λ P + (1 − λ) Q",
+        "Weight λ of humans in the mixture R",
         low,
         high,
         step=frontier.WEIGHT_STEP,
@@ -115,18 +105,22 @@ def _write_weight() -> None:
 
 def _errors(at_weight: pd.DataFrame) -> None:
     """Both errors at the chosen weight, in words and numbers."""
-    st.dataframe(
+    st.markdown(
+        "**Adds**: the model writes what humans don't, KL(Q|R).  \n"
+        "**Misses**: humans write what the model misses, KL(P|R)."
+    )
+    st.table(
         pd.DataFrame(
             {
-                "Candidate": at_weight["candidate"],
-                "Type I: the model writes what humans don't": _with_spread(at_weight, "type_1"),
-                "Type II: humans write what the model misses": _with_spread(at_weight, "type_2"),
+                "Candidate": [f"**{escaped(name)}**" for name in at_weight["candidate"]],
+                "Adds (type I)": _with_spread(at_weight, "type_1"),
+                "Misses (type II)": _with_spread(at_weight, "type_2"),
             }
         ),
+        border="horizontal",
         hide_index=True,
-        key="errors_table",
     )
-    st.caption("Nats (mean ± sd over seeds): KL(Q|R) and KL(P|R).")
+    st.caption("In nats, mean ± sd over k-means seeds. R = λ P + (1 − λ) Q, P humans, Q the model.")
 
 
 def _with_spread(rows: pd.DataFrame, column: str) -> list[str]:

@@ -183,15 +183,20 @@ def relative_terms(
     near = positive & (np.abs(t) < _NEAR)
     with np.errstate(divide="ignore"):
         logarithm = np.log(np.minimum(ratio, _LARGEST_RATIO, out=ratio))
-    lost = positive & (ratio < 1 / _LARGEST_RATIO) & (y > 0)
+    lost = (ratio < 1 / _LARGEST_RATIO) & positive & (y > 0)
     if lost.any():
         logarithm[lost] = np.log(y[lost]) - np.log(x[lost])
-    far = np.where(positive, step - x * logarithm, y)
-    t[~near] = 0.0
+    logarithm *= x
+    terms = np.subtract(step, logarithm, out=logarithm)
+    np.copyto(terms, y, where=~positive)
+    np.copyto(t, 0.0, where=~near)
     s = t / (2 + t)
     square = s * s
-    series = np.zeros_like(square)
-    for j in range(_LOG_TERMS - 1, -1, -1):
+    series = np.full_like(square, 1 / (2 * _LOG_TERMS + 1))
+    for j in range(_LOG_TERMS - 1, 0, -1):
         series *= square
-        series += 1 / (2 * j + 3)
-    return np.where(near, x * s * (t - 2 * square * series), far)
+        series += 1 / (2 * j + 1)
+    series *= square
+    series *= 2
+    np.copyto(terms, x * s * (t - series), where=near)
+    return terms

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from app.selection import MAX_CORNERS, Stack, inside_polygon, polygon_of_event, simplified
+from app.selection import MAX_CORNERS, Stack, clicked_value, inside_polygon, polygon_of_event, simplified
 from mauve_core.errors import InputError
 from mauve_core.result import Partition
 
@@ -124,6 +124,14 @@ def test_events() -> None:
     lasso = {"box": [], "lasso": [{"x": [0, 1, 1], "y": [0, 0, 1]}]}
     assert polygon_of_event(lasso) == [(0, 0), (1, 0), (1, 1)]
     assert polygon_of_event({"lasso": [{"x": [0, 1], "y": [0, 0]}]}) is None
+
+
+def test_clicked_value_of_lists_and_of_typed_arrays() -> None:
+    assert clicked_value({"points": [{"customdata": [7.0, 3.0]}]}, 1) == 3
+    assert clicked_value({"points": [{"x": 1}, {"customdata": {"0": 7, "1": 3}}, {"x": 2}]}, 0) == 7
+    assert clicked_value({"points": [{"customdata": [7.0]}]}, 1) is None
+    assert clicked_value({"points": []}, 0) is None
+    assert clicked_value(None, 0) is None
 
 
 def test_stack() -> None:

@@ -1,0 +1,122 @@
+"""One cluster: its size on both sides, its part of both errors, its words, texts and metadata."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from app import cache
+from app.cluster_table import CONFIDENCE, error_intervals, value_counts, wilson_interval
+from app.components import texts
+from app.components.focus import Focus
+from app.components.markup import escaped
+from mauve_core.config import HUMAN
+from mauve_core.words import DistinctiveWord
+
+MOST_VALUES = 200
+"""Rows of a table of metadata values."""
+
+
+def show(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smoothing: str) -> None:
+    """The panel of a cluster of the focus' partition; ``table`` is the partition's cluster table."""
+    run = focus.run
+    places = {name: np.flatnonzero(focus.partition.labels[name] == cluster) for name in (HUMAN, focus.candidate)}
+    in_human, in_model = (places[name].astype(np.int32) for name in (HUMAN, focus.candidate))
+    _figures(focus, cluster, table, weight, smoothing)
+    tab_texts, tab_words, tab_metadata = st.tabs(["Texts", "Words", "Metadata"], key="cluster_detail_tabs")
+    with tab_texts:
+        _words_line(focus, cluster)
+        human, model = run.corpora[HUMAN], run.corpora[focus.candidate]
+        texts.side_by_side((human, in_human), (focus.candidate, model, in_model), key="cluster_texts")
+    with tab_words:
+        _words(focus, cluster)
+    with tab_metadata:
+        _metadata(focus, in_human, in_model)
+
+
+def _figures(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smoothing: str) -> None:
+    """Sizes with Wilson intervals, shares of the errors with bootstrap intervals."""
+    row = table.iloc[cluster]
+    errors = error_intervals(table["human"], table["model"], weight, smoothing)
+    columns = st.columns(4)
+    for column, name, side in ((columns[0], "Human", "human"), (columns[1], focus.candidate, "model")):
+        n = int(table[side].sum())
+        low, high = wilson_interval(row[side], n)
+        column.metric(escaped(name), f"{row[side]:.0f} of {n:,}")
+        column.caption(f"{row[side] / n:.1%} of its texts ({low:.1%} to {high:.1%})")
+    for column, title, name in ((columns[2], "Type I error", "type_1"), (columns[3], "Type II error", "type_2")):
+        lowest, highest = (limit[cluster] for limit in errors[name])
+        column.metric(f"Part of the {title}", f"{row[name]:.1%}", help=_ERROR_HELP[name])
+        column.caption(f"of {table[f'{name}_nats'].sum():.4f} nats ({lowest:.1%} to {highest:.1%})")
+    st.caption(
+        f"{CONFIDENCE:.0%} intervals: Wilson's for sizes; for errors, at weight {weight:.2f}, a bootstrap over texts "
+        "with the clusters held fixed."
+    )
+
+
+_ERROR_HELP = {
+    "type_1": "The model writes what humans don't: this cluster's part of KL(Q|R).",
+    "type_2": "Humans write what the model misses: this cluster's part of KL(P|R).",
+}
+
+
+def _words_line(focus: Focus, cluster: int) -> None:
+    words = cache.cluster_words(*focus.key)[cluster]
+    st.text("  ·  ".join(word.word for word in words) or "No words to count here.")
+
+
+def _words(focus: Focus, cluster: int) -> None:
+    human, model = cache.contrasting_words(*focus.key, cluster)
+    columns = st.columns(3, gap="medium")
+    lists = (
+        ("This cluster against all others", cache.cluster_words(*focus.key)[cluster]),
+        ("Human rather than model, here", human),
+        (f"{focus.candidate} rather than human, here", model),
+    )
+    for column, (title, words) in zip(columns, lists, strict=True):
+        column.markdown(f"**{escaped(title)}**")
+        if words:
+            column.dataframe(words_frame(words), hide_index=True)
+        else:
+            column.caption("No such words.")
+    st.caption(
+        "Class-based TF-IDF over the human and this candidate's texts, without common English words; "
+        "within the cluster, its difference between the sides."
+    )
+
+
+def words_frame(words: tuple[DistinctiveWord, ...]) -> pd.DataFrame:
+    """A row a word: how often it occurs in the group, and in how many of its texts."""
+    return pd.DataFrame(
+        {
+            "word": [word.word for word in words],
+            "times": [word.count for word in words],
+            "texts": [word.texts for word in words],
+        }
+    )
+
+
+def _metadata(focus: Focus, in_human: np.ndarray, in_model: np.ndarray) -> None:
+    human, model = focus.run.corpora[HUMAN].metadata, focus.run.corpora[focus.candidate].metadata
+    fields = list(dict.fromkeys([*human.columns, *model.columns]))
+    if not fields:
+        st.caption("These texts carry no metadata.")
+        return
+    name = st.selectbox("Field", fields, key="cluster_metadata_field", width=260) if len(fields) > 1 else fields[0]
+    values = value_counts(human.get(name), model.get(name), in_human, in_model)
+    shown = values.head(MOST_VALUES)
+    st.dataframe(
+        shown.rename(
+            columns={
+                "value": str(name),
+                "human": "human, here",
+                "all_human": "human, in all",
+                "model": "model, here",
+                "all_model": "model, in all",
+            }
+        ),
+        hide_index=True,
+        key="cluster_metadata",
+    )
+    st.caption(f"{len(shown):,} of {len(values):,} values that occur in this cluster.")

@@ -1,0 +1,116 @@
+"""What the cluster pages look at: candidate, partition, seed and mixture weight, as controls over the URL's state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from app import session
+from app.components.score_controls import PARTITION_TITLES
+from app.session import State
+from mauve_core.config import PartitionKind
+from mauve_core.result import Partition
+from mauve_core.store import Run
+
+WEIGHT_STEP = 0.01
+_CANDIDATE, _PARTITION, _SEED, _WEIGHT = "focus_candidate", "focus_partition", "focus_seed", "focus_weight"
+_DEFAULT: PartitionKind = "joint"
+
+
+@dataclass(frozen=True)
+class Focus:
+    """One candidate under one partition of one run.
+
+    Attributes
+    ----------
+    run : Run
+    candidate : str
+    partition : Partition
+    cluster : int or None
+        The chosen cluster; None when none is chosen or the partition has no such cluster.
+    """
+
+    run: Run
+    candidate: str
+    partition: Partition
+    cluster: int | None
+
+    @property
+    def key(self) -> tuple[str, PartitionKind, str, int]:
+        """What caches and figures are keyed by."""
+        return self.run.id, self.partition.kind, self.candidate, self.partition.seed
+
+
+def of(run: Run, state: State) -> Focus:
+    """The focus that the URL describes; what the run does not have falls back to its first."""
+    names = [candidate.name for candidate in run.comparison.candidates]
+    candidate = state.candidate if state.candidate in names else names[0]
+    kind = state.partition_or(_DEFAULT)
+    seed = state.seed if state.seed < run.comparison.config.score.seeds else 0
+    partition = run.comparison.partition(kind, candidate, seed)
+    cluster = state.cluster if state.cluster is not None and state.cluster < partition.k else None
+    return Focus(run, candidate, partition, cluster)
+
+
+def controls(focus: Focus) -> None:
+    """Candidate, partition and seed; to be called inside a horizontal container."""
+    names = [candidate.name for candidate in focus.run.comparison.candidates]
+    seeds = focus.run.comparison.config.score.seeds
+    st.session_state[_CANDIDATE] = focus.candidate
+    st.session_state[_PARTITION] = focus.partition.kind
+    st.session_state[_SEED] = focus.partition.seed
+    st.selectbox("Candidate", names, key=_CANDIDATE, on_change=_write_candidate, width=150)
+    st.selectbox(
+        "Partition",
+        ["joint", "pairwise"],
+        key=_PARTITION,
+        format_func=lambda kind: PARTITION_TITLES[kind],
+        on_change=_write_partition,
+        width=150,
+        help="Joint: one set of clusters for all candidates, so that cluster 12 is the same everywhere. "
+        "Pairwise: humans are clustered with one candidate at a time, as in the papers.",
+    )
+    if seeds > 1:
+        st.selectbox(
+            "Seed",
+            range(seeds),
+            key=_SEED,
+            format_func=lambda seed: f"{seed + 1} of {seeds}",
+            on_change=_write_seed,
+            width=100,
+            help="Each k-means seed gives other clusters. What matters shows under all of them.",
+        )
+
+
+def weight_slider(state: State) -> float:
+    """The mixture weight at which the errors are shared out, kept clear of the ends where they can be infinite."""
+    low, high = WEIGHT_STEP, 1 - WEIGHT_STEP
+    st.session_state[_WEIGHT] = min(max(round(state.weight, 2), low), high)
+    return st.slider(
+        "Weight of P in R",
+        low,
+        high,
+        step=WEIGHT_STEP,
+        key=_WEIGHT,
+        on_change=_write_weight,
+        width=160,
+        help="The errors are shared out among the clusters at this point of the divergence curve.",
+    )
+
+
+def _write_candidate() -> None:
+    session.update(candidate=st.session_state[_CANDIDATE])
+
+
+def _write_partition() -> None:
+    chosen = st.session_state[_PARTITION]
+    session.update(partition=None if chosen == _DEFAULT else chosen)
+
+
+def _write_seed() -> None:
+    session.update(seed=st.session_state[_SEED])
+
+
+def _write_weight() -> None:
+    session.update(weight=st.session_state[_WEIGHT])

@@ -1,0 +1,148 @@
+"""Map: all texts in the plane, to find one's way; an area's or a cluster's texts stand beside it."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from app import cache, session
+from app.cluster_table import cluster_table
+from app.components import charts, focus, map_selection
+from app.components.focus import Focus
+from app.components.sidebar import opened_run
+from app.figures.map import COLOURINGS, Colouring, Points, map_figure, stratified_sample
+from app.selection import Stack, clicked_value, inside_polygon, polygon_of_event
+from app.session import Point, State
+from mauve_core.config import HUMAN
+
+_CHART, _COLOURING, _SHOWN = "map_chart", "map_colouring", "map_shown"
+
+
+def main() -> None:
+    """Lay out the page."""
+    run, state = opened_run(), session.current()
+    st.title("Map", anchor=False)
+    if run.comparison.projection is None:
+        st.info("This run was made without a map. Start it again with the map switched on.")
+        st.stop()
+    here = focus.of(run, state)
+    stack = cache.stack(run.id)
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        colouring = _colouring_picker()
+        focus.controls(here)
+        _source_picker(stack, state)
+    visible = stack.visible(state.hidden)
+    if not visible.any():
+        st.info("Choose a source to show.")
+        st.stop()
+    points = _points(here, stack)
+    left, right = st.columns([5, 6], gap="medium")
+    with left:
+        _map(here, points, visible, colouring, state)
+    with right:
+        _beside(here, points, visible, stack, state)
+
+
+def _colouring_picker() -> Colouring:
+    return st.segmented_control(
+        "Colour",
+        list(COLOURINGS),
+        default="source",
+        required=True,
+        key=_COLOURING,
+        format_func=lambda colouring: COLOURINGS[colouring],
+        persist_state="session",
+        help="Log ratio: human share over the candidate's share of the text's cluster. "
+        "Blue: more human texts; orange: more of the candidate's.",
+    )
+
+
+def _source_picker(stack: Stack, state: State) -> None:
+    places = range(len(stack.names))
+    st.session_state[_SHOWN] = [place for place in places if place not in state.hidden]
+    st.pills(
+        "Show",
+        places,
+        selection_mode="multi",
+        key=_SHOWN,
+        format_func=lambda place: stack.names[place],
+        on_change=_write_hidden,
+        args=(len(stack.names),),
+    )
+
+
+def _points(here: Focus, stack: Stack) -> Points:
+    projection = here.run.comparison.projection
+    if projection is None:
+        raise RuntimeError("a page without a map has stopped before")
+    table = cluster_table(here.partition.counts(HUMAN), here.partition.counts(here.candidate), 0.5)
+    return Points(
+        xy=projection,
+        source=stack.source,
+        names=stack.names,
+        cluster=stack.labels(here.partition),
+        log2_ratio=table["log2_ratio"].to_numpy(),
+    )
+
+
+def _map(here: Focus, points: Points, visible: NDArray[np.bool_], colouring: Colouring, state: State) -> None:
+    """The figure, with the polygon that is in the URL: what is drawn is what is tested."""
+    drawn = stratified_sample(points.source, visible)
+    total = int(visible.sum())
+    figure = map_figure(
+        points,
+        drawn,
+        colouring=colouring,
+        candidate=here.candidate,
+        chosen=here.cluster,
+        outline=state.lasso,
+        density=visible if drawn.size < total else None,
+    )
+    charts.show_chart(
+        figure,
+        key=_CHART,
+        file_name=f"{here.run.name}-map",
+        selecting=True,
+        on_select=_select,
+        selection_mode=("points", "box", "lasso"),
+        alt=f"Map of {total:,} texts. The Clusters page reaches the same texts without a map.",
+    )
+    st.caption(
+        f"{drawn.size:,} of {total:,} texts shown. The map is for finding one's way: "
+        "clusters were made in the space of the features, not here."
+    )
+
+
+def _select() -> None:
+    """A lasso or box becomes the selection, a clicked text's cluster the chosen one."""
+    selection = st.session_state[_CHART]["selection"]
+    polygon = polygon_of_event(selection)
+    if polygon is None:
+        cluster = clicked_value(selection, 1)
+        if cluster is not None and cluster >= 0:
+            session.update(cluster=cluster)
+        return
+    session.update(lasso=polygon)
+
+
+def _beside(here: Focus, points: Points, visible: NDArray[np.bool_], stack: Stack, state: State) -> None:
+    if state.lasso is not None:
+        inside = inside_polygon(points.xy, _corners(state.lasso)) & visible
+        map_selection.show_area(here, stack, inside, visible, points.cluster)
+    elif here.cluster is not None:
+        map_selection.show_cluster(here, stack, (points.cluster == here.cluster) & visible)
+    else:
+        st.caption(":material/lasso_select: Lasso an area to read its texts, or click a text to choose its cluster.")
+
+
+def _corners(lasso: tuple[Point, ...]) -> NDArray[np.float64]:
+    return np.array(lasso, dtype=np.float64)
+
+
+def _write_hidden(sources: int) -> None:
+    shown = st.session_state[_SHOWN]
+    session.update(hidden=tuple(place for place in range(sources) if place not in shown))
+
+
+main()

@@ -1,0 +1,147 @@
+"""The real app under a real Chromium: a server in a process of its own, pages in light and dark.
+
+Without a Chromium these tests are skipped, loudly; in CI (``CI=true``) they fail instead. A page that asks a foreign
+host for anything, or on which a script fails, fails its test.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.synthetic import make_run
+
+ROOT = Path(__file__).resolve().parents[2]
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM_FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+NO_CHROMIUM = "no Chromium on this machine (apt-get install chromium)"
+START_TIMEOUT_S = 120
+PAGE_TIMEOUT_MS = 60_000
+
+_skipped: list[str] = []
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """Debian's Chromium, or another one on the path."""
+    path = next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
+    if path is None:
+        if os.environ.get("CI", "").lower() == "true":
+            pytest.fail(NO_CHROMIUM)
+        _skipped.append(NO_CHROMIUM)
+        pytest.skip(NO_CHROMIUM)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM_FLAGS)
+        yield browser
+        browser.close()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say it once more at the very end, where it is seen."""
+    if _skipped:
+        terminalreporter.write_line(f"THE BROWSER TESTS DID NOT RUN: {_skipped[0]}", red=True, bold=True)
+
+
+@pytest.fixture(scope="session")
+def live_app(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Base URL of an app whose home holds the run ``synthetic``; shared, so leave no traces in it."""
+    home = tmp_path_factory.mktemp("live") / "home"
+    make_run(home)
+    with _serving(home) as url:
+        yield url
+
+
+@pytest.fixture
+def empty_app(chromium: Browser, tmp_path: Path) -> Iterator[str]:
+    """Base URL of an app with an empty home, for one test."""
+    with _serving(tmp_path / "live-home") as url:
+        yield url
+
+
+@pytest.fixture
+def page(chromium: Browser) -> Iterator[Page]:
+    """A page in the light appearance, 1280 pixels wide."""
+    with _page(chromium, "light") as opened:
+        yield opened
+
+
+@pytest.fixture
+def dark_page(chromium: Browser) -> Iterator[Page]:
+    """The same in the dark appearance."""
+    with _page(chromium, "dark") as opened:
+        yield opened
+
+
+@contextmanager
+def _page(chromium: Browser, scheme: str) -> Iterator[Page]:
+    context = chromium.new_context(viewport={"width": 1280, "height": 1000}, color_scheme=scheme)  # type: ignore[arg-type]
+    context.set_default_timeout(PAGE_TIMEOUT_MS)
+    opened = context.new_page()
+    foreign: list[str] = []
+    broken: list[str] = []
+    opened.on("request", lambda request: foreign.append(request.url) if _is_foreign(request.url) else None)
+    opened.on("pageerror", lambda error: broken.append(str(error)))
+    yield opened
+    context.close()
+    assert foreign == [], "the page asked a foreign host"
+    assert broken == [], "a script on the page failed"
+
+
+def _is_foreign(url: str) -> bool:
+    return not url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:"))
+
+
+@contextmanager
+def _serving(home: Path) -> Iterator[str]:
+    """Run the app from the repository on a free port until the block ends."""
+    port = _free_port()
+    environment = {**os.environ, "MAUVE_LENS_HOME": str(home), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    home.mkdir(parents=True, exist_ok=True)
+    log = home.parent / "app.log"
+    with log.open("wb") as output:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "streamlit", "run", "app/main.py", "--server.port", str(port)],
+            cwd=ROOT,
+            env=environment,
+            stdout=output,
+            stderr=output,
+        )
+        try:
+            _wait_until_healthy(port, server, log)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.terminate()
+            server.wait(timeout=30)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_until_healthy(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline:
+        if server.poll() is not None:
+            pytest.fail(f"the app ended with {server.returncode}: {log.read_text()[-2000:]}")
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2):
+                return
+        except OSError:
+            time.sleep(0.2)
+    pytest.fail(f"the app did not start within {START_TIMEOUT_S} s: {log.read_text()[-2000:]}")

@@ -1,0 +1,95 @@
+"""New run in the real browser: upload, start, watch, reload, and read the score that was stored."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from mauve_core.store import RunStore
+from tests.synthetic import make_comparison_inputs
+from tests.tiny_models import make_gpt2
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+JOB_TIMEOUT_MS = 240_000
+N = 40
+
+
+def write_sides(folder: Path) -> dict[str, Path]:
+    """human.jsonl and two candidates of N texts each; one empty text more on the human side."""
+    human, candidates, _ = make_comparison_inputs(N)
+    paths = {}
+    for name, corpus in {"human": human, "close": candidates["close"], "collapsed": candidates["collapsed"]}.items():
+        rows = [{"id": i, "text": text} for i, text in zip(corpus.ids, corpus.texts, strict=True)]
+        rows += [{"id": "nothing", "text": "  "}] if name == "human" else []
+        paths[name] = folder / f"{name}.jsonl"
+        paths[name].write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return paths
+
+
+def uploader(page: Page, place: int) -> Locator:
+    """The file input of the human (0) or the model (1) side."""
+    return page.get_by_test_id("stFileUploader").nth(place).locator("input[type=file]")
+
+
+def choose_encoder(page: Page, name: str) -> None:
+    box = page.get_by_role("combobox", name=re.compile("Encoder"))
+    box.click()
+    box.fill(name)
+    box.press("Enter")
+
+
+def test_upload_start_reload_and_read_the_score(page: Page, empty_app: str, tmp_path: Path) -> None:
+    paths = write_sides(tmp_path)
+    model = make_gpt2(tmp_path / "tiny-gpt2")
+    page.goto(f"{empty_app}/new_run")
+    uploader(page, 0).set_input_files(paths["human"])
+    expect(page.get_by_text(f"{N} texts, 1 left out")).to_be_visible()
+    uploader(page, 1).set_input_files([paths["close"], paths["collapsed"]])
+    expect(page.get_by_label(re.compile("Name of close"))).to_have_value("close")
+    renamed = page.get_by_label(re.compile("Name of collapsed"))
+    renamed.fill("repetitive <b>")
+    renamed.press("Enter")
+    choose_encoder(page, str(model))
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.get_by_text(re.compile("human vs close, repetitive"))).to_be_visible()
+    page.reload()
+    expect(page.get_by_text(re.compile("human vs close, repetitive"))).to_be_visible()
+    link = page.get_by_role("link", name="Open in Compare")
+    expect(link).to_be_visible(timeout=JOB_TIMEOUT_MS)
+    link.click()
+    expect(page.get_by_role("heading", name="Leaderboard")).to_be_visible()
+    run = RunStore(tmp_path / "live-home" / "runs").load("human-vs-close-repetitive-b")
+    assert "run=human-vs-close-repetitive-b" in page.url
+    for candidate in run.comparison.candidates:
+        row = page.get_by_role("row").filter(has_text=candidate.name).first
+        expect(row).to_contain_text(f"{candidate.scores['mauve'].mean:.3f}")
+        assert candidate.source.n == N
+
+
+def test_a_broken_file_is_named_and_costs_nothing_else(page: Page, empty_app: str, tmp_path: Path) -> None:
+    paths = write_sides(tmp_path)
+    broken = tmp_path / "broken.jsonl"
+    lines = paths["close"].read_text().splitlines()
+    lines[6] = '{"text": "no end'
+    broken.write_text("\n".join(lines))
+    page.goto(f"{empty_app}/new_run")
+    uploader(page, 0).set_input_files(paths["human"])
+    expect(page.get_by_text(f"{N} texts, 1 left out")).to_be_visible()
+    uploader(page, 1).set_input_files([paths["close"], broken])
+    card = page.locator('[class*="st-key-card_"]').filter(has_text="Name of broken.jsonl")
+    expect(card.get_by_role("alert")).to_contain_text(re.compile(r"line 7 of broken\.jsonl", re.IGNORECASE))
+    expect(page.get_by_role("button", name="Start", exact=True)).to_be_disabled()
+    expect(page.get_by_text(f"{N} texts, 1 left out")).to_be_visible()
+    card.get_by_role("button", name="Remove").click()
+    expect(card).to_have_count(0)
+    expect(page.get_by_label(re.compile("Name of close"))).to_have_value("close")
+    expect(page.get_by_role("button", name="Start", exact=True)).to_be_enabled()
+    choose_encoder(page, "no-such-model")
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.get_by_role("alert").filter(has_text="no-such-model")).to_be_visible()
+    expect(page.get_by_label(re.compile("Name of close"))).to_have_value("close")

@@ -1,0 +1,142 @@
+"""Unit rows and principal components against their definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mauve_core.errors import InputError
+from mauve_core.numerics import _checks
+from mauve_core.numerics.reduction import reduce_features, usable_features
+
+# Coordinates are rounded to float32 (6e-8) after sums over up to 60 products of numbers up to 1.
+FLOAT32 = 1e-6
+
+
+def cloud(n: int, d: int, seed: int = 0) -> np.ndarray:
+    """Rows away from the origin whose spread falls with the column, as features of language models have it."""
+    rng = np.random.default_rng(seed)
+    return (3 + rng.normal(size=(n, d)) / np.sqrt(1 + np.arange(d))).astype(np.float32)
+
+
+def unit_and_centred(x: np.ndarray) -> np.ndarray:
+    rows = x.astype(np.float64)
+    rows /= np.sqrt((rows**2).sum(axis=1, keepdims=True))
+    return rows - rows.mean(axis=0)
+
+
+@pytest.mark.parametrize(("n", "d"), [(60, 8), (8, 60), (20, 20), (5000, 3)])
+@pytest.mark.parametrize("share", [0.5, 0.9, 0.999, 1.0])
+def test_fewest_components_that_reach_the_share(n, d, share):
+    x = cloud(n, d)
+    reduced = reduce_features(x, explained_variance=share)
+    shares = np.linalg.svd(unit_and_centred(x), compute_uv=False) ** 2
+    shares = np.cumsum(shares) / shares.sum()
+    assert reduced.array.shape == (n, reduced.components)
+    assert reduced.array.dtype == np.float32
+    # Unit rows are rounded to float32 first, hence 1e-6 between the two shares.
+    assert reduced.explained == pytest.approx(shares[reduced.components - 1], abs=1e-6)
+    assert reduced.explained >= share - 1e-12
+    if share < 1:
+        assert shares[reduced.components - 1] > share - 1e-6
+        assert reduced.components == 1 or shares[reduced.components - 2] < share + 1e-6
+
+
+@pytest.mark.parametrize(("n", "d"), [(60, 8), (8, 60)])
+def test_all_components_keep_every_distance(n, d):
+    x = cloud(n, d)
+    reduced = reduce_features(x, explained_variance=1.0).array.astype(np.float64)
+    unit = unit_and_centred(x)
+
+    def distances(rows):
+        return np.linalg.norm(rows[:, None] - rows[None], axis=2)
+
+    np.testing.assert_allclose(distances(reduced), distances(unit), atol=FLOAT32)
+
+
+def test_components_are_uncorrelated_centred_and_sorted_by_variance():
+    reduced = reduce_features(cloud(500, 20), explained_variance=0.95).array.astype(np.float64)
+    covariance = np.cov(reduced.T)
+    np.testing.assert_allclose(reduced.mean(axis=0), 0, atol=FLOAT32)
+    np.testing.assert_allclose(covariance - np.diag(np.diag(covariance)), 0, atol=FLOAT32)
+    assert np.all(np.diff(np.diag(covariance)) <= 0)
+
+
+def test_lengths_of_rows_do_not_matter():
+    x = cloud(50, 6)
+    stretched = x * np.linspace(1e-20, 1e20, 50)[:, None].astype(np.float32)
+    # Values near 1e-20 keep float32's relative precision; the norm must not underflow on the way.
+    np.testing.assert_allclose(reduce_features(stretched).array, reduce_features(x).array, atol=FLOAT32)
+
+
+def test_rows_in_blocks_equal_rows_at_once(monkeypatch):
+    x = cloud(100, 9)
+    at_once = reduce_features(x).array
+    monkeypatch.setattr(_checks, "ROWS_AT_ONCE", 7)
+    np.testing.assert_allclose(reduce_features(x).array, at_once, atol=FLOAT32)
+
+
+def test_signs_do_not_depend_on_the_order_of_the_rows():
+    x = cloud(80, 10)
+    order = np.random.default_rng(1).permutation(80)
+    np.testing.assert_allclose(reduce_features(x[order]).array, reduce_features(x).array[order], atol=FLOAT32)
+
+
+def test_components_of_some_rows_project_all():
+    x = cloud(90, 7)
+    fitted = np.arange(0, 90, 3)
+    reduced = reduce_features(x, explained_variance=1.0, fit_rows=fitted)
+    alone = reduce_features(x[fitted], explained_variance=1.0)
+    np.testing.assert_allclose(reduced.array[fitted], alone.array, atol=FLOAT32)
+    assert reduced.array.shape[0] == 90
+
+
+def test_a_share_of_one_with_copies_of_columns_drops_what_has_no_variance():
+    x = np.repeat(cloud(40, 3), 2, axis=1)
+    assert reduce_features(x, explained_variance=1.0).components <= 3
+
+
+@pytest.mark.parametrize("function", [reduce_features, usable_features])
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda x: x.__setitem__((3, 1), np.nan), "not finite.*row 3[.]"),
+        (lambda x: x.__setitem__((slice(2, 9), 0), np.inf), r"7 rows \(2, 3, 4, 5, 6, ...\)"),
+        (lambda x: x.__setitem__(5, 0), "rows of zeros.*zeros in row 5[.]"),
+    ],
+)
+def test_unusable_rows_are_named(function, spoil, said):
+    x = cloud(10, 4)
+    spoil(x)
+    with pytest.raises(InputError, match=said):
+        function(x)
+
+
+def test_numbers_beyond_float32_are_refused():
+    x = cloud(10, 4).astype(np.float64)
+    x[4, 2] = 1e39
+    with pytest.raises(InputError, match=r"beyond 3e38.*row 4"):
+        reduce_features(x)
+
+
+@pytest.mark.parametrize(
+    ("x", "said"),
+    [
+        (np.ones(5), "do not form a table"),
+        (np.ones((3, 0)), "do not form a table"),
+        (np.ones((1, 4)), "Too few rows"),
+        (np.ones((6, 4)), "All features are equal"),
+        (np.ones((6, 1)) * np.arange(1, 7)[:, None], "All features are equal"),
+        ([["a"], ["b"]], "real numbers"),
+        ([[1.0], [1.0, 2.0]], "ragged"),
+    ],
+)
+def test_tables_that_cannot_be_reduced_are_refused(x, said):
+    with pytest.raises(InputError, match=said):
+        reduce_features(x)
+
+
+@pytest.mark.parametrize("share", [0, -0.5, 1.1, np.nan])
+def test_a_share_outside_its_range_is_refused(share):
+    with pytest.raises(InputError, match="share of variance"):
+        reduce_features(cloud(10, 4), explained_variance=share)

@@ -1,0 +1,127 @@
+"""The demo study: committed data that belong to the installed packages, and none of the human text among them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from mauve_core import demo
+from mauve_core.config import HUMAN
+from mauve_core.errors import InputError, StorageError
+from mauve_core.store import RunStore
+from mauve_core.wikipedia import Paragraph, choose_excerpts, paragraphs
+
+
+@pytest.fixture(scope="module")
+def corpora():
+    return demo.demo_corpora()
+
+
+def words(text):
+    """Positions of the words of a text, as a tokenizer gives them."""
+    spans, start = [], 0
+    for word in text.split():
+        start = text.index(word, start)
+        spans.append((start, start + len(word)))
+        start += len(word)
+    return spans
+
+
+def test_excerpts_split_a_paragraph_after_so_many_tokens():
+    long, short = Paragraph("1-1", "A", "one two three four five six"), Paragraph("1-2", "A", "one two")
+    found = choose_excerpts([short, long], words, n=1, prompt_tokens=2, text_tokens=3, seed=0)
+    assert [excerpt.id for excerpt in found] == ["1-1"]
+    assert long.text[: found[0].prompt_end] == "one two"
+    assert long.text[found[0].prompt_end : found[0].text_end] == " three four five"
+    with pytest.raises(InputError, match="long enough"):
+        choose_excerpts([short, long], words, n=2, prompt_tokens=2, text_tokens=3, seed=0)
+
+
+def test_paragraphs_are_prose_of_enough_words_with_ids_of_their_own():
+    found = paragraphs()
+    assert len(found) > 1000
+    assert min(len(paragraph.text.split()) for paragraph in found) >= 80
+    assert len({paragraph.id for paragraph in found}) == len(found)
+    assert not any("''" in paragraph.text or "[[" in paragraph.text for paragraph in found)
+
+
+def test_all_sides_answer_the_same_prompts(corpora):
+    human, candidates = corpora
+    assert list(candidates) == list(demo.DECODERS)
+    assert len(human) == demo.N >= 500
+    for corpus in candidates.values():
+        assert corpus.ids == human.ids
+        assert corpus.prompts == human.prompts
+        assert list(corpus.metadata["title"]) == list(human.metadata["title"])
+    assert human.metadata["title"].nunique() > 50
+
+
+def test_the_committed_files_hold_no_human_text(corpora):
+    human, _ = corpora
+    manifest = demo.read_manifest()
+    files = [demo.DATA / file for file in manifest["generation"]["decoders"].values()]
+    for file in files:
+        assert all(set(json.loads(line)) == {"id", "text"} for line in file.read_text(encoding="utf-8").splitlines())
+    stored = (demo.DATA / "manifest.json").read_text(encoding="utf-8")
+    for text in (*human.texts[:50], *(human.prompts or ())[:50]):
+        assert text.strip()[:60] not in stored
+
+
+def test_features_fit_the_texts(corpora):
+    human, candidates = corpora
+    entries = demo.read_manifest()["features"]
+    for name, corpus in {HUMAN: human, **candidates}.items():
+        array = np.load(demo.DATA / entries[name]["file"])
+        lengths = np.load(demo.DATA / entries[name]["lengths"])
+        assert array.shape == (len(corpus), 576)
+        assert np.isfinite(array).all()
+        # Decoded and tokenised again, 128 tokens stay nearly 128.
+        assert np.abs(lengths - demo.TEXT_TOKENS).max() <= 8
+
+
+def test_texts_that_are_not_those_of_the_features_are_refused(tmp_path):
+    data = tmp_path / "demo"
+    shutil.copytree(demo.DATA, data, ignore=shutil.ignore_patterns(".build"))
+    file = data / next(iter(demo.read_manifest()["generation"]["decoders"].values()))
+    lines = file.read_text(encoding="utf-8").splitlines()
+    first = json.loads(lines[0])
+    file.write_text("\n".join([json.dumps({**first, "text": "other words"}), *lines[1:]]) + "\n", encoding="utf-8")
+    with pytest.raises(StorageError, match="not made from these texts"):
+        demo.prepare_demo(data)
+    manifest = json.loads((data / "manifest.json").read_text(encoding="utf-8"))
+    manifest["human"]["digest"] = "0" * 64
+    (data / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(StorageError, match="not the one that the demo was made with"):
+        demo.demo_corpora(data)
+    with pytest.raises(StorageError, match="No demo study"):
+        demo.demo_corpora(tmp_path)
+
+
+@pytest.mark.slow
+def test_the_demo_run_ranks_greedy_last_and_is_kept_on_the_second_call():
+    assert demo.prepare_demo() == demo.DEMO_RUN
+    run = RunStore().load(demo.DEMO_RUN)
+    mauve = {c.name: c.scores["mauve"] for c in run.comparison.candidates}
+    assert min(mauve, key=lambda name: mauve[name].mean) == "greedy"
+    assert all(mauve["greedy"].high < other.low for name, other in mauve.items() if name != "greedy")
+    assert run.comparison.projection is not None
+    assert run.comparison.projection.shape == (5 * demo.N, 2)
+    stamps = {path: path.stat().st_mtime_ns for path in run.path.iterdir()}
+    assert demo.prepare_demo() == demo.DEMO_RUN
+    assert {path: path.stat().st_mtime_ns for path in run.path.iterdir()} == stamps
+
+
+@pytest.mark.slow
+def test_a_committed_feature_is_what_the_encoder_makes_of_the_text(corpora):
+    from mauve_core.encoders import encode
+
+    human, candidates = corpora
+    entries = demo.read_manifest()["features"]
+    for name, corpus in ((HUMAN, human), ("greedy", candidates["greedy"])):
+        stored = np.load(demo.DATA / entries[name]["file"])[:4]
+        made = encode(list(corpus.texts[:4]), demo.ENCODER, device="cpu").array
+        # Another batch, perhaps another machine: float32 rounding through 30 layers.
+        assert np.abs(made - stored).max() <= 1e-3 * np.abs(stored).max()

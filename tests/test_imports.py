@@ -1,0 +1,131 @@
+"""Imports point one way; this walks all of them, those inside functions too, and fails on one that does not."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import mauve_core
+
+ROOT = Path(__file__).resolve().parent.parent
+
+LAYERS = (
+    ("errors",),
+    ("files", "progress", "config"),
+    ("result", "numerics"),
+    ("corpus", "feature_store", "words"),
+    ("encoders", "wikipedia"),
+    ("decoding", "estimates", "advice"),
+    ("pipeline", "store"),
+    ("report", "jobs", "dropin", "demo"),
+    ("cli",),
+    ("__init__", "__main__"),
+)
+"""Parts of mauve_core from the bottom up: a part imports from lower layers and from itself."""
+
+LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
+
+
+def modules(package: str) -> list[Path]:
+    return sorted((ROOT / package).rglob("*.py"))
+
+
+def part_of(path: Path) -> str:
+    """The part of mauve_core that a file belongs to: its name, or that of its folder."""
+    return path.relative_to(ROOT / "mauve_core").parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and absolute name of every module or name that the file imports."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: a relative import"
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def parts_imported(path: Path) -> Iterator[tuple[int, str]]:
+    for line, name in imports(path):
+        first, *rest = name.split(".")
+        if first == "mauve_core" and rest:
+            yield line, rest[0]
+
+
+def wrong_directions() -> list[str]:
+    found = []
+    for path in modules("mauve_core"):
+        here = part_of(path)
+        for line, there in parts_imported(path):
+            if there != here and LEVEL[there] >= LEVEL[here]:
+                found.append(f"{path.relative_to(ROOT)}:{line}: {here} imports {there}")
+    return found
+
+
+def test_every_part_has_its_layer():
+    assert {part_of(path) for path in modules("mauve_core")} == set(LEVEL)
+
+
+def test_imports_point_down():
+    assert wrong_directions() == []
+
+
+def test_the_walk_notices_an_import_that_points_back(tmp_path, monkeypatch):
+    for folder in ("numerics", "store"):
+        (tmp_path / "mauve_core" / folder).mkdir(parents=True)
+    (tmp_path / "mauve_core/numerics/frontier.py").write_text("def f():\n    from mauve_core.store import RunStore\n")
+    (tmp_path / "mauve_core/store/runs.py").write_text("import mauve_core.numerics.frontier\n")
+    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
+    assert wrong_directions() == ["mauve_core/numerics/frontier.py:2: numerics imports store"]
+
+
+def test_numerics_knows_arrays_alone():
+    for path in modules("mauve_core/numerics"):
+        assert {part for _, part in parts_imported(path)} <= {"errors", "numerics"}, path
+        libraries = {name.split(".")[0] for _, name in imports(path)}
+        assert not libraries & {"transformers", "streamlit", "pandas", "plotly", "gensim"}, path
+
+
+def test_only_encoders_and_decoding_know_transformers():
+    for path in [*modules("mauve_core"), *modules("app")]:
+        if part_of(path) not in {"encoders", "decoding"} if path.is_relative_to(ROOT / "mauve_core") else True:
+            assert "transformers" not in {name.split(".")[0] for _, name in imports(path)}, path
+
+
+def test_the_core_does_not_know_the_app():
+    for path in modules("mauve_core"):
+        assert not {name.split(".")[0] for _, name in imports(path)} & {"app", "streamlit", "plotly"}, path
+
+
+def test_the_app_imports_public_modules_of_the_core():
+    for path in modules("app"):
+        for line, name in imports(path):
+            if name.startswith("mauve_core"):
+                assert not any(part.startswith("_") for part in name.split(".")), f"{path}:{line}: {name}"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import mauve_core",
+        "from mauve_core import CompareConfig, RunStore, compare, read_corpus, to_json",
+        "import mauve_core.numerics.scores, mauve_core.encoders, mauve_core.jobs, mauve_core.__main__",
+    ],
+)
+def test_importing_loads_neither_torch_nor_transformers(statement):
+    check = f"import sys; {statement}; print(sorted({{'torch', 'transformers'}} & set(sys.modules)))"
+    result = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_public_names_are_what_they_say():
+    for name in mauve_core.__all__:
+        assert getattr(mauve_core, name).__name__ == name
+    assert callable(mauve_core.compare)
+    with pytest.raises(AttributeError):
+        _ = mauve_core.no_such_name

@@ -1,0 +1,307 @@
+"""Jobs run in real processes here: they finish, fail with a reason, wait, stop when asked, and survive a kill."""
+
+from __future__ import annotations
+
+import dataclasses
+import fcntl
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from mauve_core import jobs, worker
+from mauve_core.errors import CancelledError, InputError, StorageError
+from mauve_core.files import HOME_VARIABLE
+from mauve_core.jobs import CANCEL, LOG, STATE, JobState, write_state
+from mauve_core.progress import Progress
+from mauve_core.store import Run, RunStore
+from mauve_core.task import ComparisonTask
+from tests.files_on_disk import make_task
+
+PATIENCE_S = 120
+"""A worker needs a few seconds for its imports; on a busy machine many times that."""
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    home = tmp_path / "home"
+    monkeypatch.setenv(HOME_VARIABLE, str(home))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    yield home
+    for state in jobs.list():
+        if state.active:
+            os.kill(pid_of(state.id), signal.SIGKILL)
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> ComparisonTask:
+    return make_task(tmp_path / "files")
+
+
+def pid_of(job: str) -> int:
+    return jobs._children[job].pid
+
+
+def wait_for(job: str, holds: Callable[[JobState], bool]) -> JobState:
+    end = time.monotonic() + PATIENCE_S
+    while not holds(state := jobs.status(job)):
+        if time.monotonic() > end:
+            pytest.fail(f"still {state}; log: {jobs.log_tail(job)}")
+        time.sleep(0.05)
+    return state
+
+
+def ended(state: JobState) -> bool:
+    return not state.active
+
+
+@contextmanager
+def turn_taken() -> Iterator[None]:
+    """Another worker seems to be at work."""
+    path = jobs.jobs_folder() / worker.TURN
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+def started(state: JobState) -> bool:
+    """The worker has read its task and asks for its turn: its niceness is set just before."""
+    return os.getpriority(os.PRIO_PROCESS, pid_of(state.id)) >= worker.NICENESS
+
+
+@pytest.mark.slow
+def test_a_job_makes_the_run_that_the_task_describes(task: ComparisonTask) -> None:
+    job = jobs.start_comparison(task.as_dict())
+    assert job.active
+    assert job.name == "study"
+    state = wait_for(job.id, ended)
+    assert (state.status, state.run, state.message) == ("done", "study", "")
+    assert state.started is not None
+    assert state.created <= state.started <= state.updated
+    run = RunStore().load("study")
+    assert run.comparison.config == task.config
+    assert [candidate.name for candidate in run.comparison.candidates] == list(task.candidates)
+    jobs.remove(job.id)
+    assert jobs.list() == ()
+    assert [summary.id for summary in RunStore().list()] == ["study"], "the run outlives its job"
+
+
+@pytest.mark.slow
+def test_a_job_that_fails_says_why(task: ComparisonTask, tmp_path: Path) -> None:
+    (tmp_path / "files" / "close.jsonl").write_text('{"text": "a"}\n{"text": \n')
+    state = wait_for(jobs.start_comparison(task.as_dict()).id, ended)
+    assert state.status == "failed"
+    assert "close.jsonl" in state.message
+    assert "Line 2 of " in state.message
+    assert "Traceback" not in state.message
+    assert RunStore().list() == []
+
+
+@pytest.mark.slow
+def test_one_job_at_a_time_and_a_waiting_one_can_be_cancelled(task: ComparisonTask) -> None:
+    with turn_taken():
+        first = jobs.start_comparison(task.as_dict())
+        second = jobs.start_comparison({**task.as_dict(), "name": "other"})
+        assert [state.id for state in jobs.list()] == [second.id, first.id]
+        for job in (first, second):
+            wait_for(job.id, started)
+        time.sleep(3 * worker.POLL_INTERVAL_S)
+        assert [state.status for state in jobs.list()] == ["queued", "queued"]
+        with pytest.raises(InputError, match="still at work"):
+            jobs.remove(first.id)
+        with pytest.raises(InputError, match="still at work"):
+            jobs.restart(first.id)
+        jobs.cancel(second.id)
+        assert wait_for(second.id, ended).status == "cancelled"
+        assert jobs.status(first.id).status == "queued"
+    assert wait_for(first.id, ended).status == "done"
+    assert [summary.name for summary in RunStore().list()] == ["study"]
+
+
+@pytest.mark.slow
+def test_a_killed_worker_is_noticed_and_its_job_restarted(task: ComparisonTask) -> None:
+    with turn_taken():
+        job = jobs.start_comparison(task.as_dict())
+        wait_for(job.id, started)
+        os.kill(pid_of(job.id), signal.SIGKILL)
+        state = wait_for(job.id, ended)
+    assert state.status == "failed"
+    assert "worker stopped before it finished" in state.message
+    fresh = jobs.restart(job.id)
+    assert wait_for(fresh.id, ended).status == "done"
+    assert [state.id for state in jobs.list()] == [fresh.id]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"candidates": {}}, "no candidate"),
+        ({"candidates": {"human": {"path": "x"}}}, "cannot be named 'human'"),
+        ({"human": {"file": "x"}}, "no description of a file"),
+        ({"nonsense": 1}, "no description of a task"),
+        ({"name": "  "}, "name cannot be used"),
+        ({"config": {"score": {"seeds": 0}}}, "setting seeds"),
+        ({"config": {"encoder": {"model": "minilm"}}}, "Either an encoder or features"),
+        ({"human": {"path": "x"}}, "not for human"),
+    ],
+)
+def test_a_bad_description_starts_nothing(task: ComparisonTask, change: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        jobs.start_comparison({**task.as_dict(), **change})
+    assert jobs.list() == ()
+
+
+def test_a_full_disk_starts_nothing(task: ComparisonTask, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, write: object) -> None:
+        raise StorageError("No space left")
+
+    monkeypatch.setattr(jobs, "write_atomically", full)
+    with pytest.raises(StorageError, match="No space"):
+        jobs.start_comparison(task.as_dict())
+    assert list(jobs.jobs_folder().iterdir()) == []
+
+
+def test_a_task_survives_its_way_through_json(task: ComparisonTask) -> None:
+    assert ComparisonTask.from_dict(json.loads(json.dumps(task.as_dict()))) == task
+
+
+def test_paths_of_a_job_do_not_depend_on_the_folder(task: ComparisonTask, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path(task.human.path).parent
+    monkeypatch.chdir(folder.parent)
+    relative = dataclasses.replace(task, human=dataclasses.replace(task.human, path=f"{folder.name}/human.jsonl"))
+    assert relative.absolute() == task
+
+
+@pytest.mark.parametrize("identifier", ["", "../jobs", "20300101-000000000000-abcd", "x"])
+def test_an_unknown_job_is_an_input_error(identifier: str) -> None:
+    for action in (jobs.status, jobs.cancel, jobs.restart, jobs.remove, jobs.log_tail):
+        with pytest.raises(InputError, match="No job has the id"):
+            action(identifier)
+
+
+def make_job(**changes: object) -> tuple[Path, JobState]:
+    """A job's folder as if its worker, now gone, had written it."""
+    state = JobState(id="20300101-000000000000-abcd", name="study", status="queued")
+    folder = jobs.jobs_folder() / state.id
+    folder.mkdir(parents=True)
+    (folder / jobs.ALIVE).touch()
+    return folder, write_state(folder, dataclasses.replace(state, **changes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("status", ["queued", "running"])
+def test_a_state_without_a_worker_is_a_failure(status: str) -> None:
+    folder, state = make_job(status=status)
+    (folder / LOG).write_text("Traceback ...\nZeroDivisionError: division by zero\n")
+    found = jobs.status(state.id)
+    assert found.status == "failed"
+    assert found.message.endswith("Last line of its log: ZeroDivisionError: division by zero")
+    (folder / CANCEL).touch()
+    assert jobs.status(state.id).status == "cancelled"
+
+
+def test_a_worker_counts_as_alive_while_its_lock_is_held() -> None:
+    """Whatever its process number: that of a dead worker may belong to somebody else by now."""
+    folder, state = make_job(status="running")
+    with (folder / jobs.ALIVE).open() as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        assert jobs.status(state.id).status == "running"
+    assert jobs.status(state.id).status == "failed"
+
+
+def test_an_ended_job_stays_as_it_was_written() -> None:
+    _, state = make_job(status="done", run="study")
+    jobs.cancel(state.id)
+    assert jobs.status(state.id) == state
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"id": "a", "name": "b", "status": "odd"}', '{"surprise": 1}'])
+def test_a_damaged_state_is_a_failure_that_can_be_removed(content: str) -> None:
+    folder, state = make_job()
+    (folder / STATE).write_text(content)
+    assert [(found.id, found.status) for found in jobs.list()] == [(state.id, "failed")]
+    assert "state.json" in jobs.status(state.id).message
+    with pytest.raises(StorageError, match=r"state\.json"):
+        jobs.read_state(folder)
+    jobs.remove(state.id)
+    assert jobs.list() == ()
+
+
+def test_seconds_left_counts_from_where_the_stage_began() -> None:
+    """80 of 100 were there before; 10 more in 5 s leave 10, so 5 s more."""
+    state = JobState(
+        id="x",
+        name="x",
+        status="running",
+        done=90,
+        total=100,
+        done_before=80,
+        stage_started="2030-01-01T00:00:00+00:00",
+        updated="2030-01-01T00:00:05+00:00",
+    )
+    assert state.seconds_left == pytest.approx(5.0, rel=1e-12)
+    assert dataclasses.replace(state, done=80).seconds_left is None
+    assert dataclasses.replace(state, status="done").seconds_left is None
+
+
+def run_worker(
+    monkeypatch: pytest.MonkeyPatch, task: ComparisonTask, perform: Callable[[ComparisonTask, Progress], Run]
+) -> tuple[Path, JobState]:
+    """Carry a job out in this process, with ``perform`` in the place of the comparison."""
+    folder, _ = make_job()
+    (folder / jobs.TASK).write_text(json.dumps(task.as_dict()))
+    monkeypatch.setattr(os, "nice", lambda increment: increment)
+    monkeypatch.setattr(worker, "perform", lambda task, *, progress: perform(task, progress))
+    return folder, worker.work(folder)
+
+
+def test_progress_is_written_and_a_request_to_stop_obeyed(
+    task: ComparisonTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[JobState] = []
+
+    def perform(task: ComparisonTask, progress: Progress) -> Run:
+        folder = next(jobs.jobs_folder().glob(f"*/{STATE}")).parent
+        progress("Encoding", 30, 100)
+        seen.append(jobs.read_state(folder))
+        progress("Encoding", 31, 100)  # within the write interval: not written
+        seen.append(jobs.read_state(folder))
+        progress("Encoding", 100, 100)
+        seen.append(jobs.read_state(folder))
+        (folder / CANCEL).touch()
+        progress("Clustering", 0, 5)
+        pytest.fail("the work went on")
+
+    with pytest.raises(CancelledError):
+        run_worker(monkeypatch, task, perform)
+    assert [(state.status, state.stage, state.done, state.done_before) for state in seen] == [
+        ("running", "Encoding", 30, 30),
+        ("running", "Encoding", 30, 30),
+        ("running", "Encoding", 100, 30),
+    ]
+    assert jobs.list()[0].status == "cancelled"
+
+
+def test_an_error_on_purpose_is_stored_and_raised(task: ComparisonTask, monkeypatch: pytest.MonkeyPatch) -> None:
+    def perform(task: ComparisonTask, progress: Progress) -> Run:
+        raise StorageError("No space left", todo="Free some")
+
+    with pytest.raises(StorageError):
+        run_worker(monkeypatch, task, perform)
+    assert (jobs.list()[0].status, jobs.list()[0].message) == ("failed", "No space left. Free some.")
+
+
+def test_a_defect_leaves_the_state_to_be_found_dead(task: ComparisonTask, monkeypatch: pytest.MonkeyPatch) -> None:
+    def perform(task: ComparisonTask, progress: Progress) -> Run:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run_worker(monkeypatch, task, perform)
+    state = jobs.list()[0]
+    assert state.status == "failed"
+    assert "an error of this program" in state.message
