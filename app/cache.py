@@ -1,7 +1,8 @@
 """Thin caches over the core, so that a rerun of a page costs milliseconds.
 
-A stored run never changes under its id, so its id is the key of everything derived from it. What is cached is shared
-by all sessions and must not be changed by a view.
+A run's id is the key of everything derived from it. A run that was replaced or deleted on disk empties the caches, as
+soon as a page asks for it with :func:`load_run`, which every page does first. What is cached is shared by all sessions
+and must not be changed by a view.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from mauve_core.numerics.frontier import divergence_frontier
 from mauve_core.numerics.smoothing import probabilities
 from mauve_core.rescore import ScoreBasis, score_basis
 from mauve_core.result import Comparison, Partition
-from mauve_core.store import Run, RunStore, RunSummary
+from mauve_core.store import COMPARISON, Run, RunStore, RunSummary
 from mauve_core.words import DistinctiveWord, WordCounts, count_words
+
+Stamp = tuple[str, int | None]
 
 DEMO = "demo"
 """A run whose id starts so is opened when the URL names none."""
@@ -41,7 +44,6 @@ def opened_run_id(wanted: str | None, summaries: Sequence[RunSummary]) -> str | 
     return next(iter(demos or ids), None)
 
 
-@st.cache_resource(max_entries=4, show_spinner="Opening the run")
 def load_run(run_id: str) -> Run:
     """The stored run of that id.
 
@@ -50,7 +52,31 @@ def load_run(run_id: str) -> Run:
     InputError, StorageError
         No such run, or its files are damaged.
     """
+    stamp = _stamp(run_id)
+    if _stamps().setdefault(run_id, stamp) != stamp:
+        st.cache_resource.clear()
+        _stamps()[run_id] = stamp
+    return _load_run(run_id)
+
+
+@st.cache_resource(max_entries=4, show_spinner="Opening the run")
+def _load_run(run_id: str) -> Run:
     return RunStore().load(run_id)
+
+
+@st.cache_resource(show_spinner=False)
+def _stamps() -> dict[str, Stamp]:
+    """What each run's folder looked like when it was first opened."""
+    return {}
+
+
+def _stamp(run_id: str) -> Stamp:
+    """Where the run lies and when it was written; None for the time when it is not there."""
+    path = RunStore().root / run_id / COMPARISON
+    try:
+        return str(path), path.stat().st_mtime_ns
+    except OSError:
+        return str(path), None
 
 
 @st.cache_resource(max_entries=8, show_spinner="Resampling")

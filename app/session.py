@@ -100,6 +100,12 @@ def update(**changes: Any) -> State:
     return after
 
 
+def name_run(run_id: str) -> None:
+    """Put the id of the run that is shown into a URL that names none, so that its link shows the same run elsewhere."""
+    if current().run is None:
+        _write(to_parameters(dataclasses.replace(current(), run=run_id)))
+
+
 def keep_url(page: str) -> None:
     """Call once a run from ``main.py`` with the page's path: after a change of page, put the query string back."""
     known = _known(st.query_params)

@@ -15,9 +15,9 @@ from pathlib import Path
 import streamlit as st
 
 from mauve_core.corpus import Corpus, corpus_from_table
-from mauve_core.fields import Fields, guess_fields
+from mauve_core.corpus.fields import Fields, guess_fields
+from mauve_core.corpus.formats import Table, read_table
 from mauve_core.files import home, write_atomically
-from mauve_core.formats import Table, read_table
 
 UPLOADS = "uploads"
 """Folder of the uploads below the home folder; one folder a content, named by its SHA-256."""

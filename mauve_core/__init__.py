@@ -10,19 +10,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mauve_core.compare import compare
     from mauve_core.config import CompareConfig, EncoderConfig, ScoreConfig
     from mauve_core.corpus import Corpus, corpus_from_texts, read_corpus
     from mauve_core.dropin import compute_mauve
     from mauve_core.encoders import encode
     from mauve_core.errors import InputError, MauveLensError, StorageError
     from mauve_core.feature_store import FeatureStore
+    from mauve_core.pipeline import compare
     from mauve_core.report import to_json, to_table
     from mauve_core.result import Candidate, Comparison, Estimate, Partition
     from mauve_core.store import Run, RunStore
 
 _HOMES = {
-    "compare": ("compare",),
+    "pipeline": ("compare",),
     "config": ("CompareConfig", "EncoderConfig", "ScoreConfig"),
     "corpus": ("Corpus", "corpus_from_texts", "read_corpus"),
     "dropin": ("compute_mauve",),

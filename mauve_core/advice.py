@@ -15,6 +15,9 @@ FEW_TEXTS = 1000
 SHORT_TEXTS = 256
 """Texts a side, and tokens a text, under which small gaps are not to be trusted."""
 
+FEW_PER_CLUSTER = 5
+"""Texts a side and cluster under which histograms are mostly noise; the papers take 10 (JMLR 2023, section 4.1)."""
+
 TOPIC_ENCODERS = frozenset({"minilm"})
 """Encoders that see what a text is about and little of how it is written."""
 
@@ -30,8 +33,8 @@ def advice(sources: Sequence[Source], corpora: Mapping[str, Corpus], config: Com
         The texts, by the sources' names.
     config : CompareConfig
     """
-    rules = (_unequal_sizes(sources), _few(sources), _short(sources), _cut(sources, config))
-    found = [*rules, _shared_texts(sources, corpora), _one_seed(config), _topic(config)]
+    rules = (_unequal_sizes(sources), _few(sources), _many_clusters(sources, config), _short(sources))
+    found = [*rules, _cut(sources, config), _shared_texts(sources, corpora), _one_seed(config), _topic(config)]
     return tuple(sentence for sentence in found if sentence)
 
 
@@ -47,6 +50,16 @@ def _few(sources: Sequence[Source]) -> str:
     if fewest >= FEW_TEXTS:
         return ""
     return f"{fewest} texts a side are fewer than {FEW_TEXTS:,}: do not trust small gaps between candidates."
+
+
+def _many_clusters(sources: Sequence[Source], config: CompareConfig) -> str:
+    k, fewest = config.score.k, min(source.n for source in sources)
+    if k is None or fewest >= FEW_PER_CLUSTER * k:
+        return ""
+    return (
+        f"{k} clusters for {fewest} texts a side leave {fewest / k:.1f} texts to a cluster: "
+        "the scores are mostly noise; the papers take a tenth of the texts as k."
+    )
 
 
 def _short(sources: Sequence[Source]) -> str:

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from mauve_core.compare import compare
 from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.encoders import Encoder, feature_key
 from mauve_core.errors import StorageError
 from mauve_core.feature_store import FeatureStore
 from mauve_core.files import digest_of_file, write_array, write_atomically
+from mauve_core.pipeline import compare
 from mauve_core.progress import Progress, silent
 from mauve_core.store import RunStore
 from mauve_core.wikipedia import MIN_WORDS, Excerpt, choose_excerpts, paragraphs, sample_path

@@ -169,7 +169,7 @@ def perform(
     InputError, StorageError, CancelledError
         See ``read_corpus``, ``load_features``, ``compare`` and ``RunStore.save``.
     """
-    from mauve_core.compare import compare
+    from mauve_core.pipeline import compare
 
     store = RunStore() if store is None else store
     feature_store = FeatureStore() if feature_store is None else feature_store

@@ -22,9 +22,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mauve_core import streams
+from mauve_core.corpus import streams
+from mauve_core.corpus.formats import FIELD_LIMIT, SUFFIXES, Table, read_table, title_of
 from mauve_core.errors import InputError
-from mauve_core.formats import FIELD_LIMIT, SUFFIXES, Table, read_table, title_of
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 FILE_TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)

@@ -21,8 +21,11 @@ LAYERS = (
     ("corpus", "feature_store", "words"),
     ("encoders", "wikipedia"),
     ("decoding", "estimates", "advice"),
-    ("pipeline", "store"),
-    ("report", "jobs", "dropin", "demo"),
+    ("pipeline", "rescore", "records"),
+    ("store",),
+    ("task", "demo", "dropin", "report"),
+    ("jobs",),
+    ("worker",),
     ("cli",),
     ("__init__", "__main__"),
 )

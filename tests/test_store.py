@@ -143,7 +143,7 @@ def test_a_full_disk_leaves_everything_as_it_was(
         write(path, content)  # type: ignore[arg-type]
 
     monkeypatch.setattr(store_module, "write_atomically", failing)
-    monkeypatch.setattr("mauve_core.corpus_file.write_atomically", failing)
+    monkeypatch.setattr("mauve_core.corpus.stored.write_atomically", failing)
     with pytest.raises(StorageError, match="No space left"):
         save(store, "later")
     assert written == fails_at

@@ -19,6 +19,7 @@ def show() -> None:
     run_id = cache.opened_run_id(session.current().run, summaries)
     if run_id is None:
         return
+    session.name_run(run_id)
     by_id = {summary.id: summary for summary in summaries}
     with st.sidebar:
         _pick(run_id, by_id)

@@ -10,10 +10,10 @@ import streamlit as st
 from app import uploads
 from app.components.markup import escaped
 from app.uploads import Upload
-from mauve_core.compare import MIN_TEXTS
 from mauve_core.corpus import Corpus
+from mauve_core.corpus.formats import Table
 from mauve_core.errors import MauveLensError
-from mauve_core.formats import Table
+from mauve_core.pipeline import MIN_TEXTS
 from mauve_core.task import TextFile
 
 PREVIEWED = 3

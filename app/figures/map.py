@@ -238,7 +238,6 @@ def _layout(xy: NDArray[np.float32], outline: Sequence[tuple[float, float]] | No
         yaxis={**axis, "range": ranges[1]},
         selections=[] if not outline else [_selection(outline)],
         selectionrevision=str(outline),
-        newselection={"mode": "immediate", "line": {"color": NEUTRAL_COLOUR, "width": 2, "dash": "dot"}},
     )
 
 

@@ -12,7 +12,7 @@ from app.components import charts, focus, map_selection
 from app.components.focus import Focus
 from app.components.sidebar import opened_run
 from app.figures.map import COLOURINGS, Colouring, Points, map_figure, stratified_sample
-from app.selection import Stack, clicked_value, inside_polygon, polygon_of_event
+from app.selection import Stack, inside_polygon, polygon_of_event
 from app.session import Point, State
 from mauve_core.config import HUMAN
 
@@ -105,7 +105,7 @@ def _map(here: Focus, points: Points, visible: NDArray[np.bool_], colouring: Col
         file_name=f"{here.run.name}-map",
         selecting=True,
         on_select=_select,
-        selection_mode=("points", "box", "lasso"),
+        selection_mode=("box", "lasso"),
         alt=f"Map of {total:,} texts. The Clusters page reaches the same texts without a map.",
     )
     st.caption(
@@ -115,15 +115,8 @@ def _map(here: Focus, points: Points, visible: NDArray[np.bool_], colouring: Col
 
 
 def _select() -> None:
-    """A lasso or box becomes the selection, a clicked text's cluster the chosen one."""
-    selection = st.session_state[_CHART]["selection"]
-    polygon = polygon_of_event(selection)
-    if polygon is None:
-        cluster = clicked_value(selection, 1)
-        if cluster is not None and cluster >= 0:
-            session.update(cluster=cluster)
-        return
-    session.update(lasso=polygon)
+    """The reader's lasso or box becomes the selection; a double click, which sends none, clears it."""
+    session.update(lasso=polygon_of_event(st.session_state[_CHART]["selection"]))
 
 
 def _beside(here: Focus, points: Points, visible: NDArray[np.bool_], stack: Stack, state: State) -> None:
@@ -133,7 +126,7 @@ def _beside(here: Focus, points: Points, visible: NDArray[np.bool_], stack: Stac
     elif here.cluster is not None:
         map_selection.show_cluster(here, stack, (points.cluster == here.cluster) & visible)
     else:
-        st.caption(":material/lasso_select: Lasso an area to read its texts, or click a text to choose its cluster.")
+        st.caption(":material/lasso_select: Lasso an area to read its texts.")
 
 
 def _corners(lasso: tuple[Point, ...]) -> NDArray[np.float64]:

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from mauve_core.corpus import read_corpus
+from mauve_core.corpus.formats import read_table
 from mauve_core.decoding.decoders import Decoder, parse_decoder, stream_key
 from mauve_core.encoders.catalogue import package_version
 from mauve_core.encoders.models import LoadedModel, load_model
 from mauve_core.errors import InputError
 from mauve_core.files import write_atomically
-from mauve_core.formats import read_table
 from mauve_core.progress import Progress, silent
 
 DEFAULT_BATCH_ROWS = 128

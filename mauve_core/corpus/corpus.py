@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mauve_core.corpus_file import REREAD, StoredCorpus, load_parquet, write_parquet
-from mauve_core.entries import (
+from mauve_core.corpus.entries import (
     Exclusion,
     filled_prompts,
     id_of,
@@ -31,10 +30,11 @@ from mauve_core.entries import (
     repeated_of,
     require_texts,
 )
+from mauve_core.corpus.fields import Fields, choose_fields, guess_fields
+from mauve_core.corpus.formats import Table, read_table, title_of
+from mauve_core.corpus.metadata import frame_of, values_of
+from mauve_core.corpus.stored import REREAD, StoredCorpus, load_parquet, write_parquet
 from mauve_core.errors import InputError, StorageError
-from mauve_core.fields import Fields, choose_fields, guess_fields
-from mauve_core.formats import Table, read_table, title_of
-from mauve_core.metadata import frame_of, values_of
 
 if TYPE_CHECKING:
     import pandas as pd

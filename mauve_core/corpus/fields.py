@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from mauve_core.corpus.formats import Table
+from mauve_core.corpus.metadata import are_numbers, is_plain
 from mauve_core.errors import InputError
-from mauve_core.formats import Table
-from mauve_core.metadata import are_numbers, is_plain
 
 TEXT_NAMES = (
     "text", "content", "completion", "continuation", "generation", "generated_text", "generated", "output", "response",

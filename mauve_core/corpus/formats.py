@@ -1,7 +1,7 @@
 """From a file to rows: JSONL, CSV, TSV, Parquet, plain text, a folder of text files, each also gzipped.
 
 The suffix decides the format. Text is UTF-8 (a byte order mark is fine); whatever is wrong is an InputError that names
-the file and the line. Compressed files may unpack to at most ``mauve_core.streams.UNPACKED_LIMIT`` bytes.
+the file and the line. Compressed files may unpack to at most ``mauve_core.corpus.streams.UNPACKED_LIMIT`` bytes.
 
 Sources: RFC 4180 (CSV; quotes inside a cell are doubled), jsonlines.org (one object a line).
 """
@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mauve_core import streams
+from mauve_core.corpus import streams
+from mauve_core.corpus.metadata import plain
+from mauve_core.corpus.streams import decoded_lines, decoded_text, opened, refusals, too_large, unpacked
 from mauve_core.errors import InputError
-from mauve_core.metadata import plain
-from mauve_core.streams import decoded_lines, decoded_text, opened, refusals, too_large, unpacked
 
 FIELD_LIMIT = 1000
 """Different fields of one file; more than that is taken for data in the wrong place."""

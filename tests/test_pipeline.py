@@ -7,13 +7,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from mauve_core.compare import MIN_TEXTS, compare
 from mauve_core.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.errors import CancelledError, InputError
 from mauve_core.estimates import estimate_scores, sample_counts
 from mauve_core.numerics.divergences import kl_divergence
 from mauve_core.numerics.scores import score_counts
+from mauve_core.pipeline import MIN_TEXTS, compare
 from tests.synthetic import make_comparison_inputs, make_side
 
 SCORE = ScoreConfig(seeds=3, restarts=2, bootstrap=200)
@@ -116,7 +116,7 @@ def test_the_interval_covers_the_mean_score_of_other_texts_at_about_the_nominal_
         estimates = estimate_scores(_samples(labels_p, labels_q, rng))
         for name in SCORES:
             inside[name] += estimates[name].low <= truth[name] <= estimates[name].high
-    # Binomial(300, 0.95) lies within 0.90 and 0.99 with probability over 0.999; the bootstrap's own error is small here.
+    # Binomial(300, 0.95) lies within 0.90 and 0.99 with probability over 0.999; the bootstrap's own error is small.
     for name in SCORES:
         assert 0.90 <= inside[name] / trials <= 0.99, (name, inside[name])
 
@@ -195,3 +195,13 @@ def test_refuses_more_clusters_than_distinct_texts(inputs):
     human = corpus_from_texts(list(corpus.texts), name=HUMAN)
     config = dataclasses.replace(CONFIG, score=dataclasses.replace(SCORE, k=60))
     refuse(human, {"close": corpus}, {HUMAN: features, "close": features}, "60", config=config)
+
+
+def test_too_many_clusters_for_the_texts_are_warned_of(inputs):
+    human, candidates, features = inputs
+    config = dataclasses.replace(CONFIG, score=dataclasses.replace(SCORE, k=80, seeds=2))
+    result = compare(human, {"close": candidates["close"]}, config, features={n: features[n] for n in (HUMAN, "close")})
+    assert any("2.0 texts to a cluster" in warning for warning in result.warnings)
+    assert not any(
+        "to a cluster" in warning for warning in compare(human, candidates, CONFIG, features=features).warnings
+    )

@@ -1,0 +1,24 @@
+"""Files -> texts with stable ids, prompts and metadata; everything left out is counted and named."""
+
+from mauve_core.corpus.corpus import (
+    Corpus,
+    Exclusion,
+    corpus_from_table,
+    corpus_from_texts,
+    read_corpus,
+)
+from mauve_core.corpus.fields import Fields, guess_fields
+from mauve_core.corpus.formats import SUFFIXES, Table, read_table
+
+__all__ = [
+    "SUFFIXES",
+    "Corpus",
+    "Exclusion",
+    "Fields",
+    "Table",
+    "corpus_from_table",
+    "corpus_from_texts",
+    "guess_fields",
+    "read_corpus",
+    "read_table",
+]
