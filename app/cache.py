@@ -21,7 +21,7 @@ from mauve_core.numerics.frontier import divergence_frontier
 from mauve_core.numerics.smoothing import probabilities
 from mauve_core.rescore import ScoreBasis, score_basis
 from mauve_core.result import Comparison, Partition
-from mauve_core.store import COMPARISON, Run, RunStore, RunSummary
+from mauve_core.store import COMPARISON, ID_PATTERN, Run, RunStore, RunSummary
 from mauve_core.words import DistinctiveWord, WordCounts, count_words
 
 Stamp = tuple[str, int | None]
@@ -72,11 +72,10 @@ def _stamps() -> dict[str, Stamp]:
 
 def _stamp(run_id: str) -> Stamp:
     """Where the run lies and when it was written; None for the time when it is not there."""
-    path = RunStore().root / run_id / COMPARISON
-    try:
-        return str(path), path.stat().st_mtime_ns
-    except OSError:
-        return str(path), None
+    root = RunStore().root
+    path = root / run_id / COMPARISON
+    written = path.stat().st_mtime_ns if ID_PATTERN.fullmatch(run_id) and path.is_file() else None
+    return str(root), written
 
 
 @st.cache_resource(max_entries=8, show_spinner="Resampling")

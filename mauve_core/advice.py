@@ -34,7 +34,14 @@ def advice(sources: Sequence[Source], corpora: Mapping[str, Corpus], config: Com
     config : CompareConfig
     """
     rules = (_unequal_sizes(sources), _few(sources), _many_clusters(sources, config), _short(sources))
-    found = [*rules, _cut(sources, config), _shared_texts(sources, corpora), _one_seed(config), _topic(config)]
+    found = [
+        *rules,
+        _cut(sources, config),
+        _joined(corpora, config),
+        _shared_texts(sources, corpora),
+        _one_seed(config),
+        _topic(config),
+    ]
     return tuple(sentence for sentence in found if sentence)
 
 
@@ -77,6 +84,20 @@ def _cut(sources: Sequence[Source], config: CompareConfig) -> str:
     if not cut or config.encoder is None:
         return ""
     return f"The encoder cut texts at {config.encoder.max_tokens} tokens or the model's own limit: {', '.join(cut)}."
+
+
+def _joined(corpora: Mapping[str, Corpus], config: CompareConfig) -> str:
+    """Whether words may run together where prompt and text meet: both sides of the seam are letters or digits."""
+    if config.encoder is None or not config.encoder.with_prompt:
+        return ""
+    counts = {
+        name: sum(
+            p[-1:].isalnum() and t[:1].isalnum() for p, t in zip(corpus.prompts or (), corpus.texts, strict=False)
+        )
+        for name, corpus in corpora.items()
+    }
+    named = [f"{count} of {name}" for name, count in counts.items() if count]
+    return f"Prompt and text meet without a space between two letters in {', '.join(named)} texts." if named else ""
 
 
 def _shared_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> str:

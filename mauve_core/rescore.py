@@ -21,7 +21,7 @@ from mauve_core.config import PartitionKind
 from mauve_core.errors import InputError
 from mauve_core.estimates import SCORE_BOUNDS, CountSamples, sample_counts
 from mauve_core.numerics.bootstrap import centred_interval
-from mauve_core.numerics.divergences import frontier_integral, mid_point, relative_terms
+from mauve_core.numerics.divergences import frontier_integral, mid_point, mixture_terms
 from mauve_core.numerics.frontier import REFERENCE_WEIGHTS, Frontier, trapezoid_area
 from mauve_core.numerics.scores import STAR_SMOOTHING
 from mauve_core.numerics.smoothing import ADDED_COUNT, probabilities
@@ -137,13 +137,12 @@ def tabulated_frontier(p_counts: NDArray[np.int64], q_counts: NDArray[np.int64],
     added = ADDED_COUNT[smoothing]
     p = (codes // radix + added) / (p_counts.reshape(-1, k)[0].sum() + added * k)
     q = (codes % radix + added) / (q_counts.reshape(-1, k)[0].sum() + added * k)
-    difference = (p - q)[:, None]
-    ones = np.ones((1, REFERENCE_WEIGHTS.size))
-    type1 = relative_terms(q[:, None] * ones, difference * REFERENCE_WEIGHTS)
-    type2 = relative_terms(p[:, None] * ones, difference * (REFERENCE_WEIGHTS - 1))
+    table = np.empty((codes.size, 2, REFERENCE_WEIGHTS.size))
+    for column, weight in enumerate(REFERENCE_WEIGHTS):
+        table[:, 0, column], table[:, 1, column] = mixture_terms(p, q, weight, 1 - weight)
     rows = place.size // k
     member = csr_array((np.ones(place.size), place.ravel(), np.arange(rows + 1) * k), shape=(rows, codes.size))
-    errors = (member @ np.concatenate([type1, type2], axis=1)).reshape(*shape, 2, REFERENCE_WEIGHTS.size)
+    errors = (member @ table.reshape(codes.size, -1)).reshape(*shape, 2, REFERENCE_WEIGHTS.size)
     return Frontier(REFERENCE_WEIGHTS, errors[..., 0, :], errors[..., 1, :])
 
 

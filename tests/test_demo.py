@@ -78,8 +78,9 @@ def test_features_fit_the_texts(corpora):
         lengths = np.load(demo.DATA / entries[name]["lengths"])
         assert array.shape == (len(corpus), 576)
         assert np.isfinite(array).all()
-        # Decoded and tokenised again, 128 tokens stay nearly 128.
-        assert np.abs(lengths - demo.TEXT_TOKENS).max() <= 8
+        # Decoded and tokenised again, 128 tokens stay nearly 128: a text may fall apart differently.
+        assert np.median(lengths) == demo.TEXT_TOKENS
+        assert np.abs(lengths - demo.TEXT_TOKENS).max() <= 16
 
 
 def test_texts_that_are_not_those_of_the_features_are_refused(tmp_path):
@@ -101,12 +102,15 @@ def test_texts_that_are_not_those_of_the_features_are_refused(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_demo_run_ranks_greedy_last_and_is_kept_on_the_second_call():
+def test_the_demo_run_prefers_truncated_sampling_and_is_kept_on_the_second_call():
     assert demo.prepare_demo() == demo.DEMO_RUN
     run = RunStore().load(demo.DEMO_RUN)
     mauve = {c.name: c.scores["mauve"] for c in run.comparison.candidates}
-    assert min(mauve, key=lambda name: mauve[name].mean) == "greedy"
-    assert all(mauve["greedy"].high < other.low for name, other in mauve.items() if name != "greedy")
+    # NeurIPS 2021, table 6: nucleus above greedy and ancestral sampling, whatever the size of the model.
+    for truncated in ("nucleus:p=0.95", "top-k:k=50"):
+        for other in ("greedy", "ancestral"):
+            assert mauve[truncated].mean > mauve[other].mean + mauve[truncated].sd + mauve[other].sd
+    assert not mauve["nucleus:p=0.95"].overlaps(mauve["ancestral"])
     assert run.comparison.projection is not None
     assert run.comparison.projection.shape == (5 * demo.N, 2)
     stamps = {path: path.stat().st_mtime_ns for path in run.path.iterdir()}

@@ -18,6 +18,9 @@ from mauve_core.config import HUMAN
 MOST_LISTED = 1000
 """Rows of the list on the page; the CSV has all."""
 
+CLEARED = "map_cleared"
+"""Session key: how often the reader has cleared a selection with the button."""
+
 _CLUSTERS = "map_area_clusters"
 _CLUSTERS_SHOWN = "map_area_clusters_shown"
 
@@ -100,6 +103,7 @@ def _heading(title: str, field: str) -> None:
 
 def _clear(field: str) -> None:
     session.update(**{field: None})
+    st.session_state[CLEARED] = st.session_state.get(CLEARED, 0) + 1
 
 
 def _read(here: Focus, stack: Stack, inside: NDArray[np.bool_]) -> None:

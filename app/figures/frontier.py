@@ -16,7 +16,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from app.figures.theme import NEUTRAL_COLOUR, base_layout, candidate_style, translucent
+from app.figures.theme import NEUTRAL_COLOUR, base_layout, candidate_style, short_name, translucent
 
 WEIGHT_STEP = 0.01
 _TAIL = 10.0 ** np.arange(-6, -2)
@@ -151,7 +151,7 @@ def _line(name: str, part: pd.DataFrame, index: int) -> go.Scatter:
         customdata=part[HOVERED].to_numpy(dtype=np.float32),
         hovertemplate=_HOVER,
         meta=html.escape(name),
-        name=html.escape(name),
+        name=html.escape(short_name(name)),
         mode="lines",
         line={"color": style.colour, "dash": style.dash, "width": 2},
         legendgroup=str(index),

@@ -14,11 +14,13 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from app.figures.theme import NEUTRAL_COLOUR, base_layout, candidate_style
+from app.figures.theme import NEUTRAL_COLOUR, base_layout, candidate_style, short_name
 from mauve_core.config import SCORES, PartitionKind
 from mauve_core.report import HIGHER_IS_CLOSER, TITLES, Standing, standings
 from mauve_core.result import Comparison, Estimate
 
+UNBROKEN = "\N{NO-BREAK SPACE}"
+TO = f"{UNBROKEN}to{UNBROKEN}"
 _ROW_HEIGHT = 34
 
 
@@ -64,7 +66,7 @@ def shown_table(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.DataFram
     shown = pd.DataFrame(
         {
             "Rank": [rank_label(rank, tied) for rank, tied in zip(frame["rank"], frame["tied"], strict=True)],
-            "Candidate": [f"**{plain(name)}**" for name in frame["candidate"]],
+            "Candidate": [f"**{plain(short_name(name))}**" for name in frame["candidate"]],
         }
     )
     for score in SCORES:
@@ -85,7 +87,7 @@ def rank_label(rank: int, tied: bool) -> str:
 def score_label(mean: float, sd: float, low: float, high: float) -> str:
     """Mean and spread over seeds above the bootstrap interval."""
     spread = "" if pd.isna(sd) else f" ± {sd:.3f}"
-    return f"**{mean:.3f}**{spread}  \n:small[{low:.3f} to {high:.3f}]"
+    return f"**{mean:.3f}**{spread}".replace(" ", UNBROKEN) + f"  \n{low:.3f} to {high:.3f}".replace(" to ", TO)
 
 
 def estimate_of(standing: Standing, score: str, kind: PartitionKind) -> Estimate:
@@ -117,7 +119,7 @@ def interval_figure(comparison: Comparison, kind: PartitionKind, *, by: str = "m
     _draw_ties(figure, placed, [estimate_of(standing, by, kind) for standing in placed], SCORES.index(by) + 1)
     figure.update_yaxes(
         tickvals=list(range(len(placed))),
-        ticktext=[html.escape(standing.candidate.name) for standing in placed],
+        ticktext=[html.escape(short_name(standing.candidate.name)) for standing in placed],
         range=[len(placed) - 0.4, -0.6],
         showgrid=False,
         zeroline=False,

@@ -90,6 +90,8 @@ def map_figure(
     candidate: str = "",
     chosen: int | None = None,
     outline: Sequence[tuple[float, float]] | None = None,
+    inside: NDArray[np.bool_] | None = None,
+    revision: int = 0,
     density: NDArray[np.bool_] | None = None,
 ) -> go.Figure:
     """The map.
@@ -105,7 +107,11 @@ def map_figure(
     chosen : int or None
         Cluster that stands out; the other texts fade.
     outline : sequence of (x, y) or None
-        The polygon of the present selection; the browser keeps its own only while this stays the same.
+        A polygon to draw: the selection, unless the reader has just drawn it on this very figure.
+    inside : (n,) bool array or None
+        Texts inside the outline, which stand out; None without an outline.
+    revision : int
+        Changes when the browser shall forget what the reader drew.
     density : (n,) bool array or None
         Texts whose density lies under the points; None when every text is drawn.
 
@@ -114,7 +120,7 @@ def map_figure(
     Figure
         ``customdata`` of a point is its text's place in the stack and its cluster.
     """
-    figure = go.Figure(layout=_layout(points.xy, outline))
+    figure = go.Figure(layout=_layout(points.xy, outline, revision))
     if density is not None:
         figure.add_trace(_density(points.xy[density]))
     own = points.cluster[drawn] == chosen
@@ -122,10 +128,15 @@ def map_figure(
     for layer, raised in layers:
         opacity = _PLAIN if chosen is None else (_RAISED if raised else _FAINT)
         for members in _interleaved(layer, points.source):
-            figure.add_trace(_scatter(points, members, colouring, candidate, opacity, raised))
+            trace = _scatter(points, members, colouring, opacity, raised)
+            if inside is not None:
+                trace.selectedpoints = np.flatnonzero(inside[members]).astype(np.int32)
+            figure.add_trace(trace)
     if colouring == "source":
         for place in np.unique(points.source[drawn]):
             figure.add_trace(_legend_entry(points.names, int(place)))
+    if colouring == "log_ratio":
+        figure.add_trace(_colour_bar(_ratio_limit(points), candidate))
     return figure
 
 
@@ -142,12 +153,12 @@ def _interleaved(places: NDArray[np.intp], source: NDArray[np.int16]) -> list[ND
 
 
 def _scatter(
-    points: Points, members: NDArray[np.intp], colouring: Colouring, candidate: str, opacity: float, raised: bool
+    points: Points, members: NDArray[np.intp], colouring: Colouring, opacity: float, raised: bool
 ) -> go.Scattergl:
     place, cluster = int(points.source[members[0]]), points.cluster[members]
     data = np.column_stack([members, cluster]).astype(np.float32)
     marker: dict[str, Any] = {"size": 8 if raised else 5, "opacity": opacity, "line": {"width": 0}}
-    marker |= _colours(points, cluster, place, colouring, candidate)
+    marker |= _colours(points, cluster, place, colouring)
     name = html.escape(points.names[place])
     return go.Scattergl(
         x=points.xy[members, 0],
@@ -163,9 +174,7 @@ def _scatter(
     )
 
 
-def _colours(
-    points: Points, cluster: NDArray[np.int32], place: int, colouring: Colouring, candidate: str
-) -> dict[str, Any]:
+def _colours(points: Points, cluster: NDArray[np.int32], place: int, colouring: Colouring) -> dict[str, Any]:
     if colouring == "source":
         return {"color": colour_of(place)}
     if colouring == "cluster":
@@ -173,28 +182,35 @@ def _colours(
         turn = len(colours) - 1
         return {"color": colours[np.where(cluster < 0, turn, cluster % turn)].tolist()}
     ratio = np.where(cluster < 0, 0.0, points.log2_ratio[cluster])
-    limit = min(_RATIO_LIMIT, max(1.0, float(np.abs(points.log2_ratio).max())))
-    return {
-        "color": ratio.astype(np.float32),
-        "colorscale": DIVERGING_SCALE,
-        "cmin": -limit,
-        "cmid": 0,
-        "cmax": limit,
-        "showscale": place == 0,
-        "colorbar": _colour_bar(limit, candidate),
-    }
+    return {"color": ratio.astype(np.float32), **_ratio_scale(_ratio_limit(points))}
 
 
-def _colour_bar(limit: float, candidate: str) -> dict[str, Any]:
+def _ratio_limit(points: Points) -> float:
+    return min(_RATIO_LIMIT, max(1.0, float(np.abs(points.log2_ratio).max())))
+
+
+def _ratio_scale(limit: float) -> dict[str, Any]:
+    return {"colorscale": DIVERGING_SCALE, "cmin": -limit, "cmid": 0, "cmax": limit}
+
+
+def _colour_bar(limit: float, candidate: str) -> go.Scatter:
+    """A trace without points that carries the colour scale, whichever sources are shown."""
     exponents = [value for value in range(-4, 5) if abs(value) <= limit]
-    return {
-        "title": {"text": f"human : {html.escape(candidate)}", "side": "right"},
+    bar = {
+        "title": {"text": f"human : {html.escape(candidate)}", "side": "top"},
         "tickvals": exponents,
-        "ticktext": [f"{2**value} : 1" if value >= 0 else f"1 : {2**-value}" for value in exponents],
-        "thickness": 12,
+        "ticktext": [f"{2**value}:1" if value >= 0 else f"1:{2**-value}" for value in exponents],
+        "orientation": "h",
+        "thickness": 10,
         "len": 0.7,
+        "x": 0,
+        "xanchor": "left",
+        "y": 1.0,
+        "yanchor": "bottom",
         "outlinewidth": 0,
     }
+    marker = {"color": [0.0], "showscale": True, "colorbar": bar, **_ratio_scale(limit)}
+    return go.Scatter(x=[None], y=[None], mode="markers", marker=marker, showlegend=False, hoverinfo="skip")
 
 
 def _legend_entry(names: Sequence[str], place: int) -> go.Scatter:
@@ -222,7 +238,7 @@ def _density(xy: NDArray[np.float32]) -> go.Heatmap:
     )
 
 
-def _layout(xy: NDArray[np.float32], outline: Sequence[tuple[float, float]] | None) -> dict[str, Any]:
+def _layout(xy: NDArray[np.float32], outline: Sequence[tuple[float, float]] | None, revision: int) -> dict[str, Any]:
     low, high = xy.min(axis=0), xy.max(axis=0)
     margin = 0.04 * np.maximum(high - low, 1e-6)
     axis = {"showgrid": False, "zeroline": False, "showticklabels": False, "ticks": "", "title": None}
@@ -236,18 +252,12 @@ def _layout(xy: NDArray[np.float32], outline: Sequence[tuple[float, float]] | No
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False},
         xaxis={**axis, "range": ranges[0]},
         yaxis={**axis, "range": ranges[1]},
-        selections=[] if not outline else [_selection(outline)],
-        selectionrevision=str(outline),
+        shapes=[] if not outline else [_outline(outline)],
+        selectionrevision=revision,
+        modebar={"orientation": "v", "bgcolor": "rgba(0,0,0,0)", "color": NEUTRAL_COLOUR, "activecolor": HUMAN_COLOUR},
     )
 
 
-def _selection(outline: Sequence[tuple[float, float]]) -> dict[str, Any]:
-    """The polygon as a selection of the figure's own: its points stand out as after the reader's gesture."""
-    corners = "L".join(f"{x:.6g},{y:.6g}" for x, y in outline)
-    return {
-        "type": "path",
-        "xref": "x",
-        "yref": "y",
-        "path": f"M{corners}Z",
-        "line": {"color": NEUTRAL_COLOUR, "width": 2, "dash": "dot"},
-    }
+def _outline(corners: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    path = "L".join(f"{x:.6g},{y:.6g}" for x, y in corners)
+    return {"type": "path", "path": f"M{path}Z", "line": {"color": NEUTRAL_COLOUR, "width": 2, "dash": "dot"}}

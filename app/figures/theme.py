@@ -16,6 +16,8 @@ NEUTRAL_COLOUR = "#808792"
 
 SOURCE_COLOURS = {"human": HUMAN_COLOUR, "model": MODEL_COLOUR}
 
+NAME_LENGTH = 24
+
 DIVERGING_SCALE = [[0.0, MODEL_COLOUR], [0.5, "#b8bcc2"], [1.0, HUMAN_COLOUR]]
 """Log ratio p/q: orange where the model writes more, blue where humans do."""
 
@@ -59,6 +61,11 @@ def base_layout(**overrides: Any) -> dict[str, Any]:
         "hoverlabel": {"align": "left"},
     }
     return {**layout, **overrides}
+
+
+def short_name(name: str) -> str:
+    """A candidate's name as it fits on an axis or in a table; the whole name stands in hovers and exports."""
+    return name if len(name) <= NAME_LENGTH else f"{name[: NAME_LENGTH - 1]}…"
 
 
 def translucent(colour: str, opacity: float) -> str:

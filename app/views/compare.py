@@ -9,6 +9,8 @@ from app import cache, session
 from app.components import advice, charts, score_controls, sidebar
 from app.components.markup import escaped
 from app.figures import frontier, leaderboard
+from app.figures.leaderboard import UNBROKEN
+from app.figures.theme import short_name
 from app.session import State
 from mauve_core.config import PartitionKind
 from mauve_core.store import Run
@@ -56,7 +58,8 @@ def _leaderboard(run: Run, state: State, partition: PartitionKind) -> None:
         alt="Scores of all candidates with spread over seeds and bootstrap interval; the table above has the numbers.",
     )
     st.caption(
-        f"Mean ± sd over {score.seeds} k-means seeds, [{score.confidence:.0%} bootstrap interval over texts]. "
+        f"Mean ± sd over {score.seeds} k-means seeds; below it the {score.confidence:.0%} bootstrap interval over "
+        "texts, the thin line. "
         f"{score_controls.described(state, partition, run.comparison.config.score.scale)}. "
         f"{run.comparison.human.n:,} human texts. Grey bracket: tied."
     )
@@ -112,7 +115,7 @@ def _errors(at_weight: pd.DataFrame) -> None:
     st.table(
         pd.DataFrame(
             {
-                "Candidate": [f"**{escaped(name)}**" for name in at_weight["candidate"]],
+                "Candidate": [f"**{escaped(short_name(name))}**" for name in at_weight["candidate"]],
                 "Adds (type I)": _with_spread(at_weight, "type_1"),
                 "Misses (type II)": _with_spread(at_weight, "type_2"),
             }
@@ -125,7 +128,7 @@ def _errors(at_weight: pd.DataFrame) -> None:
 
 def _with_spread(rows: pd.DataFrame, column: str) -> list[str]:
     return [
-        f"{mean:.4f}" + ("" if pd.isna(sd) else f" ± {sd:.4f}")
+        f"{mean:.4f}" + ("" if pd.isna(sd) else f"{UNBROKEN}±{UNBROKEN}{sd:.4f}")
         for mean, sd in zip(rows[column], rows[f"{column}_sd"], strict=True)
     ]
 

@@ -17,13 +17,18 @@ from app.session import Point, State
 from mauve_core.config import HUMAN
 
 _CHART, _COLOURING, _SHOWN = "map_chart", "map_colouring", "map_shown"
+_FIGURE = "map_figure"
+"""Session key: what the figure on the page shows, and whether the selection's outline is part of it."""
+_DRAWN = "map_drawn"
+"""Session key: the figure and the lasso that the reader drew on it. As long as both hold, the figure stays as it is."""
 
 
 def main() -> None:
     """Lay out the page."""
     run, state = opened_run(), session.current()
     st.title("Map", anchor=False)
-    if run.comparison.projection is None:
+    projection = run.comparison.projection
+    if projection is None:
         st.info("This run was made without a map. Start it again with the map switched on.")
         st.stop()
     here = focus.of(run, state)
@@ -36,12 +41,18 @@ def main() -> None:
     if not visible.any():
         st.info("Choose a source to show.")
         st.stop()
-    points = _points(here, stack)
+    points = _points(here, stack, projection)
     left, right = st.columns([5, 6], gap="medium")
+    inside = None if state.lasso is None else inside_polygon(points.xy, _corners(state.lasso)) & visible
     with left:
-        _map(here, points, visible, colouring, state)
+        _map(here, points, visible, inside, colouring, state)
     with right:
-        _beside(here, points, visible, stack, state)
+        if inside is not None:
+            map_selection.show_area(here, stack, inside, visible, points.cluster)
+        elif here.cluster is not None:
+            map_selection.show_cluster(here, stack, (points.cluster == here.cluster) & visible)
+        else:
+            st.caption(":material/lasso_select: Lasso an area to read its texts.")
 
 
 def _colouring_picker() -> Colouring:
@@ -72,10 +83,7 @@ def _source_picker(stack: Stack, state: State) -> None:
     )
 
 
-def _points(here: Focus, stack: Stack) -> Points:
-    projection = here.run.comparison.projection
-    if projection is None:
-        raise RuntimeError("a page without a map has stopped before")
+def _points(here: Focus, stack: Stack, projection: NDArray[np.float32]) -> Points:
     table = cluster_table(here.partition.counts(HUMAN), here.partition.counts(here.candidate), 0.5)
     return Points(
         xy=projection,
@@ -86,17 +94,30 @@ def _points(here: Focus, stack: Stack) -> Points:
     )
 
 
-def _map(here: Focus, points: Points, visible: NDArray[np.bool_], colouring: Colouring, state: State) -> None:
-    """The figure, with the polygon that is in the URL: what is drawn is what is tested."""
+def _map(
+    here: Focus,
+    points: Points,
+    visible: NDArray[np.bool_],
+    inside: NDArray[np.bool_] | None,
+    colouring: Colouring,
+    state: State,
+) -> None:
+    """The figure. The reader's lasso stays on it while nothing else changes; any other is drawn into it."""
     drawn = stratified_sample(points.source, visible)
     total = int(visible.sum())
+    shows = (*here.key, colouring, here.cluster, state.hidden, st.session_state.get(map_selection.CLEARED, 0))
+    drawn_by_reader = st.session_state.get(_DRAWN) == (shows, state.lasso)
+    outlined = state.lasso is not None and not drawn_by_reader
+    st.session_state[_FIGURE] = (shows, outlined)
     figure = map_figure(
         points,
         drawn,
         colouring=colouring,
         candidate=here.candidate,
         chosen=here.cluster,
-        outline=state.lasso,
+        outline=state.lasso if outlined else None,
+        inside=inside if outlined else None,
+        revision=shows[-1],
         density=visible if drawn.size < total else None,
     )
     charts.show_chart(
@@ -116,17 +137,10 @@ def _map(here: Focus, points: Points, visible: NDArray[np.bool_], colouring: Col
 
 def _select() -> None:
     """The reader's lasso or box becomes the selection; a double click, which sends none, clears it."""
-    session.update(lasso=polygon_of_event(st.session_state[_CHART]["selection"]))
-
-
-def _beside(here: Focus, points: Points, visible: NDArray[np.bool_], stack: Stack, state: State) -> None:
-    if state.lasso is not None:
-        inside = inside_polygon(points.xy, _corners(state.lasso)) & visible
-        map_selection.show_area(here, stack, inside, visible, points.cluster)
-    elif here.cluster is not None:
-        map_selection.show_cluster(here, stack, (points.cluster == here.cluster) & visible)
-    else:
-        st.caption(":material/lasso_select: Lasso an area to read its texts.")
+    lasso = session.update(lasso=polygon_of_event(st.session_state[_CHART]["selection"])).lasso
+    shows, outlined = st.session_state[_FIGURE]
+    if not outlined:
+        st.session_state[_DRAWN] = (shows, lasso)
 
 
 def _corners(lasso: tuple[Point, ...]) -> NDArray[np.float64]:

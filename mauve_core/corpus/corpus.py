@@ -281,7 +281,7 @@ def corpus_from_table(
         prompts=prompts,
         metadata=frame_of({f: pick(table.values(f), kept) for f in fields.metadata}, len(kept), typed=table.typed),
         origin=str(table.path),
-        notes=(*table.notes, *notes, *notes_on(chosen, prompts, exclusions)),
+        notes=(*table.notes, *notes, *notes_on(chosen, exclusions)),
         exclusions=exclusions,
         fields=fields,
     )
@@ -346,7 +346,7 @@ def corpus_from_texts(
         prompts=kept_prompts,
         metadata=frame_of({field: pick(column, kept) for field, column in columns.items()}, len(kept), typed=True),
         origin=origin,
-        notes=(*notes, *notes_on(chosen, kept_prompts, exclusions)),
+        notes=(*notes, *notes_on(chosen, exclusions)),
         exclusions=exclusions,
     )
 

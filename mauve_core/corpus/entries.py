@@ -126,16 +126,10 @@ def filled_prompts(prompts: Sequence[str | None], notes: list[str]) -> tuple[str
     return tuple(prompt or "" for prompt in prompts)
 
 
-def notes_on(texts: Sequence[str], prompts: Sequence[str] | None, exclusions: Sequence[Exclusion]) -> tuple[str, ...]:
-    """Sentences on exclusions, duplicates, and words that would run together where prompt and text meet."""
+def notes_on(texts: Sequence[str], exclusions: Sequence[Exclusion]) -> tuple[str, ...]:
+    """Sentences on exclusions and duplicates."""
     notes = [f"{exclusion}." for exclusion in exclusions]
     duplicates = len(texts) - len(set(texts))
     if duplicates:
         notes.append(f"{duplicates} of {len(texts)} texts repeat an earlier one letter for letter; they are kept.")
-    joined = sum(p[-1:].isalnum() and t[0].isalnum() for p, t in zip(prompts or (), texts, strict=prompts is not None))
-    if joined:
-        notes.append(
-            f"In {joined} of {len(texts)} texts the prompt ends and the text begins inside a word or without a space; "
-            "encoding prompt + text joins them as they are."
-        )
     return tuple(notes)

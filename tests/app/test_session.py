@@ -1,0 +1,183 @@
+"""The URL as the single truth of what is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from app import session
+from app.session import MAX_LASSO_POINTS, State, parse, to_parameters
+
+names = st.text(min_size=1, max_size=30)
+numbers = st.floats(-100, 100, allow_subnormal=False).map(lambda x: float(f"{x:.5g}"))
+states = st.builds(
+    State,
+    run=st.none() | names,
+    candidate=st.none() | names,
+    partition=st.sampled_from([None, "pairwise", "joint"]),
+    cluster=st.none() | st.integers(0, 10**6),
+    weight=st.floats(0, 1, allow_subnormal=False).map(lambda x: float(f"{x:.5g}")),
+    scale=st.none() | st.floats(0.001, 1000).map(lambda x: float(f"{x:.5g}")),
+    smoothing=st.sampled_from(["none", "krichevsky-trofimov"]),
+    lasso=st.none() | st.lists(st.tuples(numbers, numbers), min_size=3, max_size=20).map(tuple),
+)
+
+
+@given(states)
+def test_a_state_comes_back_from_its_query_string(state: State) -> None:
+    assert parse(to_parameters(state)) == state
+
+
+def test_the_default_state_writes_nothing() -> None:
+    assert to_parameters(State()) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("weight", "1.5"), ("weight", "nan"), ("weight", "half"), ("scale", "0"), ("scale", "-5"), ("scale", "inf"),
+        ("cluster", "-1"), ("cluster", "1e3"), ("cluster", "²"), ("cluster", "9" * 30), ("partition", "JOINT"),
+        ("smoothing", "laplace"), ("lasso", "1,2;3,4"), ("lasso", "1,2;3,4;5"), ("lasso", "1,2;3,4;nan,1"),
+        ("lasso", ";".join(["0,0"] * (MAX_LASSO_POINTS + 1))), ("run", ""), ("nonsense", "1"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_counts_as_absent(name: str, text: str) -> None:
+    assert parse({name: text, "candidate": "kept"}) == State(candidate="kept")
+
+
+def after(before: dict[str, str], script: Callable[[], None]) -> dict[str, str]:
+    """The query string after a script ran on a page that had the query string ``before``."""
+    app = AppTest.from_function(script)
+    for name, value in before.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return url_of(app)
+
+
+def url_of(app: AppTest) -> dict[str, str]:
+    """The query string; AppTest gives a value as it was set, a text or a list of one."""
+    return {name: value if isinstance(value, str) else value[0] for name, value in dict(app.query_params).items()}
+
+
+def test_update_keeps_the_rest_and_other_parameters() -> None:
+    def script() -> None:
+        from app import session
+
+        session.update(weight=0.25)
+
+    found = after({"run": "a", "cluster": "3", "embed": "true"}, script)
+    assert found == {"run": "a", "cluster": "3", "embed": "true", "weight": "0.25"}
+
+
+def test_none_or_the_default_clears_a_field() -> None:
+    def script() -> None:
+        from app import session
+
+        session.update(cluster=None, weight=0.5)
+
+    assert after({"run": "a", "cluster": "3", "weight": "0.25"}, script) == {"run": "a"}
+
+
+def test_a_new_run_forgets_what_belongs_to_the_old_one() -> None:
+    def script() -> None:
+        from app import session
+
+        session.update(run="b")
+
+    before = {"run": "a", "candidate": "x", "cluster": "3", "lasso": "0,0;1,0;1,1", "scale": "2"}
+    assert after(before, script) == {"run": "b", "scale": "2"}
+
+
+def test_naming_the_run_forgets_nothing_and_never_replaces_one() -> None:
+    def script() -> None:
+        from app import session
+
+        session.name_run("b")
+
+    assert after({"cluster": "3"}, script) == {"run": "b", "cluster": "3"}
+    assert after({"run": "a", "cluster": "3"}, script) == {"run": "a", "cluster": "3"}
+
+
+def test_a_new_partition_forgets_the_cluster_unless_it_comes_with_one() -> None:
+    def other() -> None:
+        from app import session
+
+        session.update(partition="pairwise")
+
+    def with_cluster() -> None:
+        from app import session
+
+        session.update(partition="pairwise", cluster=5)
+
+    assert after({"cluster": "3"}, other) == {"partition": "pairwise"}
+    assert after({"cluster": "3"}, with_cluster) == {"partition": "pairwise", "cluster": "5"}
+
+
+def test_a_new_candidate_forgets_the_cluster_of_a_pairwise_partition_only() -> None:
+    def script() -> None:
+        from app import session
+
+        session.update(candidate="y")
+
+    pairwise = {"candidate": "x", "partition": "pairwise", "cluster": "3"}
+    assert after(pairwise, script) == {"candidate": "y", "partition": "pairwise"}
+    assert after({"candidate": "x", "cluster": "3"}, script) == {"candidate": "y", "cluster": "3"}
+
+
+def test_a_long_lasso_is_thinned_to_what_a_link_carries() -> None:
+    def script() -> None:
+        from app import session
+
+        session.update(lasso=[(i / 7, i / 3) for i in range(1000)])
+
+    lasso = parse(after({}, script)).lasso
+    assert lasso is not None
+    assert len(lasso) <= MAX_LASSO_POINTS
+    # Written with five digits: half a unit in the last place of values up to 334.
+    assert lasso[-1] == (pytest.approx(995 / 7, abs=5e-3), pytest.approx(995 / 3, abs=5e-3))
+
+
+def test_a_change_of_page_brings_the_query_string_back() -> None:
+    def script() -> None:
+        import streamlit as st
+
+        from app import session
+
+        session.keep_url(st.session_state.get("page", "compare"))
+
+    app = AppTest.from_function(script)
+    app.query_params["run"] = "a"
+    app.query_params["cluster"] = "3"
+    app.run()
+    del app.query_params["run"], app.query_params["cluster"]  # what Streamlit does at a change of page
+    app.session_state["page"] = "clusters"
+    app.run()
+    assert url_of(app) == {"run": "a", "cluster": "3"}
+
+
+def test_clearing_the_url_on_the_same_page_is_respected() -> None:
+    def script() -> None:
+        from app import session
+
+        session.keep_url("compare")
+
+    app = AppTest.from_function(script)
+    app.query_params["run"] = "a"
+    app.run()
+    del app.query_params["run"]
+    app.run()
+    assert url_of(app) == {}
+
+
+def test_partition_defaults_are_the_views_own() -> None:
+    assert State().partition_or("joint") == "joint"
+    assert State(partition="pairwise").partition_or("joint") == "pairwise"
+
+
+def test_every_field_is_readable_and_writable() -> None:
+    assert set(session._READERS) == set(State.__dataclass_fields__)

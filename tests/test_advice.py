@@ -1,0 +1,75 @@
+"""The advice appears where it applies, and nowhere else."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from mauve_core.advice import advice
+from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.corpus import corpus_from_texts
+from mauve_core.result import Source
+
+N = 1000
+CONFIG = CompareConfig(EncoderConfig("gpt2-large"), ScoreConfig())
+
+
+def side(name, **changes):
+    good = Source(name, N, "memory", "digest", "key", tokens_median=300.0, cut=0)
+    return dataclasses.replace(good, **changes)
+
+
+def corpus(name, prompt="one ", text="{} {}"):
+    return corpus_from_texts([text.format(name, i) for i in range(4)], name=name, prompts=[prompt] * 4)
+
+
+CORPORA = {HUMAN: corpus(HUMAN), "m": corpus("m")}
+
+
+def test_good_inputs_need_no_advice():
+    assert advice((side(HUMAN), side("m")), CORPORA, CONFIG) == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"n": N + 1}, "differ in size (human 1000, m 1001)"),
+        ({"tokens_median": 255.0}, "median of 255 tokens"),
+        ({"cut": 7}, "7 of 1000 of m"),
+    ],
+)
+def test_each_side_is_looked_at(changes, words):
+    (found,) = advice((side(HUMAN), side("m", **changes)), CORPORA, CONFIG)
+    assert words in found
+
+
+def test_settings_are_looked_at():
+    sides = (side(HUMAN), side("m"))
+    for config, words in (
+        (dataclasses.replace(CONFIG, score=ScoreConfig(seeds=1)), "no spread"),
+        (dataclasses.replace(CONFIG, score=ScoreConfig(k=201)), "5.0 texts to a cluster"),
+        (dataclasses.replace(CONFIG, encoder=EncoderConfig("minilm")), "topics rather than style"),
+    ):
+        (found,) = advice(sides, CORPORA, config)
+        assert words in found
+    assert advice(sides, CORPORA, dataclasses.replace(CONFIG, score=ScoreConfig(k=200))) == ()
+
+
+def test_few_texts_and_texts_of_both_sides():
+    few = (side(HUMAN, n=999), side("m", n=999))
+    assert "999 texts a side" in advice(few, CORPORA, CONFIG)[0]
+    same = {HUMAN: CORPORA[HUMAN], "m": CORPORA[HUMAN]}
+    (found,) = advice((side(HUMAN), side("m")), same, CONFIG)
+    assert "word for word" in found
+    assert "4 of m" in found
+
+
+def test_prompts_that_run_into_their_texts_matter_only_when_they_are_encoded():
+    joined = {HUMAN: CORPORA[HUMAN], "m": corpus("m", prompt="one")}
+    sides = (side(HUMAN), side("m"))
+    assert advice(sides, joined, CONFIG) == ()
+    config = dataclasses.replace(CONFIG, encoder=EncoderConfig("gpt2-large", with_prompt=True))
+    (found,) = advice(sides, joined, config)
+    assert "4 of m" in found
+    assert advice(sides, CORPORA, config) == ()

@@ -1,0 +1,81 @@
+"""Scores of a stored comparison under other settings: equal to scoring afresh, whatever the short cuts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mauve_core.config import SCORES, PartitionKind
+from mauve_core.errors import InputError
+from mauve_core.estimates import estimate_scores, sample_counts
+from mauve_core.numerics.frontier import divergence_frontier
+from mauve_core.numerics.smoothing import probabilities
+from mauve_core.rescore import rescored, score_basis, tabulated_frontier
+from mauve_core.result import Comparison
+from tests.handmade import make_comparison
+
+ROUNDING = 1e-12
+"""Sums of the same numbers in another order: at most some hundred terms of order 1, so about 100 * 2e-16."""
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    return make_comparison()
+
+
+@pytest.mark.parametrize("kind", ["pairwise", "joint"])
+@pytest.mark.parametrize("smoothing", ["none", "krichevsky-trofimov"])
+@pytest.mark.parametrize("scale", [0.5, 5.0, 30.0])
+def test_equal_to_scoring_afresh(comparison: Comparison, kind: PartitionKind, smoothing: str, scale: float) -> None:
+    found = rescored(comparison, kind, score_basis(comparison, kind, smoothing), scale)
+    for candidate in found.candidates:
+        counts = sample_counts(comparison, kind)[candidate.name]
+        afresh = estimate_scores(
+            counts, scale=scale, smoothing=smoothing, confidence=comparison.config.score.confidence
+        )
+        scores = candidate.joint_scores if kind == "joint" else candidate.scores
+        for score in SCORES:
+            for part in ("mean", "sd", "low", "high", "values"):
+                ours, theirs = getattr(scores[score], part), getattr(afresh[score], part)
+                assert ours == pytest.approx(theirs, abs=ROUNDING), (candidate.name, score, part)
+
+
+def test_only_the_asked_partition_and_the_scale_change(comparison: Comparison) -> None:
+    found = rescored(comparison, "joint", score_basis(comparison, "joint", "none"), 2.0)
+    assert found.config.score.scale == 2.0
+    assert comparison.config.score.scale == 5.0
+    for before, after in zip(comparison.candidates, found.candidates, strict=True):
+        assert after.scores == before.scores
+        assert after.joint_scores != before.joint_scores
+        assert after.source == before.source
+
+
+def test_a_larger_scale_never_raises_mauve(comparison: Comparison) -> None:
+    basis = score_basis(comparison, "pairwise", "none")
+    means = [
+        [candidate.scores["mauve"].mean for candidate in rescored(comparison, "pairwise", basis, scale).candidates]
+        for scale in (1.0, 2.0, 5.0, 10.0)
+    ]
+    assert (np.diff(means, axis=0) <= ROUNDING).all()
+    assert (np.diff(means, axis=0) < 0).any()
+
+
+@settings(deadline=None)
+@given(st.data(), st.sampled_from(["none", "krichevsky-trofimov"]))
+def test_the_tabulated_frontier_is_the_frontier(data: st.DataObject, smoothing: str) -> None:
+    k, rows = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 4))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    p = rng.multinomial(data.draw(st.integers(1, 300)), rng.dirichlet(np.ones(k)), size=(rows, 2))
+    q = rng.multinomial(data.draw(st.integers(1, 300)), rng.dirichlet(np.ones(k)), size=(rows, 2))
+    found = tabulated_frontier(p, q, smoothing)
+    plain = divergence_frontier(probabilities(p, smoothing), probabilities(q, smoothing))
+    np.testing.assert_array_equal(found.weights, plain.weights)
+    np.testing.assert_allclose(found.type1, plain.type1, rtol=0, atol=ROUNDING)
+    np.testing.assert_allclose(found.type2, plain.type2, rtol=0, atol=ROUNDING)
+
+
+def test_an_unknown_smoothing_is_refused(comparison: Comparison) -> None:
+    with pytest.raises(InputError, match="krichevsky-trofimov"):
+        score_basis(comparison, "pairwise", "laplace")
