@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from app.figures.frontier import DRAWN_WEIGHTS, ErrorCurve
 from app.selection import Stack
-from mauve_core import rescore
+from mauve_core import estimates
 from mauve_core.config import HUMAN, PartitionKind, Smoothing
+from mauve_core.estimates import ScoreBasis, score_basis
 from mauve_core.numerics.frontier import divergence_frontier
 from mauve_core.numerics.smoothing import probabilities
-from mauve_core.rescore import ScoreBasis, score_basis
 from mauve_core.result import Comparison, Partition
 from mauve_core.store import COMPARISON, ID_PATTERN, Run, RunStore, RunSummary
 from mauve_core.words import DistinctiveWord, WordCounts, count_words
@@ -93,7 +93,7 @@ def rescored(run_id: str, kind: PartitionKind, scale: float | None, smoothing: S
     own = comparison.config.score.scale
     if (scale is None or scale == own) and smoothing == "none":
         return comparison
-    return rescore.rescored(comparison, kind, _score_basis(run_id, kind, smoothing), own if scale is None else scale)
+    return estimates.rescored(comparison, kind, _score_basis(run_id, kind, smoothing), own if scale is None else scale)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

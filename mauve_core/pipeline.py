@@ -7,6 +7,7 @@ k-means seeds and a bootstrap interval over texts. NeurIPS 2021 algorithm 1; JML
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import platform
 import time
@@ -24,12 +25,12 @@ from mauve_core.advice import advice
 from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, PartitionKind
 from mauve_core.corpus import Corpus
 from mauve_core.errors import InputError
-from mauve_core.estimates import estimate_scores, sample_counts, stream
+from mauve_core.estimates import rescored, score_basis, stream
 from mauve_core.feature_store import FeatureStore
 from mauve_core.numerics.clustering import default_k, kmeans
 from mauve_core.numerics.reduction import reduce_features
 from mauve_core.progress import Progress, silent
-from mauve_core.result import Candidate, Comparison, Estimate, Partition, Source
+from mauve_core.result import Candidate, Comparison, Partition, Source
 
 MIN_TEXTS = 20
 """Fewest texts on a side: below it, not even two clusters would have ten texts each."""
@@ -111,28 +112,17 @@ def _finish(
     comparison: Comparison, corpora: Mapping[str, Corpus], device: str, clock: _Clock, progress: Progress
 ) -> Comparison:
     """Fill in scores, advice and circumstances."""
-    confidence, scale = comparison.config.score.confidence, comparison.config.score.scale
-    scores: dict[str, dict[str, dict[str, Estimate]]] = {}
     kinds: tuple[PartitionKind, ...] = ("pairwise", "joint")
     for done, kind in enumerate(kinds):
         progress("scoring", done, len(kinds))
-        samples = sample_counts(comparison, kind)
-        scores[kind] = {
-            name: estimate_scores(counts, scale=scale, confidence=confidence) for name, counts in samples.items()
-        }
+        basis = score_basis(comparison, kind, "none")
+        comparison = rescored(comparison, kind, basis, comparison.config.score.scale)
     progress("scoring", len(kinds), len(kinds))
     clock.lap("scoring")
-    return Comparison(
-        human=comparison.human,
-        candidates=tuple(
-            Candidate(c.source, scores["pairwise"][c.name], scores["joint"][c.name], c.partitions)
-            for c in comparison.candidates
-        ),
-        joint=comparison.joint,
-        config=comparison.config,
+    return dataclasses.replace(
+        comparison,
         warnings=advice(comparison.sources, corpora, comparison.config),
         environment=_environment(comparison.config.encoder, device, clock),
-        projection=comparison.projection,
     )
 
 

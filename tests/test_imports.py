@@ -21,7 +21,7 @@ LAYERS = (
     ("corpus", "feature_store", "words"),
     ("encoders", "wikipedia"),
     ("decoding", "estimates", "advice"),
-    ("pipeline", "rescore", "records"),
+    ("pipeline", "records"),
     ("store",),
     ("task", "demo", "dropin", "report"),
     ("jobs",),

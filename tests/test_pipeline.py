@@ -10,7 +10,7 @@ import pytest
 from mauve_core.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.errors import CancelledError, InputError
-from mauve_core.estimates import estimate_scores, sample_counts
+from mauve_core.estimates import CountSamples, basis_of, estimates_of, sample_counts
 from mauve_core.numerics.divergences import kl_divergence
 from mauve_core.numerics.scores import score_counts
 from mauve_core.pipeline import MIN_TEXTS, compare
@@ -113,7 +113,7 @@ def test_the_interval_covers_the_mean_score_of_other_texts_at_about_the_nominal_
     trials = 300
     for _ in range(trials):
         labels_p, labels_q = rng.choice(8, n, p=p), rng.choice(8, n, p=q)
-        estimates = estimate_scores(_samples(labels_p, labels_q, rng))
+        estimates = estimates_of(basis_of(_samples(labels_p, labels_q, rng), "none"), 5.0, 0.95)
         for name in SCORES:
             inside[name] += estimates[name].low <= truth[name] <= estimates[name].high
     # Binomial(300, 0.95) lies within 0.90 and 0.99 with probability over 0.999; the bootstrap's own error is small.
@@ -122,7 +122,6 @@ def test_the_interval_covers_the_mean_score_of_other_texts_at_about_the_nominal_
 
 
 def _samples(labels_p, labels_q, rng):
-    from mauve_core.estimates import CountSamples
     from mauve_core.numerics.bootstrap import resample_weights, resampled_counts
 
     def resampled(labels):

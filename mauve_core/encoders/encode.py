@@ -37,8 +37,9 @@ STAGE = "Encoding tokens"
 PART_SECONDS = 5.0
 """Finished rows are stored as a part about this often: what a kill can lose."""
 
-BATCH_TOKENS = {"cpu": 4096, "cuda": 32768}
-"""Padded tokens a batch where the caller names no number; larger batches gain nothing measurable."""
+BATCH_TOKENS = {"cpu": 1024, "cuda": 32768}
+"""Padded tokens a batch where the caller names no number. A CPU gains nothing from larger batches and pays for their
+padding; a CUDA device needs many rows to be busy, and a batch too large for its memory is halved."""
 
 
 @dataclass(frozen=True, eq=False)

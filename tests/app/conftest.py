@@ -1,0 +1,47 @@
+"""A small stored run for the pages, and the pages themselves without a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import streamlit
+from streamlit.testing.v1 import AppTest
+
+from mauve_core.store import Run
+from tests.synthetic import make_run
+
+ROOT = Path(__file__).resolve().parents[2]
+TIMEOUT_S = 60
+
+
+@pytest.fixture(scope="session")
+def stored_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The run ``synthetic`` without a map, in a home of its own; read it, never change it."""
+    return make_run(tmp_path_factory.mktemp("stored"), n=60, seeds=2, projection=False)
+
+
+@pytest.fixture
+def run_home(stored_run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make the home of ``stored_run`` the program's home."""
+    home = stored_run.path.parent.parent
+    monkeypatch.setenv("MAUVE_LENS_HOME", str(home))
+    return home
+
+
+@pytest.fixture
+def open_page(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
+    """``open_page("views/map.py", cluster="3")``: the app on that page with that query string, after its first run."""
+    monkeypatch.chdir(ROOT)
+    streamlit.cache_resource.clear()
+    streamlit.cache_data.clear()
+
+    def opened(view: str = "views/compare.py", **parameters: str) -> AppTest:
+        app = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=TIMEOUT_S)
+        app.switch_page(view)
+        for name, value in parameters.items():
+            app.query_params[name] = value
+        return app.run()
+
+    return opened

@@ -1,0 +1,123 @@
+"""The Clusters page: the chosen cluster's own texts, sizes with intervals, linked table, states that teach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.cluster_table import cluster_table, ordered, wilson_interval
+from mauve_core.config import HUMAN
+from mauve_core.result import Partition
+from mauve_core.store import Run
+from tests.synthetic import TOPICS
+
+OpenPage = Callable[..., AppTest]
+VIEW = "views/clusters.py"
+
+pytestmark = pytest.mark.usefixtures("run_home")
+
+
+def tables(app: AppTest, *columns: str) -> list[pd.DataFrame]:
+    """The tables on the page with just these columns."""
+    return [item.value for item in app.dataframe if tuple(item.value.columns) == columns]
+
+
+def ids_in(run: Run, partition: Partition, source: str, cluster: int) -> list[str]:
+    corpus = run.corpora[source]
+    return [corpus.ids[i] for i in np.flatnonzero(partition.labels[source] == cluster)]
+
+
+def largest(partition: Partition, candidate: str) -> int:
+    """A cluster with texts of both sides."""
+    return int(np.minimum(partition.counts(HUMAN), partition.counts(candidate)).argmax())
+
+
+def test_without_a_cluster_the_page_says_what_to_do(open_page: OpenPage) -> None:
+    app = open_page(VIEW)
+    assert not app.exception
+    assert any("Click a bar" in caption.value for caption in app.caption)
+    assert not tables(app, "id", "text")
+
+
+@pytest.mark.parametrize(("kind", "seed"), [("joint", 0), ("joint", 1), ("pairwise", 0)])
+def test_the_cluster_in_the_url_shows_its_own_texts(open_page: OpenPage, stored_run: Run, kind: str, seed: int) -> None:
+    candidate = "shifted"
+    partition = stored_run.comparison.partition(kind, candidate, seed)  # type: ignore[arg-type]
+    cluster = largest(partition, candidate)
+    app = open_page(VIEW, candidate=candidate, partition=kind, seed=str(seed), cluster=str(cluster))
+    assert not app.exception
+    lists = tables(app, "id", "text")
+    assert len(lists) == 2
+    for shown, source in zip(lists, (HUMAN, candidate), strict=True):
+        expected = ids_in(stored_run, partition, source, cluster)
+        assert shown["id"].tolist() == expected[:8]
+        corpus = stored_run.corpora[source]
+        assert shown["text"][0][:40] == corpus.texts[corpus.ids.index(expected[0])][:40]
+        assert any(corpus.texts[corpus.ids.index(expected[0])] == text.value for text in app.text)
+
+
+def test_sizes_carry_their_interval(open_page: OpenPage, stored_run: Run) -> None:
+    partition = stored_run.comparison.partition("joint", "close")
+    cluster = largest(partition, "close")
+    app = open_page(VIEW, candidate="close", cluster=str(cluster))
+    n = stored_run.comparison.human.n
+    for metric, source in zip(app.metric, (HUMAN, "close"), strict=False):
+        count = int(partition.counts(source)[cluster])
+        assert metric.value == f"{count} of {n}"
+        low, high = wilson_interval(count, n)
+        assert any(f"{count / n:.1%} of its texts ({low:.1%} to {high:.1%})" in c.value for c in app.caption)
+    row = cluster_table(partition.counts(HUMAN), partition.counts("close"), 0.5).iloc[cluster]
+    assert [metric.value for metric in app.metric][2:] == [f"{row['type_1']:.1%}", f"{row['type_2']:.1%}"]
+
+
+def test_words_are_the_topic_of_the_cluster(open_page: OpenPage, stored_run: Run) -> None:
+    partition = stored_run.comparison.partition("joint", "close")
+    cluster = largest(partition, "close")
+    topics = stored_run.corpora[HUMAN].metadata["topic"][partition.labels[HUMAN] == cluster].unique()
+    app = open_page(VIEW, candidate="close", cluster=str(cluster))
+    words = tables(app, "word", "times", "texts")[0]["word"].tolist()
+    others = set(TOPICS) - set(topics)
+    assert all(any(word.startswith(topic) for topic in topics) for word in words[:3])
+    assert not any(word.startswith(tuple(others)) for word in words[:3])
+
+
+def test_metadata_values_are_counted_on_both_sides(open_page: OpenPage, stored_run: Run) -> None:
+    partition = stored_run.comparison.partition("joint", "close")
+    cluster = largest(partition, "close")
+    app = open_page(VIEW, candidate="close", cluster=str(cluster))
+    table = tables(app, "topic", "human, here", "human, in all", "model, here", "model, in all")[0]
+    topics = stored_run.corpora[HUMAN].metadata["topic"]
+    inside = topics[partition.labels[HUMAN] == cluster].value_counts()
+    for _, row in table.iterrows():
+        assert row["human, here"] == inside.get(row["topic"], 0)
+        assert row["human, in all"] == (topics == row["topic"]).sum()
+
+
+def test_a_row_of_the_table_chooses_its_cluster(open_page: OpenPage, stored_run: Run) -> None:
+    partition = stored_run.comparison.partition("joint", "close")
+    app = open_page(VIEW, candidate="close")
+    app.selectbox(key="clusters_order").select("q").run()
+    table = cluster_table(partition.counts(HUMAN), partition.counts("close"), 0.5)
+    mirror = next(item.value for item in app.dataframe if "log2_ratio" in item.value.columns)
+    assert mirror["cluster"].tolist() == ordered(table, "q")["cluster"].tolist()
+    np.testing.assert_allclose(mirror["q"], ordered(table, "q")["q"])
+
+
+def test_an_unknown_cluster_is_named(open_page: OpenPage) -> None:
+    app = open_page(VIEW, cluster="4321")
+    assert not app.exception
+    assert any("no cluster 4321" in info.value for info in app.info)
+
+
+def test_the_weight_moves_the_errors(open_page: OpenPage) -> None:
+    app = open_page(VIEW, candidate="shifted", cluster="1")
+    before = [metric.value for metric in app.metric]
+    app.slider(key="focus_weight").set_value(0.95).run()
+    after = [metric.value for metric in app.metric]
+    assert after[:2] == before[:2]
+    assert after[2:] != before[2:]
+    assert float(dict(app.query_params)["weight"][0]) == 0.95

@@ -1,0 +1,176 @@
+"""The Compare page: stored numbers shown as they are, controls that act at once, states that teach."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.figures.leaderboard import UNBROKEN
+from mauve_core.config import HUMAN, SCORES, PartitionKind
+from mauve_core.estimates import estimate_scores, sample_counts
+from mauve_core.numerics.divergences import error_shares
+from mauve_core.numerics.smoothing import probabilities
+from mauve_core.report import standings
+from mauve_core.result import Estimate
+from mauve_core.store import Run
+from tests.synthetic import make_run
+
+OpenPage = Callable[..., AppTest]
+
+COLUMNS = dict(zip(SCORES, ("MAUVE ↑", "MAUVE* ↑", "Frontier integral ↓", "Mid-point ↓"), strict=True))
+
+
+def shown(estimate: Estimate) -> str:
+    spread = "" if estimate.sd is None else f" ± {estimate.sd:.3f}"
+    return f"**{estimate.mean:.3f}**{spread}  \n{estimate.low:.3f} to {estimate.high:.3f}"
+
+
+def leaderboard(app: AppTest) -> dict[str, dict[str, str]]:
+    """Cells of the leaderboard by candidate, with plain spaces."""
+    table = app.table[0].value
+    cells = table.map(lambda cell: str(cell).replace(UNBROKEN, " "))
+    return {row["Candidate"].strip("*"): dict(row) for _, row in cells.iterrows()}
+
+
+def url_of(app: AppTest) -> dict[str, str]:
+    return {name: value if isinstance(value, str) else value[0] for name, value in dict(app.query_params).items()}
+
+
+@pytest.mark.usefixtures("run_home")
+def test_the_stored_scores_are_shown_with_spread_and_rank(open_page: OpenPage, stored_run: Run) -> None:
+    app = open_page()
+    assert not app.exception
+    rows = leaderboard(app)
+    for candidate in stored_run.comparison.candidates:
+        for score in SCORES:
+            assert rows[candidate.name][COLUMNS[score]] == shown(candidate.scores[score])
+        assert rows[candidate.name]["n"] == str(candidate.source.n)
+        assert rows[candidate.name]["k"] == str(candidate.partitions[0].k)
+        assert rows[candidate.name]["Encoder"] == "features given"
+    for standing in standings(stored_run.comparison):
+        assert rows[standing.candidate.name]["Rank"].rstrip("=") == str(standing.rank)
+    assert list(rows) == [standing.candidate.name for standing in standings(stored_run.comparison)]
+
+
+@pytest.mark.usefixtures("run_home")
+def test_warnings_and_the_run_in_the_url(open_page: OpenPage, stored_run: Run) -> None:
+    app = open_page()
+    assert stored_run.comparison.warnings
+    texts = [element.value for element in app.text]
+    for warning in stored_run.comparison.warnings:
+        assert warning in texts
+    assert url_of(app)["run"] == stored_run.id
+
+
+@pytest.mark.usefixtures("run_home")
+@pytest.mark.parametrize("kind", ["pairwise", "joint"])
+def test_scale_smoothing_and_partition_act_at_once(open_page: OpenPage, stored_run: Run, kind: PartitionKind) -> None:
+    app = open_page()
+    app.segmented_control(key="control_partition").set_value(kind).run()
+    app.segmented_control(key="control_smoothing").set_value("krichevsky-trofimov").run()
+    app.select_slider(key="control_scale").set_value(2.0).run()
+    assert not app.exception
+    changed = {"run": stored_run.id, "scale": "2", "smoothing": "krichevsky-trofimov"}
+    assert url_of(app) == (changed if kind == "pairwise" else {**changed, "partition": "joint"})
+    rows = leaderboard(app)
+    for name, counts in sample_counts(stored_run.comparison, kind).items():
+        afresh = estimate_scores(counts, scale=2.0, smoothing="krichevsky-trofimov", confidence=0.95)
+        for score in SCORES:
+            assert rows[name][COLUMNS[score]] == shown(afresh[score])
+    captions = [element.value for element in app.caption]
+    described = f"{kind.capitalize()} partition, c = 2, Krichevsky–Trofimov smoothing"
+    assert sum(described in caption for caption in captions) == 2  # the leaderboard and the curves each say so
+
+
+@pytest.mark.usefixtures("run_home")
+def test_going_back_to_the_runs_own_scale_leaves_no_trace(open_page: OpenPage, stored_run: Run) -> None:
+    app = open_page(scale="2")
+    app.select_slider(key="control_scale").set_value(5.0).run()
+    assert url_of(app) == {"run": stored_run.id}
+    candidate = stored_run.comparison.candidates[0]
+    assert leaderboard(app)[candidate.name][COLUMNS["mauve"]] == shown(candidate.scores["mauve"])
+
+
+def errors_at(run: Run, name: str, weight: float) -> tuple[list[float], list[float]]:
+    """Both errors of a candidate under each seed, from the bins' shares."""
+    ones, twos = [], []
+    for partition in run.comparison.candidate(name).partitions:
+        p, q = (probabilities(partition.counts(side)) for side in (HUMAN, name))
+        one, two = error_shares(p, q, weight)
+        ones.append(float(one.sum()))
+        twos.append(float(two.sum()))
+    return ones, twos
+
+
+@pytest.mark.usefixtures("run_home")
+def test_the_weight_moves_both_errors_in_words(open_page: OpenPage, stored_run: Run) -> None:
+    app = open_page()
+    app.slider(key="control_weight").set_value(0.2).run()
+    assert url_of(app)["weight"] == "0.2"
+    words = " ".join(element.value for element in app.markdown)
+    assert "the model writes what humans don't" in words
+    assert "humans write what the model misses" in words
+    rows = app.table[1].value
+    assert len(rows) == len(stored_run.comparison.candidates)
+    for _, row in rows.iterrows():
+        ones, twos = errors_at(stored_run, row["Candidate"].strip("*"), 0.2)
+        for cell, values in ((row["Adds (type I)"], ones), (row["Misses (type II)"], twos)):
+            assert cell.replace(UNBROKEN, " ") == f"{np.mean(values):.4f} ± {np.std(values, ddof=1):.4f}"
+
+
+@pytest.mark.usefixtures("run_home")
+def test_a_weight_in_the_url_is_the_sliders(open_page: OpenPage) -> None:
+    assert open_page(weight="0.83").slider(key="control_weight").value == 0.83
+    assert open_page(weight="0").slider(key="control_weight").value == 0.01  # the slider's own end
+
+
+def test_without_a_run_the_page_teaches(open_page: OpenPage) -> None:
+    app = open_page()
+    assert not app.exception
+    assert app.title[0].value == "No runs yet"
+    assert "human" in app.markdown[0].value
+    assert len(app.table) == 0
+
+
+@pytest.mark.usefixtures("run_home")
+@pytest.mark.parametrize("run_id", ["gone", "../../etc", "<b>x</b>", "a\x00b", "x" * 5000])
+def test_a_run_that_is_not_there_is_said_and_the_others_are_offered(
+    open_page: OpenPage, stored_run: Run, run_id: str
+) -> None:
+    app = open_page(run=run_id)
+    assert not app.exception
+    assert len(app.error) == 1
+    assert "<b>" not in app.error[0].value.replace("\\<b\\>", "")
+    picker = app.selectbox(key="run_picker")
+    assert picker.value is None
+    picker.set_value(stored_run.id).run()
+    assert url_of(app)["run"] == stored_run.id
+    assert len(app.table) == 2
+
+
+def test_a_run_that_was_replaced_is_read_again(open_page: OpenPage, own_home: Path) -> None:
+    first = make_run(own_home, n=40, seeds=2, projection=False)
+    app = open_page()
+    assert leaderboard(app)["close"]["n"] == "40"
+    shutil.rmtree(first.path)
+    second = make_run(own_home, n=50, seeds=2, projection=False)
+    assert second.id == first.id
+    app.run()
+    assert leaderboard(app)["close"]["n"] == "50"
+    shutil.rmtree(second.path)
+    app.run()
+    assert len(app.error) == 1
+
+
+@pytest.mark.usefixtures("run_home")
+def test_settings_and_exclusions_are_there(open_page: OpenPage, stored_run: Run) -> None:
+    app = open_page()
+    (sources,) = [frame.value for frame in app.dataframe if "SHA-256" in frame.value.columns]
+    assert sources["Source"].tolist() == [source.name for source in stored_run.comparison.sources]
+    assert sources["Texts"].tolist() == [source.n for source in stored_run.comparison.sources]
+    assert '"bootstrap": 200' in app.json[0].value.replace('"bootstrap":200', '"bootstrap": 200')

@@ -1,0 +1,124 @@
+"""The Map page: the polygon of the URL against all texts, counts beside it, hidden sources, states that teach."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.components.map_selection import cluster_counts, source_counts
+from app.selection import Stack
+from mauve_core.config import HUMAN
+from mauve_core.store import Run, RunStore
+
+OpenPage = Callable[..., AppTest]
+VIEW = "views/map.py"
+LASSO = "0,0;1,0;1,1;0,1"
+"""The upper right quarter of the made-up map."""
+
+
+@pytest.fixture
+def mapped_run(stored_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """``stored_run`` with texts strewn over the square from -1 to 1, in a home of its own."""
+    total = sum(source.n for source in stored_run.comparison.sources)
+    places = np.random.default_rng(8).uniform(-1, 1, (total, 2)).astype(np.float32)
+    comparison = dataclasses.replace(stored_run.comparison, projection=places)
+    features = {name: stored_run.features(name) for name in stored_run.corpora}
+    home = tmp_path / "mapped"
+    monkeypatch.setenv("MAUVE_LENS_HOME", str(home))
+    return RunStore(home / "runs").save("mapped", comparison, stored_run.corpora, features)  # type: ignore[arg-type]
+
+
+def ids_in_quarter(run: Run, source: str) -> list[str]:
+    """Straight from the stored map, without the polygon test."""
+    assert run.comparison.projection is not None
+    stack = Stack.of(run.comparison)
+    own = run.comparison.projection[stack.source == stack.names.index(source)]
+    return [run.corpora[source].ids[i] for i in np.flatnonzero((own > 0).all(axis=1))]
+
+
+def tables(app: AppTest, *columns: str) -> list[pd.DataFrame]:
+    return [item.value for item in app.dataframe if tuple(item.value.columns) == columns]
+
+
+def test_without_a_selection_the_page_says_what_to_do(open_page: OpenPage, mapped_run: Run) -> None:
+    app = open_page(VIEW)
+    assert not app.exception
+    assert any("Lasso an area" in caption.value for caption in app.caption)
+    total = sum(source.n for source in mapped_run.comparison.sources)
+    assert any(f"{total:,} of {total:,} texts shown" in caption.value for caption in app.caption)
+
+
+@pytest.mark.usefixtures("run_home")
+def test_a_run_without_a_map_says_so(open_page: OpenPage) -> None:
+    app = open_page(VIEW)
+    assert not app.exception
+    assert any("without a map" in info.value for info in app.info)
+
+
+def test_the_lasso_in_the_url_selects_the_same_ids(open_page: OpenPage, mapped_run: Run) -> None:
+    app = open_page(VIEW, candidate="shifted", lasso=LASSO)
+    assert not app.exception
+    for shown, source in zip(tables(app, "id", "text"), (HUMAN, "shifted"), strict=True):
+        assert shown["id"].tolist() == ids_in_quarter(mapped_run, source)[:8]
+    listing = tables(app, "source", "id", "cluster", "text")[0]
+    for source in mapped_run.corpora:
+        assert listing["id"][listing["source"] == source].tolist() == ids_in_quarter(mapped_run, source)
+    counts = tables(app, "source", "in area", "of", "share")[0]
+    for _, row in counts.iterrows():
+        assert row["in area"] == len(ids_in_quarter(mapped_run, row["source"]))
+        assert row["of"] == len(mapped_run.corpora[row["source"]])
+
+
+def test_hidden_sources_are_neither_drawn_nor_selected(open_page: OpenPage, mapped_run: Run) -> None:
+    app = open_page(VIEW, lasso=LASSO, hidden="2,3")
+    listing = tables(app, "source", "id", "cluster", "text")[0]
+    assert set(listing["source"]) == {HUMAN, "close"}
+    left = sum(mapped_run.comparison.sources[place].n for place in (0, 1))
+    assert any(f"{left} of {left} texts shown" in caption.value for caption in app.caption)
+    assert any("Choose a source" in info.value for info in open_page(VIEW, hidden="0,1,2,3").info)
+
+
+def test_an_empty_area_says_so(open_page: OpenPage, mapped_run: Run) -> None:
+    app = open_page(VIEW, lasso="5,5;6,5;6,6")
+    assert not app.exception
+    assert any("No text lies in this area" in caption.value for caption in app.caption)
+
+
+def test_the_chosen_cluster_is_read_beside_the_map(open_page: OpenPage, mapped_run: Run) -> None:
+    partition = mapped_run.comparison.partition("joint", "close")
+    cluster = int(np.minimum(partition.counts(HUMAN), partition.counts("close")).argmax())
+    app = open_page(VIEW, candidate="close", cluster=str(cluster))
+    for shown, source in zip(tables(app, "id", "text"), (HUMAN, "close"), strict=True):
+        expected = np.flatnonzero(partition.labels[source] == cluster)
+        assert shown["id"].tolist() == [mapped_run.corpora[source].ids[i] for i in expected][:8]
+
+
+def test_clear_forgets_the_lasso_and_keeps_the_cluster(open_page: OpenPage, mapped_run: Run) -> None:
+    app = open_page(VIEW, candidate="close", cluster="1", lasso=LASSO)
+    app.button(key="map_clear").click().run()
+    assert not app.exception
+    assert "lasso" not in app.query_params
+    assert dict(app.query_params)["cluster"] == ["1"]
+
+
+def test_counts_of_an_area_by_hand() -> None:
+    stack = Stack(
+        names=(HUMAN, "a", "b"),
+        source=np.array([0, 0, 0, 1, 1, 2], dtype=np.int16),
+        position=np.array([0, 1, 2, 0, 1, 0], dtype=np.int32),
+    )
+    inside = np.array([True, True, False, True, False, True])
+    cluster = np.array([0, 1, 1, 1, 1, 0], dtype=np.int32)
+    sources = source_counts(stack, inside)
+    assert sources[["source", "in area", "of"]].values.tolist() == [[HUMAN, 2, 3], ["a", 1, 2], ["b", 1, 1]]
+    table = cluster_counts(stack, inside, cluster, (HUMAN, "a"))
+    assert table["cluster"].tolist() == [1, 0]
+    assert table[[HUMAN, "a", "of"]].values.tolist() == [[1, 1, 4], [1, 0, 1]]
+    np.testing.assert_allclose(table["share"], [2 / 3, 1 / 3])
+    np.testing.assert_allclose(table["overall"], [4 / 5, 1 / 5])

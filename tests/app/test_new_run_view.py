@@ -1,0 +1,322 @@
+"""The New run page: files in, choices kept, errors at the file they belong to, and the task that is started."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app import uploads
+from app.components.job_panel import SHOWN, progress_text
+from app.uploads import safe_name
+from mauve_core import encoders, jobs
+from mauve_core.encoders import AvailableModel
+from mauve_core.errors import InputError, StorageError
+from mauve_core.jobs import JobState
+from mauve_core.task import ComparisonTask
+
+OpenPage = Callable[..., AppTest]
+VIEW = "views/new_run.py"
+N = 25
+
+
+def jsonl(n: int = N, **extra: str) -> bytes:
+    """n rows with an id, a text and whatever else is given."""
+    rows = [{"id": f"t{i}", "text": f"Text {i} of the pile.", **extra} for i in range(n)]
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def upload(app: AppTest, side: str, *files: tuple[str, bytes]) -> AppTest:
+    """Put files into the uploader of a side, which then empties itself under a new key."""
+    (box,) = [box for box in app.file_uploader if str(box.key).startswith(f"upload_{side}_")]
+    for name, data in files:
+        box.upload(name, data)
+    return app.run()
+
+
+def key_of(app: AppTest, label: str, place: int = 0) -> Any:
+    """The widget on the card of the file at that place (human side first) whose key begins with ``label``."""
+    return [box for box in app.selectbox if str(box.key).startswith(f"{label}_")][place]
+
+
+def names(app: AppTest) -> list[Any]:
+    return [box for box in app.text_input if str(box.key).startswith("name_")]
+
+
+def removes(app: AppTest) -> list[Any]:
+    return [button for button in app.button if button.label == "Remove"]
+
+
+def start_button(app: AppTest) -> Any:
+    (button,) = [button for button in app.button if button.label == "Start"]
+    return button
+
+
+def markdown(app: AppTest) -> str:
+    return "\n".join(element.value for element in app.markdown)
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the page asked to start, in place of workers."""
+    specs: list[dict[str, Any]] = []
+
+    def start(spec: dict[str, Any]) -> JobState:
+        ComparisonTask.from_dict(spec)
+        specs.append(spec)
+        return JobState("20260101-000000000000-abcd", "x", "queued")
+
+    monkeypatch.setattr(jobs, "start_comparison", start)
+    return specs
+
+
+def test_the_fields_are_guessed_and_the_texts_previewed(open_page: OpenPage) -> None:
+    app = open_page(VIEW)
+    assert not app.exception
+    assert start_button(app).disabled
+    upload(app, "human", ("human.jsonl", jsonl(prompt="Once ")))
+    assert not app.exception
+    assert [key_of(app, label).format_func(key_of(app, label).value) for label in ("Text", "Prompt", "Id")] == [
+        "text",
+        "prompt",
+        "id",
+    ]
+    assert f"**{N}** texts" in markdown(app)
+    preview = app.dataframe[0].value
+    assert preview["Id"].tolist() == ["t0", "t1", "t2"]
+    assert preview["Text"].tolist() == [f"Text {i} of the pile." for i in range(3)]
+    assert preview["Prompt"].tolist() == ["Once "] * 3
+
+
+def test_what_is_started_is_what_was_chosen(open_page: OpenPage, started: list[dict[str, Any]], own_home: Path) -> None:
+    app = open_page(VIEW)
+    upload(app, "human", ("human.jsonl", jsonl(story="Another text to compare.", prompt="Once ")))
+    upload(app, "models", ("greedy.jsonl", jsonl(prompt="x ")), ("nucleus.jsonl.gz", b""), ("top k.csv", b"text\na\n"))
+    assert len(names(app)) == 3
+    for _ in range(2):
+        removes(app)[2].click().run()
+    assert [box.value for box in names(app)] == ["greedy"]
+    names(app)[0].set_value("Greedy search").run()
+    text = key_of(app, "Text")
+    text.set_value(2).run()  # id, text, story, prompt
+    app.toggle(key="with_prompt").set_value(True).run()
+    app.selectbox(key="encoder_model").set_value("minilm").run()
+    app.number_input(key="max_tokens").set_value(160).run()
+    app.number_input(key="seeds").set_value(3).run()
+    app.number_input(key="k").set_value(4).run()
+    app.text_input(key="run_name").set_value("my study").run()
+    start_button(app).click().run()
+    assert not app.exception
+    (spec,) = started
+    task = ComparisonTask.from_dict(spec)
+    assert task.name == "my study"
+    assert (task.human.text_field, task.human.prompt_field, task.human.id_field) == ("story", "prompt", "id")
+    assert list(task.candidates) == ["Greedy search"]
+    assert Path(task.human.path).read_bytes() == jsonl(story="Another text to compare.", prompt="Once ")
+    assert Path(task.human.path).is_relative_to(own_home / "uploads")
+    assert Path(task.candidates["Greedy search"].path).name == "greedy.jsonl"
+    encoder = task.config.encoder
+    assert encoder is not None
+    assert (encoder.model, encoder.max_tokens, encoder.with_prompt) == ("minilm", 160, True)
+    assert (task.config.score.seeds, task.config.score.k) == (3, 4)
+
+
+def test_k_is_left_to_the_core_unless_given(open_page: OpenPage, started: list[dict[str, Any]]) -> None:
+    app = open_page(VIEW)
+    upload(app, "human", ("human.jsonl", jsonl()))
+    upload(app, "models", ("greedy.jsonl", jsonl()))
+    app.selectbox(key="encoder_model").set_value("minilm").run()
+    start_button(app).click().run()
+    task = ComparisonTask.from_dict(started[0])
+    assert task.config.score.k is None
+    assert task.name == "human vs greedy"
+    assert task.human.prompt_field == ""  # none, and no guess later on
+
+
+BROKEN_AT_7 = b"\n".join([*jsonl().splitlines()[:6], b'{"text": "no end', *jsonl().splitlines()[7:]])
+BAD_FILES = {
+    "empty.jsonl": (b"", "empty"),
+    "line7.jsonl": (BROKEN_AT_7, "line 7"),
+    "latin1.txt": ("naïve café\n".encode("latin-1") * N, "UTF-8"),
+    "one.txt": (b"a single text\n", "at least 20"),
+    "blank.jsonl": (b'{"text": "  "}\n' * N, "no text"),
+    "numbers.jsonl": (b'{"value": 3}\n' * N, "text"),
+    "cells.csv": (b"id,text\n1,a\n2,b,c\n", "3 cells"),
+    "notes.gz": (b"\x1f\x8bnothing", "notes.gz"),
+    "parquet.parquet": (b"PAR1 not really", "Parquet"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_a_bad_file_is_named_where_it_is_and_costs_nothing_else(open_page: OpenPage, name: str) -> None:
+    data, reason = BAD_FILES[name]
+    app = open_page(VIEW)
+    upload(app, "human", ("human.jsonl", jsonl()))
+    upload(app, "models", ("good.jsonl", jsonl()), (name, data))
+    assert not app.exception
+    assert len(app.error) == 1
+    message = app.error[0].value.replace("\\", "")
+    assert reason.lower() in message.lower()
+    assert "uploads/" not in message  # the reader's name of the file, not ours of its place
+    assert start_button(app).disabled
+    assert names(app)[0].value == "good"
+    assert markdown(app).count(f"**{N}** texts") == 2
+    removes(app)[2].click().run()
+    assert len(app.error) == 0
+    assert not start_button(app).disabled
+
+
+def test_names_must_differ_and_human_is_taken(open_page: OpenPage) -> None:
+    app = open_page(VIEW)
+    upload(app, "human", ("human.jsonl", jsonl()))
+    upload(app, "models", ("a.jsonl", jsonl()), ("a.jsonl", jsonl()))
+    assert start_button(app).disabled
+    assert "'a'" in "".join(element.value.replace("\\", "") for element in app.caption)
+    names(app)[1].set_value("human").run()
+    assert start_button(app).disabled
+    names(app)[1].set_value("b").run()
+    assert not start_button(app).disabled
+
+
+def test_a_new_human_file_takes_the_place_of_the_old_one(open_page: OpenPage) -> None:
+    app = open_page(VIEW)
+    upload(app, "human", ("one.jsonl", jsonl()))
+    upload(app, "human", ("two.jsonl", jsonl(30)))
+    assert "two" in markdown(app)
+    assert "one\\.jsonl" not in markdown(app)
+    assert "**30** texts" in markdown(app)
+
+
+def test_an_unknown_encoder_is_said_and_nothing_is_lost(
+    open_page: OpenPage, started: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # AppTest cannot type a new option, so it is offered one; the browser's test types it.
+    offered = (AvailableModel("no/such-model", "gone since", ready=False),)
+    monkeypatch.setattr(encoders, "available_models", lambda: offered)
+    app = open_page(VIEW)
+    upload(app, "human", ("human.jsonl", jsonl()))
+    upload(app, "models", ("greedy.jsonl", jsonl()))
+    app.selectbox(key="encoder_model").set_value("no/such-model").run()
+    start_button(app).click().run()
+    assert started == []
+    assert "no/such-model" in app.error[0].value.replace("\\", "")
+    assert "smollm2-135m" in app.error[0].value.replace("\\", "")  # what there is instead
+    assert [box.value for box in names(app)] == ["greedy"]
+
+
+@pytest.mark.parametrize("error", [InputError("The task is wrong"), StorageError("No space left")])
+def test_a_job_that_cannot_start_is_said(
+    open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def refuse(_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(jobs, "start_comparison", refuse)
+    app = open_page(VIEW)
+    upload(app, "human", ("human.jsonl", jsonl()))
+    upload(app, "models", ("greedy.jsonl", jsonl()))
+    app.selectbox(key="encoder_model").set_value("minilm").run()
+    start_button(app).click().run()
+    assert app.error[0].value.replace("\\", "") == str(error)
+
+
+def test_a_full_disk_while_uploading_keeps_what_was_there(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = open_page(VIEW)
+    upload(app, "human", ("human.jsonl", jsonl()))
+
+    def full(*_: Any) -> None:
+        raise StorageError("No space left while writing")
+
+    monkeypatch.setattr(uploads, "write_atomically", full)
+    upload(app, "models", ("greedy.jsonl", jsonl(prompt="never seen before")))
+    assert "No space left" in app.toast[0].value
+    assert names(app) == []
+    assert f"**{N}** texts" in markdown(app)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("../../etc/passwd.txt", "passwd.txt"),
+        ("C:\\texts\\my file.JSONL", "my-file.JSONL"),
+        (".hidden.csv", "hidden.csv"),
+        ("", "upload"),
+        ("...", "upload"),
+        ("a\x00b\n.jsonl.gz", "a-b-.jsonl.gz"),
+        ("ü 東京.tsv", "ü-東京.tsv"),
+        ("x" * 400 + ".jsonl.gz", "x" * 141 + ".jsonl.gz"),
+    ],
+)
+def test_names_of_uploads_are_plain_and_keep_their_suffix(given: str, kept: str) -> None:
+    assert safe_name(given) == kept
+
+
+def test_an_upload_lies_under_its_content(own_home: Path) -> None:
+    first, second = uploads.keep("a.txt", b"x"), uploads.keep("a.txt", b"y")
+    assert Path(first.path).read_bytes() == b"x"
+    assert Path(second.path).read_bytes() == b"y"
+    assert first.title == "a"
+    assert uploads.keep("a.txt", b"x").path == first.path
+
+
+# Jobs
+
+
+@contextmanager
+def job(number: int = 0, **values: Any) -> Iterator[JobState]:
+    """A job on disk; while the block runs its worker looks alive if the job is active."""
+    state = JobState(**{"id": f"20260101-00000000{number:04d}-abcd", "name": f"job {number}", **values})
+    folder = jobs.jobs_folder() / state.id
+    folder.mkdir(parents=True)
+    jobs.write_state(folder, state)
+    with (folder / jobs.ALIVE).open("w") as handle:
+        if state.active:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield state
+
+
+def test_a_job_at_work_is_there_again_after_a_refresh(open_page: OpenPage) -> None:
+    with job(name="my *study*", status="running", stage="encoding human", done=30, total=120) as state:
+        app = open_page(VIEW)  # a new session, as after a refresh
+        assert not app.exception
+        assert "**my \\*study\\***" in markdown(app)
+        (cancel,) = [button for button in app.button if button.label == "Cancel"]
+        cancel.click().run()
+        assert (jobs.jobs_folder() / state.id / jobs.CANCEL).exists()
+
+
+def test_an_ended_job_leads_to_its_run_or_says_why_not(open_page: OpenPage) -> None:
+    with job(1, status="done", run="my-study"), job(2, status="failed", message="All <b>texts</b> are equal"):
+        app = open_page(VIEW)
+        assert app.error[0].value.replace("\\", "") == "All <b>texts</b> are equal"
+        assert "green" in markdown(app)
+        dismiss = [button for button in app.button if button.label == "Dismiss"]
+        assert len(dismiss) == 2
+        dismiss[0].click().run()  # the newest first: the failed one
+        assert len(app.error) == 0
+        assert [found.run for found in jobs.list()] == ["my-study"]
+
+
+def test_a_long_list_of_ended_jobs_says_how_many_there_are(open_page: OpenPage) -> None:
+    for number in range(SHOWN + 2):
+        with job(number, status="cancelled"):
+            pass
+    app = open_page(VIEW)
+    assert f"{SHOWN} of {SHOWN + 2} ended jobs shown" in [element.value for element in app.caption]
+
+
+def test_progress_says_stage_amount_and_estimate() -> None:
+    queued = JobState("i", "n", "queued")
+    assert progress_text(queued) == "Waiting for its turn"
+    times = {"stage_started": "2026-01-01T00:00:00+00:00", "updated": "2026-01-01T00:01:00+00:00"}
+    running = JobState("i", "n", "running", stage="encoding human", done=1500, total=4500, **times)
+    # 1,500 in one minute: 3,000 more take two.
+    assert progress_text(running) == "Encoding human: 1,500 of 4,500, about 2 min left"
+    assert progress_text(JobState("i", "n", "running", stage="drawing the map", total=1)) == "Drawing the map"
+    assert progress_text(JobState("i", "n", "running")) == "Starting"
