@@ -4,7 +4,8 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8501
-PYTEST := $(BIN)/python -m pytest
+# Two workers with one thread each; files stay together, so that what a file sets up is set up once.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 .PHONY: app test check format demo clean setup setup-dev browser
 
@@ -16,7 +17,7 @@ test: setup-dev browser lint
 	$(PYTEST)
 
 check: setup-dev lint
-	$(PYTEST) -q -m "not slow and not browser" -n 2
+	$(PYTEST) -q -m "not slow and not browser"
 
 .PHONY: lint
 lint: setup-dev

@@ -106,6 +106,16 @@ def name_run(run_id: str) -> None:
         _write(to_parameters(dataclasses.replace(current(), run=run_id)))
 
 
+def follow_url(key: str, value: Any) -> None:
+    """Give the widget of that key the URL's value, before it is drawn.
+
+    Only where they differ: a value set by the server overrides whatever the reader did meanwhile, so a slider would
+    jump back under a fast hand. A widget's own callback has written the URL by now, so usually nothing differs.
+    """
+    if key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+
+
 def keep_url(page: str) -> None:
     """Call once a run from ``main.py`` with the page's path: after a change of page, put the query string back."""
     known = _known(st.query_params)

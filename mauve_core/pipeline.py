@@ -28,7 +28,7 @@ from mauve_core.errors import InputError
 from mauve_core.estimates import rescored, score_basis, stream
 from mauve_core.feature_store import FeatureStore
 from mauve_core.numerics.clustering import default_k, kmeans
-from mauve_core.numerics.reduction import reduce_features
+from mauve_core.numerics.reduction import reduce_features, usable_features
 from mauve_core.progress import Progress, silent
 from mauve_core.result import Candidate, Comparison, Partition, Source
 
@@ -90,7 +90,7 @@ def compare(
         encoded, used_device = _encode_all(corpora, config, feature_store, device, progress)
     else:
         encoded, used_device = _take_features(corpora, features), "none: features were given"
-    _check_dimensions(encoded)
+    _check_features(encoded)
     clock.lap("encoding")
     pairwise, joint = _partition_all(encoded, config, progress)
     clock.lap("clustering")
@@ -219,7 +219,10 @@ def _source(
     )
 
 
-def _check_dimensions(encoded: Mapping[str, _Encoded]) -> None:
+def _check_features(encoded: Mapping[str, _Encoded]) -> None:
+    """Every side by itself, so that an error names the side and its rows; then their dimensions."""
+    for name, side in encoded.items():
+        usable_features(side.features, name=f"features of {name!r}")
     dimensions = {name: side.features.shape[1] for name, side in encoded.items()}
     if len(set(dimensions.values())) > 1:
         raise InputError(

@@ -183,6 +183,9 @@ def test_refuses_sides_that_cannot_be_clustered(inputs):
     broken = pair["close"].copy()
     broken[7, 3] = np.nan
     refuse(human, close, {**pair, "close": broken}, "NaN", "t0007")
+    broken = pair["close"].copy()
+    broken[[2, 9]] = 0
+    refuse(human, close, {**pair, "close": broken}, "features of 'close'", "rows of zeros", "2", "9")
     refuse(human, close, None, "exclude each other")
     refuse(human, close, pair, "exclude each other", config=dataclasses.replace(CONFIG, encoder=EncoderConfig()))
     equal = {name: np.ones((160, 4), dtype=np.float32) for name in pair}

@@ -27,9 +27,9 @@ def show(state: State, run_scale: float, *, default_partition: PartitionKind) ->
         The partition of this view when the URL names none.
     """
     scale = run_scale if state.scale is None else state.scale
-    st.session_state[_SCALE] = scale
-    st.session_state[_SMOOTHING] = state.smoothing
-    st.session_state[_PARTITION] = state.partition_or(default_partition)
+    session.follow_url(_SCALE, scale)
+    session.follow_url(_SMOOTHING, state.smoothing)
+    session.follow_url(_PARTITION, state.partition_or(default_partition))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.segmented_control(
             "Partition",

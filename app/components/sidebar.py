@@ -43,7 +43,7 @@ def opened_run() -> Run:
 
 def _pick(run_id: str, by_id: dict[str, RunSummary]) -> None:
     known = run_id in by_id
-    st.session_state[_PICKER] = run_id if known else None
+    session.follow_url(_PICKER, run_id if known else None)
     st.selectbox(
         "Run",
         list(by_id),

@@ -91,7 +91,9 @@ def _frontier(run_id: str) -> None:
 
 def _weight_slider(weight: float) -> float:
     low, high = frontier.WEIGHT_STEP, 1 - frontier.WEIGHT_STEP
-    st.session_state[_WEIGHT] = min(max(round(weight, 2), low), high)
+    shown = min(max(round(weight, 2), low), high)
+    if abs(st.session_state.get(_WEIGHT, -1.0) - shown) > frontier.WEIGHT_STEP / 2:
+        session.follow_url(_WEIGHT, shown)
     return st.slider(
         "Weight λ of humans in the mixture R",
         low,

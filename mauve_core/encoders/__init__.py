@@ -4,7 +4,7 @@ Importing this package loads neither torch nor transformers; :func:`encode` does
 """
 
 from mauve_core.encoders.catalogue import AvailableModel, ModelIdentity, available_models, default_model, identify
-from mauve_core.encoders.encode import Encoder, Features, encode, feature_key
+from mauve_core.encoders.encoder import Encoder, Features, encode, feature_key
 
 __all__ = [
     "AvailableModel",

@@ -26,6 +26,10 @@ def tables(app: AppTest, *columns: str) -> list[pd.DataFrame]:
     return [item.value for item in app.dataframe if tuple(item.value.columns) == columns]
 
 
+def url_of(app: AppTest) -> dict[str, str]:
+    return {name: value if isinstance(value, str) else value[0] for name, value in dict(app.query_params).items()}
+
+
 def ids_in(run: Run, partition: Partition, source: str, cluster: int) -> list[str]:
     corpus = run.corpora[source]
     return [corpus.ids[i] for i in np.flatnonzero(partition.labels[source] == cluster)]
@@ -97,7 +101,7 @@ def test_metadata_values_are_counted_on_both_sides(open_page: OpenPage, stored_r
         assert row["human, in all"] == (topics == row["topic"]).sum()
 
 
-def test_a_row_of_the_table_chooses_its_cluster(open_page: OpenPage, stored_run: Run) -> None:
+def test_the_table_mirrors_the_chart_in_its_order(open_page: OpenPage, stored_run: Run) -> None:
     partition = stored_run.comparison.partition("joint", "close")
     app = open_page(VIEW, candidate="close")
     app.selectbox(key="clusters_order").select("q").run()
@@ -113,11 +117,13 @@ def test_an_unknown_cluster_is_named(open_page: OpenPage) -> None:
     assert any("no cluster 4321" in info.value for info in app.info)
 
 
-def test_the_weight_moves_the_errors(open_page: OpenPage) -> None:
-    app = open_page(VIEW, candidate="shifted", cluster="1")
+def test_the_weight_moves_the_errors(open_page: OpenPage, stored_run: Run) -> None:
+    partition = stored_run.comparison.partition("joint", "shifted")
+    table = cluster_table(partition.counts(HUMAN), partition.counts("shifted"), 0.5)
+    app = open_page(VIEW, candidate="shifted", cluster=str(table["type_1"].idxmax()))
     before = [metric.value for metric in app.metric]
     app.slider(key="focus_weight").set_value(0.95).run()
     after = [metric.value for metric in app.metric]
     assert after[:2] == before[:2]
     assert after[2:] != before[2:]
-    assert float(dict(app.query_params)["weight"][0]) == 0.95
+    assert url_of(app)["weight"] == "0.95"

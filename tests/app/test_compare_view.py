@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.figures.leaderboard import UNBROKEN
 from mauve_core.config import HUMAN, SCORES, PartitionKind
-from mauve_core.estimates import estimate_scores, sample_counts
+from mauve_core.estimates import basis_of, estimates_of, sample_counts
 from mauve_core.numerics.divergences import error_shares
 from mauve_core.numerics.smoothing import probabilities
 from mauve_core.report import standings
@@ -79,7 +79,7 @@ def test_scale_smoothing_and_partition_act_at_once(open_page: OpenPage, stored_r
     assert url_of(app) == (changed if kind == "pairwise" else {**changed, "partition": "joint"})
     rows = leaderboard(app)
     for name, counts in sample_counts(stored_run.comparison, kind).items():
-        afresh = estimate_scores(counts, scale=2.0, smoothing="krichevsky-trofimov", confidence=0.95)
+        afresh = estimates_of(basis_of(counts, "krichevsky-trofimov"), 2.0, 0.95)
         for score in SCORES:
             assert rows[name][COLUMNS[score]] == shown(afresh[score])
     captions = [element.value for element in app.caption]

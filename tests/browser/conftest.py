@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.synthetic import make_run
 
@@ -31,6 +31,7 @@ CHROMIUM_FLAGS = [
 NO_CHROMIUM = "no Chromium on this machine (apt-get install chromium)"
 START_TIMEOUT_S = 120
 PAGE_TIMEOUT_MS = 60_000
+expect.set_options(timeout=PAGE_TIMEOUT_MS)
 
 _skipped: list[str] = []
 

@@ -21,7 +21,7 @@ from mauve_core.errors import CancelledError, StorageError
 from mauve_core.feature_store import DamagedEntryWarning, FeatureStore
 from tests.encoders.test_encode import RELATIVE, relative_error
 
-encode_module = sys.modules["mauve_core.encoders.encode"]
+encode_module = sys.modules["mauve_core.encoders.encoder"]
 Tiny = Callable[[str], str]
 
 WORKER = """
@@ -30,7 +30,7 @@ from pathlib import Path
 from mauve_core.config import EncoderConfig
 from mauve_core.encoders import encode
 from mauve_core.feature_store import FeatureStore
-sys.modules["mauve_core.encoders.encode"].PART_SECONDS = 0.0
+sys.modules["mauve_core.encoders.encoder"].PART_SECONDS = 0.0
 folder, root, file, pause_s = sys.argv[1:]
 texts = Path(file).read_text(encoding="utf-8").split("\\n")
 encode(texts, EncoderConfig(folder), store=FeatureStore(Path(root)), device="cpu", batch_tokens=64,
