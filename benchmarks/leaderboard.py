@@ -1,0 +1,48 @@
+"""Print stored runs as Markdown tables, as they stand in docs/results.md.
+
+python benchmarks/leaderboard.py demo webtext
+"""
+
+from __future__ import annotations
+
+import sys
+
+from mauve_core.config import SCORES
+from mauve_core.report import TITLES, standings
+from mauve_core.result import Estimate
+from mauve_core.store import RunStore
+
+
+def cell(estimate: Estimate) -> str:
+    sd = "" if estimate.sd is None else f" ± {estimate.sd:.3f}"
+    return f"{estimate.mean:.3f}{sd} [{estimate.low:.3f}, {estimate.high:.3f}]"
+
+
+def table(run_id: str) -> str:
+    comparison = RunStore().load(run_id).comparison
+    lines = [
+        "| rank | candidate | n | " + " | ".join(TITLES[score] for score in SCORES) + " |",
+        "| --- | --- | --- |" + " --- |" * len(SCORES),
+    ]
+    for standing in standings(comparison):
+        candidate = standing.candidate
+        cells = " | ".join(cell(candidate.scores[score]) for score in SCORES)
+        tie = " =" if standing.tied else ""
+        lines.append(f"| {standing.rank}{tie} | {candidate.name} | {candidate.source.n} | {cells} |")
+    seconds = comparison.environment["seconds"]
+    texts = sum(source.n for source in comparison.sources)
+    versions = comparison.environment["versions"]
+    lines += [
+        "",
+        f"{comparison.human.n} human texts, k = {comparison.candidates[0].partitions[0].k}, "
+        f"{comparison.config.score.seeds} k-means seeds, {comparison.config.score.bootstrap} bootstrap resamples. "
+        f"Seconds: {', '.join(f'{stage} {value:.0f}' for stage, value in seconds.items())} "
+        f"for {texts} texts on {comparison.environment['device']}; "
+        f"{', '.join(f'{name} {versions[name]}' for name in ('torch', 'transformers') if name in versions)}.",
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    for run in sys.argv[1:]:
+        print(f"### {run}\n\n{table(run)}\n")
