@@ -13,6 +13,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from app import cluster_table
 from app.figures.frontier import DRAWN_WEIGHTS, ErrorCurve
 from app.selection import Stack
 from mauve_core import estimates
@@ -20,7 +21,7 @@ from mauve_core.config import HUMAN, PartitionKind, Smoothing
 from mauve_core.estimates import ScoreBasis, score_basis
 from mauve_core.numerics.frontier import divergence_frontier
 from mauve_core.numerics.smoothing import probabilities
-from mauve_core.result import Comparison, Partition
+from mauve_core.result import Comparison
 from mauve_core.store import COMPARISON, ID_PATTERN, Run, RunStore, RunSummary
 from mauve_core.words import DistinctiveWord, WordCounts, count_words
 
@@ -119,18 +120,28 @@ def stack(run_id: str) -> Stack:
     return Stack.of(load_run(run_id).comparison)
 
 
-@st.cache_resource(max_entries=4, show_spinner="Counting words")
-def word_counts(run_id: str) -> WordCounts:
-    """The words of all texts of the run, stacked."""
-    run = load_run(run_id)
-    return count_words([text for name in stack(run_id).names for text in run.corpora[name].texts])
+@st.cache_data(max_entries=64, show_spinner=False)
+def error_intervals(
+    run_id: str, kind: PartitionKind, candidate: str, seed: int, weight: float, smoothing: Smoothing
+) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Bootstrap intervals of every cluster's share of the two errors."""
+    partition = load_run(run_id).comparison.partition(kind, candidate, seed)
+    return cluster_table.error_intervals(partition.counts(HUMAN), partition.counts(candidate), weight, smoothing)
+
+
+@st.cache_resource(max_entries=8, show_spinner="Counting words")
+def word_counts(run_id: str, candidate: str) -> WordCounts:
+    """The words of the human texts and, after them, the candidate's."""
+    corpora = load_run(run_id).corpora
+    return count_words([*corpora[HUMAN].texts, *corpora[candidate].texts])
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def cluster_words(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> list[tuple[DistinctiveWord, ...]]:
     """For each cluster, what tells its human and candidate texts from those of the other clusters."""
-    labels, partition = _labels_of_two(run_id, kind, candidate, seed)
-    return word_counts(run_id).by_group(labels, partition.k, top=12)
+    partition = load_run(run_id).comparison.partition(kind, candidate, seed)
+    labels = np.concatenate([partition.labels[HUMAN], partition.labels[candidate]])
+    return word_counts(run_id, candidate).by_group(labels, partition.k, top=12, min_texts=2)
 
 
 @st.cache_resource(max_entries=512, show_spinner=False)
@@ -138,16 +149,7 @@ def contrasting_words(
     run_id: str, kind: PartitionKind, candidate: str, seed: int, cluster: int
 ) -> tuple[tuple[DistinctiveWord, ...], tuple[DistinctiveWord, ...]]:
     """Within one cluster, words of the human texts rather than the candidate's, and the other way round."""
-    labels, _ = _labels_of_two(run_id, kind, candidate, seed)
-    human = stack(run_id).source == 0
-    return word_counts(run_id).contrast(
-        np.flatnonzero((labels == cluster) & human), np.flatnonzero((labels == cluster) & ~human), top=12
-    )
-
-
-def _labels_of_two(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> tuple[NDArray[np.int32], Partition]:
-    """Clusters of the human and the candidate's texts, stacked, -1 for all others."""
-    texts = stack(run_id)
-    partition = load_run(run_id).comparison.partition(kind, candidate, seed)
-    ours = np.isin(texts.source, [0, texts.names.index(candidate)])
-    return np.where(ours, texts.labels(partition), -1).astype(np.int32), partition
+    labels = load_run(run_id).comparison.partition(kind, candidate, seed).labels
+    human = np.flatnonzero(labels[HUMAN] == cluster)
+    model = labels[HUMAN].size + np.flatnonzero(labels[candidate] == cluster)
+    return word_counts(run_id, candidate).contrast(human, model, top=12)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from mauve_core.errors import InputError
+from mauve_core.numerics.bootstrap import centred_interval
 from mauve_core.numerics.divergences import error_shares
 from mauve_core.numerics.smoothing import probabilities
 
@@ -115,7 +116,10 @@ def wilson_interval(
 def error_intervals(
     human: ArrayLike, model: ArrayLike, weight: float, smoothing: str = "none", *, seed: int = 0
 ) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Bootstrap percentile intervals over texts of each cluster's shares of the two errors, the clusters held fixed.
+    """Bootstrap intervals over texts of each cluster's shares of the two errors, the clusters held fixed.
+
+    Centred, as ``mauve_core.numerics.bootstrap.centred_interval`` explains: resampling adds noise to every cluster, so
+    that the share of a large one shrinks in each replicate.
 
     Parameters
     ----------
@@ -135,11 +139,14 @@ def error_intervals(
         counts = np.asarray(counts, dtype=np.int64)
         draws = np.random.default_rng(stream).multinomial(counts.sum(), probabilities(counts), size=REPLICATES)
         resampled.append(probabilities(draws, smoothing))
-    tails = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
-    names = ("type_1", "type_2")
-    shares = [_of_total(error) for error in error_shares(resampled[0], resampled[1], weight)]
-    limits = [np.quantile(share, tails, axis=0) for share in shares]
-    return {name: (limit[0], limit[1]) for name, limit in zip(names, limits, strict=True)}
+    estimates = error_shares(probabilities(human, smoothing), probabilities(model, smoothing), weight)
+    replicates = error_shares(resampled[0], resampled[1], weight)
+    intervals = {}
+    for name, estimate, replicate in zip(("type_1", "type_2"), estimates, replicates, strict=True):
+        pairs = zip(_of_total(estimate), _of_total(replicate).T, strict=True)
+        limits = [centred_interval(share, draws, CONFIDENCE, bounds=(0, 1)) for share, draws in pairs]
+        intervals[name] = (np.array([low for low, _ in limits]), np.array([high for _, high in limits]))
+    return intervals
 
 
 def value_counts(human: pd.Series | None, model: pd.Series | None, in_human: Any, in_model: Any) -> pd.DataFrame:

@@ -66,7 +66,9 @@ class WordCounts:
     vocabulary: NDArray[Any]
     matrix: Any
 
-    def by_group(self, labels: ArrayLike, groups: int, *, top: int = 10) -> list[tuple[DistinctiveWord, ...]]:
+    def by_group(
+        self, labels: ArrayLike, groups: int, *, top: int = 10, min_texts: int = 1
+    ) -> list[tuple[DistinctiveWord, ...]]:
         """The most distinctive words of each group against all others.
 
         Parameters
@@ -76,6 +78,8 @@ class WordCounts:
         groups : int
         top : int
             Words a group at most; fewer where a group has fewer.
+        min_texts : int
+            A word counts only where at least so many texts of the group hold it; weights do not change.
 
         Returns
         -------
@@ -91,7 +95,8 @@ class WordCounts:
         counts = (indicator @ self.matrix).tocsr()
         texts = (indicator @ self.matrix.sign()).tocsr()
         weights = class_based_tfidf(counts)
-        return [self._top_row(weights, counts, texts, group, top) for group in range(groups)]
+        weights = weights.multiply(texts >= min_texts).tocsr() if min_texts > 1 else weights
+        return [self._top(weights[group], counts[group], texts[group], top) for group in range(groups)]
 
     def contrast(
         self, first: ArrayLike, second: ArrayLike, *, top: int = 10
@@ -145,9 +150,6 @@ class WordCounts:
         kept = np.flatnonzero(values >= 0)
         ones = np.ones(kept.size, dtype=np.int64)
         return csr_matrix((ones, (values[kept], kept)), shape=(groups, texts))
-
-    def _top_row(self, weights: Any, counts: Any, texts: Any, group: int, top: int) -> tuple[DistinctiveWord, ...]:
-        return self._top(weights[group], counts[group], texts[group], top)
 
     def _top(self, weights: Any, counts: Any, texts: Any, top: int) -> tuple[DistinctiveWord, ...]:
         """The heaviest words of one sparse row; ``indices`` follow the alphabet, so a stable sort breaks ties."""

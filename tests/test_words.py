@@ -75,6 +75,13 @@ def test_other_scripts_are_counted() -> None:
     assert words["a"][0].word == "кошка"
 
 
+def test_words_of_one_text_can_be_left_out_without_moving_the_others() -> None:
+    counts = count_words(["cat dog", "cat sun", "dog"])
+    every = counts.by_group([0, 0, 1], 2)
+    common = counts.by_group([0, 0, 1], 2, min_texts=2)
+    assert common == [tuple(word for word in every[0] if word.word == "cat"), ()]
+
+
 def test_negative_label_leaves_a_text_out() -> None:
     counts = count_words(["cat", "dog", "sun"])
     without = counts.by_group(np.array([0, -1, 1]), 2)

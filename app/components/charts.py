@@ -10,6 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from app.export import csv_bytes
 from app.figures.theme import mode_bar
 
 _IMAGE_FORMAT = "image_format"
@@ -39,7 +40,7 @@ def csv_button(make: Callable[[], pd.DataFrame], *, key: str, file_name: str, la
     """A button that saves the frame that ``make`` returns; nothing is made before it is pressed."""
     st.download_button(
         label,
-        lambda: make().to_csv(index=False).encode(),
+        lambda: csv_bytes(make()),
         file_name=f"{safe_file_name(file_name)}.csv",
         mime="text/csv",
         key=key,

@@ -7,18 +7,18 @@ import pandas as pd
 import streamlit as st
 
 from app import cache
-from app.cluster_table import CONFIDENCE, error_intervals, value_counts, wilson_interval
+from app.cluster_table import CONFIDENCE, value_counts, wilson_interval
 from app.components import texts
 from app.components.focus import Focus
 from app.components.markup import escaped
-from mauve_core.config import HUMAN
+from mauve_core.config import HUMAN, Smoothing
 from mauve_core.words import DistinctiveWord
 
 MOST_VALUES = 200
 """Rows of a table of metadata values."""
 
 
-def show(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smoothing: str) -> None:
+def show(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smoothing: Smoothing) -> None:
     """The panel of a cluster of the focus' partition; ``table`` is the partition's cluster table."""
     run = focus.run
     places = {name: np.flatnonzero(focus.partition.labels[name] == cluster) for name in (HUMAN, focus.candidate)}
@@ -35,10 +35,10 @@ def show(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smoothi
         _metadata(focus, in_human, in_model)
 
 
-def _figures(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smoothing: str) -> None:
+def _figures(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smoothing: Smoothing) -> None:
     """Sizes with Wilson intervals, shares of the errors with bootstrap intervals."""
     row = table.iloc[cluster]
-    errors = error_intervals(table["human"], table["model"], weight, smoothing)
+    errors = cache.error_intervals(*focus.key, weight, smoothing)
     columns = st.columns(4)
     for column, name, side in ((columns[0], "Human", "human"), (columns[1], focus.candidate, "model")):
         n = int(table[side].sum())
@@ -56,8 +56,8 @@ def _figures(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smo
 
 
 _ERROR_HELP = {
-    "type_1": "The model writes what humans don't: this cluster's part of KL(Q|R).",
-    "type_2": "Humans write what the model misses: this cluster's part of KL(P|R).",
+    "type_1": "What this cluster adds to KL(Q|R). It adds where the sides differ, whichever writes more there.",
+    "type_2": "What this cluster adds to KL(P|R). It adds where the sides differ, whichever writes more there.",
 }
 
 
@@ -82,7 +82,7 @@ def _words(focus: Focus, cluster: int) -> None:
             column.caption("No such words.")
     st.caption(
         "Class-based TF-IDF over the human and this candidate's texts, without common English words; "
-        "within the cluster, its difference between the sides."
+        "against other clusters only words of two texts or more; within the cluster, its difference between the sides."
     )
 
 

@@ -19,7 +19,7 @@ PAGE_SIZE = 8
 SNIPPET = 160
 """Characters of a text in a list."""
 
-_FULL_TEXT_HEIGHT = 300
+_FULL_TEXT_HEIGHT = 420
 
 
 def side_by_side(
@@ -59,7 +59,7 @@ def _reader(corpus: Corpus, places: NDArray[np.int32], heading: str, pager: bool
         on_select="rerun",
         selection_mode="single-row-required",
         column_config={
-            "id": st.column_config.TextColumn(width=90),
+            "id": st.column_config.TextColumn(width=70),
             "text": st.column_config.TextColumn(width="large"),
         },
     )

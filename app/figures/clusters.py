@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from app.figures.theme import HUMAN_COLOUR, MODEL_COLOUR, NEUTRAL_COLOUR, base_layout, translucent
 
 HEIGHT = 330
-MOST_TICKS = 40
+MOST_TICKS = 60
 """Numbers below the axis: every cluster up to this many, beyond it every second, third, ...; hover names all."""
 
 HOVERED = ["cluster", "human", "p", "model", "q", "type_1", "type_2"]

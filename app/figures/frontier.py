@@ -86,7 +86,7 @@ def at_weight(points: pd.DataFrame, weight: float) -> pd.DataFrame:
 
 
 def _points_of(curve: ErrorCurve, scale: float) -> pd.DataFrame:
-    x, y = np.exp(-scale * curve.type2), np.exp(-scale * curve.type1)
+    x, y = np.exp(-scale * curve.type1), np.exp(-scale * curve.type2)
     return pd.DataFrame(
         {
             "candidate": curve.candidate,

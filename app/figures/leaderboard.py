@@ -111,12 +111,16 @@ def interval_figure(comparison: Comparison, kind: PartitionKind, *, by: str = "m
         subplot_titles=[titled(score) for score in SCORES],
         horizontal_spacing=0.03,
     )
+    traces: list[go.Scatter] = []
+    columns: list[int] = []
     for column, score in enumerate(SCORES, start=1):
-        for place, standing in enumerate(placed):
+        estimates = [estimate_of(standing, score, kind) for standing in placed]
+        for place, (standing, estimate) in enumerate(zip(placed, estimates, strict=True)):
             index = order.index(standing.candidate.name)
-            for trace in _interval(estimate_of(standing, score, kind), place, standing.candidate.name, index):
-                figure.add_trace(trace, row=1, col=column)
-    _draw_ties(figure, placed, [estimate_of(standing, by, kind) for standing in placed], SCORES.index(by) + 1)
+            traces += _interval(estimate, place, standing.candidate.name, index)
+        traces += _ties(placed, estimates) if score == by else []
+        columns += [column] * (len(traces) - len(columns))
+    figure.add_traces(traces, rows=[1] * len(traces), cols=columns)
     figure.update_yaxes(
         tickvals=list(range(len(placed))),
         ticktext=[html.escape(short_name(standing.candidate.name)) for standing in placed],
@@ -139,28 +143,37 @@ def _interval(estimate: Estimate, place: int, name: str, index: int) -> list[go.
         f"<b>{html.escape(name)}</b><br>{estimate.mean:.4f}{spread}"
         f"<br>interval {estimate.low:.4f} to {estimate.high:.4f}<extra></extra>"
     )
-    thin = _stroke([estimate.low, estimate.high], [place, place], style.colour, 2)
     thick = _stroke([estimate.mean - sd, estimate.mean + sd], [place, place], style.colour, 5)
     dot = go.Scatter(
         x=[estimate.mean],
         y=[place],
+        error_x={
+            "type": "data",
+            "symmetric": False,
+            "array": [estimate.high - estimate.mean],
+            "arrayminus": [estimate.mean - estimate.low],
+            "width": 0,
+            "thickness": 2,
+        },
         mode="markers",
         marker={"color": style.colour, "symbol": style.symbol, "size": 11, "line": {"color": "white", "width": 1}},
         hovertemplate=hover,
     )
-    return [thin, thick, dot]
+    return [thick, dot]
 
 
-def _draw_ties(figure: go.Figure, placed: Sequence[Standing], estimates: Sequence[Estimate], column: int) -> None:
+def _ties(placed: Sequence[Standing], estimates: Sequence[Estimate]) -> list[go.Scatter]:
     """A bracket at the right edge of the panel for each rank that candidates share."""
     high = max(estimate.high for estimate in estimates)
     width = max(high - min(estimate.low for estimate in estimates), 1e-9)
+    brackets = []
     for rank in sorted({standing.rank for standing in placed if standing.tied}):
         places = [place for place, standing in enumerate(placed) if standing.rank == rank]
         x = high + width * 0.06
         bracket = _stroke([x, x], [places[0] - 0.25, places[-1] + 0.25], NEUTRAL_COLOUR, 4)
         bracket.update(hoverinfo=None, hovertemplate="tied: the intervals overlap<extra></extra>")
-        figure.add_trace(bracket, row=1, col=column)
+        brackets.append(bracket)
+    return brackets
 
 
 def _stroke(x: list[float], y: list[float], colour: str, width: float) -> go.Scatter:

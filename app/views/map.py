@@ -42,7 +42,7 @@ def main() -> None:
         st.info("Choose a source to show.")
         st.stop()
     points = _points(here, stack, projection)
-    left, right = st.columns([5, 6], gap="medium")
+    left, right = st.columns([3, 4], gap="medium")
     inside = None if state.lasso is None else inside_polygon(points.xy, _corners(state.lasso)) & visible
     with left:
         _map(here, points, visible, inside, colouring, state)

@@ -88,6 +88,15 @@ def test_scale_smoothing_and_partition_act_at_once(open_page: OpenPage, stored_r
 
 
 @pytest.mark.usefixtures("run_home")
+def test_smoothing_alone_is_not_mistaken_for_the_stored_scores(open_page: OpenPage, stored_run: Run) -> None:
+    rows = leaderboard(open_page(smoothing="krichevsky-trofimov"))
+    for candidate in stored_run.comparison.candidates:
+        row = rows[candidate.name]
+        assert row[COLUMNS["mauve"]] == row[COLUMNS["mauve_star"]] == shown(candidate.scores["mauve_star"])
+        assert row[COLUMNS["mid"]] != shown(candidate.scores["mid"])
+
+
+@pytest.mark.usefixtures("run_home")
 def test_going_back_to_the_runs_own_scale_leaves_no_trace(open_page: OpenPage, stored_run: Run) -> None:
     app = open_page(scale="2")
     app.select_slider(key="control_scale").set_value(5.0).run()

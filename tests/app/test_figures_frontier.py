@@ -172,8 +172,9 @@ def test_the_interval_chart_draws_mean_and_interval_of_each_score() -> None:
     figure = interval_figure(APART, "pairwise")
     assert [note.text for note in figure.layout.annotations] == [leaderboard.titled(score) for score in SCORES]
     best = standings(APART)[0].candidate.scores["mauve"]
-    thin, thick, dot = figure.data[:3]
-    assert tuple(thin.x) == (best.low, best.high)
+    thick, dot = figure.data[:2]
+    reach = (dot.error_x.arrayminus[0], dot.error_x.array[0])
+    assert reach == pytest.approx((best.mean - best.low, best.high - best.mean), abs=1e-15)
     assert best.sd is not None
     assert tuple(thick.x) == (best.mean - best.sd, best.mean + best.sd)
     assert tuple(dot.x) == (best.mean,)

@@ -66,12 +66,14 @@ def test_log_ratio_is_signed_and_cut_at_the_end_of_the_scale(points: Points) -> 
 
 
 def test_clusters_of_one_number_share_a_colour(points: Points) -> None:
-    seen: dict[int, set[str]] = {}
+    seen: dict[int, set[float]] = {}
     for trace in scatters(map_figure(points, np.arange(N), colouring="cluster")):
         for cluster, colour in zip(trace.customdata[:, 1].astype(int), trace.marker.color, strict=True):
             seen.setdefault(cluster, set()).add(colour)
     assert all(len(colours) == 1 for colours in seen.values())
     assert len(set.union(*seen.values())) == len(seen)
+    scale = dict(scatters(map_figure(points, np.arange(N), colouring="cluster"))[0].marker.colorscale)
+    assert len(set(scale.values())) == len(scale) >= len(seen)
 
 
 def test_the_chosen_cluster_stands_out(points: Points) -> None:

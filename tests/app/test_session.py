@@ -23,6 +23,8 @@ states = st.builds(
     weight=st.floats(0, 1, allow_subnormal=False).map(lambda x: float(f"{x:.5g}")),
     scale=st.none() | st.floats(0.001, 1000).map(lambda x: float(f"{x:.5g}")),
     smoothing=st.sampled_from(["none", "krichevsky-trofimov"]),
+    seed=st.integers(0, 100),
+    hidden=st.frozensets(st.integers(0, 20)).map(lambda places: tuple(sorted(places))),
     lasso=st.none() | st.lists(st.tuples(numbers, numbers), min_size=3, max_size=20).map(tuple),
 )
 

@@ -32,8 +32,12 @@ def write_sides(folder: Path) -> dict[str, Path]:
 
 
 def uploader(page: Page, place: int) -> Locator:
-    """The file input of the human (0) or the model (1) side."""
-    return page.get_by_test_id("stFileUploader").nth(place).locator("input[type=file]")
+    """The file input of the human (0) or the model (1) side, told apart by what each takes.
+
+    Not by position: after an upload the old and the new input of a side stand on the page together for a moment.
+    """
+    kind = "[multiple]" if place else ":not([multiple])"
+    return page.get_by_test_id("stFileUploader").locator(f"input[type=file]{kind}").last
 
 
 def choose_encoder(page: Page, name: str) -> None:
@@ -47,9 +51,9 @@ def test_upload_start_reload_and_read_the_score(page: Page, empty_app: str, tmp_
     paths = write_sides(tmp_path)
     model = make_gpt2(tmp_path / "tiny-gpt2")
     page.goto(f"{empty_app}/new_run")
-    uploader(page, 0).set_input_files(paths["human"])
+    uploader(page, "human").set_input_files(paths["human"])
     expect(page.get_by_text(f"{N} texts, 1 left out")).to_be_visible()
-    uploader(page, 1).set_input_files([paths["close"], paths["collapsed"]])
+    uploader(page, "models").set_input_files([paths["close"], paths["collapsed"]])
     expect(page.get_by_label(re.compile("Name of close"))).to_have_value("close")
     renamed = page.get_by_label(re.compile("Name of collapsed"))
     renamed.fill("repetitive <b>")
@@ -78,9 +82,9 @@ def test_a_broken_file_is_named_and_costs_nothing_else(page: Page, empty_app: st
     lines[6] = '{"text": "no end'
     broken.write_text("\n".join(lines))
     page.goto(f"{empty_app}/new_run")
-    uploader(page, 0).set_input_files(paths["human"])
+    uploader(page, "human").set_input_files(paths["human"])
     expect(page.get_by_text(f"{N} texts, 1 left out")).to_be_visible()
-    uploader(page, 1).set_input_files([paths["close"], broken])
+    uploader(page, "models").set_input_files([paths["close"], broken])
     card = page.locator('[class*="st-key-card_"]').filter(has_text="Name of broken.jsonl")
     expect(card.get_by_role("alert")).to_contain_text(re.compile(r"line 7 of broken\.jsonl", re.IGNORECASE))
     expect(page.get_by_role("button", name="Start", exact=True)).to_be_disabled()
