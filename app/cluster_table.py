@@ -1,7 +1,8 @@
 """Counts of two sides over clusters -> the table behind the histogram, the detail panel and the map's log ratio.
 
-p is the human share of a cluster, q the candidate's. Shares of the two errors follow
-``mauve_core.numerics.divergences.error_shares`` (JMLR 2023, section 3.1).
+p is the human share of a cluster, q the candidate's. A cluster's share of an error is its own term of the divergence
+(``mauve_core.numerics.divergences.error_shares``; JMLR 2023, section 3.1) over the divergence: shares sum to 1, and one
+is negative where that side writes less than the mixture.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from scipy.special import ndtri
 
 from mauve_core.errors import InputError
 from mauve_core.numerics.bootstrap import centred_interval
-from mauve_core.numerics.divergences import error_shares
+from mauve_core.numerics.divergences import error_shares, mixture_terms
 from mauve_core.numerics.smoothing import probabilities
 
 CONFIDENCE = 0.95
@@ -52,8 +53,9 @@ def cluster_table(human: ArrayLike, model: ArrayLike, weight: float, smoothing: 
     -------
     DataFrame
         cluster, human, model (counts), p, q, difference (p - q), log2_ratio (of the Krichevsky-Trofimov shares, so that
-        an empty side stays finite), type_1_nats, type_2_nats (additive parts of KL(Q|R) and KL(P|R)), type_1, type_2
-        (the same as shares of their sums; 0 where an error is 0).
+        an empty side stays finite), type_1_nats, type_2_nats (the cluster's terms of KL(Q|R) and KL(P|R): negative
+        where q, or p, is below the mixture), type_1, type_2 (the same as shares of the two divergences; 0 where an
+        error is 0, and far beyond 1 either way where the histograms nearly agree).
 
     Raises
     ------
@@ -65,7 +67,8 @@ def cluster_table(human: ArrayLike, model: ArrayLike, weight: float, smoothing: 
         raise InputError("The mixture weight is not usable", allowed="a number between 0 and 1", received=repr(weight))
     p, q = (probabilities(side) for side in counts)
     smooth_p, smooth_q = (probabilities(side, "krichevsky-trofimov") for side in counts)
-    errors = error_shares(probabilities(counts[0], smoothing), probabilities(counts[1], smoothing), weight)
+    sides = probabilities(counts[0], smoothing), probabilities(counts[1], smoothing)
+    errors, totals = error_shares(*sides, weight), _errors(*sides, weight)
     return pd.DataFrame(
         {
             "cluster": np.arange(counts[0].size),
@@ -77,8 +80,8 @@ def cluster_table(human: ArrayLike, model: ArrayLike, weight: float, smoothing: 
             "log2_ratio": np.log2(smooth_p / smooth_q),
             "type_1_nats": errors[0],
             "type_2_nats": errors[1],
-            "type_1": _of_total(errors[0]),
-            "type_2": _of_total(errors[1]),
+            "type_1": _of_total(errors[0], totals[0]),
+            "type_2": _of_total(errors[1], totals[1]),
         }
     )
 
@@ -118,8 +121,9 @@ def error_intervals(
 ) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Bootstrap intervals over texts of each cluster's shares of the two errors, the clusters held fixed.
 
-    Centred, as ``mauve_core.numerics.bootstrap.centred_interval`` explains: resampling adds noise to every cluster, so
-    that the share of a large one shrinks in each replicate.
+    A share is a term over an error. A replicate is its linear part about the estimate, share + (term - share x error) /
+    estimated error: two resamples that nearly agree have a tiny error of their own, and a quotient by it means nothing.
+    Centred, as ``mauve_core.numerics.bootstrap.centred_interval`` explains.
 
     Parameters
     ----------
@@ -131,7 +135,7 @@ def error_intervals(
     Returns
     -------
     dict
-        "type_1" and "type_2" -> (low, high), each (k,), in [0, 1], at ``CONFIDENCE``.
+        "type_1" and "type_2" -> (low, high), each (k,), shares of the error, at ``CONFIDENCE``; 0 where an error is 0.
     """
     streams = np.random.SeedSequence(seed).spawn(2)
     resampled = []
@@ -139,12 +143,15 @@ def error_intervals(
         counts = np.asarray(counts, dtype=np.int64)
         draws = np.random.default_rng(stream).multinomial(counts.sum(), probabilities(counts), size=REPLICATES)
         resampled.append(probabilities(draws, smoothing))
-    estimates = error_shares(probabilities(human, smoothing), probabilities(model, smoothing), weight)
-    replicates = error_shares(resampled[0], resampled[1], weight)
+    sides = probabilities(human, smoothing), probabilities(model, smoothing)
+    estimates, totals = error_shares(*sides, weight), _errors(*sides, weight)
+    p, q = resampled
+    replicates, errors = error_shares(p, q, weight), _errors(p, q, weight)
     intervals = {}
-    for name, estimate, replicate in zip(("type_1", "type_2"), estimates, replicates, strict=True):
-        pairs = zip(_of_total(estimate), _of_total(replicate).T, strict=True)
-        limits = [centred_interval(share, draws, CONFIDENCE, bounds=(0, 1)) for share, draws in pairs]
+    for place, name in enumerate(("type_1", "type_2")):
+        total, shares = totals[place], _of_total(estimates[place], totals[place])
+        moves = _of_total(replicates[place] - shares * errors[place][:, np.newaxis], total)
+        limits = [centred_interval(share, draws, CONFIDENCE) for share, draws in zip(shares, moves.T, strict=True)]
         intervals[name] = (np.array([low for low, _ in limits]), np.array([high for _, high in limits]))
     return intervals
 
@@ -178,6 +185,10 @@ def value_counts(human: pd.Series | None, model: pd.Series | None, in_human: Any
     return table[["value", "human", "all_human", "model", "all_model"]]
 
 
-def _of_total(errors: NDArray[np.float64]) -> NDArray[np.float64]:
-    total = errors.sum(axis=-1, keepdims=True)
-    return np.asarray(np.divide(errors, total, out=np.zeros_like(errors), where=total > 0))
+def _errors(p: NDArray[np.float64], q: NDArray[np.float64], weight: float) -> tuple[NDArray[np.float64], ...]:
+    """KL(Q|R) and KL(P|R), from the terms that cannot cancel."""
+    return tuple(np.asarray(terms.sum(axis=-1)) for terms in mixture_terms(p, q, weight, 1 - weight))
+
+
+def _of_total(terms: NDArray[np.float64], total: NDArray[np.float64]) -> NDArray[np.float64]:
+    return terms / total if total > 0 else np.zeros_like(terms)

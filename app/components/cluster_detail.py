@@ -47,8 +47,8 @@ def _figures(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smo
         column.caption(f"{row[side] / n:.1%} of its texts ({low:.1%} to {high:.1%})")
     for column, title, name in ((columns[2], "Type I error", "type_1"), (columns[3], "Type II error", "type_2")):
         lowest, highest = (limit[cluster] for limit in errors[name])
-        column.metric(f"Part of the {title}", f"{row[name]:.1%}", help=_ERROR_HELP[name])
-        column.caption(f"of {table[f'{name}_nats'].sum():.4f} nats ({lowest:.1%} to {highest:.1%})")
+        column.metric(f"Part of the {title}", f"{row[name]:z.1%}", help=_ERROR_HELP[name])
+        column.caption(f"of {table[f'{name}_nats'].sum():.4f} nats ({lowest:z.1%} to {highest:z.1%})")
     st.caption(
         f"{CONFIDENCE:.0%} intervals: Wilson's for sizes; for errors, at weight {weight:.2f}, a bootstrap over texts "
         "with the clusters held fixed."
@@ -56,8 +56,10 @@ def _figures(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smo
 
 
 _ERROR_HELP = {
-    "type_1": "What this cluster adds to KL(Q|R). It adds where the sides differ, whichever writes more there.",
-    "type_2": "What this cluster adds to KL(P|R). It adds where the sides differ, whichever writes more there.",
+    "type_1": "This cluster's term of KL(Q|R); all clusters sum to 100 %. Negative: the model writes less here than "
+    "the mixture, which offsets part of the error.",
+    "type_2": "This cluster's term of KL(P|R); all clusters sum to 100 %. Negative: humans write less here than the "
+    "mixture, which offsets part of the error.",
 }
 
 

@@ -2,8 +2,8 @@
 
 Above: paired bars, the human share p and the candidate's share q of every cluster. Below: the cluster's share of the
 type I error (the model writes what humans don't) and of the type II error (humans write what the model misses), at one
-weight of the mixture. A clear column over each cluster takes the click, so that an empty bar can be chosen too; the
-chosen cluster's column is shaded.
+weight of the mixture; a bar below the zero line offsets part of the error. A clear column over each cluster takes the
+click, so that an empty bar can be chosen too; the chosen cluster's column is shaded.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 
 from app.figures.theme import HUMAN_COLOUR, MODEL_COLOUR, NEUTRAL_COLOUR, base_layout, translucent
 
-HEIGHT = 330
+HEIGHT = 370
 MOST_TICKS = 60
 """Numbers below the axis: every cluster up to this many, beyond it every second, third, ...; hover names all."""
 
 HOVERED = ["cluster", "human", "p", "model", "q", "type_1", "type_2"]
 _CLEAR = "rgba(0,0,0,0)"
 _CHOSEN = translucent(NEUTRAL_COLOUR, 0.35)
+_ZERO_LINE = {"zeroline": True, "zerolinecolor": NEUTRAL_COLOUR, "zerolinewidth": 1}
 
 
 def cluster_figure(rows: pd.DataFrame, candidate: str, *, chosen: int | None = None) -> go.Figure:
@@ -114,7 +115,7 @@ def _layout(rows: pd.DataFrame) -> dict[str, object]:
             "tickfont": {"size": 11},
             "anchor": "y2",
         },
-        yaxis={**axis, "domain": [0.38, 1], "title": {"text": "of texts"}, "linecolor": NEUTRAL_COLOUR},
-        yaxis2={**axis, "domain": [0, 0.28], "title": {"text": "of error"}},
+        yaxis={**axis, "domain": [0.44, 1], "title": {"text": "of texts"}, "linecolor": NEUTRAL_COLOUR},
+        yaxis2={**axis, "domain": [0, 0.36], "title": {"text": "of error"}, **_ZERO_LINE},
         yaxis3={"domain": [0, 1], "range": [0, 1], "visible": False, "fixedrange": True, "overlaying": "y"},
     )

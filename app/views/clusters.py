@@ -52,7 +52,8 @@ def _order_picker() -> str:
         format_func=lambda order: ORDERS[order],
         persist_state="session",
         width=160,
-        help="Difference: human share minus model share, in points of percentage. Errors: the cluster's part of them.",
+        help="Difference: human share minus model share, in points of percentage. Errors: the cluster's part of "
+        "them, which is negative where that side writes less than the mixture.",
     )
 
 
@@ -82,9 +83,7 @@ def _histogram(here: Focus, rows: pd.DataFrame, order: str) -> None:
 
 
 def _mirror(here: Focus, rows: pd.DataFrame) -> None:
-    percent = {
-        name: st.column_config.NumberColumn(title, format="percent", step=0.001) for name, title in _PERCENT.items()
-    }
+    percent = {name: st.column_config.NumberColumn(title, format="percent") for name, title in _PERCENT.items()}
     places = rows.index[rows["cluster"] == here.cluster].tolist()
     st.session_state[_TABLE] = {"selection": {"rows": places, "columns": [], "cells": []}}
     st.dataframe(

@@ -172,7 +172,8 @@ def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
         row = json.loads(line, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         raise InputError(
-            f"{place} is not valid JSON: {error.msg} at character {error.pos + 1}", allowed="one object a line"
+            f"{place} is not valid JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1}",
+            allowed="one object a line",
         ) from error
     except (ValueError, RecursionError) as error:
         raise InputError(

@@ -78,6 +78,18 @@ def test_sizes_carry_their_interval(open_page: OpenPage, stored_run: Run) -> Non
     assert [metric.value for metric in app.metric][2:] == [f"{row['type_1']:.1%}", f"{row['type_2']:.1%}"]
 
 
+def test_a_negative_share_of_an_error_is_shown_and_explained(open_page: OpenPage, stored_run: Run) -> None:
+    partition = stored_run.comparison.partition("joint", "shifted")
+    table = cluster_table(partition.counts(HUMAN), partition.counts("shifted"), 0.5)
+    cluster = int(table["type_2"].idxmin())
+    assert table["type_2"][cluster] < -0.001
+    app = open_page(VIEW, candidate="shifted", cluster=str(cluster))
+    metric = app.metric[3]
+    assert metric.value == f"{table['type_2'][cluster]:.1%}"
+    assert metric.value.startswith("-")
+    assert "Negative: humans write less here" in metric.help
+
+
 def test_words_are_the_topic_of_the_cluster(open_page: OpenPage, stored_run: Run) -> None:
     partition = stored_run.comparison.partition("joint", "close")
     cluster = largest(partition, "close")

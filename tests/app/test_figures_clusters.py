@@ -9,7 +9,7 @@ import pytest
 
 from app.cluster_table import cluster_table, ordered
 from app.figures.clusters import HOVERED, MOST_TICKS, cluster_figure
-from app.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
+from app.figures.theme import HUMAN_COLOUR, MODEL_COLOUR, NEUTRAL_COLOUR
 
 SINGLE = 1e-6
 """Values travel as float32."""
@@ -31,6 +31,18 @@ def test_bars_are_the_table_in_its_order(rows: pd.DataFrame) -> None:
         np.testing.assert_array_equal(bars(figure, place).x, np.arange(4))
     assert rows["cluster"].tolist() == [3, 0, 1, 2]
     assert list(figure.layout.xaxis.ticktext) == ["3", "0", "1", "2"]
+
+
+def test_negative_shares_are_drawn_below_a_visible_zero_line() -> None:
+    rows = cluster_table([3, 1, 5, 6], [1, 1, 8, 2], 0.3)
+    figure = cluster_figure(rows, "greedy")
+    assert min(bars(figure, 2).y) < 0 < max(bars(figure, 2).y)
+    assert min(bars(figure, 3).y) < 0 < max(bars(figure, 3).y)
+    axis = figure.layout.yaxis2
+    assert axis.zeroline
+    assert axis.zerolinecolor == NEUTRAL_COLOUR
+    assert axis.range is None
+    assert axis.rangemode == "tozero"
 
 
 def test_human_is_blue_and_model_orange(rows: pd.DataFrame) -> None:

@@ -9,9 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from mauve_core.errors import InputError
-from mauve_core.numerics.divergences import error_shares, frontier_integral, kl_divergence, mid_point
+from mauve_core.numerics.divergences import (
+    error_shares,
+    frontier_integral,
+    kl_divergence,
+    mid_point,
+    mixture_terms,
+)
 from tests.numerics.histograms import (
     exact_frontier_integral,
     exact_near_pair,
@@ -27,7 +34,16 @@ RELATIVE = 1e-13
 # Sums over at most twelve bins in another order.
 REORDERED = 1e-12
 EPSILONS = [10.0**-power for power in range(2, 16)]
+# A sum of at most 500 signed terms, each below 40 nats here, with their total size near 1.
+SUMMED = 1e-12
 WEIGHTS = (1e-6, 0.1, 0.25, 0.5, 0.9, 1 - 1e-6)
+
+
+def signed_shares(p: NDArray[np.float64], q: NDArray[np.float64], weight: float) -> list[list]:
+    """q log(q / r) and p log(p / r) of each bin in 60 digits: the non-negative terms without what makes them so."""
+    w, sides = mpmath.mpf(weight), [[mpmath.mpf(value) for value in side] for side in (q, p)]
+    mixtures = [w * a + (1 - w) * b for b, a in zip(*sides, strict=True)]
+    return [[x * mpmath.log(x / r) if x else x for x, r in zip(side, mixtures, strict=True)] for side in sides]
 
 
 class TestHandValues:
@@ -44,9 +60,20 @@ class TestHandValues:
         assert mid_point(p, q) == pytest.approx(math.log(2), rel=1e-15)
         assert frontier_integral(p, q) == 1.0
         type1, type2 = error_shares(p, q, 0.25)
+        np.testing.assert_allclose(type1, [0, -math.log(0.75)], rtol=1e-14)
+        np.testing.assert_allclose(type2, [-math.log(0.25), 0], rtol=1e-14)
+        type1, type2 = mixture_terms(np.array(p), np.array(q), 0.25, 0.75)
         # q = 1 alone in its bin: -log(3/4) - 1 + 3/4; the bin it lacks adds r = 1/4. And the like for p.
         np.testing.assert_allclose(type1, [0.25, -math.log(0.75) - 0.25], rtol=1e-14)
         np.testing.assert_allclose(type2, [-math.log(0.25) - 0.75, 0.75], rtol=1e-14)
+
+    def test_shares_of_an_overwritten_and_a_missed_bin(self):
+        # r = (0.3, 0.7): bin 0 is overwritten by the model, bin 1 missed.
+        type1, type2 = error_shares([0.2, 0.8], [0.4, 0.6], 0.5)
+        np.testing.assert_allclose(type1, [0.4 * math.log(4 / 3), 0.6 * math.log(6 / 7)], rtol=1e-14)
+        np.testing.assert_allclose(type2, [0.2 * math.log(2 / 3), 0.8 * math.log(8 / 7)], rtol=1e-14)
+        assert type1[0] > 0 > type1[1]
+        assert type2[0] < 0 < type2[1]
 
     def test_candidate_inside_the_human_support(self):
         # P uniform on two bins, Q on one of them: Jensen-Shannon = 3/4 log(4/3).
@@ -72,10 +99,26 @@ class TestHandValues:
 class TestNearlyEqualHistograms:
     @pytest.mark.parametrize("epsilon", EPSILONS)
     @pytest.mark.parametrize("seed", range(3))
-    def test_shares_against_sixty_digits(self, epsilon, seed):
+    def test_signed_shares_against_sixty_digits(self, epsilon, seed):
         p, q = near_pair(epsilon, seed)
         for weight in WEIGHTS:
-            found = error_shares(p, q, weight)
+            for side, truth in zip(error_shares(p, q, weight), signed_shares(p, q, weight), strict=True):
+                assert max(map(relative_error, side, truth)) < RELATIVE
+
+    @pytest.mark.parametrize("power", range(3, 50))
+    @pytest.mark.parametrize("weight", [0.0, *WEIGHTS, 1.0])
+    def test_signed_shares_sum_to_the_divergences(self, power, weight):
+        # Both sums are 1 without rounding, so the divergences are the sums of non-negative terms in 60 digits.
+        p, q = exact_near_pair(power)
+        for side, truth in zip(error_shares(p, q, weight), exact_shares(p, q, weight), strict=True):
+            assert abs(mpmath.mpf(float(side.sum())) - mpmath.fsum(truth)) < SUMMED
+
+    @pytest.mark.parametrize("epsilon", EPSILONS)
+    @pytest.mark.parametrize("seed", range(3))
+    def test_terms_against_sixty_digits(self, epsilon, seed):
+        p, q = near_pair(epsilon, seed)
+        for weight in WEIGHTS:
+            found = mixture_terms(p, q, weight, 1 - weight)
             for side, truth in zip(found, exact_shares(p, q, weight), strict=True):
                 assert max(map(relative_error, side, truth)) < RELATIVE
 
@@ -110,8 +153,10 @@ class TestNearlyEqualHistograms:
         # 1e-310 is subnormal, so the quotient of the bins overflows and must not become NaN.
         p, q = np.array([1e-310, 1.0]), np.array([0.5, 0.5])
         truth = [mpmath.fsum(side) for side in exact_shares(p, q, 0.5)]
-        for side, exact in zip(error_shares(p, q, 0.5), truth, strict=True):
+        for side, exact in zip(mixture_terms(p, q, 0.5, 0.5), truth, strict=True):
             assert relative_error(side.sum(), exact) < RELATIVE
+        for side, exact in zip(error_shares(p, q, 0.5), signed_shares(p, q, 0.5), strict=True):
+            assert max(map(relative_error, side, exact)) < RELATIVE
         assert relative_error(frontier_integral(p, q), exact_frontier_integral(p, q)) < RELATIVE
         tiny = exact_terms(0.5, mpmath.mpf(1e-310)) + exact_terms(0.5, mpmath.mpf(1))
         assert relative_error(kl_divergence(q, p), tiny) < RELATIVE
@@ -121,7 +166,9 @@ class TestNearlyEqualHistograms:
         # Bins of 1e-1 to 1e-291 against a bin that takes the rest: the ratio, not the difference, holds the digits.
         small = np.array([spread * 10.0 ** -(first + 1), spread * 10.0 ** -(second + 1)])
         p, q = np.append(small, 1 - small.sum()), np.append(small[::-1] / 3, 1 - small.sum() / 3)
-        for side, truth in zip(error_shares(p, q, weight), exact_shares(p, q, weight), strict=True):
+        for side, truth in zip(mixture_terms(p, q, weight, 1 - weight), exact_shares(p, q, weight), strict=True):
+            assert max(map(relative_error, side, truth)) < RELATIVE
+        for side, truth in zip(error_shares(p, q, weight), signed_shares(p, q, weight), strict=True):
             assert max(map(relative_error, side, truth)) < RELATIVE
         truth = mpmath.fsum(exact_terms(a, mpmath.mpf(b)) for a, b in zip(p, q, strict=True))
         assert relative_error(kl_divergence(p, q), truth) < RELATIVE
@@ -134,7 +181,40 @@ class TestLaws:
         assert kl_divergence(p, q) >= 0
         assert 0 <= mid_point(p, q) <= math.log(2)
         assert 0 <= frontier_integral(p, q) <= 1
-        assert all((side >= 0).all() for side in error_shares(p, q, weight))
+        assert all((side >= 0).all() for side in mixture_terms(p, q, weight, 1 - weight))
+
+    @given(pairs(), st.floats(0, 1))
+    def test_sign_and_range_of_the_shares(self, pair, weight):
+        """Positive where the side puts more than the mixture, and between the two bounds of the docstring."""
+        p, q = pair
+        with np.errstate(divide="ignore"):
+            highest = -np.log1p(-weight), -np.log(weight)
+        sides = ((q, p, weight, highest[0]), (p, q, 1 - weight, highest[1]))
+        for (x, other, step, most), share in zip(sides, error_shares(p, q, weight), strict=True):
+            inside = (x > 0) & (step > 1e-300)  # a product below that rounds to 0
+            np.testing.assert_array_equal(np.sign(share[inside]), np.sign(x - other)[inside])
+            assert not share[x == 0].any()
+            assert (share >= -step * other * (1 + RELATIVE)).all()
+            if min(weight, 1 - weight) > 1e-290 or weight in (0, 1):  # the mixture is no subnormal number
+                assert (share[x > 0] <= x[x > 0] * most * (1 + RELATIVE)).all()
+
+    @given(pairs(), st.floats(0, 1))
+    def test_shares_sum_to_the_divergences_at_any_weight(self, pair, weight):
+        p, q = pair
+        mixture = weight * p + (1 - weight) * q
+        for side, x in zip(error_shares(p, q, weight), (q, p), strict=True):
+            with np.errstate(divide="ignore"):
+                divergence = float(kl_divergence(x, mixture))
+            assert side.sum() == divergence or abs(side.sum() - divergence) < SUMMED
+
+    def test_shares_of_many_bins_sum_to_the_divergences(self):
+        rng = np.random.default_rng(2)
+        q = rng.dirichlet(np.ones(500))
+        for p in (rng.dirichlet(np.full(500, 0.1)), (1 - 1e-9) * q + 1e-9 * rng.dirichlet(np.ones(500))):
+            for weight in WEIGHTS:
+                mixture = weight * p + (1 - weight) * q
+                for side, x in zip(error_shares(p, q, weight), (q, p), strict=True):
+                    assert abs(side.sum() - kl_divergence(x, mixture)) < SUMMED
 
     @given(pairs(), st.integers(0, 64))
     def test_swap_of_the_sides(self, pair, step):
