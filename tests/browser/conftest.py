@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from mauve_core.store import Run, RunStore
 from tests.synthetic import make_run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,6 +65,13 @@ def live_app(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Ite
     make_run(home)
     with _serving(home) as url:
         yield url
+
+
+@pytest.fixture
+def live_run(live_app: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The run that the live app shows, from its home."""
+    home = next(Path(tmp_path_factory.getbasetemp()).glob("live*/home"))
+    return RunStore(home / "runs").load("synthetic")
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import urllib.parse
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,19 +11,12 @@ from playwright.sync_api import Locator, Page, expect
 
 from app.cluster_table import cluster_table, ordered
 from mauve_core.config import HUMAN
-from mauve_core.store import Run, RunStore
+from mauve_core.store import Run
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 CANDIDATE = "shifted"
 PAGE_SIZE = 8
-
-
-@pytest.fixture
-def live_run(live_app: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """The run that the live app shows, from its home."""
-    home = next(Path(tmp_path_factory.getbasetemp()).glob("live*/home"))
-    return RunStore(home / "runs").load("synthetic")
 
 
 def open_clusters(page: Page, url: str, **parameters: str) -> None:

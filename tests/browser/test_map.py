@@ -16,19 +16,12 @@ from playwright.sync_api import Locator, Page, expect
 from app.selection import Stack
 from app.session import parse
 from mauve_core.config import HUMAN
-from mauve_core.store import Run, RunStore
+from mauve_core.store import Run
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 TRIANGLE = np.array([[0.04, 0.06], [0.96, 0.10], [0.45, 0.93]])
 """Corners as shares of the plot's width and height, from its upper left."""
-
-
-@pytest.fixture
-def live_run(live_app: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """The run that the live app shows, from its home."""
-    home = next(Path(tmp_path_factory.getbasetemp()).glob("live*/home"))
-    return RunStore(home / "runs").load("synthetic")
 
 
 def open_map(page: Page, url: str, **parameters: str) -> None:

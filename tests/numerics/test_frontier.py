@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.special import beta, expit, xlogy
 
 from mauve_core.errors import InputError
-from mauve_core.numerics.divergences import error_shares, kl_divergence
+from mauve_core.numerics.divergences import error_shares, kl_divergence, mixture_terms
 from mauve_core.numerics.frontier import (
     REFERENCE_WEIGHTS,
     divergence_frontier,
@@ -130,14 +130,18 @@ class TestFrontier:
         # 1 - MAUVE is at most c times the larger error at the far ends, which is about c epsilon^2 / 2.
         assert 1 - 5 * epsilon**2 - AREA_ROUNDING <= mauve(p, q) <= 1
 
-    def test_rows_are_those_of_error_shares(self):
+    def test_rows_are_sums_of_the_terms_of_their_pair(self):
         rng = np.random.default_rng(0)
         p, q = rng.dirichlet(np.ones(9), size=(3, 1)), rng.dirichlet(np.ones(9), size=(2, 4)[1:])
         frontier = divergence_frontier(p, q, [0.2, 0.7])
         assert frontier.type1.shape == (3, 4, 2)
-        type1, type2 = error_shares(p[2, 0], q[3], 0.7)
-        assert frontier.type1[2, 3, 1] == pytest.approx(type1.sum(), rel=1e-15)
-        assert frontier.type2[2, 3, 1] == pytest.approx(type2.sum(), rel=1e-15)
+        terms = mixture_terms(p[2, 0], q[3], 0.7, 1 - 0.7)
+        shares = error_shares(p[2, 0], q[3], 0.7)
+        for found, own, signed in zip((frontier.type1, frontier.type2), terms, shares, strict=True):
+            # The same nine non-negative terms, summed alike.
+            assert found[2, 3, 1] == pytest.approx(own.sum(), rel=1e-15)
+            # Signed terms cancel: their rounding counts against terms of order 1, not against the sum.
+            assert found[2, 3, 1] == pytest.approx(signed.sum(), abs=1e-14)
 
     def test_many_rows_in_blocks_equal_one_row_at_a_time(self):
         rng = np.random.default_rng(0)
