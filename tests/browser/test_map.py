@@ -27,7 +27,7 @@ TRIANGLE = np.array([[0.04, 0.06], [0.96, 0.10], [0.45, 0.93]])
 def open_map(page: Page, url: str, **parameters: str) -> None:
     page.goto(f"{url}/map?{urllib.parse.urlencode({'run': 'synthetic', **parameters})}")
     expect(chart(page).locator(".main-svg").first).to_be_visible()
-    page.wait_for_function("() => document.querySelector('.st-key-map_chart .js-plotly-plot')._fullData !== undefined")
+    page.wait_for_function("() => document.querySelector('.st-key-map_chart .js-plotly-plot')?._fullData !== undefined")
 
 
 def chart(page: Page) -> Locator:
@@ -150,7 +150,7 @@ def test_the_lasso_stands_while_colours_change_and_the_button_clears_it(page: Pa
     said, polygon = heading.inner_text(), polygon_in_url(page)
     page.get_by_role("radio", name="Log ratio").click()
     page.wait_for_function(
-        "() => document.querySelector('.st-key-map_chart .js-plotly-plot')._fullLayout.shapes.length === 1"
+        "() => document.querySelector('.st-key-map_chart .js-plotly-plot')?._fullLayout?.shapes?.length === 1"
     )
     expect(heading).to_have_text(said)
     np.testing.assert_array_equal(polygon_in_url(page), polygon)
@@ -158,8 +158,8 @@ def test_the_lasso_stands_while_colours_change_and_the_button_clears_it(page: Pa
     expect(page).not_to_have_url(re.compile("lasso="))
     expect(page.get_by_role("heading", name="Cluster 2", exact=True)).to_be_visible()
     page.wait_for_function(
-        """() => { const plot = document.querySelector('.st-key-map_chart .js-plotly-plot')._fullLayout;
-                   return plot.shapes.length === 0 && (plot.selections || []).length === 0; }"""
+        """() => { const layout = document.querySelector('.st-key-map_chart .js-plotly-plot')?._fullLayout;
+                   return layout?.shapes?.length === 0 && (layout.selections || []).length === 0; }"""
     )
 
 
