@@ -51,7 +51,7 @@ def _figures(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smo
         column.caption(f"of {table[f'{name}_nats'].sum():.4f} nats ({lowest:z.1%} to {highest:z.1%})")
     st.caption(
         f"{CONFIDENCE:.0%} intervals: Wilson's for sizes; for errors, at weight {weight:.2f}, a bootstrap over texts "
-        "with the clusters held fixed."
+        "with the clusters held fixed; too narrow where both sides nearly agree."
     )
 
 
