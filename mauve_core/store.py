@@ -3,6 +3,7 @@
 A run is one folder below ``<home>/runs``: ``comparison.json`` (settings, scores, sources), ``joint.npy`` and one
 ``pairwise-<i>.npy`` a candidate ((seeds, n) int32 labels, the human side first), ``projection.npy``, and for each
 source ``texts-<i>.parquet`` and ``features-<i>.npy``. It is written under a hidden name and renamed when complete.
+What is found out about a run later stands beside it: ``attached/<name>.json`` (measures, sweeps) and ``ratings.sqlite``.
 ``catalogue.sqlite`` is an index of those folders and is brought up to date from them whenever runs are listed.
 Nothing is pickled, and loading imports neither torch nor transformers.
 """
@@ -33,6 +34,8 @@ from mauve_core.result import Comparison
 
 CATALOGUE = "catalogue.sqlite"
 COMPARISON = "comparison.json"
+ATTACHED = "attached"
+RATINGS = "ratings.sqlite"
 FORMAT = 1
 """Version of the folder's layout; a run of another version is refused, never guessed at."""
 
@@ -112,6 +115,28 @@ class Run:
             if array.ndim != 2 or len(array) != len(self.corpora[source]):
                 raise ValueError(f"shape {array.shape} for {len(self.corpora[source])} texts")
         return array
+
+    @property
+    def ratings_path(self) -> Path:
+        """Where people's ratings of this run's texts are kept; the file need not exist yet."""
+        return self.path / RATINGS
+
+    def attachment(self, name: str) -> dict[str, Any] | None:
+        """What :meth:`RunStore.attach` kept under that name, read anew each time; None when there is nothing.
+
+        Raises
+        ------
+        StorageError
+            The file is damaged.
+        """
+        path = self.path / ATTACHED / f"{name}.json"
+        if not _is_id(name) or not path.is_file():
+            return None
+        with _damaged(self.id, f"{ATTACHED}/{name}.json"):
+            values = json.loads(path.read_bytes())
+            if not isinstance(values, dict):
+                raise ValueError("not a JSON object")
+        return values
 
     @property
     def summary(self) -> RunSummary:
@@ -221,6 +246,22 @@ class RunStore:
                     raise ValueError("these are not the texts that were compared")
         return Run(run_id, meta["name"], meta["created"], comparison, corpora, folder)
 
+    def attach(self, run_id: str, name: str, values: Mapping[str, Any]) -> None:
+        """Keep a JSON object beside a run, in place of an earlier one of that name.
+
+        Raises
+        ------
+        InputError
+            No run has that id, or ``name`` is not made of small letters, digits and dashes.
+        StorageError
+            The disk refused; what was there stays.
+        """
+        if not _is_id(name):
+            raise InputError("Nothing can be attached under that name", allowed="a-z, 0-9, dashes", received=repr(name))
+        text = json.dumps(dict(values), ensure_ascii=False, indent=1, allow_nan=False)
+        path = self._folder(run_id) / ATTACHED / f"{name}.json"
+        write_atomically(path, lambda stream: stream.write(text.encode()))
+
     def delete(self, run_id: str) -> None:
         """Remove the run with that id; InputError when there is none, StorageError when the disk refuses."""
         folder = self._folder(run_id)
@@ -242,6 +283,8 @@ class RunStore:
         """Rename the finished folder to the first free id, or over the run of that id."""
         if replace and (self.root / base).exists():
             old = partial.with_name(partial.name + "-old")
+            if (self.root / base / RATINGS).exists():
+                _copy_ratings(self.root / base / RATINGS, partial / RATINGS)
             (self.root / base).rename(old)
             partial.rename(self.root / base)
             shutil.rmtree(old)
@@ -284,6 +327,12 @@ class RunStore:
         except sqlite3.Error as error:
             todo = "Free some space or check its permissions; the file may be deleted, it is rebuilt from the runs"
             raise StorageError(f"The catalogue {path} cannot be used: {error}", todo=todo) from error
+
+
+def _copy_ratings(source: Path, target: Path) -> None:
+    """Copy a ratings file, with whatever lies in its write-ahead log; people's work outlives a run's recomputation."""
+    with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(target)) as new:
+        old.backup(new)
 
 
 def run_id(name: str) -> str:

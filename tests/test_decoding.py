@@ -9,7 +9,8 @@ import pytest
 from scipy.stats import chisquare
 
 from mauve_core.decoding import GenerationSettings, Prompts, continue_prompts, generate_files, parse_decoder
-from mauve_core.decoding.decoders import DECODERS, SeededDraw, stream_key
+from mauve_core.decoding.decoders import DECODERS, Writing, stream_key
+from mauve_core.decoding.processors import SeededDraw
 from mauve_core.encoders.models import load_model
 from mauve_core.errors import InputError, StorageError
 from tests.tiny_models import SENTENCES, make_gpt2, make_roberta
@@ -40,7 +41,7 @@ def draw(spec, keys, logits):
 
     scores = torch.log(torch.tensor(logits, dtype=torch.float32)).repeat(len(keys), 1)
     ids = torch.zeros((len(keys), 1), dtype=torch.long)
-    for process in parse_decoder(spec).processors(keys):
+    for process in parse_decoder(spec).processors(Writing(keys, max_new_tokens=1)):
         scores = process(ids, scores)
     assert (torch.isfinite(scores).sum(dim=1) == 1).all()
     return scores.argmax(dim=1).numpy()
@@ -57,6 +58,11 @@ def draw(spec, keys, logits):
         ("top-k:k=1", 1),
         ("top-k:k=4", 4),
         ("top-k:k=50", 5),
+        # Entropy 1.393; the surprise is off by 1.393 - 0.916 = 0.477, 0.189, 0.504, 0.909, 1.603: 1, 0, 2, 3, 4.
+        ("typical:tau=0.69", 2),
+        ("typical:tau=0.8", 3),
+        ("typical:tau=0.94", 4),
+        ("temperature:t=1", 5),
     ],
 )
 def test_draws_follow_the_renormalised_truncated_distribution(spec, kept):
@@ -90,7 +96,21 @@ def test_keys_differ_by_seed_decoder_and_prompt():
     assert len(keys) == 8
 
 
-@pytest.mark.parametrize("spec", ["greedy", "ancestral", "nucleus:p=0.9", "top-k:k=5"])
+SPECS = [
+    "greedy",
+    "ancestral",
+    "temperature:t=0.7",
+    "top-k:k=5",
+    "nucleus:p=0.9",
+    "typical:tau=0.9",
+    "beam:b=4",
+    "beam:b=8,no-repeat=4",
+    "contrastive:alpha=0.6,k=4",
+    "adversarial:ppl=20",
+]
+
+
+@pytest.mark.parametrize("spec", SPECS)
 def test_a_text_does_not_depend_on_its_batch(model, spec):
     prompts = prompts_of(16)
     settings = GenerationSettings(max_new_tokens=12, seed=3)
@@ -149,6 +169,7 @@ def test_files_are_complete_resumable_and_say_how_they_were_made(folder, tmp_pat
         assert [row["prompt"] for row in rows] == list(prompts.texts)
         assert {row["decoder"] for row in rows} == {spec}
         assert {row["seed"] for row in rows} == {1}
+        assert all(row["parameters"] == parse_decoder(spec).values for row in rows)
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["decoders"] == {"greedy": "greedy.jsonl", "nucleus:p=0.95": "nucleus-0.95.jsonl"}
     assert manifest["settings"] == {"max_new_tokens": 8, "min_new_tokens": 8, "seed": 1}
@@ -173,11 +194,30 @@ def test_a_full_disk_leaves_the_finished_batches(folder, tmp_path, monkeypatch):
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
-def test_every_decoder_reads_its_own_text_back():
-    for name in DECODERS:
-        decoder = parse_decoder(name)
-        assert parse_decoder(decoder.spec) == decoder
-    assert parse_decoder("nucleus:p=0.9").slug == "nucleus-0.9"
+@pytest.mark.parametrize("spec", SPECS)
+def test_every_decoder_reads_its_own_text_back(spec):
+    assert parse_decoder(spec).spec == spec
+    assert parse_decoder(parse_decoder(spec).spec) == parse_decoder(spec)
+
+
+def test_every_decoder_is_tried_here():
+    assert {parse_decoder(spec).kind.name for spec in SPECS} == set(DECODERS)
+
+
+@pytest.mark.parametrize(
+    ("spec", "full", "slug"),
+    [
+        ("nucleus", "nucleus:p=0.95", "nucleus-0.95"),
+        ("beam", "beam:b=4", "beam-4"),
+        ("beam:no-repeat=4,b=8", "beam:b=8,no-repeat=4", "beam-8-no-repeat-4"),
+        ("contrastive: k=4", "contrastive:alpha=0.6,k=4", "contrastive-0.6-4"),
+        ("adversarial:ppl=12.5,share=0.2", "adversarial:ppl=12.5,share=0.2", "adversarial-12.5-share-0.2"),
+        ("nucleus:p=0.12345678", "nucleus:p=0.12345678", "nucleus-0.12345678"),
+    ],
+)
+def test_what_is_left_out_takes_its_default(spec, full, slug):
+    decoder = parse_decoder(spec)
+    assert (decoder.spec, decoder.slug) == (full, slug)
 
 
 @pytest.mark.parametrize(
@@ -187,11 +227,21 @@ def test_every_decoder_reads_its_own_text_back():
         "beem",
         "nucleus:p=0",
         "nucleus:p=1.1",
+        "nucleus:p=nan",
         "nucleus:k=3",
         "nucleus:p=x",
+        "nucleus:p=0.9,p=0.8",
         "top-k:k=0.5",
         "top-k:k=0",
         "greedy:p=1",
+        "temperature:t=0",
+        "typical:tau=1",
+        "beam:b=1",
+        "beam:b=4,no-repeat=-1",
+        "contrastive:alpha=1.1",
+        "adversarial",
+        "adversarial:ppl=1",
+        "adversarial:ppl=10,share=1",
     ],
 )
 def test_wrong_decoders_are_refused_with_what_is_allowed(spec):

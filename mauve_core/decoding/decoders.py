@@ -1,97 +1,154 @@
 """Decoding algorithms by name: what each does to the logits before a token is taken.
 
-A decoder is written ``name`` or ``name:parameter=value``, as in ``nucleus:p=0.95``; :func:`parse_decoder` reads that.
-Truncation is transformers' own; the draw itself is :class:`SeededDraw`, so that a text depends on its prompt and the
-seed and not on the batch it was written in.
+A decoder is written ``name`` or ``name:parameter=value,...``, as in ``nucleus:p=0.95``; :func:`parse_decoder` reads
+that. Truncation and beam search are transformers' own; the draw itself is
+:class:`mauve_core.decoding.processors.SeededDraw`, so that a text depends on its prompt and the seed and not on the
+batch it was written in.
 
-Sources: nucleus sampling, Holtzman et al. 2020; top-k sampling, Fan et al. 2018; as compared in JMLR 2023, section 6.2.
+Sources, as compared in JMLR 2023, section 6.2: top-k sampling, Fan et al. 2018; nucleus sampling, Holtzman et al.
+2020; locally typical sampling, Meister et al. 2022; contrastive search, Su et al. 2022; adversarial perplexity
+sampling, JMLR 2023.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-import numpy as np
-
+from mauve_core.decoding.contrastive import ContrastiveSearch
+from mauve_core.decoding.processors import PerplexityChase, SeededDraw
 from mauve_core.errors import InputError
-
-if TYPE_CHECKING:
-    import torch
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A decoder's number: its default, its type, and the values it may take."""
+    """A decoder's number: its default, its type, and the values it may take.
+
+    Attributes
+    ----------
+    default : float or None
+        None where there is no sensible one: the parameter must then be given.
+    quiet : bool
+        Left out of the decoder's written form while it has its default.
+    """
 
     name: str
-    default: float
+    default: float | None
     kind: type[int] | type[float]
     allowed: str
     check: Callable[[float], bool]
+    quiet: bool = False
+
+
+@dataclass(frozen=True)
+class Writing:
+    """What a decoder needs to know about the batch that it writes.
+
+    Attributes
+    ----------
+    keys : sequence of int
+        Keys of the rows' random streams.
+    max_new_tokens : int
+    special : sequence of int
+        Token ids that are no text.
+    """
+
+    keys: Sequence[int]
+    max_new_tokens: int
+    special: Sequence[int] = ()
+
+
+Values = Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class DecoderKind:
-    """An algorithm: whether it draws at random, its parameter, and the logits processor that truncates."""
+    """An algorithm.
+
+    Attributes
+    ----------
+    name : str
+    summary : str
+        One sentence for a reader who chooses.
+    parameters : tuple of Parameter
+    draws : bool
+        Whether it samples from the distribution that ``warpers`` leave.
+    warpers : callable
+        Values -> the logits processors that turn the model's distribution into this decoder's.
+    options : callable
+        Values -> fields of transformers' GenerationConfig.
+    chase : callable or None
+        Values and batch -> a processor that takes the token itself.
+    custom : callable or None
+        Values -> a generation loop for ``generate(custom_generate=...)``.
+    width : callable
+        Values -> how many continuations of one prompt the model reads at a time.
+    """
 
     name: str
-    draws: bool
-    parameter: Parameter | None
-    truncate: Callable[[float], Any] | None
+    summary: str
+    parameters: tuple[Parameter, ...] = ()
+    draws: bool = False
+    warpers: Callable[[Values], list[Any]] = field(default=lambda values: [])  # noqa: ARG005
+    options: Callable[[Values], dict[str, Any]] = field(default=lambda values: {})  # noqa: ARG005
+    chase: Callable[[Values, Writing], Any] | None = None
+    custom: Callable[[Values], Any] | None = None
+    width: Callable[[Values], int] = field(default=lambda values: 1)  # noqa: ARG005
 
 
 @dataclass(frozen=True)
 class Decoder:
-    """A decoder with its parameter set, as ``nucleus:p=0.95``."""
+    """A decoder with its parameters set, as ``nucleus:p=0.95``.
+
+    Attributes
+    ----------
+    kind : DecoderKind
+    values : mapping of str to float
+        Every parameter of the kind, in its order.
+    """
 
     kind: DecoderKind
-    value: float | None
+    values: Values
 
     @property
     def spec(self) -> str:
         """The text that :func:`parse_decoder` reads back."""
-        parameter = self.kind.parameter
-        return self.kind.name if parameter is None else f"{self.kind.name}:{parameter.name}={self.value:g}"
+        settings = ",".join(f"{p.name}={_number(self.values[p.name])}" for p in self._shown())
+        return f"{self.kind.name}:{settings}" if settings else self.kind.name
 
     @property
     def slug(self) -> str:
         """A file name: ``nucleus-0.95``."""
-        return self.kind.name if self.value is None else f"{self.kind.name}-{self.value:g}"
+        parts = [f"{p.name}-{_number(self.values[p.name])}" if p.quiet else _number(self.values[p.name])
+                 for p in self._shown()]  # fmt: skip
+        return "-".join([self.kind.name, *parts])
 
-    def processors(self, keys: Sequence[int]) -> list[Any]:
-        """Logits processors for a batch whose rows draw from the given keys, in the order of their application."""
-        chain = []
-        if self.kind.truncate is not None and self.value is not None:
-            chain.append(self.kind.truncate(self.value))
+    @property
+    def has_distribution(self) -> bool:
+        """Whether each next token has a distribution given the ones before, which ``warpers`` and ``draws`` define.
+
+        False for beam search, contrastive search and adversarial sampling, which look at whole texts.
+        """
+        return self.kind.chase is None and self.kind.custom is None and not self.kind.options(self.values)
+
+    def warpers(self) -> list[Any]:
+        """The logits processors that turn the model's distribution into this decoder's; none for greedy."""
+        return self.kind.warpers(self.values)
+
+    def processors(self, writing: Writing) -> list[Any]:
+        """Logits processors for a batch, in the order of their application."""
+        chain = self.warpers()
+        if self.kind.chase is not None:
+            chain.append(self.kind.chase(self.values, writing))
         if self.kind.draws:
-            chain.append(SeededDraw(keys))
+            chain.append(SeededDraw(writing.keys))
         return chain
 
-
-class SeededDraw:
-    """A logits processor that draws each row's next token with that row's own random stream.
-
-    It adds standard Gumbel noise to the log-probabilities and keeps the largest, which is an exact draw from the
-    softmax (Gumbel 1954), and hands over a row in which only the drawn token is finite. Row i's noise comes from a
-    counter-based generator keyed by ``keys[i]`` alone.
-    """
-
-    def __init__(self, keys: Sequence[int]) -> None:
-        self._streams = [np.random.Generator(np.random.Philox(key=key)) for key in keys]
-
-    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # noqa: ARG002
-        import torch
-
-        shape = (len(self._streams), scores.shape[-1])
-        waits = np.empty(shape, dtype=np.float32)
-        for row, stream in zip(waits, self._streams, strict=True):
-            stream.standard_exponential(dtype=np.float32, out=row)
-        gumbel = -torch.log(torch.from_numpy(waits).clamp_min_(torch.finfo(torch.float32).tiny))
-        chosen = (scores.float() + gumbel.to(scores.device)).argmax(dim=-1, keepdim=True)
-        return torch.full_like(scores, -torch.inf).scatter_(-1, chosen, 0.0)
+    def _shown(self) -> list[Parameter]:
+        return [p for p in self.kind.parameters if not (p.quiet and self.values[p.name] == p.default)]
 
 
 def stream_key(seed: int, decoder: Decoder, prompt_id: str) -> int:
@@ -101,74 +158,150 @@ def stream_key(seed: int, decoder: Decoder, prompt_id: str) -> int:
 
 
 def parse_decoder(spec: str) -> Decoder:
-    """Read ``name`` or ``name:parameter=value``.
+    """Read ``name`` or ``name:parameter=value,parameter=value``; parameters left out take their defaults.
 
     Raises
     ------
     InputError
-        Unknown name or parameter, or a value outside its range.
+        Unknown name or parameter, a value outside its range, or a parameter that must be given is missing.
     """
-    name, _, setting = spec.partition(":")
-    kind = DECODERS.get(name)
+    name, _, settings = spec.partition(":")
+    kind = DECODERS.get(name.strip())
     if kind is None:
-        raise InputError(f"No decoder named {name!r}", allowed=_all_specs(), received=spec)
-    if kind.parameter is None:
-        if setting:
-            raise InputError(f"The decoder {name} takes no parameter", received=spec)
-        return Decoder(kind, None)
-    parameter = kind.parameter
-    if not setting:
-        return Decoder(kind, parameter.default)
-    key, _, text = setting.partition("=")
+        raise InputError(f"No decoder named {name!r}", allowed=", ".join(map(usage, DECODERS.values())), received=spec)
+    if settings and not kind.parameters:
+        raise InputError(f"The decoder {kind.name} takes no parameter", received=spec)
+    known = {parameter.name: parameter for parameter in kind.parameters}
+    given: dict[str, float] = {}
+    for setting in filter(None, settings.split(",")):
+        key, _, text = (part.strip() for part in setting.partition("="))
+        value = _read(known[key], text) if key in known and key not in given else None
+        if value is None:
+            raise InputError(f"The decoder {kind.name} cannot be set so", allowed=usage(kind), received=spec)
+        given[key] = value
+    missing = [p.name for p in kind.parameters if p.default is None and p.name not in given]
+    if missing:
+        raise InputError(f"The decoder {kind.name} needs {', '.join(missing)}", allowed=usage(kind), received=spec)
+    return Decoder(kind, {p.name: given.get(p.name, p.default) for p in kind.parameters})  # type: ignore[misc]
+
+
+def usage(kind: DecoderKind) -> str:
+    """How a decoder is written and what its parameters may be."""
+    settings = ",".join(f"{parameter.name}={parameter.allowed}" for parameter in kind.parameters)
+    return f"{kind.name}:{settings}" if settings else kind.name
+
+
+def _read(parameter: Parameter, text: str) -> float | None:
+    """The value written there, if it is one that the parameter may take."""
     try:
         value = parameter.kind(text)
     except ValueError:
-        value = parameter.kind(0)
-        key = ""
-    if key != parameter.name or not parameter.check(value):
-        raise InputError(
-            f"The decoder {name} cannot be set so",
-            allowed=f"{name}:{parameter.name}={parameter.allowed}",
-            received=spec,
-        )
-    return Decoder(kind, value)
+        return None
+    return value if math.isfinite(value) and parameter.check(value) else None
 
 
-def _nucleus(p: float) -> Any:
-    from transformers import TopPLogitsWarper
+def _number(value: float) -> str:
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
 
-    return TopPLogitsWarper(top_p=p)
+
+def _temperature(values: Values) -> list[Any]:
+    from transformers import TemperatureLogitsWarper
+
+    return [TemperatureLogitsWarper(float(values["t"]))]
 
 
-def _top_k(k: float) -> Any:
+def _top_k(values: Values) -> list[Any]:
     from transformers import TopKLogitsWarper
 
-    return TopKLogitsWarper(top_k=int(k))
+    return [TopKLogitsWarper(top_k=int(values["k"]))]
 
 
-def _all_specs() -> str:
-    return ", ".join(
-        kind.name if kind.parameter is None else f"{kind.name}:{kind.parameter.name}={kind.parameter.allowed}"
-        for kind in DECODERS.values()
-    )
+def _nucleus(values: Values) -> list[Any]:
+    from transformers import TopPLogitsWarper
 
+    return [TopPLogitsWarper(top_p=values["p"])]
+
+
+def _typical(values: Values) -> list[Any]:
+    from transformers import TypicalLogitsWarper
+
+    return [TypicalLogitsWarper(mass=values["tau"])]
+
+
+def _beam(values: Values) -> dict[str, Any]:
+    no_repeat = int(values["no-repeat"])
+    return {"num_beams": int(values["b"]), **({"no_repeat_ngram_size": no_repeat} if no_repeat else {})}
+
+
+def _adversarial(values: Values, writing: Writing) -> PerplexityChase:
+    uniform = math.ceil(values["share"] * writing.max_new_tokens)
+    return PerplexityChase(writing.keys, values["ppl"], uniform, writing.special)
+
+
+_OPEN_SHARE = "a share in (0, 1)"
 
 DECODERS: dict[str, DecoderKind] = {
     kind.name: kind
     for kind in (
-        DecoderKind("greedy", draws=False, parameter=None, truncate=None),
-        DecoderKind("ancestral", draws=True, parameter=None, truncate=None),
+        DecoderKind("greedy", "The most probable token at each step."),
+        DecoderKind("ancestral", "A draw from the model's own distribution.", draws=True),
         DecoderKind(
-            "nucleus",
+            "temperature",
+            "A draw after the logits are divided by t: below 1 the likely tokens gain.",
+            (Parameter("t", 0.7, float, "a number above 0", lambda t: t > 0),),
             draws=True,
-            parameter=Parameter("p", 0.95, float, "a share in (0, 1]", lambda p: 0 < p <= 1),
-            truncate=_nucleus,
+            warpers=_temperature,
         ),
         DecoderKind(
             "top-k",
+            "A draw from the k most probable tokens.",
+            (Parameter("k", 50, int, "a whole number of at least 1", lambda k: k >= 1),),
             draws=True,
-            parameter=Parameter("k", 50, int, "a whole number of at least 1", lambda k: k >= 1),
-            truncate=_top_k,
+            warpers=_top_k,
+        ),
+        DecoderKind(
+            "nucleus",
+            "A draw from the fewest tokens that together have probability p.",
+            (Parameter("p", 0.95, float, "a share in (0, 1]", lambda p: 0 < p <= 1),),
+            draws=True,
+            warpers=_nucleus,
+        ),
+        DecoderKind(
+            "typical",
+            "A draw from tokens whose surprise is closest to the expected one, up to probability tau.",
+            (Parameter("tau", 0.95, float, _OPEN_SHARE, lambda tau: 0 < tau < 1),),
+            draws=True,
+            warpers=_typical,
+        ),
+        DecoderKind(
+            "beam",
+            "The most probable text that a search with b beams finds, optionally without repeating an n-gram.",
+            (
+                Parameter("b", 4, int, "a whole number of at least 2", lambda b: b >= 2),
+                Parameter("no-repeat", 0, int, "a length, 0 for none", lambda n: n >= 0, quiet=True),
+            ),
+            options=_beam,
+            width=lambda values: int(values["b"]),
+        ),
+        DecoderKind(
+            "contrastive",
+            "Of the k most probable tokens the one that is likely and unlike everything before it.",
+            (
+                Parameter("alpha", 0.6, float, "a weight in [0, 1]", lambda alpha: 0 <= alpha <= 1),
+                Parameter("k", 5, int, "a whole number of at least 1", lambda k: k >= 1),
+            ),
+            custom=lambda values: ContrastiveSearch(values["alpha"], int(values["k"])),
+            width=lambda values: int(values["k"]),
+        ),
+        DecoderKind(
+            "adversarial",
+            "Gibberish of a chosen perplexity: random tokens first, then whatever brings the perplexity to ppl.",
+            (
+                Parameter("ppl", None, float, "the perplexity of human text, above 1", lambda ppl: ppl > 1),
+                Parameter("share", 0.15, float, _OPEN_SHARE, lambda share: 0 < share < 1, quiet=True),
+            ),
+            chase=_adversarial,
         ),
     )
 }

@@ -18,7 +18,7 @@ from typing import Any
 
 from mauve_core.corpus import read_corpus
 from mauve_core.corpus.formats import read_table
-from mauve_core.decoding.decoders import Decoder, parse_decoder, stream_key
+from mauve_core.decoding.decoders import Decoder, Writing, parse_decoder, stream_key
 from mauve_core.encoders.catalogue import package_version
 from mauve_core.encoders.models import LoadedModel, load_model
 from mauve_core.errors import InputError
@@ -27,7 +27,7 @@ from mauve_core.progress import Progress, silent
 
 DEFAULT_BATCH_ROWS = 128
 DEFAULT_BATCH_TOKENS = 128 * 256
-"""Rows and padded tokens (prompt and continuation) of one batch at most."""
+"""Rows and padded tokens (prompt and continuation) of one batch at most; each beam or candidate is a row."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def read_prompts(path: Path, prompt_field: str | None = None) -> Prompts:
 
 
 def generate_files(
-    model: str,
+    model: str | LoadedModel,
     prompts: Prompts,
     decoders: Sequence[str],
     out: Path,
@@ -108,8 +108,8 @@ def generate_files(
 
     Parameters
     ----------
-    model : str
-        A causal model: catalogue name, hub id, local folder or GGUF file.
+    model : str or LoadedModel
+        A causal model: catalogue name, hub id, local folder or GGUF file; or one in memory, with its head.
     prompts : Prompts
     decoders : sequence of str
         As :func:`mauve_core.decoding.decoders.parse_decoder` reads them; repeated ones are an error.
@@ -120,7 +120,7 @@ def generate_files(
     Returns
     -------
     dict of str to Path
-        The file of each decoder. Its rows have id, prompt, text, decoder and seed.
+        The file of each decoder. Its rows have id (the prompt's), prompt, text, decoder, parameters and seed.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def generate_files(
     parsed = [parse_decoder(spec) for spec in decoders]
     if not parsed or len({decoder.slug for decoder in parsed}) != len(parsed):
         raise InputError("The decoders cannot be used", allowed="one or more, none twice", received=", ".join(decoders))
-    loaded = load_model(model, revision, device=device, with_head=True)
+    loaded = model if isinstance(model, LoadedModel) else load_model(model, revision, device=device, with_head=True)
     manifest = _manifest(loaded, prompts, parsed, settings)
     paths = {}
     for decoder in parsed:
@@ -171,16 +171,19 @@ def continue_prompts(
         max_new_tokens=settings.max_new_tokens,
         min_new_tokens=settings.min_new_tokens or None,
         do_sample=False,
-        num_beams=1,
         eos_token_id=loaded.model.generation_config.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
+        **decoder.kind.options(decoder.values),
     )
     keys = [stream_key(settings.seed, decoder, prompt_id) for prompt_id in prompts.ids]
+    writing = Writing(keys, settings.max_new_tokens, tokenizer.all_special_ids)
+    custom = decoder.kind.custom
     with torch.inference_mode():
         output = loaded.model.generate(
             **{name: batch[name] for name in ("input_ids", "attention_mask")},
             generation_config=config,
-            logits_processor=LogitsProcessorList(decoder.processors(keys)),
+            logits_processor=LogitsProcessorList(decoder.processors(writing)),
+            **({} if custom is None else {"custom_generate": custom(decoder.values)}),
         )
     texts: list[str] = tokenizer.batch_decode(output[:, width:], skip_special_tokens=True)
     return texts
@@ -202,7 +205,7 @@ def _generate_file(
         return
     parts = path.parent / f".{path.stem}-{key[:16]}"
     texts: dict[str, str] = {}
-    for batch in _batches(loaded, prompts, settings):
+    for batch in _batches(loaded, prompts, settings, decoder.kind.width(decoder.values)):
         progress(f"writing {decoder.spec}", len(texts), len(prompts.ids))
         part = parts / f"{hashlib.sha256(json.dumps(batch.ids).encode()).hexdigest()[:24]}.json"
         if not part.exists():
@@ -210,8 +213,9 @@ def _generate_file(
             write_atomically(part, lambda stream, written=written: stream.write(written))  # type: ignore[misc]
         texts |= zip(batch.ids, json.loads(part.read_text(encoding="utf-8")), strict=True)
     progress(f"writing {decoder.spec}", len(texts), len(prompts.ids))
+    provenance = {"decoder": decoder.spec, "parameters": dict(decoder.values), "seed": settings.seed}
     rows = [
-        _json({"id": i, "prompt": prompt, "text": texts[i], "decoder": decoder.spec, "seed": settings.seed})
+        _json({"id": i, "prompt": prompt, "text": texts[i], **provenance})
         for i, prompt in zip(prompts.ids, prompts.texts, strict=True)
     ]
     write_atomically(path, lambda stream: stream.write(b"\n".join(rows) + b"\n"))
@@ -219,14 +223,17 @@ def _generate_file(
     shutil.rmtree(parts, ignore_errors=True)
 
 
-def _batches(loaded: LoadedModel, prompts: Prompts, settings: GenerationSettings) -> Iterator[Prompts]:
-    """Prompts from the longest to the shortest, as many at once as rows and padded tokens allow."""
+def _batches(loaded: LoadedModel, prompts: Prompts, settings: GenerationSettings, branches: int) -> Iterator[Prompts]:
+    """Prompts from the longest to the shortest, as many at once as rows and padded tokens allow.
+
+    A decoder that follows several ``branches`` of a prompt fills that many rows with it.
+    """
     lengths = [len(ids) for ids in loaded.tokenizer(list(prompts.texts))["input_ids"]]
     order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
     start = 0
     while start < len(order):
         width = lengths[order[start]] + settings.max_new_tokens
-        rows = max(1, min(settings.batch_rows, settings.batch_tokens // width))
+        rows = max(1, min(settings.batch_rows, settings.batch_tokens // width) // branches)
         chosen = order[start : start + rows]
         yield Prompts(tuple(prompts.ids[i] for i in chosen), tuple(prompts.texts[i] for i in chosen))
         start += rows

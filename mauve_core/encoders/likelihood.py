@@ -1,0 +1,165 @@
+"""What a causal model says about given text, token by token: log-likelihoods, and anything else of its distributions.
+
+A text is read behind its prompt, whose tokens give context and are not scored. Without a prompt the text follows the
+model's beginning-of-text token (or end-of-text token, as GPT-2 was trained with); a model that has neither cannot say
+how likely a first token is, so that one goes unscored.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.encoders.batching import TokenIds, pad, plan_batches
+from mauve_core.encoders.models import LoadedModel
+from mauve_core.errors import InputError
+from mauve_core.progress import Progress, silent
+
+if TYPE_CHECKING:
+    import torch
+
+STAGE = "Reading texts with the model"
+"""Stage name of the progress; counts tokens."""
+
+BATCH_TOKENS = 2048
+"""Padded tokens a batch; each has a float for every word of the vocabulary."""
+
+Reduce = Callable[["torch.Tensor", "torch.Tensor"], "torch.Tensor"]
+"""Logits (t, V) float32 and the tokens (t,) that followed -> anything with t rows."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One text as the model reads it: ``ids``, of which the last ``scored`` are scored."""
+
+    ids: TokenIds
+    scored: int
+
+
+def negative_log_likelihoods(
+    loaded: LoadedModel,
+    texts: Sequence[str],
+    prompts: Sequence[str] | None = None,
+    *,
+    max_tokens: int | None = None,
+    batch_tokens: int = BATCH_TOKENS,
+    progress: Progress = silent,
+) -> list[NDArray[np.float64]]:
+    """-log Q(token | what stands before it), in nats, for each token of each text.
+
+    Returns
+    -------
+    list of (t_i,) float64 arrays
+        The mean of all of them, exponentiated, is the texts' perplexity under the model.
+
+    Raises
+    ------
+    InputError
+        See :func:`over_positions`.
+    """
+    import torch
+
+    def losses(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.cross_entropy(logits, targets, reduction="none")
+
+    return over_positions(
+        loaded, texts, prompts, losses, max_tokens=max_tokens, batch_tokens=batch_tokens, progress=progress
+    )
+
+
+def over_positions(
+    loaded: LoadedModel,
+    texts: Sequence[str],
+    prompts: Sequence[str] | None,
+    reduce: Reduce,
+    *,
+    max_tokens: int | None = None,
+    batch_tokens: int = BATCH_TOKENS,
+    progress: Progress = silent,
+) -> list[NDArray[np.float64]]:
+    """Apply ``reduce`` to the model's distributions at the positions of each text's tokens.
+
+    Parameters
+    ----------
+    loaded : LoadedModel
+        A causal model with its head.
+    texts, prompts : sequences of n str
+        ``prompts`` None reads the texts alone.
+    reduce : callable
+        Logits (t, V) float32 and targets (t,) int64 -> (t, ...), where t counts the text's tokens.
+    max_tokens : int, optional
+        Prompt and text together are cut to this many tokens; None takes the model's positions.
+
+    Returns
+    -------
+    list of (t_i, ...) float64 arrays
+        In the order of the texts.
+
+    Raises
+    ------
+    InputError
+        A text has no token to score: it is empty, or its prompt fills the positions.
+    """
+    import torch
+
+    limit = loaded.max_positions if max_tokens is None else min(max_tokens, loaded.max_positions)
+    rows = [_row(loaded.tokenizer, text, "" if prompts is None else prompts[i], limit) for i, text in enumerate(texts)]
+    empty = [str(i) for i, row in enumerate(rows) if row.scored < 1]
+    if empty:
+        raise InputError(
+            f"There is no token to score in text {', '.join(empty[:5])} (counted from 0)",
+            allowed=f"texts that begin within {limit} tokens of their prompt's start",
+            todo="Leave these texts out, or shorten their prompts",
+        )
+    lengths = np.array([len(row.ids) for row in rows], dtype=np.int32)
+    results: dict[int, NDArray[np.float64]] = {}
+    done = 0
+    with torch.inference_mode():
+        for batch in plan_batches(lengths, batch_tokens):
+            progress(STAGE, done, int(lengths.sum()))
+            logits = _logits(loaded, [rows[i].ids for i in batch])
+            for place, i in enumerate(batch):
+                end, scored = rows[i].ids.size, rows[i].scored
+                targets = torch.as_tensor(rows[i].ids[-scored:], dtype=torch.long, device=logits.device)
+                kept = reduce(logits[place, end - scored - 1 : end - 1].float(), targets)
+                results[int(i)] = kept.double().cpu().numpy()
+            done += int(lengths[batch].sum())
+    progress(STAGE, done, int(lengths.sum()))
+    return [results[i] for i in range(len(rows))]
+
+
+def cut_texts(
+    loaded: LoadedModel, texts: Sequence[str], prompts: Sequence[str] | None = None, *, max_tokens: int | None = None
+) -> NDArray[np.bool_]:
+    """(n,) whether :func:`over_positions` leaves out the end of each text."""
+    limit = loaded.max_positions if max_tokens is None else min(max_tokens, loaded.max_positions)
+    befores = [""] * len(texts) if prompts is None else prompts
+    pairs = zip(texts, befores, strict=True)
+    whole = (_row(loaded.tokenizer, text, before, sys.maxsize).ids.size for text, before in pairs)
+    return np.fromiter((size > limit for size in whole), dtype=np.bool_, count=len(texts))
+
+
+def _row(tokenizer: Any, text: str, prompt: str, limit: int) -> _Row:
+    """Prompt and text tokenised together; the text's tokens are those that reach past the prompt's end."""
+    encoded = tokenizer(prompt + text, return_offsets_mapping=True, verbose=False)
+    ids = encoded["input_ids"]
+    own = sum(end > len(prompt) for _, end in encoded["offset_mapping"])
+    if own == len(ids):
+        start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
+        ids, own = (ids, own - 1) if start is None else ([start, *ids], own)
+    kept = ids[:limit]
+    return _Row(np.asarray(kept, dtype=np.int32), own - (len(ids) - len(kept)))
+
+
+def _logits(loaded: LoadedModel, rows: Sequence[TokenIds]) -> torch.Tensor:
+    """Logits (rows, longest, V) of a right-padded batch: a causal model's real positions never see the padding."""
+    import torch
+
+    ids, mask = (torch.as_tensor(array, device=loaded.device) for array in pad(rows, loaded.tokenizer.pad_token_id))
+    logits: torch.Tensor = loaded.model(input_ids=ids, attention_mask=mask).logits
+    return logits
