@@ -1,10 +1,11 @@
-"""Long comparisons in a process of their own, so that a page may be left, reloaded or closed while they go on.
+"""Long work in a process of its own, so that a page may be left, reloaded or closed while it goes on.
 
 A job is a folder ``<home>/jobs/<id>`` with ``task.json`` (what to do), ``state.json`` (how far it is, replaced whole),
 ``cancel`` (present once somebody asked to stop), ``log.txt`` (the worker's output) and ``alive``, a file the worker
 holds locked from birth to death: whoever finds it unlocked knows that the worker is gone, whatever the state says and
 whichever process has its number now. Whatever a killed worker had encoded lies in the feature store, so that
-:func:`restart` goes on from there. The worker itself is in :mod:`mauve_core.worker`.
+:func:`restart` goes on from there. What a job can do is listed in :mod:`mauve_core.tasks`; the worker itself is in
+:mod:`mauve_core.worker`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import Any, Literal, get_args
 from mauve_core.errors import InputError, StorageError
 from mauve_core.files import HOME_VARIABLE, home, storage_errors, write_atomically
 from mauve_core.progress import remaining_seconds
-from mauve_core.task import ComparisonTask
+from mauve_core.tasks import read_task
 
 Status = Literal["queued", "running", "done", "failed", "cancelled"]
 
@@ -46,7 +47,9 @@ class JobState:
     ----------
     id : str
     name : str
-        Name of the run it makes.
+        What it makes, in words: the name of a run, or of what is added to one.
+    kind : str
+        One of ``mauve_core.tasks.KINDS``.
     status : {"queued", "running", "done", "failed", "cancelled"}
     stage : str
         What it is doing, in words.
@@ -79,6 +82,7 @@ class JobState:
     updated: str = ""
     message: str = ""
     run: str | None = None
+    kind: str = "comparison"
 
     @property
     def active(self) -> bool:
@@ -94,15 +98,15 @@ class JobState:
         return remaining_seconds(elapsed.total_seconds(), self.done - self.done_before, self.total - self.done_before)
 
 
-def start_comparison(spec: Mapping[str, Any]) -> JobState:
-    """Check a comparison's description and start a worker on it.
+def start(kind: str, spec: Mapping[str, Any]) -> JobState:
+    """Check a description of work and start a worker on it.
 
     Parameters
     ----------
+    kind : str
+        One of ``mauve_core.tasks.KINDS``: "comparison", "measures", "sweep", "study".
     spec : mapping
-        As :meth:`mauve_core.task.ComparisonTask.as_dict` writes it: ``name``, ``human`` and each of ``candidates``
-        (name -> ``path``, ``text_field``, ``prompt_field``, ``id_field``, ``metadata_fields``, ``features``; all but
-        the path may be left out), ``config`` (:meth:`CompareConfig.as_dict`) and ``device``.
+        As the ``as_dict`` of that kind's task writes it.
 
     Returns
     -------
@@ -116,11 +120,10 @@ def start_comparison(spec: Mapping[str, Any]) -> JobState:
     StorageError
         The disk refused.
     """
-    task = ComparisonTask.from_dict(spec).absolute()
+    task = read_task(kind, spec).absolute()
     now = datetime.now(UTC)
-    state = JobState(
-        id=f"{now:%Y%m%d-%H%M%S%f}-{secrets.token_hex(2)}", name=task.name, status="queued", created=now.isoformat()
-    )
+    identifier = f"{now:%Y%m%d-%H%M%S%f}-{secrets.token_hex(2)}"
+    state = JobState(id=identifier, name=task.name, kind=kind, status="queued", created=now.isoformat())
     folder = jobs_folder() / state.id
     with storage_errors(folder):
         folder.mkdir(parents=True)
@@ -185,7 +188,7 @@ def restart(job_id: str) -> JobState:
     folder = _folder(job_id)
     if status(job_id).active:
         raise InputError(f"The job {job_id} is still at work", todo="Cancel it first, or wait for it")
-    fresh = start_comparison(read_json(folder / TASK))
+    fresh = start(read_state(folder).kind, read_json(folder / TASK))
     remove(job_id)
     return fresh
 

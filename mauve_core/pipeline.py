@@ -11,14 +11,13 @@ import dataclasses
 import hashlib
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.random import SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.advice import advice
@@ -27,8 +26,8 @@ from mauve_core.corpus import Corpus
 from mauve_core.errors import InputError
 from mauve_core.estimates import rescored, score_basis, stream
 from mauve_core.feature_store import FeatureStore
-from mauve_core.numerics.clustering import default_k, kmeans
-from mauve_core.numerics.reduction import reduce_features, usable_features
+from mauve_core.numerics.reduction import usable_features
+from mauve_core.partitioning import clustering_seeds, partitions, reduced_together
 from mauve_core.progress import Progress, silent
 from mauve_core.result import Candidate, Comparison, Partition, Source
 
@@ -237,9 +236,9 @@ def _partition_all(
 ) -> tuple[dict[str, tuple[Partition, ...]], tuple[Partition, ...]]:
     """Pairwise partitions of each candidate, and the joint ones, a partition a seed."""
     names = [name for name in encoded if name != HUMAN]
-    seeds = config.score.seeds
-    streams = stream(config.score.seed, "clustering").spawn(1 + len(names))
-    total, done = (1 + len(names)) * seeds, 0
+    features = {name: side.features for name, side in encoded.items()}
+    joint_seeds, pairwise_seeds = clustering_seeds(config.score, len(names))
+    total, done = (1 + len(names)) * config.score.seeds, 0
 
     def advance() -> None:
         nonlocal done
@@ -247,38 +246,12 @@ def _partition_all(
         progress("clustering", done, total)
 
     progress("clustering", 0, total)
-    joint = _partition("joint", encoded, (HUMAN, *names), streams[0], config, advance)
-    pairwise = {
-        name: _partition("pairwise", encoded, (HUMAN, name), child, config, advance)
-        for name, child in zip(names, streams[1:], strict=True)
-    }
+    joint = partitions("joint", features, joint_seeds, config.score, advance)
+    pairwise = {}
+    for name, seeds in zip(names, pairwise_seeds, strict=True):
+        pair = {HUMAN: features[HUMAN], name: features[name]}
+        pairwise[name] = partitions("pairwise", pair, seeds, config.score, advance)
     return pairwise, joint
-
-
-def _partition(
-    kind: PartitionKind,
-    encoded: Mapping[str, _Encoded],
-    names: Sequence[str],
-    seeds: SeedSequence,
-    config: CompareConfig,
-    advance: Any,
-) -> tuple[Partition, ...]:
-    """Reduce the stacked features of ``names`` once, then cluster them under each seed."""
-    sizes = [encoded[name].source.n for name in names]
-    k = config.score.k or default_k(sizes[0], min(sizes[1:]))
-    reduced = reduce_features(
-        np.concatenate([encoded[name].features for name in names]),
-        explained_variance=config.score.explained_variance,
-    ).array
-    partitions = []
-    for index, seed in enumerate(seeds.spawn(config.score.seeds)):
-        found = kmeans(
-            reduced, k, restarts=config.score.restarts, max_iterations=config.score.max_iterations, seed=seed
-        )
-        pieces = np.split(found.labels, np.cumsum(sizes)[:-1])
-        partitions.append(Partition(kind, index, k, found.objective, dict(zip(names, pieces, strict=True))))
-        advance()
-    return tuple(partitions)
 
 
 def _project(encoded: Mapping[str, _Encoded], config: CompareConfig, progress: Progress) -> NDArray[np.float32] | None:
@@ -288,8 +261,7 @@ def _project(encoded: Mapping[str, _Encoded], config: CompareConfig, progress: P
 
     progress("drawing the map", 0, 1)
     seed = int(stream(config.score.seed, "projection").generate_state(1)[0])
-    stacked = np.concatenate([side.features for side in encoded.values()])
-    reduced = reduce_features(stacked, explained_variance=config.score.explained_variance).array
+    reduced = reduced_together({name: side.features for name, side in encoded.items()}, config.score)
     positions = project(reduced, seed=seed)
     progress("drawing the map", 1, 1)
     return positions

@@ -57,13 +57,25 @@ def standings(comparison: Comparison, score: str = "mauve", kind: PartitionKind 
     ordered = sorted(
         comparison.candidates, key=lambda item: _estimate(item, score, kind).mean, reverse=HIGHER_IS_CLOSER[score]
     )
+    estimates = [_estimate(candidate, score, kind) for candidate in ordered]
+    ranks = shared_ranks([(estimate.low, estimate.high) for estimate in estimates])
+    return [Standing(rank, tied, candidate) for (rank, tied), candidate in zip(ranks, ordered, strict=True)]
+
+
+def shared_ranks(intervals: Sequence[tuple[float, float]]) -> list[tuple[int, bool]]:
+    """Rank of each of a sorted list of things, and whether it is shared, by the rule of :func:`standings`.
+
+    Parameters
+    ----------
+    intervals : sequence of (low, high)
+        Of each thing, the best first.
+    """
     leaders: list[int] = []
-    for place, candidate in enumerate(ordered):
+    for place, (low, high) in enumerate(intervals):
         leader = leaders[-1] if leaders else place
-        tied = _estimate(candidate, score, kind).overlaps(_estimate(ordered[leader], score, kind))
-        leaders.append(leader if tied else place)
-    pairs = zip(leaders, ordered, strict=True)
-    return [Standing(leader + 1, leaders.count(leader) > 1, candidate) for leader, candidate in pairs]
+        overlaps = low <= intervals[leader][1] and intervals[leader][0] <= high
+        leaders.append(leader if overlaps else place)
+    return [(leader + 1, leaders.count(leader) > 1) for leader in leaders]
 
 
 def to_json(comparison: Comparison) -> dict[str, Any]:

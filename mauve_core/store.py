@@ -3,7 +3,7 @@
 A run is one folder below ``<home>/runs``: ``comparison.json`` (settings, scores, sources), ``joint.npy`` and one
 ``pairwise-<i>.npy`` a candidate ((seeds, n) int32 labels, the human side first), ``projection.npy``, and for each
 source ``texts-<i>.parquet`` and ``features-<i>.npy``. It is written under a hidden name and renamed when complete.
-What is found out about a run later stands beside it: ``attached/<name>.json`` (measures, sweeps) and ``ratings.sqlite``.
+What is found out about a run later stands beside it: ``attached/<name>.json`` (measures, sweeps), ``ratings.sqlite``.
 ``catalogue.sqlite`` is an index of those folders and is brought up to date from them whenever runs are listed.
 Nothing is pickled, and loading imports neither torch nor transformers.
 """

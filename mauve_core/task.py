@@ -52,7 +52,7 @@ class TextFile:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The file that ``dataclasses.asdict`` wrote; an unknown or missing entry is an InputError."""
-        _check_entries("file", values, {item.name for item in dataclasses.fields(cls)}, {"path"})
+        check_entries("file", values, {item.name for item in dataclasses.fields(cls)}, {"path"})
         chosen = values.get("metadata_fields")
         return cls(**{**values, "metadata_fields": None if chosen is None else tuple(chosen)})
 
@@ -132,7 +132,7 @@ class ComparisonTask:
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The task that ``as_dict`` wrote; ``config`` and ``device`` may be left out."""
         required = {"name", "human", "candidates"}
-        _check_entries("task", values, required | {"config", "device"}, required)
+        check_entries("task", values, required | {"config", "device"}, required)
         return cls(
             name=values["name"],
             human=TextFile.from_dict(values["human"]),
@@ -145,6 +145,10 @@ class ComparisonTask:
         """The same with absolute paths, for a process that runs in another folder."""
         candidates = {name: file.absolute() for name, file in self.candidates.items()}
         return replace(self, human=self.human.absolute(), candidates=candidates)
+
+    def perform(self, progress: Progress = silent) -> str:
+        """Carry it out, as :func:`perform` does; the id of the stored run."""
+        return perform(self, progress=progress).id
 
 
 def perform(
@@ -169,10 +173,6 @@ def perform(
     InputError, StorageError, CancelledError
         See ``read_corpus``, ``load_features``, ``compare`` and ``RunStore.save``.
     """
-    from mauve_core.pipeline import compare
-
-    store = RunStore() if store is None else store
-    feature_store = FeatureStore() if feature_store is None else feature_store
     corpora: dict[str, Corpus] = {}
     given: dict[str, NDArray[np.float32]] = {}
     for done, (name, file) in enumerate(task.files.items()):
@@ -182,22 +182,59 @@ def perform(
             given[name] = load_features(Path(file.features), corpora[name])
     progress(READING, len(task.files), len(task.files))
     _check_dimensions(task, given)
-    comparison = compare(
-        corpora[HUMAN],
-        {name: corpora[name] for name in task.candidates},
+    return compare_and_store(
+        task.name,
+        corpora,
         task.config,
         features=given or None,
-        feature_store=feature_store,
         device=task.device,
+        store=store,
+        feature_store=feature_store,
+        progress=progress,
+    )
+
+
+def compare_and_store(
+    name: str,
+    corpora: Mapping[str, Corpus],
+    config: CompareConfig,
+    *,
+    features: Mapping[str, NDArray[np.float32]] | None = None,
+    device: str = "auto",
+    store: RunStore | None = None,
+    feature_store: FeatureStore | None = None,
+    progress: Progress = silent,
+) -> Run:
+    """Compare the human corpus with all others, and store the run with its features.
+
+    Parameters
+    ----------
+    corpora : mapping of str to Corpus
+        By source; ``human`` among them.
+    features : mapping of str to (n, d) array, optional
+        For every source; None encodes the texts.
+    device, store, feature_store, progress : see :func:`perform`
+    """
+    from mauve_core.pipeline import compare
+
+    store = RunStore() if store is None else store
+    feature_store = FeatureStore() if feature_store is None else feature_store
+    comparison = compare(
+        corpora[HUMAN],
+        {source: corpus for source, corpus in corpora.items() if source != HUMAN},
+        config,
+        features=features,
+        feature_store=feature_store,
+        device=device,
         progress=progress,
     )
     progress(SAVING, 0, 1)
-    features = given
-    for source in comparison.sources if not given else ():
+    arrays = dict(features or {})
+    for source in comparison.sources if features is None else ():
         stored = feature_store.get(source.features_key)
         if stored is not None:
-            features[source.name] = stored.array
-    run = store.save(task.name, comparison, corpora, features if len(features) == len(corpora) else None)
+            arrays[source.name] = stored.array
+    run = store.save(name, comparison, corpora, arrays if len(arrays) == len(corpora) else None)
     progress(SAVING, 1, 1)
     return run
 
@@ -252,7 +289,8 @@ def _check_dimensions(task: ComparisonTask, features: Mapping[str, NDArray[np.fl
         )
 
 
-def _check_entries(what: str, values: object, known: set[str], required: set[str]) -> None:
+def check_entries(what: str, values: object, known: set[str], required: set[str]) -> None:
+    """InputError unless ``values`` is a mapping with every required entry and no unknown one."""
     if not isinstance(values, Mapping) or not required <= set(values) <= known:
         received = ", ".join(map(str, values)) if isinstance(values, Mapping) else repr(values)
         raise InputError(

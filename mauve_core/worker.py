@@ -18,7 +18,7 @@ from pathlib import Path
 from mauve_core.errors import CancelledError, MauveLensError
 from mauve_core.files import storage_errors
 from mauve_core.jobs import CANCEL, TASK, JobState, read_json, read_state, write_state
-from mauve_core.task import ComparisonTask, perform
+from mauve_core.tasks import read_task
 
 NICENESS = 10
 TURN = "turn.lock"
@@ -46,11 +46,11 @@ def work(folder: Path) -> JobState:
     os.nice(NICENESS)
     reporter = _Reporter(folder)
     try:
-        task = ComparisonTask.from_dict(read_json(folder / TASK))
+        task = read_task(read_state(folder).kind, read_json(folder / TASK))
         with _turn(folder, reporter):
             reporter.begin()
-            run = perform(task, progress=reporter)
-        return reporter.end(status="done", run=run.id)
+            run = task.perform(reporter)
+        return reporter.end(status="done", run=run)
     except CancelledError:
         reporter.end(status="cancelled")
         raise

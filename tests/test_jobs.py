@@ -77,7 +77,7 @@ def started(state: JobState) -> bool:
 
 @pytest.mark.slow
 def test_a_job_makes_the_run_that_the_task_describes(task: ComparisonTask) -> None:
-    job = jobs.start_comparison(task.as_dict())
+    job = jobs.start("comparison", task.as_dict())
     assert job.active
     assert job.name == "study"
     state = wait_for(job.id, ended)
@@ -95,7 +95,7 @@ def test_a_job_makes_the_run_that_the_task_describes(task: ComparisonTask) -> No
 @pytest.mark.slow
 def test_a_job_that_fails_says_why(task: ComparisonTask, tmp_path: Path) -> None:
     (tmp_path / "files" / "close.jsonl").write_text('{"text": "a"}\n{"text": \n')
-    state = wait_for(jobs.start_comparison(task.as_dict()).id, ended)
+    state = wait_for(jobs.start("comparison", task.as_dict()).id, ended)
     assert state.status == "failed"
     assert "close.jsonl" in state.message
     assert "Line 2 of " in state.message
@@ -106,8 +106,8 @@ def test_a_job_that_fails_says_why(task: ComparisonTask, tmp_path: Path) -> None
 @pytest.mark.slow
 def test_one_job_at_a_time_and_a_waiting_one_can_be_cancelled(task: ComparisonTask) -> None:
     with turn_taken():
-        first = jobs.start_comparison(task.as_dict())
-        second = jobs.start_comparison({**task.as_dict(), "name": "other"})
+        first = jobs.start("comparison", task.as_dict())
+        second = jobs.start("comparison", {**task.as_dict(), "name": "other"})
         assert [state.id for state in jobs.list()] == [second.id, first.id]
         for job in (first, second):
             wait_for(job.id, started)
@@ -127,7 +127,7 @@ def test_one_job_at_a_time_and_a_waiting_one_can_be_cancelled(task: ComparisonTa
 @pytest.mark.slow
 def test_a_killed_worker_is_noticed_and_its_job_restarted(task: ComparisonTask) -> None:
     with turn_taken():
-        job = jobs.start_comparison(task.as_dict())
+        job = jobs.start("comparison", task.as_dict())
         wait_for(job.id, started)
         os.kill(pid_of(job.id), signal.SIGKILL)
         state = wait_for(job.id, ended)
@@ -153,7 +153,7 @@ def test_a_killed_worker_is_noticed_and_its_job_restarted(task: ComparisonTask) 
 )
 def test_a_bad_description_starts_nothing(task: ComparisonTask, change: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        jobs.start_comparison({**task.as_dict(), **change})
+        jobs.start("comparison", {**task.as_dict(), **change})
     assert jobs.list() == ()
 
 
@@ -163,7 +163,7 @@ def test_a_full_disk_starts_nothing(task: ComparisonTask, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(jobs, "write_atomically", full)
     with pytest.raises(StorageError, match="No space"):
-        jobs.start_comparison(task.as_dict())
+        jobs.start("comparison", task.as_dict())
     assert list(jobs.jobs_folder().iterdir()) == []
 
 
@@ -256,7 +256,7 @@ def run_worker(
     folder, _ = make_job()
     (folder / jobs.TASK).write_text(json.dumps(task.as_dict()))
     monkeypatch.setattr(os, "nice", lambda increment: increment)
-    monkeypatch.setattr(worker, "perform", lambda task, *, progress: perform(task, progress))
+    monkeypatch.setattr(ComparisonTask, "perform", lambda task, progress: perform(task, progress).id)
     return folder, worker.work(folder)
 
 

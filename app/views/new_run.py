@@ -8,19 +8,14 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from app import uploads
-from app.components import job_panel, upload_card
+from app.components import job_panel, model_picker, upload_side
 from app.components.markup import escaped
 from app.components.upload_card import ReadFile
-from app.uploads import Upload
 from mauve_core import jobs
 from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.encoders import available_models, default_model, identify
+from mauve_core.encoders import identify
 from mauve_core.errors import MauveLensError
 from mauve_core.task import ComparisonTask
-
-_INTAKE = "intakes"
-"""How often each uploader took files in: a new key empties it, because the cards list the files."""
 
 _SIDES = {HUMAN: "Human texts", "models": "Model texts"}
 
@@ -54,71 +49,14 @@ def main() -> None:
 def _side(side: str, *, help_text: str) -> list[ReadFile | None]:
     """Uploader and cards of one side; an unusable file is None."""
     st.subheader(_SIDES[side], anchor=False, help=help_text)
-    key = _uploader_key(side)
-    st.file_uploader(
-        _SIDES[side],
-        type=uploads.SUFFIXES,
-        accept_multiple_files=side != HUMAN,
-        key=key,
-        on_change=_take_in,
-        args=(side, key),
-        label_visibility="collapsed",
-    )
-    read = []
-    for upload in _kept(side):
-        file, removed = upload_card.show(upload, human=side == HUMAN)
-        if removed:
-            st.session_state[f"kept_{side}"] = [other for other in _kept(side) if other.uid != upload.uid]
-            st.rerun()
-        read.append(file)
-    return read
-
-
-def _take_in(side: str, key: str) -> None:
-    """Keep what was just uploaded, and empty the uploader."""
-    given = st.session_state[key]
-    files = given if isinstance(given, list) else [given] if given is not None else []
-    kept = [] if side == HUMAN and files else _kept(side)
-    try:
-        kept = [*kept, *(uploads.keep(file.name, file.getvalue()) for file in files)]
-    except MauveLensError as error:
-        st.toast(escaped(str(error)), icon=":material/error:", duration="long")
-        return
-    st.session_state[f"kept_{side}"] = kept
-    counts = st.session_state.setdefault(_INTAKE, Counter())
-    counts[side] += 1
-
-
-def _kept(side: str) -> list[Upload]:
-    kept: list[Upload] = st.session_state.get(f"kept_{side}", [])
-    return kept
-
-
-def _uploader_key(side: str) -> str:
-    return f"upload_{side}_{st.session_state.get(_INTAKE, Counter())[side]}"
-
-
-@st.cache_data(ttl=60, show_spinner="Looking for encoders")
-def _models() -> dict[str, str]:
-    """Name and description of each encoder, the default one at the head, then those that are on this machine."""
-    found = sorted(available_models(), key=lambda model: (model.name != default_model(), not model.ready))
-    return {model.name: model.description + ("" if model.ready else "; not on this machine yet") for model in found}
+    return upload_side.show(side, _SIDES[side], several=side != HUMAN)
 
 
 def _settings(files: Sequence[ReadFile]) -> Settings | None:
     """Encoder, lengths, seeds, clusters, name of the run; None when they are not usable, and says why."""
-    models = _models()
     first, second = st.columns([3, 2], gap="medium", vertical_alignment="center")
-    model = first.selectbox(
-        "Encoder",
-        list(models),
-        accept_new_options=True,
-        key="encoder_model",
-        persist_state="session",
-        help="Or type a Hugging Face id, a folder or a GGUF file.",
-    )
-    if model in models:
-        first.caption(escaped(models[model]))
+    with first:
+        model = model_picker.show("Encoder", key="encoder_model")
     prompts = bool(files) and all(file.corpus.prompts is not None for file in files)
     with_prompt = second.toggle(
         "Encode prompt and text together",
@@ -136,7 +74,7 @@ def _settings(files: Sequence[ReadFile]) -> Settings | None:
     suggested = _suggested_name(files)
     run_name = name.text_input("Name of the run", key="run_name", placeholder=suggested, persist_state="session")
     try:
-        encoder = EncoderConfig(model=str(model), max_tokens=int(max_tokens), with_prompt=with_prompt and prompts)
+        encoder = EncoderConfig(model=model, max_tokens=int(max_tokens), with_prompt=with_prompt and prompts)
         score = ScoreConfig(seeds=int(seed_count), k=None if k is None else int(k))
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
@@ -175,7 +113,7 @@ def _start(human: Sequence[ReadFile], models: Sequence[ReadFile], settings: Sett
         with st.spinner("Looking for the encoder"):
             identify(settings.config.encoder.model, settings.config.encoder.revision)
         candidates = {model.name: model.file for model in models}
-        jobs.start_comparison(ComparisonTask(settings.name, human[0].file, candidates, settings.config).as_dict())
+        jobs.start("comparison", ComparisonTask(settings.name, human[0].file, candidates, settings.config).as_dict())
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return

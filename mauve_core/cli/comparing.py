@@ -11,10 +11,10 @@ from mauve_core.cli.options import (
     add_field_options,
     add_output_options,
     encoder_config,
-    for_source,
     named,
     progress_of,
     results_only,
+    source_fields,
     write,
     write_json,
 )
@@ -107,11 +107,4 @@ def task_of(args: argparse.Namespace) -> ComparisonTask:
 
 
 def _file(args: argparse.Namespace, name: str, path: str, features: str | None, sources: list[str]) -> TextFile:
-    fields = {}
-    for part in ("text", "prompt", "id"):
-        chosen = for_source(getattr(args, f"{part}_field"), name, sources)
-        if len(chosen) > 1:
-            raise InputError(f"--{part}-field is given {len(chosen)} times for {name}", allowed="once for each source")
-        fields[f"{part}_field"] = chosen[0] if chosen else None
-    metadata = for_source(args.metadata_field, name, sources)
-    return TextFile(path, **fields, metadata_fields=tuple(metadata) or None, features=features)
+    return TextFile(path, **source_fields(args, name, sources), features=features)

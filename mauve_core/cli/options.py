@@ -99,6 +99,24 @@ def for_source(values: Sequence[str] | None, source: str, sources: Sequence[str]
     return own or general
 
 
+def source_fields(args: argparse.Namespace, source: str, sources: Sequence[str]) -> dict[str, Any]:
+    """Which fields of one source's file hold what, as ``TextFile`` takes them.
+
+    Raises
+    ------
+    InputError
+        An option is given twice for that source.
+    """
+    fields: dict[str, Any] = {}
+    for part in ("text", "prompt", "id"):
+        chosen = for_source(getattr(args, f"{part}_field"), source, sources)
+        if len(chosen) > 1:
+            wrong = f"--{part}-field is given {len(chosen)} times for {source}"
+            raise InputError(wrong, allowed="once for each source")
+        fields[f"{part}_field"] = chosen[0] if chosen else None
+    return {**fields, "metadata_fields": tuple(for_source(args.metadata_field, source, sources)) or None}
+
+
 def progress_of(args: argparse.Namespace) -> Progress:
     """Lines on standard error, unless ``--quiet``."""
     return silent if args.quiet else ConsoleProgress()

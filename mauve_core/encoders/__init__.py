@@ -4,16 +4,20 @@ Importing this package loads neither torch nor transformers; :func:`encode` does
 """
 
 from mauve_core.encoders.catalogue import AvailableModel, ModelIdentity, available_models, default_model, identify
-from mauve_core.encoders.encoder import Encoder, Features, encode, feature_key
+from mauve_core.encoders.encoder import Encoder, encode, feature_key
+from mauve_core.encoders.features import Features
+from mauve_core.encoders.prefixes import PrefixEncoder, encode_prefixes
 
 __all__ = [
     "AvailableModel",
     "Encoder",
     "Features",
     "ModelIdentity",
+    "PrefixEncoder",
     "available_models",
     "default_model",
     "encode",
+    "encode_prefixes",
     "feature_key",
     "identify",
 ]

@@ -84,6 +84,9 @@ HUB_SUGGESTIONS = {
     "roberta-large": "RoBERTa large, a masked model (hub)",
 }
 
+MASKED = ("minilm", "roberta-large")
+"""Names above whose models encode texts but cannot write or score them."""
+
 
 @dataclass(frozen=True)
 class ModelIdentity:
@@ -114,18 +117,19 @@ class ModelIdentity:
 
 @dataclass(frozen=True)
 class AvailableModel:
-    """A line of an encoder picker: ``ready`` says whether the weights are on this machine."""
+    """A line of a model picker: whether the weights are on this machine, and whether the model can write texts."""
 
     name: str
     description: str
     ready: bool
+    causal: bool = True
 
 
 def available_models() -> tuple[AvailableModel, ...]:
     """The packaged models, then the hub's usual ones; any hub id or local folder works beside them."""
-    packaged = [AvailableModel(name, model.description, model.locate() is not None) for name, model in PACKAGED.items()]
-    hub = [AvailableModel(name, text, _cached_commit(name, None) is not None) for name, text in HUB_SUGGESTIONS.items()]
-    return (*packaged, *hub)
+    found = {name: (model.description, model.locate() is not None) for name, model in PACKAGED.items()}
+    found |= {name: (text, _cached_commit(name, None) is not None) for name, text in HUB_SUGGESTIONS.items()}
+    return tuple(AvailableModel(name, text, ready, name not in MASKED) for name, (text, ready) in found.items())
 
 
 @functools.cache

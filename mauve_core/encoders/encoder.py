@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,16 @@ from numpy.typing import NDArray
 from mauve_core.config import EncoderConfig
 from mauve_core.encoders.batching import pad, plan_batches
 from mauve_core.encoders.catalogue import identify
+from mauve_core.encoders.features import Features, from_store, kept_features, of_tokens
 from mauve_core.encoders.models import LoadedModel, load_model
-from mauve_core.encoders.pooling import pool, resolve_pooling
+from mauve_core.encoders.pooling import ResolvedPooling, pool, resolve_pooling
 from mauve_core.encoders.tokenizing import Tokenized, from_token_ids, refuse_texts, tokenize
 from mauve_core.errors import InputError, StorageError
-from mauve_core.feature_store import FeatureStore, Part, StoredFeatures
+from mauve_core.feature_store import FeatureStore, Part
 from mauve_core.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 FORMAT = 1
 """Part of every key; raised when the same settings would give other numbers."""
@@ -40,37 +44,6 @@ PART_SECONDS = 5.0
 BATCH_TOKENS = {"cpu": 1024, "cuda": 32768}
 """Padded tokens a batch where the caller names no number. A CPU gains nothing from larger batches and pays for their
 padding; a CUDA device needs many rows to be busy, and a batch too large for its memory is halved."""
-
-
-@dataclass(frozen=True, eq=False)
-class Features:
-    """What the encoder made of the texts, in their order.
-
-    Attributes
-    ----------
-    array : (n, d) float32 array
-        Read-only; memory-mapped when it lies in the store. Finite.
-    lengths : (n,) int32 array
-        Tokens of each text after cutting, special tokens included.
-    cut : (n,) bool array
-        Whether the text was longer than the limit.
-    key : str
-        Key of these features in the store.
-    device : str
-        Where they were computed; several devices are joined by "+".
-    limit : int
-        Tokens at which texts were cut: the smaller of ``max_tokens`` and what the model takes.
-    notes : tuple of str
-        What a reader must know, such as a model that takes fewer tokens than were asked for.
-    """
-
-    array: NDArray[np.float32]
-    lengths: NDArray[np.int32]
-    cut: NDArray[np.bool_]
-    key: str
-    device: str
-    limit: int
-    notes: tuple[str, ...] = ()
 
 
 def encode(
@@ -158,13 +131,10 @@ class Encoder:
         key = feature_key(texts, self.config)
         stored = None if store is None else store.get(key)
         if stored is not None:
-            return _from_store(key, stored)
+            return from_store(key, stored)
         tokens = tokenize(texts, self._model(), self.config.max_tokens, progress)
         array, device = self._compute(tokens, key, store, progress)
-        if store is None:
-            return _features(array, tokens, key, device)
-        meta = {"config": self.config.as_dict(), "device": device, "limit": tokens.limit, "notes": list(tokens.notes)}
-        return _from_store(key, store.put(key, array, tokens.lengths, tokens.cut, meta))
+        return kept_features(array, tokens, self.config, key, device, store)
 
     def encode_tokens(self, token_ids: Sequence[Sequence[int]], *, progress: Progress = silent) -> Features:
         """Features of texts given as token ids of the model's own tokenizer, taken as they are; never stored.
@@ -180,7 +150,15 @@ class Encoder:
         for row in tokens.ids:
             total.update(hashlib.sha256(row.tobytes()).digest())
         array, device = self._compute(tokens, "", None, progress)
-        return _features(array, tokens, total.hexdigest(), device)
+        return of_tokens(array, tokens, total.hexdigest(), device)
+
+    def with_max_tokens(self, max_tokens: int) -> Encoder:
+        """The same encoder with texts cut elsewhere; both share one model in memory."""
+        other = Encoder(
+            replace(self.config, max_tokens=max_tokens), device=self._device, batch_tokens=self._batch_tokens
+        )
+        other._loaded, other._layer = self._model(), self._layer
+        return other
 
     def _model(self) -> LoadedModel:
         if self._loaded is None:
@@ -194,13 +172,11 @@ class Encoder:
     ) -> tuple[NDArray[np.float32], str]:
         """All rows, in order: those of stored parts, and the rest batch by batch, kept as parts on the way."""
         loaded = self._model()
-        rows = _Rows(tokens, key, store)
-        default = BATCH_TOKENS.get(loaded.device.split(":")[0], BATCH_TOKENS["cpu"])
+        rows = Rows(tokens, key, store)
         missing = rows.missing()
         try:
-            for batch in plan_batches(tokens.lengths[missing], self._batch_tokens or default):
+            for indices in self._batches(loaded, tokens, missing):
                 progress(STAGE, rows.tokens_done, rows.tokens_total)
-                indices = missing[batch]
                 rows.add(indices, self._encode_batch(loaded, tokens, indices), loaded.device)
         except BaseException:
             with suppress(StorageError):  # the first error is the one to report
@@ -208,6 +184,14 @@ class Encoder:
             raise
         progress(STAGE, rows.tokens_total, rows.tokens_total)
         return rows.finished()
+
+    def _batches(
+        self, loaded: LoadedModel, tokens: Tokenized, missing: NDArray[np.int64]
+    ) -> Iterator[NDArray[np.int64]]:
+        """The missing texts' indices, a batch at a time."""
+        default = BATCH_TOKENS.get(loaded.device.split(":")[0], BATCH_TOKENS["cpu"])
+        for batch in plan_batches(tokens.lengths[missing], self._batch_tokens or default):
+            yield missing[batch]
 
     def _encode_batch(self, loaded: LoadedModel, tokens: Tokenized, indices: NDArray[np.int64]) -> NDArray[np.float32]:
         """(rows, d) finite features; a batch that does not fit into the device's memory is halved."""
@@ -243,11 +227,15 @@ class Encoder:
                 **options,
             )
             hidden = output.last_hidden_state if self._layer is None else output.hidden_states[self._layer]
-            array: NDArray[np.float32] = pool(hidden, device_mask, pooling).cpu().numpy()
+            array: NDArray[np.float32] = self._pool(hidden, device_mask, pooling).cpu().numpy()
         return array
 
+    def _pool(self, hidden: Tensor, mask: Tensor, pooling: ResolvedPooling) -> Tensor:
+        """(rows, d) vectors from the (rows, longest, d) hidden states of one batch."""
+        return pool(hidden, mask, pooling)
 
-class _Rows:
+
+class Rows:
     """The rows of one entry as they come in, kept in the store as parts."""
 
     def __init__(self, tokens: Tokenized, key: str, store: FeatureStore | None) -> None:
@@ -317,25 +305,6 @@ def _resolve_layer(layer: int, loaded: LoadedModel) -> int | None:
         raise InputError(f"The model {loaded.identity.name} has no layer {layer}", allowed=allowed)
     index = layer % (layers + 1)
     return None if index == layers else index
-
-
-def _features(array: NDArray[np.float32], tokens: Tokenized, key: str, device: str) -> Features:
-    for values in (array, tokens.lengths, tokens.cut):
-        values.flags.writeable = False
-    return Features(array, tokens.lengths, tokens.cut, key, device, tokens.limit, tokens.notes)
-
-
-def _from_store(key: str, stored: StoredFeatures) -> Features:
-    meta = stored.meta
-    return Features(
-        array=stored.array,
-        lengths=stored.lengths,
-        cut=stored.cut,
-        key=key,
-        device=str(meta["device"]),
-        limit=int(meta["limit"]),
-        notes=tuple(meta["notes"]),
-    )
 
 
 def _check_texts(texts: Sequence[str]) -> None:

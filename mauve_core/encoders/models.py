@@ -112,6 +112,25 @@ def load_model(
     )
 
 
+def load_tokenizer(name: str, revision: str | None = None) -> Any:
+    """The tokenizer of a model without its weights; only a GGUF file is converted first, once.
+
+    Raises
+    ------
+    ModelUnavailableError
+        The model is unknown or cannot be reached.
+    """
+    identity = identify(name, revision)
+    with _quiet_transformers():
+        from transformers import AutoTokenizer
+
+        options: dict[str, Any] = {"revision": identity.revision} if identity.kind == "hub" else {}
+        try:
+            return AutoTokenizer.from_pretrained(str(_plain_checkpoint(identity)), **options)
+        except (OSError, KeyError) as error:
+            raise ModelUnavailableError(f"The tokenizer of {name} cannot be loaded: {_first_line(error)}") from error
+
+
 def resolve_device(device: str) -> str:
     """The torch device that ``device`` stands for; InputError when this machine lacks it."""
     import torch

@@ -67,12 +67,13 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What the page asked to start, in place of workers."""
     specs: list[dict[str, Any]] = []
 
-    def start(spec: dict[str, Any]) -> JobState:
+    def start(kind: str, spec: dict[str, Any]) -> JobState:
+        assert kind == "comparison"
         ComparisonTask.from_dict(spec)
         specs.append(spec)
         return JobState("20260101-000000000000-abcd", "x", "queued")
 
-    monkeypatch.setattr(jobs, "start_comparison", start)
+    monkeypatch.setattr(jobs, "start", start)
     return specs
 
 
@@ -214,10 +215,10 @@ def test_an_unknown_encoder_is_said_and_nothing_is_lost(
 def test_a_job_that_cannot_start_is_said(
     open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    def refuse(_: Any) -> None:
+    def refuse(kind: str, spec: Any) -> None:
         raise error
 
-    monkeypatch.setattr(jobs, "start_comparison", refuse)
+    monkeypatch.setattr(jobs, "start", refuse)
     app = open_page(VIEW)
     upload(app, "human", ("human.jsonl", jsonl()))
     upload(app, "models", ("greedy.jsonl", jsonl()))

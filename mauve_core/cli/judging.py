@@ -1,0 +1,221 @@
+"""``mauve-lens ratings``: people's pairwise ratings of a run's texts out, in, and as a ranking."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import get_args
+
+from mauve_core.cli.options import write, write_json
+from mauve_core.config import HUMAN, SCORES
+from mauve_core.corpus import Corpus
+from mauve_core.errors import InputError
+from mauve_core.files import write_atomically
+from mauve_core.judgments import (
+    QUESTIONS,
+    Correlation,
+    Indicator,
+    Player,
+    Ranking,
+    Rating,
+    RatingStore,
+    TieRule,
+    correlations,
+    rank,
+    ratings_from_csv,
+    ratings_from_table,
+    ratings_to_csv,
+    with_digests,
+)
+from mauve_core.report import HIGHER_IS_CLOSER, TITLES, aligned, printable
+from mauve_core.store import Run, RunStore
+
+_READING = (
+    "Score: Bradley-Terry; a source beats one that is 100 points lower in 73 % of pairs. Mean 0 over finite scores.",
+    "Rank: going down, a source whose interval overlaps that of the first of its group ties with it (=).",
+)
+
+
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("ratings", help="people's ratings of a run's texts: export, import, rank")
+    actions = parser.add_subparsers(metavar="{export,import,rank}", required=True)
+    export = actions.add_parser("export", help="write a run's ratings to a CSV file")
+    export.add_argument("id", metavar="RUN")
+    export.add_argument("--out", required=True, metavar="FILE.csv")
+    export.set_defaults(run=_export)
+    importing = actions.add_parser("import", help="add ratings from a CSV file; what is there already stays")
+    importing.add_argument("id", metavar="RUN")
+    importing.add_argument("file", metavar="FILE.csv")
+    importing.set_defaults(run=_import)
+    ranking = actions.add_parser("rank", help="Bradley-Terry scores from a run's ratings or from any table of ratings")
+    ranking.add_argument(
+        "what", metavar="RUN_OR_TABLE", help="id of a run, or a file with the columns left, right, winner or option"
+    )
+    ranking.add_argument("--question", metavar="Q", help=f"{', '.join(QUESTIONS)}, or one of the table's; default all")
+    ranking.add_argument(
+        "--ties", choices=get_args(TieRule), default="half", help="half a win to both (default), or a coin (published)"
+    )
+    ranking.add_argument("--bootstrap", type=int, default=500, metavar="N", help="replicates, default 500")
+    ranking.add_argument("--confidence", type=float, default=0.95, help="of the intervals, default 0.95")
+    ranking.add_argument("--seed", type=int, default=0, metavar="N", help="of coins and replicates, default 0")
+    ranking.add_argument(
+        "--min-seconds",
+        type=float,
+        default=0.0,
+        metavar="S",
+        help="leave out faster answers (published: 25), default 0",
+    )
+    ranking.add_argument("--json", action="store_true", help="one JSON object instead of tables")
+    ranking.set_defaults(run=_rank)
+
+
+def _export(args: argparse.Namespace) -> int:
+    store = RatingStore(RunStore().load(args.id).ratings_path)
+    ratings, counts = store.list(), store.counts()
+    if not ratings:
+        raise InputError(f"Run {args.id} has no ratings", todo="Rate pairs in the app, or import ratings")
+    write_atomically(Path(args.out), lambda stream: stream.write(ratings_to_csv(ratings)))
+    write(f"{counts.ratings} ratings of {counts.pairs} pairs by {len(counts.raters)} raters -> {args.out}")
+    if counts.skipped:
+        write(f"{counts.skipped} skipped pairs are no ratings and not in the file")
+    return 0
+
+
+def _import(args: argparse.Namespace) -> int:
+    run = RunStore().load(args.id)
+    path = Path(args.file)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}", todo="Check the name and the folder") from error
+    read, notes = ratings_from_csv(data, str(path))
+    _check_sources(read, run)
+    result = RatingStore(run.ratings_path).add_missing(with_digests(read, run.corpora))
+    write(f"{result.added} of {len(read)} ratings added to {run.id}; {result.repeated} were there already")
+    if result.differing:
+        write(f"{result.differing} were there with another answer, which stays")
+    for note in notes:
+        write(printable(note))
+    return 0
+
+
+def _check_sources(ratings: Sequence[Rating], run: Run) -> None:
+    unknown = sorted({name for rating in ratings for name in (rating.left, rating.right)} - set(run.corpora))
+    if unknown:
+        raise InputError(
+            f"The ratings name sources that run {run.id} does not have; nothing was added",
+            allowed=", ".join(run.corpora),
+            received=", ".join(unknown),
+        )
+
+
+def _rank(args: argparse.Namespace) -> int:
+    ratings, sources, indicators, corpora, notes = _asked(args.what)
+    asked = [question for question in QUESTIONS if any(rating.question == question for rating in ratings)]
+    asked += sorted({rating.question for rating in ratings} - set(asked))
+    if args.question is not None and args.question not in asked:
+        allowed = ", ".join(repr(question) for question in asked) or "none: nothing was rated"
+        raise InputError("There are no ratings of that question", allowed=allowed, received=repr(args.question))
+    if not asked:
+        raise InputError(f"{args.what} has no ratings", todo="Rate pairs in the app, or import ratings")
+    rankings = [
+        rank(
+            ratings,
+            sources,
+            question,
+            corpora=corpora,
+            ties=args.ties,
+            bootstrap=args.bootstrap,
+            confidence=args.confidence,
+            seed=args.seed,
+            min_seconds=args.min_seconds,
+        )
+        for question in (asked if args.question is None else [args.question])
+    ]
+    agreeing = [correlations(ranking, indicators) for ranking in rankings]
+    if args.json:
+        pairs = zip(rankings, agreeing, strict=True)
+        entries = [{**ranking.as_dict(), "correlations": [asdict(row) for row in rows]} for ranking, rows in pairs]
+        write_json({"source": args.what, "rankings": entries, "notes": list(notes)})
+        return 0
+    parts = [_table(ranking, rows) for ranking, rows in zip(rankings, agreeing, strict=True)]
+    write("\n\n".join([*parts, "\n".join([*_READING, *map(printable, notes)])]))
+    return 0
+
+
+def _asked(
+    what: str,
+) -> tuple[tuple[Rating, ...], list[str], dict[str, Indicator], Mapping[str, Corpus] | None, tuple[str, ...]]:
+    """Ratings, their sources, the indicators and texts of a run, and notes; a file wins over a run of that name."""
+    if Path(what).is_file():
+        ratings, notes = ratings_from_table(Path(what))
+        sources = list(dict.fromkeys(name for rating in ratings for name in (rating.left, rating.right)))
+        return ratings, sources, {}, None, notes
+    run = RunStore().load(what)
+    return RatingStore(run.ratings_path).list(), list(run.corpora), _indicators(run), run.corpora, ()
+
+
+def _indicators(run: Run) -> dict[str, Indicator]:
+    """The run's scores, which the human side has none of."""
+    candidates = run.comparison.candidates
+    return {
+        TITLES[score]: Indicator(
+            {candidate.name: candidate.scores[score].mean for candidate in candidates},
+            {candidate.name: candidate.scores[score].sd or 0.0 for candidate in candidates},
+            HIGHER_IS_CLOSER[score],
+        )
+        for score in SCORES
+    }
+
+
+def _table(ranking: Ranking, rows: Sequence[Correlation]) -> str:
+    title = f"{printable(ranking.question) or 'Ratings'}: {QUESTIONS.get(ranking.question, '')}".removesuffix(": ")
+    cells = [["Rank", "Source", "Score", f"{ranking.confidence:.0%} interval", "Won", "Lost", "Tied"]]
+    several = any(player.group for player in ranking.players)
+    cells[0] += ["Group"] if several else []
+    for player in ranking.players:
+        shown = [_place(player), printable(player.name), _score(player.score), _interval(player)]
+        counts = [player.wins, player.losses, player.ties, *([player.group + 1] if several else [])]
+        cells.append([*shown, *map(str, counts)])
+    lines = [title, aligned(cells)]
+    rule = "half a win to both" if ranking.tie_rule == "half" else "a win to one by a coin"
+    lines.append(
+        f"Ratings: {ranking.n}, raters: {ranking.raters}, ties: {ranking.ties} ({rule}), left out: {ranking.excluded}. "
+        f"Interval: bootstrap over rated pairs, {ranking.bootstrap} replicates."
+    )
+    lines += [f"  {printable(note)}" for note in ranking.notes]
+    if rows:
+        lines.append(_agreement(rows))
+    return "\n".join(lines)
+
+
+def _agreement(rows: Sequence[Correlation]) -> str:
+    cells = [["Score of the run", "n", "Spearman", "worst within 1 sd", ""]]
+    for row in rows:
+        value = "-" if row.spearman is None else f"{row.spearman:.3f}"
+        worst = "-"
+        if row.worst is not None:
+            found = f"{row.worst.value:.3f}"
+            worst = found if row.worst.exact else f"{row.worst.lower_bound:.3f} to {found}"
+        cells.append([row.indicator, str(row.n), value, worst, printable(row.note)])
+    return f"\nAgreement with people, where {HUMAN} has no score\n{aligned(cells)}"
+
+
+def _place(player: Player) -> str:
+    if player.rank is None:
+        return "-"
+    return f"{player.rank} =" if player.tied else str(player.rank)
+
+
+def _score(score: float) -> str:
+    if math.isnan(score):
+        return "unknown"
+    return f"{score:.1f}" if math.isfinite(score) else "never lost" if score > 0 else "never won"
+
+
+def _interval(player: Player) -> str:
+    low, high = (f"{end:.1f}" if math.isfinite(end) else "unbounded" for end in (player.low, player.high))
+    return f"[{low}, {high}]"

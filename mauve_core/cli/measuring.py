@@ -1,0 +1,94 @@
+"""``mauve-lens measure``: text measures of a stored run, kept beside it, or of files."""
+
+from __future__ import annotations
+
+import argparse
+
+from mauve_core.cli.options import (
+    add_field_options,
+    add_output_options,
+    named,
+    progress_of,
+    results_only,
+    source_fields,
+    write,
+    write_json,
+)
+from mauve_core.config import HUMAN
+from mauve_core.errors import InputError
+from mauve_core.measuring import MeasuresTask, collection_of, measure_run
+from mauve_core.metrics import MEASURES, Measurements, Tools, Value, measure
+from mauve_core.report import aligned, printable
+from mauve_core.store import RunStore
+from mauve_core.task import TextFile
+
+
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("measure", help="text measures of a run or of files: T(Q), T(P) and their gap")
+    parser.add_argument("id", metavar="RUN", nargs="?", help="id of a stored run, beside which the result is kept")
+    parser.add_argument("--human", metavar="FILE", help="instead of a run: JSONL, CSV, TSV, Parquet or text (also .gz)")
+    parser.add_argument("--model", action="append", default=[], metavar="NAME=FILE", help="one for each candidate")
+    parser.add_argument(
+        "--measure",
+        action="append",
+        metavar="NAME",
+        help=f"one or more of {', '.join(MEASURES)}; default: all that can be computed",
+    )
+    parser.add_argument("--scorer", metavar="MODEL", help="a causal model, for the measures that need one")
+    parser.add_argument("--device", default="auto", help="of the scorer: auto, cpu, cuda, cuda:1 ...; default auto")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    add_output_options(parser)
+    add_field_options(parser, per_source=True)
+    parser.set_defaults(run=_measure)
+
+
+def _measure(args: argparse.Namespace) -> int:
+    if (args.id is None) == (args.human is None) or (args.human is None) != (not args.model):
+        raise InputError("It is not clear what to measure", allowed="RUN, or --human FILE with --model NAME=FILE")
+    with results_only():
+        found = _of_run(args) if args.human is None else _of_files(args)
+    if args.json:
+        write_json({**found.as_dict(), **({} if args.id is None else {"run": args.id})})
+        return 0
+    write(table(found))
+    for note in dict.fromkeys([*found.notes, *(f"{row.measure}: {row.note}" for row in found.rows if row.note)]):
+        write(f"  {printable(note)}")
+    kept = "" if args.id is None else f"Kept with the run {args.id}. "
+    write(f"\n{kept}Intervals: add --json")
+    return 0
+
+
+def _of_run(args: argparse.Namespace) -> Measurements:
+    task = MeasuresTask(args.id, _names(args), args.scorer, args.device)
+    run = RunStore().load(task.run)
+    return measure_run(run, task.measures, model=task.model, device=task.device, progress=progress_of(args))
+
+
+def _of_files(args: argparse.Namespace) -> Measurements:
+    models = named(args.model, "--model")
+    if HUMAN in models:
+        raise InputError(f"A model cannot be named {HUMAN!r}", todo="Choose another name: --model NAME=FILE")
+    paths = {HUMAN: args.human, **models}
+    files = {name: TextFile(path, **source_fields(args, name, list(paths))) for name, path in paths.items()}
+    sides = {name: collection_of(file.read(name), name) for name, file in files.items()}
+    human = sides.pop(HUMAN)
+    return measure(human, sides, _names(args), tools=Tools(args.scorer, device=args.device), progress=progress_of(args))
+
+
+def _names(args: argparse.Namespace) -> tuple[str, ...] | None:
+    return None if args.measure is None else tuple(args.measure)
+
+
+def table(found: Measurements) -> str:
+    """T(Q), T(P) and |T(Q) - T(P)| of every measure and candidate, each with its standard deviation."""
+    rows = [["Measure", "Candidate", "T(Q)", "T(P)", "|T(Q) - T(P)|"]]
+    for row in found.rows:
+        cells = [MEASURES[row.measure].title, row.candidate, *map(_written, (row.model, row.human, row.gap))]
+        rows.append([printable(cell) for cell in cells])
+    return f"{aligned(rows)}\n\nValue \u00b1 standard deviation over texts (delete-a-group jackknife)."
+
+
+def _written(value: Value | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value.value:.4g}" + ("" if value.sd is None else f" \u00b1 {value.sd:.2g}")

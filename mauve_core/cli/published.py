@@ -1,0 +1,80 @@
+"""``mauve-lens published``: the papers' correlation tables, computed again from the figures that they print."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+
+from mauve_core.cli.options import write, write_json
+from mauve_core.published import (
+    DOMAINS,
+    MEASURES,
+    OUTCOMES,
+    PAPERS,
+    REFERENCES,
+    Agreement,
+    ColumnAgreement,
+    agreements,
+    as_dict,
+    column_agreements,
+    notes,
+)
+from mauve_core.report import aligned
+
+_WIDTH = 120
+
+_HEADINGS = {
+    "n": "settings (a model with a decoder) behind the number",
+    "Plain": "Spearman correlation with the reference; 1: the measure orders the settings as the reference does",
+    "Worst": "the least correlation within one standard deviation; ~ where not all patterns were tried",
+    "Paper": "the published number; (w) is a worst case, to be held against that column, else against Plain",
+    "Diff.": "ours less the published one",
+    "Range": "what the number may be, given that printed figures are rounded; not every value in it can occur",
+}
+
+
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("published", help="the papers' correlation tables, computed again from their figures")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
+    parser.set_defaults(run=_show)
+
+
+def _show(args: argparse.Namespace) -> int:
+    if args.json:
+        write_json(as_dict())
+        return 0
+    parts = [_table(paper) for paper in PAPERS]
+    parts.append("Between columns of the tables (NeurIPS 2021, supplement)\n" + _columns())
+    parts.append("\n".join(f"{heading}: {meaning}." for heading, meaning in _HEADINGS.items()))
+    parts += [textwrap.fill(note, _WIDTH) for note in notes()]
+    write("\n\n".join(parts))
+    return 0
+
+
+def _table(paper: str) -> str:
+    rows = [["Domain", "Reference", "Measure", *_HEADINGS, "Outcome"]]
+    for row in agreements():
+        if row.paper == paper:
+            names = [DOMAINS[row.domain].title, REFERENCES[row.reference].title, MEASURES[row.measure].title]
+            rows.append([*names, str(row.n), f"{row.plain:.3f}", _worst(row), *_beside(row), OUTCOMES[row.outcome]])
+    return f"{PAPERS[paper].title}\n{aligned(rows)}"
+
+
+def _columns() -> str:
+    rows = [["Table", "First", "Second", "n", "Ours", "Paper", "Diff.", "Range", "Outcome"]]
+    for row in column_agreements():
+        names = [row.table, row.first, row.second, str(row.n), f"{row.ours:.3f}"]
+        rows.append([*names, *_beside(row), OUTCOMES[row.outcome]])
+    return aligned(rows)
+
+
+def _worst(row: Agreement) -> str:
+    if row.worst is None:
+        return "-"
+    return f"{'' if row.worst.exact else '~'}{row.worst.value:.3f}"
+
+
+def _beside(row: Agreement | ColumnAgreement) -> list[str]:
+    worst = isinstance(row, Agreement) and row.statistic == "worst-case"
+    published = f"{row.published:.3f}{' (w)' if worst else ''}"
+    return [published, f"{row.difference:+z.3f}", f"{row.low:.3f} to {row.high:.3f}"]

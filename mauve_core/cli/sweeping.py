@@ -1,0 +1,73 @@
+"""``mauve-lens sweep``: a stored run's scores as one setting moves, kept beside the run."""
+
+from __future__ import annotations
+
+import argparse
+
+from mauve_core.cli.options import add_output_options, progress_of, results_only, write, write_json
+from mauve_core.errors import InputError
+from mauve_core.report import TITLES, aligned, printable
+from mauve_core.sweeps import AXES, SeedSpread, Sweep, SweepTask
+
+_TITLES = {"length": "Tokens", "n": "n", "k": "k", "scale": "c", "decoder": "Parameter"}
+_SHOWN = "mauve"
+
+
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("sweep", help="a stored run's scores over text length, n, k, c or decoder parameter")
+    parser.add_argument("id", metavar="RUN", help="id of a stored run; see mauve-lens runs")
+    parser.add_argument("--over", required=True, choices=AXES, help="what moves")
+    parser.add_argument("--values", metavar="A,B,...", help="where; a few sensible values when left out")
+    parser.add_argument("--seeds", type=int, metavar="N", help="seeds of each point; default the run's number")
+    parser.add_argument("--device", default="auto", help="for --over length: auto, cpu, cuda, cuda:1 ...; default auto")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    add_output_options(parser)
+    parser.set_defaults(run=_sweep)
+
+
+def _sweep(args: argparse.Namespace) -> int:
+    task = SweepTask(args.id, args.over, numbers(args.values), args.seeds, args.device)
+    with results_only():
+        sweep = task.sweep(progress_of(args))
+    if args.json:
+        write_json({**sweep.as_dict(), "run": task.run})
+        return 0
+    write(table(sweep))
+    for note in sweep.notes:
+        write(f"  {printable(note)}")
+    write(f"\nKept with the run {task.run}. Every score: add --json")
+    return 0
+
+
+def numbers(text: str | None) -> tuple[float, ...] | None:
+    """The numbers in ``10,20,50``; None for no text.
+
+    Raises
+    ------
+    InputError
+        One is no number.
+    """
+    if text is None:
+        return None
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError as error:
+        allowed = "numbers with commas between, such as 10,20,50"
+        raise InputError("--values cannot be read", allowed=allowed, received=text) from error
+
+
+def table(sweep: Sweep) -> str:
+    """MAUVE at every point, with its spread over seeds."""
+    named = sweep.over == "decoder"
+    rows = [[_TITLES[sweep.over], "Decoder" if named else "Candidate", "n", "k", TITLES[_SHOWN]]]
+    rows[0] += ["Texts"] if named else []
+    for point in sweep.points:
+        cells = [f"{point.value:g}", point.candidate, str(point.n), str(point.k), _written(point.scores[_SHOWN])]
+        rows.append([printable(cell) for cell in [*cells, *([point.source] if named else [])]])
+    seeds = sweep.settings["seeds"]
+    spread = f"mean \u00b1 standard deviation over {seeds} seeds" if seeds > 1 else "one seed, so no spread is known"
+    return f"{aligned(rows)}\n\n{TITLES[_SHOWN]}: {spread}; 1 is the closest to the human texts."
+
+
+def _written(spread: SeedSpread) -> str:
+    return f"{spread.mean:.3f}" + ("" if spread.sd is None else f" \u00b1 {spread.sd:.3f}")

@@ -1,0 +1,79 @@
+"""What an encoder returns, and its way into the store and out of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.config import EncoderConfig
+from mauve_core.encoders.tokenizing import Tokenized
+from mauve_core.feature_store import FeatureStore, StoredFeatures
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """What the encoder made of the texts, in their order.
+
+    Attributes
+    ----------
+    array : (n, d) float32 array
+        Read-only; memory-mapped when it lies in the store. Finite.
+    lengths : (n,) int32 array
+        Tokens of each text after cutting, special tokens included.
+    cut : (n,) bool array
+        Whether the text was longer than the limit.
+    key : str
+        Key of these features in the store.
+    device : str
+        Where they were computed; several devices are joined by "+".
+    limit : int
+        Tokens at which texts were cut: the smaller of ``max_tokens`` and what the model takes.
+    notes : tuple of str
+        What a reader must know, such as a model that takes fewer tokens than were asked for.
+    """
+
+    array: NDArray[np.float32]
+    lengths: NDArray[np.int32]
+    cut: NDArray[np.bool_]
+    key: str
+    device: str
+    limit: int
+    notes: tuple[str, ...] = ()
+
+
+def kept_features(
+    array: NDArray[np.float32],
+    tokens: Tokenized,
+    config: EncoderConfig,
+    key: str,
+    device: str,
+    store: FeatureStore | None,
+) -> Features:
+    """Finished features, stored when there is a store."""
+    if store is None:
+        return of_tokens(array, tokens, key, device)
+    meta = {"config": config.as_dict(), "device": device, "limit": tokens.limit, "notes": list(tokens.notes)}
+    return from_store(key, store.put(key, array, tokens.lengths, tokens.cut, meta))
+
+
+def of_tokens(array: NDArray[np.float32], tokens: Tokenized, key: str, device: str) -> Features:
+    """Features that no store keeps; their arrays can no longer be changed."""
+    for values in (array, tokens.lengths, tokens.cut):
+        values.flags.writeable = False
+    return Features(array, tokens.lengths, tokens.cut, key, device, tokens.limit, tokens.notes)
+
+
+def from_store(key: str, stored: StoredFeatures) -> Features:
+    """Features as the store keeps them."""
+    meta = stored.meta
+    return Features(
+        array=stored.array,
+        lengths=stored.lengths,
+        cut=stored.cut,
+        key=key,
+        device=str(meta["device"]),
+        limit=int(meta["limit"]),
+        notes=tuple(meta["notes"]),
+    )

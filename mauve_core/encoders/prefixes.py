@@ -1,0 +1,183 @@
+"""Features of the same texts cut at several lengths (NeurIPS 2021, figure 4; JMLR 2023, figure 8).
+
+In a causal model a token's hidden state depends on the tokens up to it alone, so that one forward pass over the longest
+prefix holds the hidden states of every shorter one, and their pooled vectors are what an encoder with a smaller
+``max_tokens`` would compute. That fails where a shorter text is not a prefix in tokens (a special token at the end), or
+where the model's positions depend on the length of the sequence, or in a masked model: then each length is encoded by
+itself. Either way every length is stored under the key that a plain encoder of that ``max_tokens`` looks up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.config import EncoderConfig
+from mauve_core.encoders.encoder import STAGE, Encoder, Rows, feature_key
+from mauve_core.encoders.features import Features, from_store, kept_features
+from mauve_core.encoders.models import LoadedModel
+from mauve_core.encoders.pooling import ResolvedPooling, pool
+from mauve_core.encoders.tokenizing import Tokenized, tokenize
+from mauve_core.errors import InputError, StorageError
+from mauve_core.feature_store import FeatureStore
+from mauve_core.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+LENGTH_DEPENDENT_POSITIONS = frozenset({"dynamic", "longrope"})
+"""Rotary embeddings whose frequencies change with the longest sequence of the batch."""
+
+
+def encode_prefixes(
+    texts: Sequence[str],
+    config: EncoderConfig,
+    lengths: Sequence[int],
+    *,
+    store: FeatureStore | None = None,
+    device: str = "auto",
+    batch_tokens: int | None = None,
+    progress: Progress = silent,
+) -> dict[int, Features]:
+    """Features of ``texts`` cut at each of ``lengths``; see :class:`PrefixEncoder` to encode several lists.
+
+    Parameters
+    ----------
+    texts : sequence of n >= 1 str
+    config : EncoderConfig
+        Its ``max_tokens`` does not enter.
+    lengths : sequence of int
+        Tokens, special ones included, as ``max_tokens`` counts them.
+    store, device, batch_tokens, progress : see :func:`mauve_core.encoders.encode`
+        Lengths that are in the store are not computed again; if ``progress`` raises, the finished rows of every length
+        stay there.
+
+    Returns
+    -------
+    dict of int to Features
+        For each length what ``encode`` gives for ``max_tokens`` of that length, to the rounding of the forward pass.
+
+    Raises
+    ------
+    InputError, ModelUnavailableError, StorageError
+        As ``encode``; also for no lengths, or one that leaves no room for text.
+    """
+    encoder = PrefixEncoder(config, device=device, batch_tokens=batch_tokens)
+    return encoder.encode_prefixes(texts, lengths, store=store, progress=progress)
+
+
+class PrefixEncoder(Encoder):
+    """An encoder that can also pool every batch at several lengths; the model is loaded when it is first needed.
+
+    Parameters
+    ----------
+    config, device, batch_tokens : see :func:`mauve_core.encoders.encode`
+    """
+
+    _prefixes: tuple[int, ...] = ()
+
+    def encode_prefixes(
+        self,
+        texts: Sequence[str],
+        lengths: Sequence[int],
+        *,
+        store: FeatureStore | None = None,
+        progress: Progress = silent,
+    ) -> dict[int, Features]:
+        """Features of ``texts`` cut at each length; as :func:`encode_prefixes`."""
+        wanted = sorted(set(lengths))
+        if not wanted:
+            raise InputError("There is no length to cut texts at", allowed="at least one")
+        keys = {length: feature_key(texts, replace(self.config, max_tokens=length)) for length in wanted}
+        found: dict[int, Features] = {}
+        for length, key in keys.items():
+            stored = None if store is None else store.get(key)
+            if stored is not None:
+                found[length] = from_store(key, stored)
+        keys = {length: key for length, key in keys.items() if length not in found}
+        if keys:
+            tokens = {length: tokenize(texts, self._model(), length, progress) for length in keys}
+            if _one_pass_will_do(self._model(), list(tokens.values())):
+                found |= self._in_one_pass(tokens, keys, store, progress)
+            else:
+                for length in keys:
+                    found[length] = self.with_max_tokens(length).encode(texts, store=store, progress=progress)
+        return {length: found[length] for length in wanted}
+
+    def token_lengths(
+        self, texts: Sequence[str], *, store: FeatureStore | None = None, progress: Progress = silent
+    ) -> NDArray[np.int32]:
+        """(n,) tokens of each text cut at the configuration's own ``max_tokens``; from the store when it knows them."""
+        stored = None if store is None else store.get(feature_key(texts, self.config))
+        if stored is not None:
+            return stored.lengths
+        return tokenize(texts, self._model(), self.config.max_tokens, progress).lengths
+
+    def _in_one_pass(
+        self,
+        tokens: Mapping[int, Tokenized],
+        keys: Mapping[int, str],
+        store: FeatureStore | None,
+        progress: Progress,
+    ) -> dict[int, Features]:
+        """Every length of every text from one pass over its longest prefix; parts of each are kept on the way."""
+        loaded, longest = self._model(), tokens[max(tokens)]
+        rows = {length: Rows(tokens[length], key, store) for length, key in keys.items()}
+        missing = np.unique(np.concatenate([part.missing() for part in rows.values()]))
+        total = int(longest.lengths.sum())
+        done = total - int(longest.lengths[missing].sum())
+        self._prefixes = tuple(keys)
+        try:
+            for indices in self._batches(loaded, longest, missing):
+                progress(STAGE, done, total)
+                arrays = np.split(self._encode_batch(loaded, longest, indices), len(keys), axis=1)
+                for part, array in zip(rows.values(), arrays, strict=True):
+                    part.add(indices, np.ascontiguousarray(array), loaded.device)
+                done += int(longest.lengths[indices].sum())
+        except BaseException:
+            for part in rows.values():
+                with suppress(StorageError):  # the first error is the one to report
+                    part.keep()
+            raise
+        finally:
+            self._prefixes = ()
+        progress(STAGE, total, total)
+        return {length: self._kept(tokens[length], length, keys[length], rows[length], store) for length in keys}
+
+    def _kept(self, tokens: Tokenized, length: int, key: str, rows: Rows, store: FeatureStore | None) -> Features:
+        array, device = rows.finished()
+        return kept_features(array, tokens, replace(self.config, max_tokens=length), key, device, store)
+
+    def _pool(self, hidden: Tensor, mask: Tensor, pooling: ResolvedPooling) -> Tensor:
+        """The vectors of all prefixes side by side, (rows, lengths * d), while prefixes are being encoded."""
+        import torch
+
+        if not self._prefixes:
+            return super()._pool(hidden, mask, pooling)
+        places = torch.arange(mask.shape[1], device=mask.device)
+        return torch.cat([pool(hidden, mask * (places < length), pooling) for length in self._prefixes], dim=1)
+
+
+def _one_pass_will_do(loaded: LoadedModel, tokens: Sequence[Tokenized]) -> bool:
+    """Whether the hidden states of the longest prefixes hold those of the shorter ones.
+
+    Parameters
+    ----------
+    loaded : LoadedModel
+    tokens : sequence of Tokenized
+        The same texts at growing lengths.
+    """
+    config = loaded.model.config.get_text_config()
+    rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
+    if loaded.kind != "causal" or rope.get("rope_type") in LENGTH_DEPENDENT_POSITIONS:
+        return False
+    return all(
+        np.array_equal(row, whole[: len(row)])
+        for shorter in tokens[:-1]
+        for row, whole in zip(shorter.ids, tokens[-1].ids, strict=True)
+    )

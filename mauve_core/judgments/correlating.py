@@ -1,0 +1,87 @@
+"""How automatic indicators agree with a ranking by people (JMLR 2023, section 6.4 and equation 30)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mauve_core.judgments.ranking import Ranking
+from mauve_core.numerics.rank_correlation import WorstCase, spearman, worst_case_spearman
+
+FEWEST = 3
+"""Players under which a rank correlation is not given."""
+
+
+@dataclass(frozen=True)
+class Indicator:
+    """An automatic measure of the same sources.
+
+    Attributes
+    ----------
+    values : mapping of str to float
+        By source; sources may be missing.
+    sds : mapping of str to float
+        Standard deviations over repetitions; a missing one is 0.
+    higher_is_closer : bool
+        Whether a larger value means closer to human text.
+    """
+
+    values: Mapping[str, float]
+    sds: Mapping[str, float] = field(default_factory=dict)
+    higher_is_closer: bool = True
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """How one indicator orders the players, against their scores.
+
+    Attributes
+    ----------
+    indicator : str
+    spearman : float or None
+        None where it is not defined; ``note`` says why.
+    worst : WorstCase or None
+        JMLR 2023, equation 30; None where no standard deviation is known.
+    n : int
+        Players that have both a value and a place.
+    note : str
+    """
+
+    indicator: str
+    spearman: float | None
+    worst: WorstCase | None
+    n: int
+    note: str = ""
+
+
+def correlations(ranking: Ranking, indicators: Mapping[str, Indicator]) -> tuple[Correlation, ...]:
+    """Spearman's correlation of each indicator with the ranking's scores, over the players that have both.
+
+    An indicator for which smaller is closer enters with its sign turned, so that a positive correlation always means
+    agreement. Scores that are infinite have a rank; players that nothing places have none. Of several groups of
+    players, the one that shares most with the indicator is taken.
+    """
+    return tuple(_correlation(ranking, name, indicator) for name, indicator in indicators.items())
+
+
+def _correlation(ranking: Ranking, name: str, indicator: Indicator) -> Correlation:
+    both = [
+        player
+        for player in ranking.players
+        if not math.isnan(player.score) and math.isfinite(indicator.values.get(player.name, math.nan))
+    ]
+    groups = sorted({player.group for player in ranking.players})
+    players = max(([player for player in both if player.group == group] for group in groups), key=len)
+    note = f"{len(groups)} groups of players; the one with most in common is taken." if len(groups) > 1 else ""
+    if len(players) < FEWEST:
+        return Correlation(name, None, None, len(players), f"Fewer than {FEWEST} sources have a value and a score.")
+    sign = 1 if indicator.higher_is_closer else -1
+    values = [sign * indicator.values[player.name] for player in players]
+    deviations = [indicator.sds.get(player.name, 0.0) for player in players]
+    scores = [player.score for player in players]
+    value = spearman(values, scores)
+    if math.isnan(value):
+        return Correlation(name, None, None, len(players), "All values or all scores are equal: they order nothing.")
+    worst = worst_case_spearman(values, deviations, scores) if any(deviations) else None
+    return Correlation(name, value, worst, len(players), note)

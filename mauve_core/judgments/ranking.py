@@ -1,0 +1,310 @@
+"""From ratings to a ranking: Bradley-Terry scores of the sources with intervals, and what nobody can tell from them.
+
+JMLR 2023, section 6.4 and appendix E.1. Definitely and slightly count the same. The paper gives each tie to either side
+by a coin; half a win to both is the mean of that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.corpus import Corpus
+from mauve_core.errors import InputError
+from mauve_core.judgments.ratings import OPTIONS, Rating, held
+from mauve_core.numerics.bradley_terry import BradleyTerryFit, fit_bradley_terry, standard_errors
+from mauve_core.numerics.score_intervals import score_intervals
+
+TieRule = Literal["half", "random"]
+
+MANY_TIES = 0.1
+"""Share of ties that the published instructions allow."""
+
+_Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Player:
+    """A source under the Bradley-Terry model.
+
+    Attributes
+    ----------
+    name : str
+    rank : int or None
+        1 is the most preferred of its group; players whose intervals overlap that of the first of theirs share a rank.
+        None where the ratings do not place the player.
+    tied : bool
+        Whether another player has the same rank.
+    score : float
+        Mean 0 over the finite scores of its group; +inf never lost, -inf never won, nan where nothing places it.
+    low, high : float
+        Interval; an infinite end is unbounded.
+    se : float or None
+        Standard error from the Fisher information; None where the score is not finite.
+    group : int
+        Scores are comparable within one group alone; 0 in all where every source is linked by ratings.
+    wins, losses, ties : int
+        As rated.
+    """
+
+    name: str
+    rank: int | None
+    tied: bool
+    score: float
+    low: float
+    high: float
+    se: float | None
+    group: int
+    wins: int
+    losses: int
+    ties: int
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Players, the best first, group by group.
+
+    Attributes
+    ----------
+    question : str
+    players : tuple of Player
+    wins : tuple of tuple of float
+        wins[i][j]: times player i was preferred to player j, ties as the rule says; in the order of ``players``.
+    n : int
+        Ratings used.
+    raters, ties, excluded : int
+        Raters among them, ties among them, and ratings of this question left out.
+    tie_rule : {"half", "random"}
+    bootstrap : int
+    confidence : float
+    notes : tuple of str
+        What a reader must know, in sentences.
+    """
+
+    question: str
+    players: tuple[Player, ...]
+    wins: tuple[tuple[float, ...], ...]
+    n: int
+    raters: int
+    ties: int
+    excluded: int
+    tie_rule: TieRule
+    bootstrap: int
+    confidence: float
+    notes: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON values; infinite numbers as "inf" and "-inf", undetermined ones as None."""
+        values = asdict(self)
+        for player in values["players"]:
+            player.update({name: _json(player[name]) for name in ("score", "low", "high")})
+        return {**values, "wins": [list(row) for row in self.wins], "notes": list(self.notes)}
+
+
+def rank(
+    ratings: Iterable[Rating],
+    sources: Sequence[str],
+    question: str,
+    *,
+    corpora: Mapping[str, Corpus] | None = None,
+    ties: TieRule = "half",
+    bootstrap: int = 500,
+    confidence: float = 0.95,
+    seed: int = 0,
+    min_seconds: float = 0.0,
+) -> Ranking:
+    """Bradley-Terry scores of ``sources`` from the ratings of one question.
+
+    Parameters
+    ----------
+    ratings : iterable of Rating
+        Of any questions and sources; those of others than these are passed over, and the latter counted.
+    sources : sequence of str
+        The players, two or more.
+    question : str
+    corpora : mapping of str to Corpus, optional
+        The texts that there are; ratings of others are left out and counted.
+    ties : {"half", "random"}
+        Half a win to both sides, or a win to one by a coin (as published), the same one for the same seed and ratings.
+    bootstrap : int
+        Replicates behind the intervals, at least 100.
+    confidence : float in (0, 1)
+    seed : int
+    min_seconds : float
+        Ratings made faster are left out and counted (25 as published); those of unknown time stay.
+
+    Raises
+    ------
+    InputError
+        A setting out of range, fewer than two sources, or no rating of this question left.
+    """
+    if ties not in get_args(TieRule):
+        raise InputError("The rule for ties is unknown", allowed=", ".join(get_args(TieRule)), received=repr(ties))
+    if len(set(sources)) != len(sources) or len(sources) < 2:
+        raise InputError("A ranking needs two sources or more", allowed="different names", received=", ".join(sources))
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError("The seed is not usable", allowed="a whole number of at least 0", received=repr(seed))
+    names = tuple(sources)
+    asked = [rating for rating in ratings if rating.question == question]
+    used, notes = _used(asked, names, corpora, min_seconds)
+    if not used:
+        raise InputError(
+            f"There is no rating of the question {question!r} to rank by",
+            received=" ".join(notes) or "no rating",
+            todo="Rate some pairs first, or import ratings",
+        )
+    coins, resampling = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(2))
+    rated = _tables(used, names)
+    wins, tied = _tossed(*rated, coins) if ties == "random" else rated
+    table = wins + (tied + tied.T) / 2
+    fit = fit_bradley_terry(table)
+    ends = score_intervals(wins, tied, fit, replicates=bootstrap, confidence=confidence, rng=resampling)
+    players = _players(names, fit, *ends, standard_errors(table, fit), rated)
+    order = [names.index(player.name) for player in players]
+    n_ties = int(rated[1].sum())
+    return Ranking(
+        question=question,
+        players=tuple(players),
+        wins=tuple(tuple(float(value) for value in table[i, order]) for i in order),
+        n=len(used),
+        raters=len({rating.rater for rating in used}),
+        ties=n_ties,
+        excluded=len(asked) - len(used),
+        tie_rule=ties,
+        bootstrap=bootstrap,
+        confidence=confidence,
+        notes=(*notes, *_reading_notes(used, n_ties), *_placing_notes(names, fit)),
+    )
+
+
+def _used(
+    asked: Sequence[Rating], sources: Sequence[str], corpora: Mapping[str, Corpus] | None, min_seconds: float
+) -> tuple[list[Rating], list[str]]:
+    """The ratings that count, and a sentence for each reason for which others do not."""
+    notes = []
+    used = [rating for rating in asked if rating.left in sources and rating.right in sources]
+    if len(used) < len(asked):
+        notes.append(f"{len(asked) - len(used)} ratings of other sources are left out.")
+    if corpora is not None:
+        current, gone = held(used, corpora)
+        used = list(current)
+        if gone:
+            notes.append(f"{gone} ratings of texts that are no longer there are left out.")
+    slow = [rating for rating in used if rating.seconds is None or rating.seconds >= min_seconds]
+    if len(slow) < len(used):
+        notes.append(f"{len(used) - len(slow)} ratings made in under {min_seconds:g} seconds are left out.")
+    return slow, notes
+
+
+def _tables(ratings: Sequence[Rating], sources: Sequence[str]) -> tuple[_Floats, _Floats]:
+    """(n, n) wins of i over j, and (n, n) ties with i on the left, of which neither counts as a win."""
+    place = {name: index for index, name in enumerate(sources)}
+    wins, ties = np.zeros((2, len(sources), len(sources)))
+    for rating in ratings:
+        left, right, side = place[rating.left], place[rating.right], OPTIONS.index(rating.option) - 2
+        if side == 0:
+            ties[left, right] += 1
+        else:
+            winner, loser = (left, right) if side < 0 else (right, left)
+            wins[winner, loser] += 1
+    return wins, ties
+
+
+def _tossed(wins: _Floats, ties: _Floats, rng: np.random.Generator) -> tuple[_Floats, _Floats]:
+    """Each tie as a win for one of both; pair by pair, so that the order of the ratings does not matter."""
+    both = np.triu(ties + ties.T, k=1).astype(np.int64)
+    first = rng.binomial(both, 0.5)
+    return wins + first + (both - first).T, np.zeros_like(ties)
+
+
+def _players(
+    sources: Sequence[str],
+    fit: BradleyTerryFit,
+    low: _Floats,
+    high: _Floats,
+    errors: _Floats,
+    rated: tuple[_Floats, _Floats],
+) -> list[Player]:
+    wins, ties = rated
+    falling = np.where(np.isnan(fit.scores), np.inf, -fit.scores)
+    order = sorted(range(len(sources)), key=lambda i: (fit.group[i], math.isnan(fit.scores[i]), falling[i], sources[i]))
+    places: dict[int, tuple[int, int]] = {}  # player -> (group, rank)
+    leader, counted = -1, Counter[int]()
+    for i in order:
+        if math.isnan(fit.scores[i]):
+            continue
+        group = int(fit.group[i])
+        counted[group] += 1
+        if counted[group] == 1 or high[i] < low[leader]:
+            leader = i
+            places[i] = group, counted[group]
+        else:
+            places[i] = places[leader]
+    sharing = Counter(places.values())
+    return [
+        Player(
+            name=sources[i],
+            rank=places[i][1] if i in places else None,
+            tied=i in places and sharing[places[i]] > 1,
+            score=float(fit.scores[i]),
+            low=float(low[i]),
+            high=float(high[i]),
+            se=float(errors[i]) if math.isfinite(errors[i]) else None,
+            group=int(fit.group[i]),
+            wins=int(wins[i].sum()),
+            losses=int(wins[:, i].sum()),
+            ties=int(ties[i].sum() + ties[:, i].sum()),
+        )
+        for i in order
+    ]
+
+
+def _reading_notes(used: Sequence[Rating], ties: int) -> list[str]:
+    raters = len({rating.rater for rating in used})
+    notes = [
+        "The intervals take rated pairs as independent; answers of one rater resemble each other, "
+        "so they are too narrow rather than too wide."
+    ]
+    if raters == 1:
+        notes.append("All ratings are from one rater: this is what that person prefers.")
+    if ties == len(used):
+        notes.append("Every answer is a tie: resampling them gives ties, so that intervals without width mean little.")
+    elif ties > MANY_TIES * len(used):
+        notes.append(f"{ties} of {len(used)} answers are ties; the published instructions allow one in ten.")
+    return notes
+
+
+def _placing_notes(sources: Sequence[str], fit: BradleyTerryFit) -> list[str]:
+    """What cannot be compared, and why."""
+    names = np.array(sources, dtype=object)
+    notes = []
+    groups = [", ".join(names[fit.group == group]) for group in np.unique(fit.group)]
+    if len(groups) > 1:
+        notes.append(f"No rating links these groups, so that scores compare within each alone: {'; '.join(groups)}.")
+    ends = (
+        (np.inf, "never lost to those with a score or to whoever links them: their scores have no upper limit"),
+        (-np.inf, "never won against those with a score or whoever links them: their scores have no lower limit"),
+    )
+    for end, meaning in ends:
+        if (fit.scores == end).any():
+            notes.append(f"{', '.join(names[fit.scores == end])} {meaning}.")
+    if np.isnan(fit.scores).any():
+        notes.append(f"The ratings do not place {', '.join(names[np.isnan(fit.scores)])}.")
+    for component in np.unique(fit.component[np.isinf(fit.scores)]):
+        members = fit.component == component
+        if members.sum() > 1:
+            among = ", ".join(f"{n} {s:.1f}" for n, s in zip(names[members], fit.within[members], strict=True))
+            notes.append(f"Scores of these among themselves: {among}.")
+    return notes
+
+
+def _json(value: float) -> float | str | None:
+    if math.isnan(value):
+        return None
+    return value if math.isfinite(value) else str(value)

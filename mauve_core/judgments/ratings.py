@@ -1,0 +1,148 @@
+"""What a rater said of a pair of texts: the questions, the options, one answer as a record.
+
+JMLR 2023, section 6.4 and appendix E.3. Option A stands for the text on the left, B for the one on the right.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from mauve_core.corpus import Corpus
+from mauve_core.errors import InputError
+
+QUESTIONS: Mapping[str, str] = {
+    "interesting": "Which continuation is more interesting or creative, given the context?",
+    "sensible": "Which continuation makes more sense, given the context?",
+    "human-like": "Which continuation is more likely to be written by a human?",
+}
+"""The three questions by name, in the order and with the wording of JMLR 2023, appendix E.3."""
+
+OPTIONS = ("definitely A", "slightly A", "tie", "slightly B", "definitely B")
+"""The answers, from left to right."""
+
+DIGEST_LENGTH = 16
+"""Hexadecimal digits of SHA-256 that name a text: 64 bits, so that two of a million texts meet once in 40 million."""
+
+PairKey = tuple[str, frozenset[tuple[str, str]]]
+"""What makes two pairs the same to a rater: the prompt's id, and the two (source, digest of its text) in any order."""
+
+
+@dataclass(frozen=True)
+class Rating:
+    """One answer of one rater to one question on one pair.
+
+    Attributes
+    ----------
+    rater : str
+        The name the rater goes by.
+    prompt_id : str
+        What both texts continue.
+    left, right : str
+        Sources of the texts shown as A and as B.
+    question : str
+        A name of ``QUESTIONS``; any other where ratings were read from a table.
+    option : str
+        One of ``OPTIONS``.
+    created : str
+        ISO 8601, UTC; empty where a table does not tell.
+    seconds : float or None
+        From showing the pair to its answers, for all questions together; None where unknown.
+    left_digest, right_digest : str
+        :func:`text_digest` of the texts; empty where a table does not tell.
+    """
+
+    rater: str
+    prompt_id: str
+    left: str
+    right: str
+    question: str
+    option: str
+    created: str
+    seconds: float | None
+    left_digest: str
+    right_digest: str
+
+    def __post_init__(self) -> None:
+        if self.option not in OPTIONS:
+            raise InputError("A rating has an unknown option", allowed=", ".join(OPTIONS), received=repr(self.option))
+        if self.left == self.right:
+            raise InputError("A rating compares a source with itself", allowed="two sources", received=repr(self.left))
+        if self.seconds is not None and not 0 <= self.seconds < math.inf:
+            raise InputError("A rating's seconds are not usable", allowed="0 or more", received=repr(self.seconds))
+
+    @property
+    def key(self) -> PairKey:
+        """The pair it is about, whichever side its texts stood on."""
+        return pair_key(self.prompt_id, (self.left, self.left_digest), (self.right, self.right_digest))
+
+    @property
+    def mirrored(self) -> Rating:
+        """The same answer with the sides exchanged."""
+        return replace(
+            self,
+            left=self.right,
+            right=self.left,
+            left_digest=self.right_digest,
+            right_digest=self.left_digest,
+            option=OPTIONS[-1 - OPTIONS.index(self.option)],
+        )
+
+
+def text_digest(text: str) -> str:
+    """The first 16 hexadecimal digits of the text's SHA-256."""
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
+
+
+def pair_key(prompt_id: str, one: tuple[str, str], other: tuple[str, str]) -> PairKey:
+    """The key of a pair from its two (source, digest); their order does not matter."""
+    return prompt_id, frozenset((one, other))
+
+
+def held(ratings: Iterable[Rating], corpora: Mapping[str, Corpus]) -> tuple[tuple[Rating, ...], int]:
+    """The ratings whose two texts are among the corpora's, and how many others there are.
+
+    A rating of a text that was replaced since says nothing of the texts that stand there now; it is left out of a
+    ranking, never deleted.
+    """
+    digests = {name: {text_digest(text) for text in corpus.texts} for name, corpus in corpora.items()}
+    given = tuple(ratings)
+    kept = tuple(
+        rating
+        for rating in given
+        if rating.left_digest in digests.get(rating.left, ()) and rating.right_digest in digests.get(rating.right, ())
+    )
+    return kept, len(given) - len(kept)
+
+
+def with_digests(ratings: Iterable[Rating], corpora: Mapping[str, Corpus]) -> tuple[Rating, ...]:
+    """Ratings from elsewhere, each missing digest filled in from the source's text whose id is the prompt's.
+
+    Raises
+    ------
+    InputError
+        A rating without digests names a source or a prompt that the corpora do not have.
+    """
+    texts = {name: dict(zip(corpus.ids, corpus.texts, strict=True)) for name, corpus in corpora.items()}
+
+    def digest(given: str, source: str, prompt_id: str) -> str:
+        if given:
+            return given
+        if prompt_id not in texts.get(source, ()):
+            raise InputError(
+                f"A rating tells neither the digest of its text nor an id by which {source!r} has one",
+                allowed=f"sources {', '.join(texts)}; ids of their texts as prompt_id",
+                received=f"prompt_id {prompt_id!r}",
+            )
+        return text_digest(texts[source][prompt_id])
+
+    return tuple(
+        replace(
+            rating,
+            left_digest=digest(rating.left_digest, rating.left, rating.prompt_id),
+            right_digest=digest(rating.right_digest, rating.right, rating.prompt_id),
+        )
+        for rating in ratings
+    )

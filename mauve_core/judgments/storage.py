@@ -1,0 +1,262 @@
+"""Ratings on disk: one SQLite file a run, safe with several writers, each pair's answers there at once or not at all.
+
+A transaction is on the disk when it returns (write-ahead log, synchronous=FULL). Pairs are numbered as they are
+submitted, so that the last one can be taken back; imported ratings have no number and stay.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from mauve_core.errors import InputError, StorageError
+from mauve_core.judgments.plan import Pair
+from mauve_core.judgments.ratings import PairKey, Rating, pair_key
+
+FORMAT = 1
+"""Version of the tables, kept as the file's user_version; a file of another version is refused."""
+
+WAIT_S = 30
+"""How long to wait for another writer."""
+
+_Rows = list[Any]
+
+_FIELDS = tuple(item.name for item in fields(Rating))
+_COLUMNS = ", ".join(f'"{name}"' for name in _FIELDS)
+_SCHEMA = f"""
+CREATE TABLE ratings ({_COLUMNS}, pair TEXT NOT NULL, submitted INTEGER, UNIQUE (rater, pair, question));
+CREATE TABLE skips (rater TEXT NOT NULL, pair TEXT NOT NULL, created TEXT NOT NULL, submitted INTEGER NOT NULL,
+                    UNIQUE (rater, pair));
+PRAGMA user_version = {FORMAT};
+"""
+_INSERT = f"INSERT INTO ratings ({_COLUMNS}, pair, submitted) VALUES ({', '.join('?' * (len(_FIELDS) + 2))})"
+_NEXT = (
+    "SELECT 1 + max(coalesce((SELECT max(submitted) FROM ratings), 0), coalesce((SELECT max(submitted) FROM skips), 0))"
+)
+
+
+@dataclass(frozen=True)
+class RaterCounts:
+    """What one rater has done: pairs rated, pairs skipped, answers, and how many of these are ties."""
+
+    pairs: int
+    skipped: int
+    ratings: int
+    ties: int
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a file holds: pairs rated, pairs skipped, answers, ties, and the same by rater (in alphabetical order)."""
+
+    pairs: int
+    skipped: int
+    ratings: int
+    ties: int
+    raters: Mapping[str, RaterCounts]
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What became of imported ratings: added, there already, and there already with another answer (which stayed)."""
+
+    added: int
+    repeated: int
+    differing: int
+
+
+class RatingStore:
+    """The ratings of one run, in one SQLite file that is made with the first of them.
+
+    Every method raises StorageError when the disk refuses or the file is damaged.
+
+    Parameters
+    ----------
+    path : Path
+        ``Run.ratings_path``.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(path)
+
+    def append(self, ratings: Iterable[Rating]) -> None:
+        """Store the answers of one rater on one pair, all or none; they are on the disk when this returns.
+
+        Raises
+        ------
+        InputError
+            No answer, answers of several raters or pairs, a question twice, or a pair that the rater has rated before
+            (in another window): nothing is stored.
+        """
+        given = tuple(ratings)
+        if len({(rating.rater, rating.key) for rating in given}) != 1 or not given[0].rater:
+            raise InputError("These are not the answers of one rater on one pair", received=f"{len(given)} answers")
+        if len({rating.question for rating in given}) != len(given):
+            raise InputError("One question is answered twice", allowed="one answer to each question")
+        rater, pair = given[0].rater, _encoded(given[0].key)
+        with self._writing() as connection:
+            if connection.execute("SELECT 1 FROM ratings WHERE rater = ? AND pair = ?", (rater, pair)).fetchone():
+                raise InputError(
+                    f"{rater} has rated this pair already; the earlier answers stay",
+                    todo="Go on with the next pair, or take the earlier answers back first",
+                )
+            connection.execute("DELETE FROM skips WHERE rater = ? AND pair = ?", (rater, pair))
+            (number,) = connection.execute(_NEXT).fetchone()
+            connection.executemany(_INSERT, [(*_values(rating), pair, number) for rating in given])
+
+    def skip(self, rater: str, pair: Pair) -> None:
+        """Note that the rater passed this pair over, so that it is not shown again; twice is as good as once."""
+        created = datetime.now(UTC).isoformat(timespec="milliseconds")
+        with self._writing() as connection:
+            (number,) = connection.execute(_NEXT).fetchone()
+            row = (rater, _encoded(pair.key), created, number)
+            connection.execute("INSERT OR IGNORE INTO skips VALUES (?, ?, ?, ?)", row)
+
+    def undo(self, rater: str) -> PairKey | None:
+        """Take back the pair that the rater submitted last, rated or skipped.
+
+        Returns
+        -------
+        PairKey or None
+            The pair; None when the rater has submitted none. Imported ratings cannot be taken back.
+        """
+        if not self.path.exists():
+            return None
+        with self._writing() as connection:
+            last = connection.execute(
+                "SELECT submitted, pair FROM (SELECT rater, submitted, pair FROM ratings UNION ALL "
+                "SELECT rater, submitted, pair FROM skips) WHERE rater = ? ORDER BY submitted DESC LIMIT 1",
+                (rater,),
+            ).fetchone()
+            if last is None or last[0] is None:  # imported ratings come last: they have no number
+                return None
+            for table in ("ratings", "skips"):
+                connection.execute(f"DELETE FROM {table} WHERE rater = ? AND submitted = ?", (rater, last[0]))
+            return _decoded(last[1])
+
+    def add_missing(self, ratings: Iterable[Rating]) -> Imported:
+        """Store ratings from elsewhere, all or none. One is there already when its rater has answered the same question
+        on the same two texts for the same prompt; what is there stays."""
+        added = repeated = differing = 0
+        with self._writing() as connection:
+            for rating in ratings:
+                pair = _encoded(rating.key)
+                there = connection.execute(
+                    'SELECT "left", option FROM ratings WHERE rater = ? AND pair = ? AND question = ?',
+                    (rating.rater, pair, rating.question),
+                ).fetchone()
+                if there is None:
+                    connection.execute("DELETE FROM skips WHERE rater = ? AND pair = ?", (rating.rater, pair))
+                    connection.execute(_INSERT, (*_values(rating), pair, None))
+                    added += 1
+                elif there[1] == (rating.option if there[0] == rating.left else rating.mirrored.option):
+                    repeated += 1
+                else:
+                    differing += 1
+        return Imported(added, repeated, differing)
+
+    def list(self) -> tuple[Rating, ...]:
+        """All ratings in the order in which they came; empty when nothing was rated yet."""
+        rows = self._rows(f"SELECT {_COLUMNS} FROM ratings ORDER BY rowid")
+        try:
+            return tuple(Rating(*row) for row in rows)
+        except (InputError, TypeError) as error:
+            raise self._damaged(error) from error
+
+    def seen(self, rater: str) -> frozenset[PairKey]:
+        """The pairs that the rater has rated or skipped."""
+        rows = self._rows(
+            "SELECT pair FROM ratings WHERE rater = ?1 UNION SELECT pair FROM skips WHERE rater = ?1", rater
+        )
+        return frozenset(_decoded(pair) for (pair,) in rows)
+
+    def counts(self) -> Counts:
+        """Pairs, skips, answers and ties, of all and by rater."""
+        rows = self._rows(
+            "SELECT rater, count(DISTINCT pair), sum(skipped), sum(NOT skipped), sum(option = 'tie') FROM "
+            "(SELECT rater, pair, option, 0 AS skipped FROM ratings UNION ALL SELECT rater, pair, '', 1 FROM skips) "
+            "GROUP BY rater ORDER BY rater"
+        )
+        raters = {rater: RaterCounts(pairs - skipped, skipped, *rest) for rater, pairs, skipped, *rest in rows}
+        pairs, skipped, ratings, ties = (
+            sum(getattr(counts, item.name) for counts in raters.values()) for item in fields(RaterCounts)
+        )
+        return Counts(pairs, skipped, ratings, ties, raters)
+
+    def _rows(self, query: str, *values: str) -> _Rows:
+        if not self.path.exists():
+            return []
+        with self._connected() as connection:
+            return connection.execute(query, values).fetchall()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        if not self.path.parent.is_dir():
+            raise StorageError(
+                f"The folder {self.path.parent} is gone", todo="See which runs are stored: mauve-lens runs"
+            )
+        with self._connected() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                if connection.in_transaction:  # a full disk has ended it already
+                    connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+
+    @contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with closing(sqlite3.connect(self.path, timeout=WAIT_S, isolation_level=None)) as connection:
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.execute("PRAGMA synchronous=FULL")
+                self._check_format(connection)
+                yield connection
+        except sqlite3.OperationalError as error:
+            todo = "Free some space, check the folder's permissions, or close the program that holds the file"
+            raise StorageError(f"The ratings {self.path} cannot be used: {error}", todo=todo) from error
+        except sqlite3.DatabaseError as error:
+            raise self._damaged(error) from error
+
+    def _check_format(self, connection: sqlite3.Connection) -> None:
+        """Make the tables of a new file; two that open it at once do not both make them."""
+        if connection.execute("PRAGMA user_version").fetchone()[0] == FORMAT:
+            return
+        connection.execute("BEGIN EXCLUSIVE")
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+        if version == 0 and empty:
+            for statement in _SCHEMA.split(";"):
+                connection.execute(statement)
+        connection.execute("COMMIT")
+        if version not in (0, FORMAT) or not (empty or version):
+            raise StorageError(
+                f"The ratings {self.path} have another layout",
+                allowed=f"layout {FORMAT}",
+                received=f"layout {version}",
+                todo="Move the file elsewhere; a new one is made with the next rating",
+            )
+
+    def _damaged(self, error: Exception) -> StorageError:
+        todo = "Move it elsewhere and go on with a new one; what can be saved comes out with: sqlite3 FILE .recover"
+        return StorageError(f"The ratings {self.path} are damaged: {error}", todo=todo)
+
+
+def _values(rating: Rating) -> tuple[str | float | None, ...]:
+    return tuple(getattr(rating, name) for name in _FIELDS)
+
+
+def _encoded(key: PairKey) -> str:
+    return json.dumps([key[0], sorted(key[1])], ensure_ascii=False)
+
+
+def _decoded(text: str) -> PairKey:
+    prompt_id, (one, other) = json.loads(text)
+    return pair_key(prompt_id, tuple(one), tuple(other))

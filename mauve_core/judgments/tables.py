@@ -1,0 +1,222 @@
+"""Ratings as tables: the file that goes from one machine to another, and tables of pairwise ratings from elsewhere.
+
+A table is taken whole or not at all: every bad row is an error that names its line and column, and nothing is read.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from mauve_core.corpus import read_table
+from mauve_core.errors import InputError
+from mauve_core.judgments.ratings import DIGEST_LENGTH, OPTIONS, QUESTIONS, Rating
+
+COLUMNS = tuple(item.name for item in fields(Rating))
+"""Header of an exported file, in this order."""
+
+REQUIRED = ("rater", "prompt_id", "left", "right", "question", "option")
+"""Columns without which ratings cannot be kept with a run; the others may be missing or empty."""
+
+WINNERS = {"left": OPTIONS[0], "right": OPTIONS[-1], "tie": "tie"}
+"""Values of a column ``winner``; definitely and slightly count the same, so either stands for it."""
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+"""A cell that starts so would be read as a formula by a spreadsheet; exported, it gets an apostrophe in front."""
+
+SHOWN = 5
+"""Bad rows that an error names before it only counts them."""
+
+Ratings = tuple[tuple[Rating, ...], tuple[str, ...]]
+
+
+def ratings_to_csv(ratings: Iterable[Rating]) -> bytes:
+    """One row a rating under the names of :class:`Rating`'s fields, UTF-8; :func:`ratings_from_csv` reads it back."""
+    stream = io.StringIO()
+    writer = csv.writer(stream)
+    writer.writerow(COLUMNS)
+    for rating in ratings:
+        values = (getattr(rating, name) for name in COLUMNS)
+        writer.writerow(["" if value is None else _guarded(value) for value in values])
+    return stream.getvalue().encode()
+
+
+def ratings_from_csv(data: bytes, name: str = "The file") -> Ratings:
+    """Ratings to be kept with a run.
+
+    Parameters
+    ----------
+    data : bytes
+        CSV in UTF-8 with the columns ``REQUIRED``, and any of the others of an exported file.
+    name : str
+        What errors call it.
+
+    Returns
+    -------
+    ratings : tuple of Rating
+        Without digests where the file has none; :func:`with_digests` fills them in.
+    notes : tuple of str
+        What was passed over: other columns.
+
+    Raises
+    ------
+    InputError
+        Not such a table, or a row that is no rating.
+    """
+    header, rows = _cells(data, name)
+    missing = [column for column in REQUIRED if column not in header]
+    if missing:
+        raise InputError(
+            f"{name} is no table of ratings: it lacks {', '.join(missing)}",
+            allowed=f"the columns {', '.join(REQUIRED)}, and any of {', '.join(COLUMNS)}",
+            received=", ".join(header),
+        )
+    ratings = _rated([(f"line {line}", row) for line, row in rows], name, QUESTIONS, REQUIRED)
+    others = [column for column in header if column not in COLUMNS]
+    return ratings, (f"Columns that are no part of a rating were passed over: {', '.join(others)}.",) if others else ()
+
+
+def ratings_from_table(path: Path) -> Ratings:
+    """Ratings to be ranked, from any table: JSONL, CSV, TSV or Parquet, each also gzipped.
+
+    It needs the columns ``left`` and ``right`` (names of the two sources) and either ``option`` (one of ``OPTIONS``) or
+    ``winner`` (left, right or tie); ``question``, ``rater``, ``prompt_id`` and the other fields of a rating are read
+    where they are there. Without ``prompt_id`` each row counts as a prompt of its own.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, lacks a column, or has a row that is no rating.
+    """
+    table = read_table(path)
+    answer = next((column for column in ("option", "winner") if column in table.columns), None)
+    if answer is None or not {"left", "right"} <= set(table.columns):
+        raise InputError(
+            f"{path} is no table of pairwise ratings",
+            allowed="the columns left, right, and option or winner",
+            received=", ".join(table.columns),
+        )
+    rows: list[tuple[str, Mapping[str, Any]]] = []
+    for index, (_, values) in enumerate(table.rows):
+        told = values if table.typed else {column: _unguarded(cell) for column, cell in values.items()}
+        place, row = table.place(index), {"prompt_id": table.place(index), **told}
+        rows.append((place, {**row, "option": row.get("option" if answer == "option" else "winner")}))
+    ratings = _rated(rows, str(path), None, ("left", "right"))
+    return _without_repeats(ratings, {"rater", "prompt_id"} <= set(table.columns), table.notes)
+
+
+def _without_repeats(ratings: Sequence[Rating], told_apart: bool, notes: tuple[str, ...]) -> Ratings:
+    """A row that repeats another in every field is the same rating, where raters and prompts are named."""
+    different = tuple(dict.fromkeys(ratings)) if told_apart else tuple(ratings)
+    repeated = len(ratings) - len(different)
+    more = (f"{repeated} rows repeat an earlier one in every field and count once.",) if repeated else ()
+    return different, (*notes, *more)
+
+
+def _cells(data: bytes, name: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
+    """The header, and each row by column with the number of the line on which it begins."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name} is not text in UTF-8", received=f"byte {error.start + 1}", allowed="UTF-8") from error
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    header: list[str] = []
+    rows: list[tuple[int, dict[str, str]]] = []
+    begins = 1
+    try:
+        for cells in reader:
+            line, begins = begins, reader.line_num + 1
+            if not cells:
+                continue
+            if not header:
+                header = cells
+            elif len(cells) != len(header):
+                raise InputError(
+                    f"Line {line} of {name} has {len(cells)} cells", allowed=f"{len(header)}, as many as the header"
+                )
+            else:
+                rows.append((line, {column: _unguarded(cell) for column, cell in zip(header, cells, strict=True)}))
+    except csv.Error as error:
+        raise InputError(f"Line {begins} of {name} is not valid CSV: {error}") from error
+    if len(set(header)) != len(header):
+        raise InputError(f"The header of {name} names a column twice", received=", ".join(header))
+    return header, rows
+
+
+def _rated(
+    rows: Iterable[tuple[str, Mapping[str, Any]]],
+    name: str,
+    questions: Iterable[str] | None,
+    required: Sequence[str],
+) -> tuple[Rating, ...]:
+    """Every row as a rating, or an error that names those that are none."""
+    ratings, problems = [], []
+    for place, row in rows:
+        try:
+            ratings.append(_rating(row, questions, required))
+        except InputError as error:
+            problems.append(f"{place}: {error}")
+    if problems:
+        more = f" And {len(problems) - SHOWN} rows more." if len(problems) > SHOWN else ""
+        wrong = f"{name} holds rows that are no ratings ({len(problems)}); nothing was read."
+        raise InputError(f"{wrong} {' '.join(problems[:SHOWN])}{more}")
+    return tuple(ratings)
+
+
+def _rating(row: Mapping[str, Any], questions: Iterable[str] | None, required: Sequence[str]) -> Rating:
+    values = {column: _text(row.get(column)) for column in COLUMNS}
+    for column in required:
+        if not values[column].strip():
+            raise InputError(f"the column {column} is empty")
+    if questions is not None and values["question"] not in questions:
+        raise InputError("the column question is unknown", allowed=", ".join(questions), received=values["question"])
+    option = next((known for known in OPTIONS if known.lower() == values["option"].strip().lower()), None)
+    values["option"] = option or WINNERS.get(values["option"].strip().lower(), "")
+    if not values["option"]:
+        allowed = ", ".join([*OPTIONS, *WINNERS][:-1])
+        raise InputError("the column option or winner is unknown", allowed=allowed, received=repr(row.get("option")))
+    if values["left"] == values["right"]:
+        raise InputError("the columns left and right are equal", allowed="two sources", received=repr(values["left"]))
+    _check_time(values["created"])
+    for column in ("left_digest", "right_digest"):
+        if values[column] and not _is_digest(values[column]):
+            raise InputError(f"the column {column} is no digest", allowed="16 hexadecimal digits, or nothing")
+    return Rating(**{**values, "seconds": _seconds(values["seconds"])})  # type: ignore[arg-type]
+
+
+def _check_time(value: str) -> None:
+    try:
+        _ = value and datetime.fromisoformat(value)
+    except ValueError as error:
+        raise InputError("the column created is no time", allowed="ISO 8601, or nothing", received=value) from error
+
+
+def _seconds(value: str) -> float | None:
+    if not value.strip():
+        return None
+    try:
+        return float(value)
+    except ValueError as error:
+        raise InputError("the column seconds is no number", allowed="0 or more, or nothing", received=value) from error
+
+
+def _is_digest(value: str) -> bool:
+    return len(value) == DIGEST_LENGTH and set(value) <= set("0123456789abcdef")
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _guarded(value: object) -> object:
+    """Text that a spreadsheet would calculate, with an apostrophe in front, also where it has some already."""
+    return f"'{value}" if isinstance(value, str) and value.lstrip("'").startswith(FORMULA_STARTS) else value
+
+
+def _unguarded(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(FORMULA_STARTS) else cell

@@ -1,0 +1,55 @@
+"""Everything that a background job can do, by name; a task is plain JSON on disk, which is how a worker reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol, Self
+
+from mauve_core.errors import InputError
+from mauve_core.measuring import MeasuresTask
+from mauve_core.progress import Progress
+from mauve_core.study import StudyTask
+from mauve_core.sweeps import SweepTask
+from mauve_core.task import ComparisonTask
+
+
+class Task(Protocol):
+    """Work that can be described, checked before it begins, and carried out."""
+
+    @property
+    def name(self) -> str:
+        """What it makes, in words."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON values that ``from_dict`` reads back."""
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The task so described; InputError when it is not usable."""
+
+    def absolute(self) -> Self:
+        """The same with absolute paths, for a process that runs in another folder."""
+
+    def perform(self, progress: Progress = ...) -> str:
+        """Carry it out; the id of the run that was made or added to."""
+
+
+KINDS: dict[str, type[Task]] = {
+    "comparison": ComparisonTask,
+    "measures": MeasuresTask,
+    "sweep": SweepTask,
+    "study": StudyTask,
+}
+
+
+def read_task(kind: str, values: Mapping[str, Any]) -> Task:
+    """The task of that kind so described.
+
+    Raises
+    ------
+    InputError
+        There is no such kind, or the description is not usable.
+    """
+    if kind not in KINDS:
+        raise InputError("No work of that kind", allowed=", ".join(KINDS), received=repr(kind))
+    return KINDS[kind].from_dict(values)
