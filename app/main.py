@@ -20,8 +20,11 @@ st.set_page_config(page_title="MAUVE Lens", page_icon=ICON, layout="wide")
 page = st.navigation(
     [
         st.Page("views/compare.py", title="Compare", icon=":material/leaderboard:", default=True),
+        st.Page("views/decoders.py", title="Decoders", icon=":material/tune:"),
         st.Page("views/clusters.py", title="Clusters", icon=":material/bar_chart:"),
         st.Page("views/map.py", title="Map", icon=":material/scatter_plot:"),
+        st.Page("views/judge.py", title="Judge", icon=":material/thumbs_up_down:"),
+        st.Page("views/published.py", title="Published", icon=":material/menu_book:"),
         st.Page("views/new_run.py", title="New run", icon=":material/add_circle:"),
     ]
 )

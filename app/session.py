@@ -1,4 +1,4 @@
-"""What the reader is looking at, kept in the URL: run, candidate, partition, cluster, mixture weight, lasso.
+"""What the reader is looking at, kept in the URL: run, candidate, partition, cluster, mixture weight, lasso, measures.
 
 The URL is the single truth, so that a link shows a collaborator the same view, a reload loses nothing, and a cluster
 chosen in one view is the one chosen in the others. Only departures from the defaults are written. Streamlit empties
@@ -11,17 +11,23 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 import streamlit as st
 
-from mauve_core.config import PartitionKind, Smoothing
+from mauve_core.config import SCORES, PartitionKind, Smoothing
+from mauve_core.sweeps import AXES, Over
 
 Point = tuple[float, float]
+Section = Literal["measures", "sweeps", "generate"]
+Tab = Literal["rate", "results"]
 
 MAX_LASSO_POINTS = 200
 """A freehand lasso has many more corners than a link should carry; every n-th is kept, and that polygon is the one
 drawn and tested."""
+
+MAX_RATER = 60
+"""Characters of a rater's name; the rest is cut."""
 
 _COPY = "_url_copy"
 _PAGE = "_url_page"
@@ -52,6 +58,20 @@ class State:
         Corners of the polygon drawn on the map, in its coordinates.
     hidden : tuple of int
         Sources left out of the map and of its selection, by their place in the run (0 is the human side).
+    section : {"measures", "sweeps", "generate"} or None
+        Part of the page Decoders; None leaves the choice to the page.
+    measure, across, along : str or None
+        Text measures by name: the one that ranks, and those on the horizontal and vertical axis of the plot of two.
+    axis : {"length", "n", "k", "scale", "decoder"}
+        What the sweep that is shown goes over.
+    score : str
+        The score that the sweep shows, of ``mauve_core.config.SCORES``.
+    tab : {"rate", "results"}
+        Part of the page Judge.
+    rater : str or None
+        Who rates: one name on one line; None asks.
+    question : str or None
+        The question whose results are shown; None takes the first.
     """
 
     run: str | None = None
@@ -64,6 +84,15 @@ class State:
     smoothing: Smoothing = "none"
     lasso: tuple[Point, ...] | None = None
     hidden: tuple[int, ...] = ()
+    section: Section | None = None
+    measure: str | None = None
+    across: str | None = None
+    along: str | None = None
+    axis: Over = "length"
+    score: str = SCORES[0]
+    tab: Tab = "rate"
+    rater: str | None = None
+    question: str | None = None
 
     def partition_or(self, default: PartitionKind) -> PartitionKind:
         """The partition asked for, else ``default`` ("joint" in Clusters and Map, "pairwise" in Compare)."""
@@ -237,6 +266,26 @@ def _read_text(text: str) -> str | None:
     return text or None
 
 
+def _read_section(text: str) -> Section | None:
+    return cast("Section", text) if text in get_args(Section) else None
+
+
+def _read_axis(text: str) -> Over | None:
+    return next((axis for axis in AXES if axis == text), None)
+
+
+def _read_score(text: str) -> str | None:
+    return text if text in SCORES else None
+
+
+def _read_tab(text: str) -> Tab | None:
+    return cast("Tab", text) if text in get_args(Tab) else None
+
+
+def _read_rater(text: str) -> str | None:
+    return " ".join(text.split())[:MAX_RATER].strip() or None
+
+
 _READERS: dict[str, Callable[[str], Any]] = {
     "run": _read_text,
     "candidate": _read_text,
@@ -248,4 +297,13 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "smoothing": _read_smoothing,
     "lasso": _read_lasso,
     "hidden": _read_indices,
+    "section": _read_section,
+    "measure": _read_text,
+    "across": _read_text,
+    "along": _read_text,
+    "axis": _read_axis,
+    "score": _read_score,
+    "tab": _read_tab,
+    "rater": _read_rater,
+    "question": _read_text,
 }

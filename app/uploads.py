@@ -7,6 +7,7 @@ only itself.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import secrets
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ import streamlit as st
 from mauve_core.corpus import Corpus, corpus_from_table
 from mauve_core.corpus.fields import Fields, guess_fields
 from mauve_core.corpus.formats import Table, read_table
+from mauve_core.errors import InputError
 from mauve_core.files import home, write_atomically
 
 UPLOADS = "uploads"
@@ -71,6 +73,23 @@ def keep(file_name: str, data: bytes) -> Upload:
     if not path.is_file() or path.stat().st_size != len(data):
         write_atomically(path, lambda stream: stream.write(data))
     return Upload(secrets.token_hex(4), str(path), _SUFFIX.sub("", name) or name)
+
+
+def keep_prompted(corpus: Corpus, title: str) -> Upload:
+    """Keep ids, prompts and texts of a corpus as a JSONL file, as if it had been uploaded; metadata stays behind.
+
+    Raises
+    ------
+    InputError
+        The corpus has no prompts.
+    StorageError
+        The disk refuses.
+    """
+    if corpus.prompts is None:
+        raise InputError(f"Corpus {corpus.name!r} has no prompts", todo="Upload a file that has")
+    columns = zip(corpus.ids, corpus.prompts, corpus.texts, strict=True)
+    lines = (json.dumps({"id": i, "prompt": prompt, "text": text}) for i, prompt, text in columns)
+    return keep(f"{title}.jsonl", "".join(f"{line}\n" for line in lines).encode())
 
 
 def safe_name(file_name: str) -> str:

@@ -1,8 +1,9 @@
-"""Comparisons at work: progress with an estimate, cancel, errors, and the way to the run that came out."""
+"""Jobs at work: progress with an estimate, cancel, errors, and the way to the run that came out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -17,30 +18,76 @@ SHOWN = 5
 """Ended jobs that are listed; older ones are counted."""
 
 COMPARE_PAGE = "views/compare.py"
+MAKING_RUNS = ("comparison", "study")
+"""Kinds of jobs that end in a run of their own; the others add to a run."""
 
 
-def show() -> None:
-    """The panel; it looks again every second while a job is at work, and not at all otherwise."""
+def show(kinds: Sequence[str] = MAKING_RUNS, run: str | None = None) -> None:
+    """The panel; it looks again every second while a job is at work, and not at all otherwise.
+
+    Parameters
+    ----------
+    kinds : sequence of str
+        Kinds of ``mauve_core.tasks.KINDS`` that concern the page.
+    run : str or None
+        Leave out jobs that add to another run than this one.
+    """
     try:
-        polling = any(job.active for job in jobs.list())
+        active = _ids_at_work(_found(kinds, run))
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return
-    st.fragment(_panel, run_every=POLL_S if polling else None)(polling)
+    st.fragment(_panel, run_every=POLL_S if active else None)(kinds, run, active)
 
 
-def _panel(polling: bool) -> None:
-    found = jobs.list()
+def start(kind: str, spec: Mapping[str, Any]) -> None:
+    """Start a job and show it; on refusal say why. Jobs of its kind that have added what they should are forgotten."""
+    try:
+        jobs.start(kind, spec)
+        for job in jobs.list():
+            if job.kind == kind and _has_added(job):
+                jobs.remove(job.id)
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    st.rerun()
+
+
+def _panel(kinds: Sequence[str], run: str | None, at_work: frozenset[str]) -> None:
+    found = _found(kinds, run)
+    if at_work != _ids_at_work(found):
+        st.rerun()  # the whole page: a run or a result has come, or polling must begin
     active = [job for job in found if job.active]
-    ended = [job for job in found if not job.active]
-    if polling != bool(active):
-        st.rerun()  # the whole page: a run has come, or polling must begin
+    ended = [job for job in found if not job.active and not _has_added(job)]
     for job in active:
         _show_active(job)
     for job in ended[:SHOWN]:
         _show_ended(job)
     if len(ended) > SHOWN:
         st.caption(f"{SHOWN} of {len(ended)} ended jobs shown")
+
+
+def _found(kinds: Sequence[str], run: str | None) -> list[JobState]:
+    return [job for job in jobs.list() if job.kind in kinds and (run is None or _adds_to(job) in (None, run))]
+
+
+def _ids_at_work(found: Sequence[JobState]) -> frozenset[str]:
+    return frozenset(job.id for job in found if job.active)
+
+
+def _has_added(job: JobState) -> bool:
+    """Whether its result is on the page already, so that nothing is left to say."""
+    return job.status == "done" and job.kind not in MAKING_RUNS
+
+
+def _adds_to(job: JobState) -> str | None:
+    """Id of the run that the job adds to; None when it makes one, or when its description is gone."""
+    if job.kind in MAKING_RUNS:
+        return None
+    try:
+        return str(jobs.read_json(jobs.jobs_folder() / job.id / jobs.TASK).get("run"))
+    except MauveLensError:
+        return None
 
 
 def progress_text(job: JobState) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -62,7 +61,9 @@ class _SelfBleuTerms(Terms):
 
 def word_ids(texts: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Words of all texts as numbers, one behind the other, and how many each text has."""
-    tokenize = _tokenizer()
+    from sacrebleu.metrics.bleu import BLEU
+
+    tokenize = BLEU(tokenize="13a").tokenizer
     known: dict[str, int] = {}
     words = [[known.setdefault(word, len(known)) for word in tokenize(text.rstrip()).split()] for text in texts]
     flat = np.fromiter((word for text in words for word in text), dtype=np.int64)
@@ -77,10 +78,3 @@ def sentence_scores(overlap: Overlap, rows: NDArray[np.int64], among: Rows = Non
     columns = (found.correct.tolist(), found.total.tolist(), found.length.tolist(), found.closest.tolist())
     scores = [BLEU.compute_bleu(*item, **SMOOTHING).score for item in zip(*columns, strict=True)]  # type: ignore[arg-type]
     return np.array(scores, dtype=np.float64) / 100
-
-
-@cache
-def _tokenizer() -> Any:
-    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
-
-    return Tokenizer13a()  # type: ignore[no-untyped-call]

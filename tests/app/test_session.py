@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from app import session
-from app.session import MAX_LASSO_POINTS, State, parse, to_parameters
+from app.session import MAX_LASSO_POINTS, MAX_RATER, State, parse, to_parameters
 
 names = st.text(min_size=1, max_size=30)
 numbers = st.floats(-100, 100, allow_subnormal=False).map(lambda x: float(f"{x:.5g}"))
@@ -26,6 +26,15 @@ states = st.builds(
     seed=st.integers(0, 100),
     hidden=st.frozensets(st.integers(0, 20)).map(lambda places: tuple(sorted(places))),
     lasso=st.none() | st.lists(st.tuples(numbers, numbers), min_size=3, max_size=20).map(tuple),
+    section=st.sampled_from([None, "measures", "sweeps", "generate"]),
+    measure=st.none() | names,
+    across=st.none() | names,
+    along=st.none() | names,
+    axis=st.sampled_from(["length", "n", "k", "scale", "decoder"]),
+    score=st.sampled_from(["mauve", "mauve_star", "frontier_integral", "mid"]),
+    tab=st.sampled_from(["rate", "results"]),
+    rater=st.none() | names.map(lambda name: " ".join(name.split()) or None),
+    question=st.none() | names,
 )
 
 
@@ -45,10 +54,18 @@ def test_the_default_state_writes_nothing() -> None:
         ("cluster", "-1"), ("cluster", "1e3"), ("cluster", "²"), ("cluster", "9" * 30), ("partition", "JOINT"),
         ("smoothing", "laplace"), ("lasso", "1,2;3,4"), ("lasso", "1,2;3,4;5"), ("lasso", "1,2;3,4;nan,1"),
         ("lasso", ";".join(["0,0"] * (MAX_LASSO_POINTS + 1))), ("run", ""), ("nonsense", "1"),
+        ("section", "Sweeps"), ("axis", "width"), ("axis", ""), ("score", "MAUVE"), ("measure", ""), ("across", ""),
+        ("tab", "Rate"), ("rater", ""), ("rater", " \t\n"), ("question", ""),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_counts_as_absent(name: str, text: str) -> None:
     assert parse({name: text, "candidate": "kept"}) == State(candidate="kept")
+
+
+def test_a_raters_name_is_one_short_line() -> None:
+    assert parse({"rater": "  Ann\n of  Green Gables "}).rater == "Ann of Green Gables"
+    assert parse({"rater": "x" * 59 + " y"}).rater == "x" * 59
+    assert len(parse({"rater": "x" * 500}).rater or "") == MAX_RATER
 
 
 def after(before: dict[str, str], script: Callable[[], None]) -> dict[str, str]:

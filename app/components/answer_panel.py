@@ -1,0 +1,121 @@
+"""The answers of one pair as a panel of buttons with a key each, and what comes back from it.
+
+Made here rather than of Streamlit's buttons because their shortcuts lose keys of a fast hand: a key is dropped while
+another is still held down, presses that meet in one run of the script arrive in another order, a held key repeats,
+and "r" and "c" cannot be had. The panel (``answer_panel.js``) sends one message a pair, when it is answered.
+
+The browser is not trusted: a message is checked like any input.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+import streamlit as st
+
+from mauve_core.judgments import OPTIONS, QUESTIONS
+
+Action = Literal["rate", "skip", "undo"]
+
+KEYS: Mapping[str, str] = dict(zip(QUESTIONS, ("12345", "qwert", "asdfg"), strict=True))
+"""For each question the keys of its options, from left to right: three rows of the keyboard under the left hand."""
+
+EXTRA: Mapping[Action, tuple[str, ...]] = {"skip": ("Skip", "x"), "undo": ("Undo last", "u", "Backspace")}
+"""Label and keys of what can be done besides answering."""
+
+PANEL = "judge_panel"
+MAX_SECONDS = 24 * 3600.0
+"""A time above a day is a clock that went wrong and counts as unknown."""
+
+_HERE = Path(__file__)
+_panel = st.components.v2.component(
+    "mauve_lens_answers",
+    html='<div class="panel"></div>',
+    css=_HERE.with_suffix(".css").read_text(encoding="utf-8"),
+    js=_HERE.with_suffix(".js").read_text(encoding="utf-8"),
+)
+
+
+@dataclass(frozen=True)
+class Message:
+    """What the rater did.
+
+    Attributes
+    ----------
+    turn : str
+        The turn that the panel showed.
+    action : {"rate", "skip", "undo"}
+    answers : mapping of str to str
+        Question to option, of ``QUESTIONS`` and ``OPTIONS``; empty unless ``action`` is "rate", then whole.
+    seconds : float or None
+        While the pair could be seen, from showing it to the last answer.
+    """
+
+    turn: str
+    action: Action
+    answers: Mapping[str, str]
+    seconds: float | None
+
+
+def show(turn: str, memory: str, *, may_undo: bool, said: str, fresh: bool, on_act: Callable[[], None]) -> None:
+    """Draw the panel.
+
+    Parameters
+    ----------
+    turn : str
+        Another one whenever the panel shall take answers again: for a new pair, and after a failure.
+    memory : str
+        Names the pair in the tab's storage; says nothing of its sources.
+    said : str
+        What became of the last turn.
+    fresh : bool
+        Whether answers that the tab remembers of this pair are void.
+    on_act : callable
+        Called before the next run of the script; :func:`message` then has what was done.
+    """
+    _panel(
+        key=PANEL,
+        data={
+            "turn": turn,
+            "memory": memory,
+            "questions": [{"name": name, "text": text, "keys": list(KEYS[name])} for name, text in QUESTIONS.items()],
+            "options": [option[:1].upper() + option[1:] for option in OPTIONS],
+            "extra": {action: list(words) for action, words in EXTRA.items()},
+            "may": {"skip": True, "undo": may_undo},
+            "said": said,
+            "fresh": fresh,
+        },
+        on_act_change=on_act,
+    )
+
+
+def message() -> Message | None:
+    """What the panel sent, inside its callback; None when that makes no sense."""
+    return read_message(st.session_state[PANEL]["act"])
+
+
+def read_message(value: Any) -> Message | None:
+    """A message of the panel, checked; None for anything that the panel would not send."""
+    if not isinstance(value, Mapping) or not isinstance(value.get("turn"), str):
+        return None
+    action, answers = value.get("action"), value.get("answers", {})
+    if action not in get_args(Action):
+        return None
+    if action != "rate":
+        return Message(value["turn"], cast("Action", action), {}, None)
+    if not isinstance(answers, Mapping) or set(answers) != set(QUESTIONS):
+        return None
+    if not all(type(place) is int and 0 <= place < len(OPTIONS) for place in answers.values()):
+        return None
+    options = {question: OPTIONS[answers[question]] for question in QUESTIONS}
+    return Message(value["turn"], "rate", options, _seconds(value.get("seconds")))
+
+
+def _seconds(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return round(float(value), 1) if 0 <= value <= MAX_SECONDS else None

@@ -1,0 +1,45 @@
+"""A model by its name: those of the catalogue with a line each, or whatever the reader types."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.components.markup import escaped
+from mauve_core import encoders
+
+TYPED = "Or type a Hugging Face id, a folder or a GGUF file."
+
+
+def show(label: str, *, key: str, causal: bool = False, help_text: str = "") -> str:
+    """The picker with the description of what is chosen below it.
+
+    Parameters
+    ----------
+    causal : bool
+        Offer only models that can write and score texts.
+    """
+    models = _models(causal)
+    chosen = st.selectbox(
+        label,
+        list(models),
+        accept_new_options=True,
+        key=key,
+        persist_state="session",
+        help=f"{help_text} {TYPED}".strip(),
+    )
+    if chosen in models:
+        st.caption(escaped(models[chosen]))
+    return str(chosen)
+
+
+@st.cache_data(ttl=60, show_spinner="Looking for models")
+def _models(causal: bool) -> dict[str, str]:
+    """Name and description of each model, the default one at the head, then those that are on this machine."""
+    found = sorted(
+        encoders.available_models(), key=lambda model: (model.name != encoders.default_model(), not model.ready)
+    )
+    return {
+        model.name: model.description + ("" if model.ready else "; not on this machine yet")
+        for model in found
+        if model.causal or not causal
+    }

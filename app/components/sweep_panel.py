@@ -1,0 +1,224 @@
+"""A score as one setting moves: the stored sweep as a chart and a table, and the form that computes one."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.components import charts, job_panel
+from app.components.markup import escaped
+from app.figures import sweeps as figures
+from app.figures.leaderboard import UNBROKEN, titled
+from app.figures.theme import short_name
+from app.session import State
+from mauve_core.config import SCORES
+from mauve_core.errors import InputError, MauveLensError
+from mauve_core.report import TITLES
+from mauve_core.store import Run
+from mauve_core.sweeps import AXES, Over, Sweep, SweepTask, stored_sweep, sweep_run, usual_values
+
+_AXIS, _SCORE = "sweep_axis", "sweep_score"
+
+QUESTIONS: dict[Over, str] = {
+    "length": "Would longer texts tell the candidates apart? Both sides are cut to the same number of tokens and "
+    "encoded again.",
+    "n": "Are these enough texts? Where lines are level and bands narrow, more texts change little; where they still "
+    "move, compare only at equal n.",
+    "k": "Does the ranking hang on the number of clusters? Few clusters hide differences, many leave too few texts "
+    "in each.",
+    "scale": "How much does the constant c stretch the scores? A larger c spreads good candidates and presses the "
+    "others together near 0.",
+    "decoder": "Which value of the decoder's parameter comes closest to the human texts? Every candidate is a point.",
+}
+"""What each sweep answers, and how to read it."""
+
+_NUMBERS = re.compile(r"[\s,;]+")
+
+
+def show(run: Run, state: State) -> None:
+    """Controls, the sweep that the URL names if it was computed, and the form."""
+    session.follow_url(_AXIS, state.axis)
+    session.follow_url(_SCORE, state.score)
+    with st.container(horizontal=True, gap="medium"):
+        st.segmented_control(
+            "Score against",
+            list(AXES),
+            key=_AXIS,
+            required=True,
+            format_func=figures.TITLES.__getitem__,
+            on_change=_write_axis,
+        )
+        st.segmented_control(
+            "Score", list(SCORES), key=_SCORE, required=True, format_func=titled, on_change=_write_score
+        )
+    st.caption(QUESTIONS[state.axis])
+    sweep = _stored(run, state.axis)
+    if sweep is not None:
+        _result(run, sweep, state.score)
+    obstacle = _obstacle(run, state.axis)
+    if obstacle:
+        st.info(escaped(obstacle), icon=":material/info:")
+        if state.axis == "decoder":
+            st.button("Generate texts with several values", icon=":material/edit_note:", on_click=_generate)
+    elif sweep is None:
+        with st.container(border=True):
+            _form(run, state.axis, None)
+    else:
+        title = "Compute again" if state.axis == "decoder" else "Compute again with other values"
+        with st.expander(title, icon=":material/replay:"):
+            _form(run, state.axis, sweep)
+
+
+def read_numbers(text: str) -> tuple[float, ...] | None:
+    """Numbers between commas, semicolons or blanks; None when there is nothing.
+
+    Raises
+    ------
+    InputError
+        Something else stands there.
+    """
+    parts = [part for part in _NUMBERS.split(text) if part]
+    try:
+        return tuple(float(part) for part in parts) or None
+    except ValueError as error:
+        raise InputError("These are no numbers", allowed="such as 10, 20, 50", received=text) from error
+
+
+def shown_table(sweep: Sweep, score: str) -> pd.DataFrame:
+    """One score of the sweep as text: a row a value, a column a line, mean and spread over seeds; then n and k."""
+    cells = {(point.value, point.candidate): point for point in sweep.points}
+    rows = []
+    for value in sweep.values:
+        points = {line: cells.get((value, line)) for line in sweep.candidates}
+        there = [point for point in points.values() if point is not None]
+        row = {"value": f"{value:g}"}
+        for line, point in points.items():
+            row[line] = "–" if point is None else _cell(point.scores[score].mean, point.scores[score].sd)
+        row["n"] = ", ".join(dict.fromkeys(f"{point.n:,}" for point in there))
+        row["k"] = ", ".join(dict.fromkeys(f"{point.k:,}" for point in there))
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _cell(mean: float, sd: float | None) -> str:
+    return f"{mean:.3f}" + ("" if sd is None else f"{UNBROKEN}±{UNBROKEN}{sd:.3f}")
+
+
+def _stored(run: Run, axis: Over) -> Sweep | None:
+    try:
+        return stored_sweep(run, axis)
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return None
+
+
+def _result(run: Run, sweep: Sweep, score: str) -> None:
+    order = [candidate.name for candidate in run.comparison.candidates]
+    name = f"{run.name}-{sweep.over}-sweep"
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.subheader(f"{TITLES[score]} against {figures.X_TITLES[sweep.over]}", anchor=False)
+        st.space("stretch")
+        charts.csv_button(lambda: figures.sweep_frame(sweep), key="sweep_csv", file_name=name)
+    chart, table = st.tabs(["Chart", "Table"], key="sweep_tabs")
+    with chart:
+        charts.show_chart(
+            figures.sweep_figure(sweep, score, order, figures.own_values(sweep, run.comparison)),
+            key=f"sweep_chart_{sweep.over}",
+            file_name=f"{name}-{score}",
+            alt=f"{titled(score)} against {figures.X_TITLES[sweep.over]}; the table has the same numbers.",
+        )
+    with table:
+        st.dataframe(
+            shown_table(sweep, score),
+            hide_index=True,
+            key="sweep_table",
+            column_config={
+                "value": st.column_config.TextColumn(figures.X_TITLES[sweep.over], pinned=True),
+                **{line: st.column_config.TextColumn(short_name(line)) for line in sweep.candidates},
+            },
+        )
+    seeds = sweep.settings.get("seeds")
+    over = "one seed" if seeds == 1 else f"{seeds} seeds"
+    st.caption(
+        f"Pairwise partition. Mean ± one standard deviation over {over}; every other setting is the run's own. "
+        f"{_sizes(sweep)}"
+    )
+    for note in sweep.notes:
+        st.caption(f":material/info: {escaped(note)}")
+    with st.expander("Settings of this sweep", icon=":material/tune:"):
+        st.json(dict(sweep.settings), expanded=1)
+
+
+def _sizes(sweep: Sweep) -> str:
+    """How many texts and clusters the points have."""
+    parts = []
+    for name, sizes in (("n", [point.n for point in sweep.points]), ("k", [point.k for point in sweep.points])):
+        low, high = min(sizes), max(sizes)
+        parts.append(f"{name} = {low:,}" if low == high else f"{name} from {low:,} to {high:,}")
+    return f"{', '.join(parts)}."
+
+
+def _obstacle(run: Run, axis: Over) -> str:
+    """Why this sweep cannot be computed for the run; empty when it can, or when only trying will tell."""
+    if axis == "length" and run.comparison.config.encoder is None:
+        return "This run was made from given features, so its texts cannot be cut and encoded again."
+    if axis == "decoder":
+        try:
+            sweep_run(run, "decoder")
+        except InputError as error:
+            return str(error)
+    return ""
+
+
+def _form(run: Run, axis: Over, sweep: Sweep | None) -> None:
+    """Values and seeds, those of ``sweep`` at first, else the usual ones."""
+    suffix = f"{run.id}_{axis}_{sweep is not None}"
+    values, seeds = st.columns([4, 1])
+    text = ""
+    if axis == "decoder":
+        values.caption("Values are those of the run's decoders; scores are the run's own.")
+    else:
+        at_first = sweep.values if sweep is not None else usual_values(run, axis)
+        text = values.text_input(
+            f"Values: {figures.X_TITLES[axis]}",
+            value=", ".join(f"{value:g}" for value in at_first or ()),
+            key=f"sweep_values_{suffix}",
+            placeholder="left empty: the longest text, its half, its quarter ..." if axis == "length" else None,
+            help="Numbers with commas between them",
+        )
+    own = run.comparison.config.score.seeds
+    count = seeds.number_input(
+        "Seeds",
+        1,
+        1000,
+        int((sweep.settings.get("seeds") if sweep is not None else None) or own),
+        key=f"sweep_seeds_{suffix}",
+        help=f"More seeds show the spread better. The run has {own}"
+        + ("; this sweep cannot have more." if axis in ("scale", "decoder") else "."),
+    )
+    if st.button("Compute", type="primary", icon=":material/play_arrow:", key="sweep_start"):
+        _start(run, axis, text, int(count))
+
+
+def _start(run: Run, axis: Over, text: str, seeds: int) -> None:
+    try:
+        task = SweepTask(run.id, axis, read_numbers(text), seeds)
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    job_panel.start("sweep", task.as_dict())
+
+
+def _write_axis() -> None:
+    session.update(axis=st.session_state[_AXIS])
+
+
+def _write_score() -> None:
+    session.update(score=st.session_state[_SCORE])
+
+
+def _generate() -> None:
+    session.update(section="generate")

@@ -1,0 +1,74 @@
+"""An uploader with a card for each file that came in; the files stay until they are removed, whatever page is open."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import streamlit as st
+
+from app import uploads
+from app.components import upload_card
+from app.components.markup import escaped
+from app.components.upload_card import ReadFile
+from app.uploads import Upload
+from mauve_core.errors import MauveLensError
+
+_INTAKE = "intakes"
+"""How often each uploader took files in: a new key empties it, because the cards list the files."""
+
+
+def show(side: str, title: str, *, several: bool = False) -> list[ReadFile | None]:
+    """Uploader and cards.
+
+    Parameters
+    ----------
+    side : str
+        Under which name the session keeps the files.
+    title : str
+        What the uploader takes, in words.
+    several : bool
+        Take any number of files, each with a name of its own; otherwise a new file takes the place of the old one.
+
+    Returns
+    -------
+    list of ReadFile or None
+        None for a file that cannot be used; its card says why.
+    """
+    key = f"upload_{side}_{st.session_state.get(_INTAKE, Counter())[side]}"
+    st.file_uploader(
+        title,
+        type=uploads.SUFFIXES,
+        accept_multiple_files=several,
+        key=key,
+        on_change=_take_in,
+        args=(side, key, several),
+        label_visibility="collapsed",
+    )
+    read = []
+    for upload in _kept(side):
+        file, removed = upload_card.show(upload, human=not several)
+        if removed:
+            st.session_state[f"kept_{side}"] = [other for other in _kept(side) if other.uid != upload.uid]
+            st.rerun()
+        read.append(file)
+    return read
+
+
+def _take_in(side: str, key: str, several: bool) -> None:
+    """Keep what was just uploaded, and empty the uploader."""
+    given = st.session_state[key]
+    files = given if isinstance(given, list) else [given] if given is not None else []
+    kept = _kept(side) if several or not files else []
+    try:
+        kept = [*kept, *(uploads.keep(file.name, file.getvalue()) for file in files)]
+    except MauveLensError as error:
+        st.toast(escaped(str(error)), icon=":material/error:", duration="long")
+        return
+    st.session_state[f"kept_{side}"] = kept
+    counts = st.session_state.setdefault(_INTAKE, Counter())
+    counts[side] += 1
+
+
+def _kept(side: str) -> list[Upload]:
+    kept: list[Upload] = st.session_state.get(f"kept_{side}", [])
+    return kept

@@ -1,0 +1,44 @@
+"""What can be held against people's judgments: the run's scores, and the gaps of its text measures.
+
+Each indicator says how near a candidate is to the human texts, so that the human side itself has none.
+"""
+
+from __future__ import annotations
+
+from app.figures.measures import titled as measure_title
+from mauve_core.config import SCORES
+from mauve_core.judgments import Indicator
+from mauve_core.metrics import Measurements
+from mauve_core.report import HIGHER_IS_CLOSER, TITLES
+from mauve_core.result import Comparison
+
+
+def score_indicators(comparison: Comparison) -> dict[str, Indicator]:
+    """Mean and standard deviation over k-means seeds of every score, pairwise partition, by title."""
+    found = {}
+    for score in SCORES:
+        estimates = {candidate.name: candidate.scores[score] for candidate in comparison.candidates}
+        found[TITLES[score]] = Indicator(
+            {name: estimate.mean for name, estimate in estimates.items()},
+            {name: estimate.sd for name, estimate in estimates.items() if estimate.sd is not None},
+            HIGHER_IS_CLOSER[score],
+        )
+    return found
+
+
+def measure_indicators(measurements: Measurements) -> dict[str, Indicator]:
+    """Gap to the human side, |T(Q) - T(P)|, and its standard deviation, by title; smaller is closer.
+
+    Measures that have no gap for any candidate are left out.
+    """
+    found = {}
+    for measure in measurements.measures:
+        rows = [measurements.row(measure, candidate) for candidate in measurements.candidates]
+        gaps = {row.candidate: row.gap for row in rows if row is not None and row.gap is not None}
+        if gaps:
+            found[f"{measure_title(measure)}, gap"] = Indicator(
+                {name: gap.value for name, gap in gaps.items()},
+                {name: gap.sd for name, gap in gaps.items() if gap.sd is not None},
+                higher_is_closer=False,
+            )
+    return found

@@ -1,0 +1,83 @@
+"""Judge: people rate pairs of continuations blind; their answers rank the sources and test the scores."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app import session
+from app.components import judge_results, judging
+from app.components.markup import escaped
+from app.components.sidebar import opened_run
+from app.session import State, Tab
+from mauve_core.errors import InputError
+from mauve_core.store import Run
+
+TABS: dict[Tab, str] = {"rate": "Rate", "results": "Results"}
+
+_TAB = "judge_tab"
+
+
+def main() -> None:
+    """Lay out the page."""
+    run, state = opened_run(), session.current()
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.header("Judge", anchor=False, width="content")
+        _tab_picker(state)
+        if state.tab == "rate" and state.rater is not None:
+            _rater(state.rater)
+    try:
+        judging.plan_of(run.id, state.rater or "anybody")
+    except InputError as error:
+        _no_pairs(error)
+        st.stop()
+    if state.tab == "rate":
+        judging.show(run, state.rater)
+    else:
+        judge_results.show(run, state)
+
+
+def _tab_picker(state: State) -> None:
+    session.follow_url(_TAB, state.tab)
+    st.segmented_control(
+        "Part of the page",
+        list(TABS),
+        key=_TAB,
+        required=True,
+        format_func=TABS.__getitem__,
+        on_change=_write_tab,
+        label_visibility="collapsed",
+    )
+
+
+def _write_tab() -> None:
+    session.update(tab=st.session_state[_TAB])
+
+
+def _rater(name: str) -> None:
+    st.space("stretch")
+    st.markdown(f"Rating as **{escaped(name)}**", width="content")
+    st.button(
+        "Change",
+        key="judge_change",
+        icon=":material/person:",
+        type="tertiary",
+        on_click=judging.change_rater,
+        help="Rate under another name. What was stored stays.",
+    )
+
+
+def _no_pairs(error: InputError) -> None:
+    """What is missing, for a run whose sources have no prompt in common."""
+    st.info(
+        "Raters compare two continuations of **one prompt**, and no two sources of this run have a text for the same "
+        "prompt.",
+        icon=":material/compare_arrows:",
+    )
+    st.markdown(
+        "To rate texts, start a run whose files name the prompt of each text: in **New run**, choose the field of the "
+        "prompt, or give the texts of one prompt the same id in every file."
+    )
+    st.caption(escaped(str(error)))
+
+
+main()

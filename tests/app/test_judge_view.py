@@ -1,0 +1,488 @@
+"""The Judge page without a browser: blind pairs, answers stored at once, results equal to the core's."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.components import answer_panel, judging
+from app.components.answer_panel import EXTRA, KEYS, Message, read_message
+from app.components.judge_results import raters_frame
+from app.figures.judgments import points
+from app.figures.leaderboard import UNBROKEN
+from app.indicators import measure_indicators, score_indicators
+from mauve_core.config import HUMAN, SCORES
+from mauve_core.corpus import corpus_from_texts
+from mauve_core.judgments import (
+    OPTIONS,
+    QUESTIONS,
+    Pair,
+    PairPlan,
+    RatingStore,
+    correlations,
+    pair_plan,
+    rank,
+    ratings_to_csv,
+)
+from mauve_core.metrics import Measurements, Row, Value
+from mauve_core.report import TITLES
+from mauve_core.store import Run, RunStore
+
+OpenPage = Callable[..., AppTest]
+VIEW = "views/judge.py"
+ANN = "Ann"
+ANSWERS = {"interesting": 0, "sensible": 3, "human-like": 2}
+
+
+@pytest.fixture
+def run(stored_run: Run, own_home: Path) -> Run:
+    """A copy of ``stored_run`` that may be rated."""
+    shutil.copytree(stored_run.path, own_home / "runs" / stored_run.id)
+    return RunStore().load(stored_run.id)
+
+
+@pytest.fixture
+def store(run: Run) -> RatingStore:
+    return RatingStore(run.ratings_path)
+
+
+@pytest.fixture
+def plan(run: Run) -> PairPlan:
+    return pair_plan(run.corpora, rater=ANN)
+
+
+def panel(app: AppTest) -> dict[str, Any]:
+    """What the answer panel was told."""
+    (element,) = [item for item in app.main if getattr(item, "key", None) == answer_panel.PANEL]
+    found: dict[str, Any] = json.loads(element.proto.json)
+    return found
+
+
+def send(app: AppTest, turn: str, action: str = "rate", **values: Any) -> AppTest:
+    """What the browser sends when something is done in the panel."""
+    (element,) = [item for item in app.main if getattr(item, "key", None) == answer_panel.PANEL]
+    states = app._tree.get_widget_states()
+    trigger = states.widgets.add()
+    trigger.id = f"$$STREAMLIT_INTERNAL_KEY_{element.proto.id}__events"
+    trigger.json_trigger_value = json.dumps([{"event": "act", "value": {"turn": turn, "action": action, **values}}])
+    return app._run(states)
+
+
+def answer(app: AppTest, **changes: int) -> AppTest:
+    return send(app, panel(app)["turn"], answers={**ANSWERS, **changes}, seconds=12.34)
+
+
+def shown_texts(app: AppTest) -> list[str]:
+    return [element.value for element in app.text]
+
+
+def texts_of(pair: Pair) -> list[str]:
+    return [pair.prompt, pair.left_text, pair.right_text]
+
+
+def progress_text(app: AppTest) -> str:
+    (bar,) = [item for item in app.main if item.type == "progress"]
+    return str(bar.proto.text)
+
+
+def rate(store: RatingStore, plan: PairPlan, start: int, end: int, seconds: float = 40.0) -> None:
+    """Answers to these pairs of the plan: the source whose name comes first wins, every fifth pair is a tie."""
+    for i in range(start, end):
+        pair = plan[i]
+        option = OPTIONS[2] if i % 5 == 4 else OPTIONS[0] if pair.left < pair.right else OPTIONS[4]
+        store.append(pair.ratings(plan.rater, dict.fromkeys(QUESTIONS, option), seconds))
+
+
+# Rating
+
+
+@pytest.mark.usefixtures("run")
+def test_without_a_name_the_page_asks_for_one_and_teaches(open_page: OpenPage) -> None:
+    app = open_page(VIEW)
+    assert not app.exception
+    assert shown_texts(app) == []
+    assert any("at most about one in ten" in element.value for element in app.markdown)
+    app.text_input(key="judge_name").set_value("  Ann \n Lee ")
+    app.button[0].click().run()
+    assert dict(app.query_params)["rater"] in ("Ann Lee", ["Ann Lee"])  # AppTest gives either
+    assert any("Rating as **Ann Lee**" in element.value for element in app.markdown)
+
+
+@pytest.mark.usefixtures("run")
+def test_a_blank_name_is_none(open_page: OpenPage) -> None:
+    app = open_page(VIEW)
+    app.text_input(key="judge_name").set_value("   ")
+    app.button[0].click().run()
+    assert "rater" not in app.query_params
+    assert [toast.value for toast in app.toast] == ["Give a name first."]
+
+
+def test_the_first_pair_of_the_plan_is_shown_and_nothing_tells_its_sources(
+    open_page: OpenPage, run: Run, plan: PairPlan
+) -> None:
+    app = open_page(VIEW, rater=ANN)
+    assert not app.exception
+    assert shown_texts(app) == texts_of(plan[0])
+    assert [question["text"] for question in panel(app)["questions"]] == list(QUESTIONS.values())
+    told = {
+        *(str(getattr(item, "key", "")) for item in app.main),
+        json.dumps(panel(app)),
+        *(element.value for element in [*app.markdown, *app.caption]),
+        *(str(value) for value in dict(app.query_params).values()),
+    }
+    for source in run.corpora:
+        if source != HUMAN:  # a question has the word in it
+            assert not any(source in text for text in told)
+    assert f"**0** pairs rated by you, **{plan.total:,}** in your plan, **0** by everyone" in progress_text(app)
+
+
+def test_the_third_answer_stores_the_pair_and_shows_the_next(
+    open_page: OpenPage, store: RatingStore, plan: PairPlan
+) -> None:
+    app = answer(open_page(VIEW, rater=ANN))
+    assert not app.exception
+    stored = store.list()
+    assert {rating.question: rating.option for rating in stored} == {
+        "interesting": "definitely A",
+        "sensible": "slightly B",
+        "human-like": "tie",
+    }
+    first = plan[0]
+    assert {(r.rater, r.prompt_id, r.left, r.right, r.seconds) for r in stored} == {
+        (ANN, first.prompt_id, first.left, first.right, 12.3)
+    }
+    assert shown_texts(app) == texts_of(plan[1])
+    assert panel(app)["said"] == "Pair stored."
+    assert panel(app)["may"]["undo"]
+    assert "**1** pair rated by you" in progress_text(app)
+
+
+def test_a_message_that_comes_twice_counts_once(open_page: OpenPage, store: RatingStore, plan: PairPlan) -> None:
+    app = open_page(VIEW, rater=ANN)
+    turn = panel(app)["turn"]
+    answer(app)
+    send(app, turn, answers=ANSWERS, seconds=1.0)
+    assert store.counts().pairs == 1
+    assert shown_texts(app) == texts_of(plan[1])
+
+
+def test_a_reload_goes_on_and_another_rater_begins(open_page: OpenPage, plan: PairPlan, run: Run) -> None:
+    answer(open_page(VIEW, rater=ANN))
+    again = open_page(VIEW, rater=ANN)
+    assert shown_texts(again) == texts_of(plan[1])
+    other = open_page(VIEW, rater="Bo")
+    assert shown_texts(other) == texts_of(pair_plan(run.corpora, rater="Bo")[0])
+    assert "**0** pairs rated by you" in progress_text(other)
+    assert "**1** by everyone" in progress_text(other)
+    assert not panel(other)["may"]["undo"]
+    assert panel(other)["memory"] != panel(again)["memory"]
+
+
+def test_skip_stores_no_rating_and_is_counted(open_page: OpenPage, store: RatingStore, plan: PairPlan) -> None:
+    app = open_page(VIEW, rater=ANN)
+    send(app, panel(app)["turn"], "skip")
+    assert store.list() == ()
+    assert store.counts().skipped == 1
+    assert shown_texts(app) == texts_of(plan[1])
+    assert "**0** pairs rated by you, 1 skipped" in progress_text(app)
+
+
+def test_undo_takes_back_ratings_and_skips_one_by_one(open_page: OpenPage, store: RatingStore, plan: PairPlan) -> None:
+    app = answer(open_page(VIEW, rater=ANN))
+    send(app, panel(app)["turn"], "skip")
+    send(app, panel(app)["turn"], "undo")
+    assert (store.counts().pairs, store.counts().skipped) == (1, 0)
+    assert shown_texts(app) == texts_of(plan[1])
+    assert panel(app)["fresh"]  # answers that the tab remembers of it are void
+    send(app, panel(app)["turn"], "undo")
+    assert store.list() == ()
+    assert shown_texts(app) == texts_of(plan[0])
+    assert not panel(app)["may"]["undo"]
+    answer(app)
+    assert not panel(app)["fresh"]
+
+
+def test_a_pair_rated_in_another_window_keeps_its_answers(
+    open_page: OpenPage, store: RatingStore, plan: PairPlan
+) -> None:
+    one, two = open_page(VIEW, rater=ANN), open_page(VIEW, rater=ANN)
+    answer(one, **{"interesting": 4})
+    answer(two, **{"interesting": 0})
+    assert [r.option for r in store.list() if r.question == "interesting"] == ["definitely B"]
+    assert "another window" in panel(two)["said"]
+    assert shown_texts(two) == texts_of(plan[1])
+
+
+def test_what_cannot_be_stored_is_said_and_asked_again(
+    open_page: OpenPage, run: Run, store: RatingStore, plan: PairPlan
+) -> None:
+    app = open_page(VIEW, rater=ANN)
+    run.ratings_path.write_bytes(b"not a database, " * 100)
+    turn = panel(app)["turn"]
+    answer(app)
+    assert not app.exception
+    assert "damaged" in app.error[0].value
+    run.ratings_path.unlink()
+    app.run()
+    assert shown_texts(app) == texts_of(plan[0])
+    assert panel(app)["turn"] != turn  # the panel takes answers again
+    assert panel(app)["said"] == "Not stored."
+    answer(app)
+    assert store.counts().pairs == 1
+
+
+def test_a_finished_plan_says_so_and_can_be_undone(
+    open_page: OpenPage, store: RatingStore, plan: PairPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PairPlan, "total", 3)
+    for index in range(3):
+        store.skip(ANN, plan[index])
+    app = open_page(VIEW, rater=ANN)
+    assert any("all 3 pairs" in info.value for info in app.info)
+    app.button(key="judge_undo").click().run()
+    assert shown_texts(app) == texts_of(plan[2])
+
+
+def test_changing_the_rater_asks_again(open_page: OpenPage, run: Run) -> None:
+    app = open_page(VIEW, rater=ANN)
+    app.button(key="judge_change").click().run()
+    assert "rater" not in app.query_params
+    assert app.text_input(key="judge_name")
+
+
+def test_a_run_without_common_prompts_teaches(open_page: OpenPage, run: Run) -> None:
+    corpora = {
+        name: corpus_from_texts(corpus.texts, name=name, ids=[f"{name}-{i}" for i in range(len(corpus))])
+        for name, corpus in run.corpora.items()
+    }
+    sources = [
+        dataclasses.replace(candidate.source, digest=corpora[candidate.name].digest)
+        for candidate in run.comparison.candidates
+    ]
+    candidates = [
+        dataclasses.replace(candidate, source=source)
+        for candidate, source in zip(run.comparison.candidates, sources, strict=True)
+    ]
+    human = dataclasses.replace(run.comparison.human, digest=corpora[HUMAN].digest)
+    apart = dataclasses.replace(run.comparison, human=human, candidates=tuple(candidates))
+    RunStore().save("apart", apart, corpora)
+    for tab in ("rate", "results"):
+        app = open_page(VIEW, run="apart", rater=ANN, tab=tab)
+        assert not app.exception
+        assert any("**one prompt**" in info.value for info in app.info)
+        assert any("New run" in element.value for element in app.markdown)
+
+
+def test_the_guide_names_the_keys_there_are() -> None:
+    for row in KEYS.values():
+        assert f"`{row[0]}` to `{row[-1]}`" in judging.GUIDE
+        assert len(row) == len(OPTIONS)
+    assert f"`{EXTRA['skip'][1]}` skips" in judging.GUIDE
+    assert f"`{EXTRA['undo'][1]}` or\n{EXTRA['undo'][2]} takes" in judging.GUIDE
+    keys = [*"".join(KEYS.values()), *(key for words in EXTRA.values() for key in words[1:])]
+    assert len(set(keys)) == len(keys)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None, "rate", [], {}, {"turn": 1, "action": "rate"}, {"turn": "1", "action": "drop"}, {"turn": "1"},
+        {"turn": "1", "action": "rate"}, {"turn": "1", "action": "rate", "answers": {"interesting": 0}},
+        {"turn": "1", "action": "rate", "answers": {**ANSWERS, "more": 0}},
+        *({"turn": "1", "action": "rate", "answers": {**ANSWERS, "sensible": bad}} for bad in (5, -1, "0", 1.0, True)),
+    ],
+)  # fmt: skip
+def test_a_message_that_the_panel_would_not_send_is_none(value: Any) -> None:
+    assert read_message(value) is None
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [(3, 3.0), (61.27, 61.3), (-1, None), (float("inf"), None), ("5", None), (None, None), (1e9, None)],
+)
+def test_a_clock_that_went_wrong_costs_only_its_time(sent: Any, kept: float | None) -> None:
+    options = {"interesting": "definitely A", "sensible": "slightly B", "human-like": "tie"}
+    value = {"turn": "1", "action": "rate", "answers": ANSWERS, "seconds": sent}
+    assert read_message(value) == Message("1", "rate", options, kept)
+
+
+# Results
+
+
+def tables(app: AppTest) -> list[list[dict[str, str]]]:
+    """Cells of the tables, with plain spaces."""
+    cells = [table.value.map(lambda cell: str(cell).replace(UNBROKEN, " ")) for table in app.table]
+    return [[dict(row) for _, row in table.iterrows()] for table in cells]
+
+
+@pytest.mark.usefixtures("run")
+def test_without_ratings_the_results_teach(open_page: OpenPage) -> None:
+    app = open_page(VIEW, tab="results")
+    assert not app.exception
+    assert any("No pair of this run was rated yet" in info.value for info in app.info)
+    assert any("under **Rate**" in element.value for element in app.markdown)
+    assert len(app.table) == 0
+
+
+@pytest.mark.parametrize("question", [None, "sensible"])
+def test_the_scores_are_those_of_the_core(
+    open_page: OpenPage, run: Run, store: RatingStore, plan: PairPlan, question: str | None
+) -> None:
+    rate(store, plan, 0, 30)
+    rate(store, pair_plan(run.corpora, rater="Bo"), 0, 12)
+    app = open_page(VIEW, tab="results", **({"question": question} if question else {}))
+    assert not app.exception
+    sources = [source.name for source in run.comparison.sources]
+    ranking = rank(store.list(), sources, question or "interesting", corpora=run.corpora)
+    shown = tables(app)[0]
+    assert [row["Source"] for row in shown] == [f"**{player.name}**" for player in ranking.players]
+    for row, player in zip(shown, ranking.players, strict=True):
+        assert row["Score"] == f"**{points(player.score)}**  \n{points(player.low)} to {points(player.high)}"
+        assert [row["Won"], row["Lost"], row["Tied"]] == [str(player.wins), str(player.losses), str(player.ties)]
+        assert row["n"] == str(player.wins + player.losses + player.ties)
+    captions = " ".join(element.value for element in app.caption)
+    assert f"42 answers of 2 raters; {ranking.ties} ties count half" in captions
+    notes = " ".join(element.value for element in app.markdown)
+    assert "independent" in notes
+
+
+def test_every_score_is_correlated_with_people(
+    open_page: OpenPage, run: Run, store: RatingStore, plan: PairPlan
+) -> None:
+    rate(store, plan, 0, 30)
+    gaps = {"close": Value(0.1, 0.02), "shifted": Value(0.3, 0.05), "collapsed": Value(0.2)}
+    rows = tuple(Row("zipf", name, Value(1.0), Value(1.0), gap) for name, gap in gaps.items())
+    RunStore().attach(run.id, "measures", Measurements(rows, {}).as_dict())
+    app = open_page(VIEW, tab="results")
+    assert not app.exception
+    shown = {row["Indicator"]: row for row in tables(app)[1]}
+    assert set(shown) == {
+        *(f"**{title.replace('*', chr(92) + '*').replace('-', chr(92) + '-')}** {arrow}" for title, arrow in zip(
+            TITLES.values(), "↑↑↓↓", strict=True)),
+        "**Zipf coefficient\\, gap** ↓",
+    }  # fmt: skip
+    sources = [source.name for source in run.comparison.sources]
+    ranking = rank(store.list(), sources, "interesting", corpora=run.corpora)
+    indicators = score_indicators(run.comparison) | measure_indicators(Measurements(rows, {}))
+    for found, row in zip(correlations(ranking, indicators), shown.values(), strict=True):
+        assert found.spearman is not None
+        assert found.worst is not None
+        assert row["Spearman"].replace("−", "-") in (f"{found.spearman:+.2f}", "0.00")
+        assert row["Worst case within 1 sd"].endswith("exact")
+        assert row["n"] == "3"  # the candidates; the human side has no score
+    assert any("6 orders" in element.value for element in app.caption)
+
+
+def test_indicators_are_the_stored_numbers(run: Run) -> None:
+    found = score_indicators(run.comparison)
+    assert list(found) == [TITLES[score] for score in SCORES]
+    assert [indicator.higher_is_closer for indicator in found.values()] == [True, True, False, False]
+    candidate = run.comparison.candidates[1]
+    for score, indicator in zip(SCORES, found.values(), strict=True):
+        assert indicator.values[candidate.name] == candidate.scores[score].mean
+        assert indicator.sds[candidate.name] == candidate.scores[score].sd
+        assert HUMAN not in indicator.values
+
+
+def test_measures_without_a_gap_are_no_indicators() -> None:
+    rows = (
+        Row("length", "a", Value(5.0), None, None, "no human value"),
+        Row("zipf", "a", Value(1.0), Value(0.8), Value(0.2, 0.1)),
+        Row("zipf", "b", None, None, None, "not defined"),
+    )
+    (indicator,) = measure_indicators(Measurements(rows, {})).values()
+    assert (dict(indicator.values), dict(indicator.sds), indicator.higher_is_closer) == ({"a": 0.2}, {"a": 0.1}, False)
+
+
+def test_ties_and_fast_pairs_as_chosen(open_page: OpenPage, run: Run, store: RatingStore, plan: PairPlan) -> None:
+    rate(store, plan, 0, 20)
+    rate(store, plan, 20, 26, seconds=5.0)
+    app = open_page(VIEW, tab="results")
+    app.segmented_control(key="judge_ties").set_value("random").run()
+    app.number_input(key="judge_seconds").set_value(25).run()
+    sources = [source.name for source in run.comparison.sources]
+    ranking = rank(store.list(), sources, "interesting", corpora=run.corpora, ties="random", min_seconds=25)
+    assert ranking.excluded == 6
+    shown = tables(app)[0]
+    for row, player in zip(shown, ranking.players, strict=True):
+        assert row["Score"].startswith(f"**{points(player.score)}**")
+    captions = " ".join(element.value for element in app.caption)
+    assert "20 answers of 1 rater" in captions
+    assert "6 answers left out" in captions
+    app.number_input(key="judge_seconds").set_value(600).run()
+    assert not app.exception
+    assert any("No rating of this question is left" in info.value for info in app.info)
+
+
+def test_a_new_rating_is_in_the_results_at_once(open_page: OpenPage, store: RatingStore, plan: PairPlan) -> None:
+    rate(store, plan, 0, 10)
+    app = open_page(VIEW, tab="results")
+    rate(store, plan, 10, 11)
+    app.run()
+    assert any("11 answers of 1 rater" in element.value for element in app.caption)
+
+
+def test_raters_are_listed_with_their_habits(store: RatingStore, plan: PairPlan, run: Run) -> None:
+    rate(store, plan, 0, 5, seconds=30.0)
+    rate(store, plan, 5, 7, seconds=60.0)
+    store.skip(ANN, plan[7])
+    store.skip("Bo", plan[0])
+    frame = raters_frame(store.counts(), store.list()).set_index("Rater")
+    assert frame.loc[ANN].tolist() == [7, 1, 21, 3 / 21, 30.0]  # one of seven pairs is a tie throughout
+    assert frame.loc["Bo", ["Pairs", "Skipped", "Answers"]].tolist() == [0, 1, 0]
+    assert frame.loc["Bo", ["Ties", "Median seconds a pair"]].isna().all()
+
+
+def test_damaged_ratings_are_said_and_left_alone(open_page: OpenPage, run: Run) -> None:
+    run.ratings_path.write_bytes(b"not a database, " * 100)
+    for parameters in ({"tab": "results"}, {"rater": ANN}):
+        app = open_page(VIEW, **parameters)
+        assert not app.exception
+        assert "damaged" in app.error[0].value
+    assert run.ratings_path.read_bytes() == b"not a database, " * 100
+
+
+def upload(app: AppTest, data: bytes) -> AppTest:
+    return app.file_uploader[0].upload("ratings.csv", data, "text/csv").run()
+
+
+def test_ratings_come_in_from_a_file_and_nothing_is_lost(
+    open_page: OpenPage, run: Run, store: RatingStore, plan: PairPlan, tmp_path: Path
+) -> None:
+    elsewhere = RatingStore(tmp_path / "elsewhere.sqlite")
+    rate(elsewhere, pair_plan(run.corpora, rater="Bo"), 0, 4)
+    other_texts = [dataclasses.replace(elsewhere.list()[0], left_digest="0" * 16, prompt_id="gone")]
+    rate(store, plan, 0, 2)
+    before = store.list()
+    data = ratings_to_csv([*elsewhere.list(), *other_texts])
+    app = upload(open_page(VIEW, tab="results"), data)
+    assert not app.exception
+    words = [element.value for element in app.markdown]
+    assert "Answers on texts of this run: **12**, of Bo." in words
+    assert "Answers on other texts, which will not be added: **1**." in words
+    app.button(key="judge_import_add").click().run()
+    assert store.list() == (*before, *elsewhere.list())
+    assert [element.value for element in app.success] == ["Answers added\\: 12\\."]
+    upload(app, data)
+    app.button(key="judge_import_add").click().run()
+    assert store.list() == (*before, *elsewhere.list())
+    assert "There already\\: 12\\." in app.success[0].value
+
+
+def test_a_file_that_is_none_is_said_and_costs_nothing(open_page: OpenPage, store: RatingStore, plan: PairPlan) -> None:
+    rate(store, plan, 0, 2)
+    before = store.list()
+    text = ratings_to_csv(before).decode().replace("definitely", "perhaps", 1)
+    for data in (text.encode(), b"a,b\n1,2\n", b"\xff\xfe", b""):
+        app = upload(open_page(VIEW, tab="results"), data)
+        assert not app.exception
+        assert len(app.error) == 1
+        assert store.list() == before
+        assert not [button for button in app.button if button.key == "judge_import_add"]

@@ -1,0 +1,68 @@
+"""Coverage by balls about neighbours: hand values, a plain twin, ties, and choices of points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mauve_core.errors import InputError
+from mauve_core.numerics import neighbours
+from mauve_core.numerics.neighbours import coverage
+
+
+def everything(x, manifold):
+    return [(np.ones(len(x), dtype=bool), np.ones(len(manifold), dtype=bool))]
+
+
+def plain(x, manifold, k, own, balls):
+    between = np.linalg.norm(manifold[:, None] - manifold[None], axis=-1)
+    np.fill_diagonal(between, np.inf)
+    radii = np.sort(between, axis=1)[:, k - 1]
+    held = [any(np.linalg.norm(x[i] - manifold[j]) <= radii[j] for j in np.flatnonzero(balls)) for i in range(len(x))]
+    return np.array(held)[own].mean()
+
+
+def test_hand_value():
+    # Points 0, 1, 3 on a line reach 1, 1 and 2 to their nearest neighbour: together they hold [-1, 2] and [1, 5].
+    manifold = np.array([[0.0], [1.0], [3.0]])
+    x = np.array([[-1.0], [-1.1], [5.0], [5.1]])
+    assert coverage(x, manifold, 1, everything(x, manifold)) == [0.5]
+    without_last = [(np.ones(4, dtype=bool), np.array([True, True, False]))]
+    assert coverage(x, manifold, 1, without_last) == [0.25]
+
+
+@pytest.mark.parametrize("block", [1, 7, 512])
+def test_slow_twin_for_any_block_and_choice(monkeypatch, block):
+    monkeypatch.setattr(neighbours, "BLOCK", block)
+    rng = np.random.default_rng(0)
+    x, manifold = rng.normal(size=(40, 4)).astype(np.float32), rng.normal(size=(30, 4)).astype(np.float32)
+    kept = [*everything(x, manifold), *((rng.random(40) < 0.7, rng.random(30) < 0.3) for _ in range(5))]
+    found = coverage(x, manifold, 3, kept)
+    for value, (own, balls) in zip(found, kept, strict=True):
+        assert value == pytest.approx(plain(x.astype(float), manifold.astype(float), 3, own, balls), abs=1e-12)
+
+
+def test_copies_of_a_point_hold_it_although_their_balls_have_no_size():
+    """k + 1 copies far from the origin: all radii are 0, and rounding must not push the copy in x outside."""
+    manifold = np.full((4, 50), 1234.567) + np.repeat([0.0, 1.0], [3, 1])[:, None]
+    x = manifold[:1].copy()
+    assert coverage(x, manifold, 2, everything(x, manifold)) == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("x", "manifold", "k"),
+    [
+        (np.ones((3, 2)), np.ones((3, 3)), 1),
+        (np.ones((3, 2)), np.ones((3, 2)), 3),
+        (np.ones((3, 2)), np.ones((3, 2)), 0),
+    ],
+)
+def test_samples_that_do_not_fit_are_refused(x, manifold, k):
+    with pytest.raises(InputError):
+        coverage(x, manifold, k, everything(x, manifold))
+
+
+def test_an_empty_choice_is_refused():
+    x = np.random.default_rng(0).normal(size=(5, 2))
+    with pytest.raises(InputError, match="empty"):
+        coverage(x, x, 1, [(np.zeros(5, dtype=bool), np.ones(5, dtype=bool))])
