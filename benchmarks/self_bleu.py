@@ -3,7 +3,7 @@
     python benchmarks/self_bleu.py [--texts FILE] [--out benchmarks/results/self_bleu.md]
 
 The papers' protocol: 1,000 sampled texts, each against all others of 5,000 as references. Without a file the texts are
-of 200 words, in the frequencies and neighbourhoods of the installed Wikipedia sample: runs of 20 words from random
+of 200 words, in the frequencies and neighbourhoods of the installed Wikipedia sample: runs of 5 words from random
 places of random paragraphs, which gives as many texts as are asked for. The plain loop hands sacrebleu the references
 of each text anew. The fairer one keeps every reference's n-grams and lets sacrebleu score from their union; only that
 union is made anew, since it leaves out another text each time. A plain loop over all 1,000 would take hours: both run
@@ -31,7 +31,7 @@ from mauve_core.metrics.self_bleu import ORDER, SMOOTHING, sentence_scores, word
 from mauve_core.numerics.overlaps import Overlap
 from mauve_core.wikipedia import paragraphs
 
-RUN = 20
+RUN = 5
 """Words that stay together in a made-up text."""
 
 Loop = Callable[[Sequence[str], Sequence[int]], list[float]]

@@ -135,13 +135,12 @@ class Panel {
     event.preventDefault();
     event.stopImmediatePropagation();
     const twice = key === this.lastKey.key && event.timeStamp - this.lastKey.at < DOUBLE_MS;
-    if (event.repeat || twice || this.sent) return;
+    if (event.repeat) return;
     act();
     if (this.sent) this.lastKey = { key, at: event.timeStamp };
   }
 
   choose(name, place) {
-    if (this.sent) return;
     this.answers = { ...this.answers, [name]: place };
     this.clock();
     if (this.complete()) this.rate();

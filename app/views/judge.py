@@ -10,7 +10,6 @@ from app.components.markup import escaped
 from app.components.sidebar import opened_run
 from app.session import State, Tab
 from mauve_core.errors import InputError
-from mauve_core.store import Run
 
 TABS: dict[Tab, str] = {"rate": "Rate", "results": "Results"}
 
