@@ -135,12 +135,13 @@ class Panel {
     event.preventDefault();
     event.stopImmediatePropagation();
     const twice = key === this.lastKey.key && event.timeStamp - this.lastKey.at < DOUBLE_MS;
-    if (event.repeat) return;
+    if (event.repeat || twice || this.sent) return;
     act();
     if (this.sent) this.lastKey = { key, at: event.timeStamp };
   }
 
   choose(name, place) {
+    if (this.sent) return;
     this.answers = { ...this.answers, [name]: place };
     this.clock();
     if (this.complete()) this.rate();
