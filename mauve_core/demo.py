@@ -1,8 +1,9 @@
-"""The demo study: Wikipedia paragraphs against what SmolLM2-135M writes after their first words, under four decoders.
+"""The demo study: Wikipedia paragraphs against what SmolLM2-135M writes after their first words, decoder by decoder.
 
 Both sides are ``TEXT_TOKENS`` tokens long and start after the same ``PROMPT_TOKENS`` tokens, so that length tells the
 sides apart no more than topic does. The human text is read from an installed package (:mod:`mauve_core.wikipedia`);
-the model's text and the features of all sides lie under ``data/demo``, made by :func:`build_demo`.
+the model's text, the features of all sides, the text measures and the sweep over nucleus sampling's p lie under
+``data/demo``, made by :func:`build_demo`.
 """
 
 from __future__ import annotations
@@ -16,19 +17,40 @@ import numpy as np
 
 from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.corpus import Corpus, corpus_from_texts
+from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
 from mauve_core.encoders import Encoder, feature_key
+from mauve_core.encoders.models import load_model
 from mauve_core.errors import StorageError
 from mauve_core.feature_store import FeatureStore
 from mauve_core.files import digest_of_file, write_array, write_atomically
+from mauve_core.measuring import ATTACHMENT as MEASURES
+from mauve_core.measuring import measure_run
 from mauve_core.pipeline import compare
 from mauve_core.progress import Progress, silent
-from mauve_core.store import RunStore
+from mauve_core.store import Run, RunStore
+from mauve_core.study import ADVERSARIAL, resolve_decoders
+from mauve_core.sweeps import attachment_name, sweep_run
 from mauve_core.wikipedia import MIN_WORDS, Excerpt, choose_excerpts, paragraphs, sample_path
 
 DEMO_RUN = "demo"
 DATA = Path(__file__).resolve().parent.parent / "data" / "demo"
 MODEL = "smollm2-135m"
-DECODERS = ("greedy", "ancestral", "nucleus:p=0.95", "top-k:k=50")
+DECODERS = (
+    "greedy",
+    "beam:b=4",
+    "ancestral",
+    "temperature:t=0.7",
+    "top-k:k=50",
+    "nucleus:p=0.7",
+    "nucleus:p=0.9",
+    "nucleus:p=0.95",
+    "typical:tau=0.95",
+    "contrastive:alpha=0.6,k=5",
+    ADVERSARIAL,
+)
+"""As a study takes them: the last one's perplexity is that of the human texts."""
+
+MEASURES_FILE = "measures.json"
 N = 512
 PROMPT_TOKENS = 35
 TEXT_TOKENS = 128
@@ -39,21 +61,23 @@ CONFIG = CompareConfig(encoder=ENCODER, score=ScoreConfig())
 
 
 def build_demo(data: Path = DATA, *, device: str = "auto", progress: Progress = silent) -> Path:
-    """Make everything under ``data`` anew: excerpts, model text, features, manifest. About an hour on two cores.
+    """Make everything under ``data`` anew: excerpts, model text, features, measures, a sweep. Hours on two cores.
+
+    The run that is stored under the demo's name is replaced with the new one.
 
     Returns
     -------
     Path
         The manifest. A build that was stopped goes on where it was, batch by batch.
     """
-    from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
-
     excerpts = _choose()
     human = _human(excerpts)
     prompts = Prompts(human.ids, human.prompts or ())
     settings = GenerationSettings(max_new_tokens=TEXT_TOKENS, min_new_tokens=TEXT_TOKENS, seed=SEED)
     scratch = data / ".build"
-    written = generate_files(MODEL, prompts, DECODERS, scratch, settings=settings, device=device, progress=progress)
+    writer = load_model(MODEL, device=device, with_head=True)
+    decoders = resolve_decoders(DECODERS, human, writer, progress)
+    written = generate_files(writer, prompts, decoders, scratch, settings=settings, device=device, progress=progress)
     for spec, path in written.items():
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         lines = [json.dumps({"id": row["id"], "text": row["text"]}, ensure_ascii=False) for row in rows]
@@ -77,11 +101,13 @@ def build_demo(data: Path = DATA, *, device: str = "auto", progress: Progress = 
     _write_manifest(data, manifest)
     manifest["features"] = _build_features(data, device, progress)
     _write_manifest(data, manifest)
+    manifest["measures"] = _build_measures(data, device, progress)
+    _write_manifest(data, manifest)
     return data / "manifest.json"
 
 
 def prepare_demo(data: Path = DATA, *, progress: Progress = silent) -> str:
-    """Store the demo study as a run, from the committed texts and features; about half a minute.
+    """Store the demo study as a run, from the committed texts, features and measures; about a minute.
 
     Returns
     -------
@@ -96,14 +122,17 @@ def prepare_demo(data: Path = DATA, *, progress: Progress = silent) -> str:
     human, candidates = demo_corpora(data)
     corpora = {HUMAN: human, **candidates}
     runs = RunStore()
-    if any(summary.id == DEMO_RUN for summary in runs.list()):
-        stored = runs.load(DEMO_RUN).comparison
-        digests = {source.name: source.digest for source in stored.sources}
-        if stored.config == CONFIG and digests == {name: corpus.digest for name, corpus in corpora.items()}:
-            return DEMO_RUN
-    features = _import_features(corpora, data)
-    comparison = compare(human, candidates, CONFIG, feature_store=FeatureStore(), progress=progress)
-    return runs.save(DEMO_RUN, comparison, corpora, features, replace=True).id
+    if _is_stored(runs, corpora):
+        run = runs.load(DEMO_RUN)
+    else:
+        features = _import_features(corpora, data)
+        comparison = compare(human, candidates, CONFIG, feature_store=FeatureStore(), progress=progress)
+        run = runs.save(DEMO_RUN, comparison, corpora, features, replace=True)
+    if run.attachment(MEASURES) is None:
+        _import_measures(run, data)
+    if run.attachment(attachment_name("decoder")) is None:
+        runs.attach(run.id, attachment_name("decoder"), sweep_run(run, "decoder").as_dict())
+    return run.id
 
 
 def demo_corpora(data: Path = DATA) -> tuple[Corpus, dict[str, Corpus]]:
@@ -142,14 +171,12 @@ def read_manifest(data: Path = DATA) -> dict[str, Any]:
     """What the demo was made of; StorageError when there is none."""
     path = data / "manifest.json"
     if not path.exists():
-        raise StorageError(f"No demo study under {data}", todo="Make it: mauve-lens demo --rebuild (about an hour)")
+        raise StorageError(f"No demo study under {data}", todo="Make it: mauve-lens demo --rebuild (hours on two cores)")
     manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return manifest
 
 
 def _choose() -> list[Excerpt]:
-    from mauve_core.encoders.models import load_model
-
     tokenizer = load_model(MODEL, device="cpu").tokenizer
     return choose_excerpts(
         paragraphs(),
@@ -213,6 +240,37 @@ def _import_features(corpora: dict[str, Corpus], data: Path) -> dict[str, Any]:
         uncut = np.zeros(len(array), dtype=np.bool_)
         arrays[name] = FeatureStore().put(key, array, lengths, uncut, {**meta, "notes": []}).array
     return arrays
+
+
+def _is_stored(runs: RunStore, corpora: dict[str, Corpus]) -> bool:
+    """Whether the demo run is there, with these texts and settings."""
+    if all(summary.id != DEMO_RUN for summary in runs.list()):
+        return False
+    stored = runs.load(DEMO_RUN).comparison
+    digests = {source.name: source.digest for source in stored.sources}
+    return stored.config == CONFIG and digests == {name: corpus.digest for name, corpus in corpora.items()}
+
+
+def _build_measures(data: Path, device: str, progress: Progress) -> dict[str, Any]:
+    """Measure all sides with the model that wrote them; which texts that were, in the manifest's words."""
+    run = RunStore().load(prepare_demo(data, progress=progress))
+    measured = measure_run(run, model=MODEL, device=device, progress=progress)
+    _write(data / MEASURES_FILE, json.dumps(measured.as_dict(), indent=1, ensure_ascii=False) + "\n")
+    sources = {source.name: source.digest for source in run.comparison.sources}
+    return {"file": MEASURES_FILE, "sources": sources}
+
+
+def _import_measures(run: Run, data: Path) -> None:
+    """Put the committed measures beside the run; StorageError when they are of other texts."""
+    entry = read_manifest(data).get("measures")
+    if entry is None:  # a build that is under way
+        return
+    if entry["sources"] != {source.name: source.digest for source in run.comparison.sources}:
+        raise StorageError(
+            "The committed measures were not made from the committed texts",
+            todo="Rebuild the demo: mauve-lens demo --rebuild",
+        )
+    RunStore().attach(run.id, MEASURES, json.loads((data / entry["file"]).read_text(encoding="utf-8")))
 
 
 def _write(path: Path, text: str) -> None:

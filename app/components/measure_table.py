@@ -116,9 +116,9 @@ def _ranking(run: Run, measurements: Measurements, order: Sequence[str], state: 
         "Smallest gap |T(Q) − T(P)| first; = where intervals of gaps overlap. Value ± sd over texts, below it the 95% "
         "interval. MAUVE: mean ± sd over seeds, its rank in brackets."
     )
-    for note in dict.fromkeys(_note(frame, place) for place in range(len(frame))):
-        if note:
-            st.caption(f":material/info: {escaped(note)}")
+    notes = dict.fromkeys(filter(None, (_note(frame, place) for place in range(len(frame)))))
+    if notes:
+        st.caption("  \n".join(f":material/info: {escaped(note)}" for note in notes))
 
 
 def ranking_table(run: Run, frame: pd.DataFrame) -> pd.DataFrame:

@@ -172,7 +172,7 @@ def _finish(
                 model=model,
                 decoders=tuple(specs),
                 settings=GenerationSettings(**lengths),
-                prompt_tokens=prompt_tokens,
+                prompt_tokens=None,
                 config=CompareConfig(encoder=EncoderConfig(model=encoder)),
                 measures=measured,
             )

@@ -88,15 +88,18 @@ def read_numbers(text: str) -> tuple[float, ...] | None:
 
 
 def shown_table(sweep: Sweep, score: str) -> pd.DataFrame:
-    """One score of the sweep as text: a row a value, a column a line, mean and spread over seeds; then n and k."""
+    """One score of the sweep as text: a row a value, mean and spread over seeds in ``line_0``, ``line_1`` ..., n, k.
+
+    Columns are not named after the lines, because a candidate may be called anything.
+    """
     cells = {(point.value, point.candidate): point for point in sweep.points}
     rows = []
     for value in sweep.values:
         points = {line: cells.get((value, line)) for line in sweep.candidates}
         there = [point for point in points.values() if point is not None]
         row = {"value": f"{value:g}"}
-        for line, point in points.items():
-            row[line] = "–" if point is None else _cell(point.scores[score].mean, point.scores[score].sd)
+        for place, point in enumerate(points.values()):
+            row[f"line_{place}"] = "–" if point is None else _cell(point.scores[score].mean, point.scores[score].sd)
         row["n"] = ", ".join(dict.fromkeys(f"{point.n:,}" for point in there))
         row["k"] = ", ".join(dict.fromkeys(f"{point.k:,}" for point in there))
         rows.append(row)
@@ -137,7 +140,10 @@ def _result(run: Run, sweep: Sweep, score: str) -> None:
             key="sweep_table",
             column_config={
                 "value": st.column_config.TextColumn(figures.X_TITLES[sweep.over], pinned=True),
-                **{line: st.column_config.TextColumn(short_name(line)) for line in sweep.candidates},
+                **{
+                    f"line_{place}": st.column_config.TextColumn(short_name(line))
+                    for place, line in enumerate(sweep.candidates)
+                },
             },
         )
     seeds = sweep.settings.get("seeds")
@@ -146,8 +152,8 @@ def _result(run: Run, sweep: Sweep, score: str) -> None:
         f"Pairwise partition. Mean ± one standard deviation over {over}; every other setting is the run's own. "
         f"{_sizes(sweep)}"
     )
-    for note in sweep.notes:
-        st.caption(f":material/info: {escaped(note)}")
+    if sweep.notes:
+        st.caption("  \n".join(f":material/info: {escaped(note)}" for note in sweep.notes))
     with st.expander("Settings of this sweep", icon=":material/tune:"):
         st.json(dict(sweep.settings), expanded=1)
 

@@ -1,7 +1,8 @@
 """A score against one setting: a line a candidate, or for a decoder's parameter a panel a family of decoders.
 
-Lines are means over seeds, bands reach one standard deviation over them up and down (NeurIPS 2021, figures 4 to 8;
-JMLR 2023, figure 8). A dashed guide marks the value under which the run itself was scored.
+Lines are means over seeds, bands and bars reach one standard deviation over them up and down, within the range of the
+scores (NeurIPS 2021, figures 4 to 8; JMLR 2023, figure 8). A dashed guide marks the value under which the run itself
+was scored.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from app.figures.leaderboard import titled
 from app.figures.theme import NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name, translucent
 from mauve_core.config import SCORES
 from mauve_core.result import Comparison
-from mauve_core.sweeps import Over, Sweep, SweepPoint
+from mauve_core.sweeps import Over, SeedSpread, Sweep, SweepPoint
 
 TITLES: dict[Over, str] = {
     "length": "Length of texts",
@@ -157,11 +158,19 @@ def _families(sweep: Sweep, score: str, order: Sequence[str]) -> go.Figure:
 
 def _candidate(point: SweepPoint, score: str, family: str, style: Style, place: str) -> go.Scatter:
     """One candidate with its spread, labelled with the value, and with its name where that is another decoder's."""
-    sd = point.scores[score].sd
+    spread = point.scores[score]
+    low, high = _reach(spread)
     other = "" if family.split()[0] in point.source else f" ({html.escape(short_name(point.source))})"
     trace = _curve([point], score, point.source, style, mode="markers+text")
     return trace.update(
-        error_y={"type": "data", "array": [0.0 if sd is None else sd], "width": 4, "thickness": 1.5},
+        error_y={
+            "type": "data",
+            "symmetric": False,
+            "array": [high - spread.mean],
+            "arrayminus": [spread.mean - low],
+            "width": 4,
+            "thickness": 1.5,
+        },
         text=[f"{point.value:g}{other}"],
         textposition=place,
     )
@@ -175,10 +184,9 @@ def _label_place(points: Sequence[SweepPoint], point: SweepPoint, score: str) ->
 
 
 def _band(points: Sequence[SweepPoint], score: str, colour: str) -> go.Scatter:
-    """Mean - sd to mean + sd; of no height where no spread is known."""
-    spreads = [point.scores[score] for point in points]
-    low = [spread.mean - (spread.sd or 0.0) for spread in spreads]
-    high = [spread.mean + (spread.sd or 0.0) for spread in spreads]
+    """From mean - sd to mean + sd, within the scores' range; of no height where no spread is known."""
+    reaches = [_reach(point.scores[score]) for point in points]
+    low, high = ([reach[side] for reach in reaches] for side in (0, 1))
     values = [point.value for point in points]
     return go.Scatter(
         x=[*values, *reversed(values)],
@@ -191,6 +199,12 @@ def _band(points: Sequence[SweepPoint], score: str, colour: str) -> go.Scatter:
         showlegend=False,
         legendgroup=points[0].candidate,
     )
+
+
+def _reach(spread: SeedSpread) -> tuple[float, float]:
+    """One sd to both sides of the mean, cut to [0, 1], where all scores lie."""
+    sd = spread.sd or 0.0
+    return max(spread.mean - sd, 0.0), min(spread.mean + sd, 1.0)
 
 
 def _curve(

@@ -321,7 +321,8 @@ def test_a_stored_sweep_is_shown_as_it_was_computed(open_page: OpenPage, run: Ru
     table = app.dataframe[0].value
     assert table["value"].tolist() == ["2", "6"]
     for point in sweep.points:
-        (cell,) = table.loc[table["value"] == f"{point.value:g}", point.candidate]
+        line = f"line_{sweep.candidates.index(point.candidate)}"
+        (cell,) = table.loc[table["value"] == f"{point.value:g}", line]
         spread = point.scores[score]
         assert plain(cell) == f"{spread.mean:.3f} ± {spread.sd:.3f}"
     assert table["n"].tolist() == ["60", "60"]

@@ -69,6 +69,12 @@ def test_a_line_a_candidate_through_its_means_with_a_band_of_one_sd(score: str) 
     assert tuple(band.x) == (2, 8, 32, 32, 8, 2)
 
 
+def test_bands_stay_where_scores_can_be() -> None:
+    wide = Sweep("n", (point(20, "b", 0.9, sd=0.3), point(40, "b", 0.1, sd=0.3)))
+    (band,) = [trace for trace in sweep_figure(wide, "mauve", ORDER).data if trace.fill == "toself"]
+    assert tuple(band.y) == pytest.approx((0.6, 0.0, 0.4, 1.0), abs=1e-15)
+
+
 def test_values_stand_on_a_logarithmic_axis_and_the_runs_own_is_marked() -> None:
     figure = sweep_figure(OVER_K, "mauve", ORDER, own=(10.0,))
     assert figure.layout.xaxis.type == "log"
@@ -110,7 +116,8 @@ def test_each_family_of_decoders_has_a_linear_panel_of_its_own() -> None:
     for item in sweep.points:
         mark = marks[item.source]
         assert (mark.x[0], mark.y[0]) == (item.value, item.scores["mauve"].mean)
-        assert mark.error_y.array[0] == item.scores["mauve"].sd
+        assert mark.error_y.array[0] == pytest.approx(item.scores["mauve"].sd, abs=1e-15)
+        assert mark.error_y.arrayminus[0] == pytest.approx(item.scores["mauve"].sd, abs=1e-15)
         assert mark.marker.symbol == candidate_style(order.index(item.source)).symbol
 
 
