@@ -124,9 +124,9 @@ def report(options: argparse.Namespace) -> str:
     {options.command}
 
 {len(sample):,} sampled texts, each with all others of {len(texts):,} as references, 4-grams. Texts: {origin}.
-Ours took {min(seconds):.2f} to {max(seconds):.2f} processor seconds over {len(seconds)} rounds, cutting texts into words included; mean
-self-BLEU {np.mean(scores):.4f}. The loops over sacrebleu ran on {len(few)} of the {len(sample):,} sampled texts, and
-their time is scaled to all of them.
+Ours took {min(seconds):.2f} to {max(seconds):.2f} processor seconds over {len(seconds)} rounds, cutting texts into
+words included; mean self-BLEU {np.mean(scores):.4f}. The loops over sacrebleu ran on {len(few)} of the
+{len(sample):,} sampled texts, and their time is scaled to all of them.
 
 | way | texts timed | processor seconds | for the sample | ours is faster by | largest difference |
 | --- | --- | --- | --- | --- | --- |

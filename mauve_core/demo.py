@@ -171,7 +171,7 @@ def read_manifest(data: Path = DATA) -> dict[str, Any]:
     """What the demo was made of; StorageError when there is none."""
     path = data / "manifest.json"
     if not path.exists():
-        raise StorageError(f"No demo study under {data}", todo="Make it: mauve-lens demo --rebuild (hours on two cores)")
+        raise StorageError(f"No demo study under {data}", todo="Make it: mauve-lens demo --rebuild (takes hours)")
     manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return manifest
 

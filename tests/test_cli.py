@@ -253,7 +253,17 @@ def test_what_libraries_print_does_not_mix_with_the_result(
 
 
 def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in ([], ["compare"], ["runs"], ["runs", "show"], ["encode"], ["generate"], ["app"], ["demo"]):
+    for command in (
+        [],
+        ["compare"],
+        ["runs"],
+        ["runs", "show"],
+        ["encode"],
+        ["generate"],
+        ["study"],
+        ["app"],
+        ["demo"],
+    ):
         with pytest.raises(SystemExit) as left:
             main([*command, "--help"])
         assert left.value.code == 0

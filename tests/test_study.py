@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from mauve_core import jobs
+from mauve_core.__main__ import build_parser, main
+from mauve_core.cli import measuring, studying
 from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.decoding import GenerationSettings
@@ -105,6 +108,32 @@ def test_a_study_ends_as_a_measured_run_and_keeps_what_it_wrote(task, folder):
     task.perform(lambda stage, done, total: stages.append((stage, done, total)))
     assert ("writing greedy", 24, 24) in stages
     assert not any(stage == "writing greedy" and done < total for stage, done, total in stages)
+
+
+def test_options_become_the_study(task, folder):
+    command = ["study", "--human", task.human.path, "--model", folder, "--out", "My study", "--encoder", folder]
+    command += ["--decoder", "greedy", "--decoder", "nucleus:p=0.9", "--max-new-tokens", "8", "--min-new-tokens", "4"]
+    command += ["--prompt-tokens", "5", "--k", "4", "--seeds", "2", "--bootstrap", "100", "--no-map"]
+    found = studying.task_of(build_parser().parse_args(command))
+    assert found == replace(task, settings=replace(task.settings, seed=ScoreConfig().seed))
+    seeded = studying.task_of(build_parser().parse_args([*command, "--seed", "7", "--no-measures"]))
+    assert (seeded.settings.seed, seeded.config.score.seed, seeded.measures) == (7, 7, False)
+
+
+@pytest.mark.slow
+def test_the_command_prints_scores_and_measures(task, folder, capsys):
+    command = ["study", "--human", task.human.path, "--model", folder, "--out", "by command", "--encoder", folder]
+    command += ["--decoder", "greedy", "--decoder", "adversarial", "--max-new-tokens", "8", "--prompt-tokens", "5"]
+    command += ["--seeds", "2", "--bootstrap", "100", "--no-map", "--device", "cpu", "--quiet"]
+    assert main(command) == 0
+    said = capsys.readouterr().out
+    run = RunStore().load("by-command")
+    names = [candidate.name for candidate in run.comparison.candidates]
+    assert names[0] == "greedy"
+    assert names[1].startswith("adversarial:ppl=")
+    assert "MAUVE" in said
+    assert measuring.table(stored_measurements(run)) in said
+    assert "Stored as run by-command" in said
 
 
 @pytest.mark.parametrize(

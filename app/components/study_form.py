@@ -172,7 +172,7 @@ def _finish(
                 model=model,
                 decoders=tuple(specs),
                 settings=GenerationSettings(**lengths),
-                prompt_tokens=None,
+                prompt_tokens=prompt_tokens,
                 config=CompareConfig(encoder=EncoderConfig(model=encoder)),
                 measures=measured,
             )

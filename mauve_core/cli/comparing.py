@@ -10,21 +10,20 @@ from mauve_core.cli.options import (
     add_encoder_options,
     add_field_options,
     add_output_options,
+    add_score_options,
     encoder_config,
     named,
     progress_of,
     results_only,
+    score_config,
     source_fields,
     write,
     write_json,
 )
-from mauve_core.config import HUMAN, CompareConfig, ScoreConfig
+from mauve_core.config import HUMAN, CompareConfig
 from mauve_core.errors import InputError
 from mauve_core.report import to_json, to_table
 from mauve_core.task import ComparisonTask, TextFile, perform
-
-_SCORE = ScoreConfig()
-_SCORE_OPTIONS = ("k", "seeds", "seed", "scale", "bootstrap", "confidence")
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -43,19 +42,8 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="NAME=FILE.npy",
         help=f"use these features instead of an encoder; one for {HUMAN} and for each model",
     )
-    _add_score_options(parser)
+    add_score_options(parser)
     parser.set_defaults(run=_compare)
-
-
-def _add_score_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("scores")
-    group.add_argument("--k", type=int, metavar="N", help="clusters; default a tenth of the smaller side")
-    group.add_argument("--seeds", type=int, metavar="N", help=f"k-means seeds, default {_SCORE.seeds}")
-    group.add_argument("--seed", type=int, metavar="N", help=f"the one seed of everything, default {_SCORE.seed}")
-    group.add_argument("--scale", type=float, metavar="C", help=f"scaling constant of MAUVE, default {_SCORE.scale:g}")
-    group.add_argument("--bootstrap", type=int, metavar="N", help=f"resamples of the texts, default {_SCORE.bootstrap}")
-    group.add_argument("--confidence", type=float, help=f"of the interval, default {_SCORE.confidence:g}")
-    group.add_argument("--no-map", action="store_true", help="leave out the two-dimensional map of the texts")
 
 
 def _compare(args: argparse.Namespace) -> int:
@@ -91,7 +79,6 @@ def task_of(args: argparse.Namespace) -> ComparisonTask:
     if features and encoder_given:
         option = encoder_given[0].replace("_", "-")
         raise InputError(f"--features and --{option} exclude each other", todo="Leave one of them out")
-    score = {name: getattr(args, name) for name in _SCORE_OPTIONS if getattr(args, name) is not None}
     files = {name: _file(args, name, path, features.get(name), list(paths)) for name, path in paths.items()}
     return ComparisonTask(
         name=f"{Path(args.human).stem} vs {', '.join(models)}" if args.out is None else args.out,
@@ -99,7 +86,7 @@ def task_of(args: argparse.Namespace) -> ComparisonTask:
         candidates={name: files[name] for name in models},
         config=CompareConfig(
             encoder=None if features else encoder_config(args),
-            score=ScoreConfig(**score),
+            score=score_config(args),
             projection=not args.no_map,
         ),
         device=args.device,

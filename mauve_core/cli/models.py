@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from mauve_core.cli.options import (
+    add_decoder_options,
     add_encoder_options,
     add_field_options,
     add_output_options,
@@ -35,16 +36,8 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     generate.add_argument("--model", required=True, help="a causal model: catalogue name, hub id, folder or GGUF file")
     generate.add_argument("--prompts", required=True, metavar="FILE", help="a file of prompts")
     generate.add_argument("--prompt-field", metavar="FIELD", help="field of the prompt; guessed when left out")
-    generate.add_argument(
-        "--decoder",
-        action="append",
-        required=True,
-        metavar="NAME[:PARAMETER=VALUE]",
-        help="such as greedy, ancestral, nucleus:p=0.95, top-k:k=50; one or more",
-    )
+    add_decoder_options(generate)
     generate.add_argument("--out", required=True, metavar="FOLDER", help="where the files and manifest.json go")
-    generate.add_argument("--max-new-tokens", type=int, default=128, metavar="N", help="default 128")
-    generate.add_argument("--min-new-tokens", type=int, default=0, metavar="N", help="default 0")
     generate.add_argument("--seed", type=int, default=0, metavar="N", help="default 0")
     generate.add_argument("--batch-size", type=int, metavar="N", help="prompts at once; changes the speed alone")
     generate.add_argument("--revision", help="commit, tag or branch of a hub model")

@@ -9,12 +9,15 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, get_args
 
-from mauve_core.config import HUMAN, Dtype, EncoderConfig, Pooling
+from mauve_core.config import HUMAN, Dtype, EncoderConfig, Pooling, ScoreConfig
+from mauve_core.decoding.decoders import DECODERS, DecoderKind
 from mauve_core.errors import InputError
 from mauve_core.progress import ConsoleProgress, Progress, silent
 
 _DEFAULTS = EncoderConfig()
+_SCORE = ScoreConfig()
 ENCODER_OPTIONS = ("encoder", "revision", "pooling", "layer", "max_tokens", "dtype", "with_prompt")
+SCORE_OPTIONS = ("k", "seeds", "seed", "scale", "bootstrap", "confidence")
 
 
 class Parser(argparse.ArgumentParser):
@@ -51,6 +54,23 @@ def encoder_config(args: argparse.Namespace) -> EncoderConfig:
     return EncoderConfig(model=model, **given)
 
 
+def add_score_options(parser: argparse.ArgumentParser) -> None:
+    """How features become scores. What is left out is None."""
+    group = parser.add_argument_group("scores")
+    group.add_argument("--k", type=int, metavar="N", help="clusters; default a tenth of the smaller side")
+    group.add_argument("--seeds", type=int, metavar="N", help=f"k-means seeds, default {_SCORE.seeds}")
+    group.add_argument("--seed", type=int, metavar="N", help=f"the one seed of everything, default {_SCORE.seed}")
+    group.add_argument("--scale", type=float, metavar="C", help=f"scaling constant of MAUVE, default {_SCORE.scale:g}")
+    group.add_argument("--bootstrap", type=int, metavar="N", help=f"resamples of the texts, default {_SCORE.bootstrap}")
+    group.add_argument("--confidence", type=float, help=f"of the interval, default {_SCORE.confidence:g}")
+    group.add_argument("--no-map", action="store_true", help="leave out the two-dimensional map of the texts")
+
+
+def score_config(args: argparse.Namespace) -> ScoreConfig:
+    """The scores that the options ask for."""
+    return ScoreConfig(**{name: getattr(args, name) for name in SCORE_OPTIONS if getattr(args, name) is not None})
+
+
 def add_field_options(parser: argparse.ArgumentParser, *, per_source: bool = False) -> None:
     """Which field of the files holds what; with ``per_source`` also ``NAME=FIELD`` for one source alone."""
     metavar = "[NAME=]FIELD" if per_source else "FIELD"
@@ -62,6 +82,25 @@ def add_field_options(parser: argparse.ArgumentParser, *, per_source: bool = Fal
     group.add_argument(
         "--metadata-field", action="append", metavar=metavar, help="a field kept as metadata; default: all others"
     )
+
+
+def add_decoder_options(parser: argparse.ArgumentParser) -> None:
+    """How texts are written: decoders and lengths."""
+    parser.add_argument(
+        "--decoder",
+        action="append",
+        required=True,
+        metavar="NAME[:PARAMETER=VALUE,...]",
+        help=f"{', '.join(map(_example, DECODERS.values()))}; a value left out is the one shown; one or more",
+    )
+    parser.add_argument("--max-new-tokens", type=int, default=128, metavar="N", help="default 128")
+    parser.add_argument("--min-new-tokens", type=int, default=0, metavar="N", help="default 0")
+
+
+def _example(kind: DecoderKind) -> str:
+    """A decoder as it is written, with the values that it takes when none are named."""
+    values = [f"{p.name}={'...' if p.default is None else f'{p.default:g}'}" for p in kind.parameters]
+    return f"{kind.name}:{','.join(values)}" if values else kind.name
 
 
 def add_output_options(parser: argparse.ArgumentParser) -> None:

@@ -34,7 +34,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     app.set_defaults(run=_app)
 
     demo = commands.add_parser("demo", help="store the demo study as a run, if it is not there yet")
-    demo.add_argument("--rebuild", action="store_true", help="write its texts, features and measures anew first (hours)")
+    demo.add_argument("--rebuild", action="store_true", help="write texts, features and measures anew first (hours)")
     add_output_options(demo)
     demo.set_defaults(run=_demo)
 

@@ -1,0 +1,90 @@
+"""``mauve-lens study``: a model and human texts in, a compared and measured run of its decoders out."""
+
+from __future__ import annotations
+
+import argparse
+
+from mauve_core.cli import measuring
+from mauve_core.cli.options import (
+    add_decoder_options,
+    add_encoder_options,
+    add_field_options,
+    add_output_options,
+    add_score_options,
+    encoder_config,
+    progress_of,
+    results_only,
+    score_config,
+    write,
+    write_json,
+)
+from mauve_core.config import CompareConfig
+from mauve_core.decoding import GenerationSettings
+from mauve_core.measuring import stored_measurements
+from mauve_core.report import to_json, to_table
+from mauve_core.store import RunStore
+from mauve_core.study import ADVERSARIAL, StudyTask
+from mauve_core.task import TextFile
+
+
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "study",
+        help="let a model continue human texts under several decoders, compare and measure them, store the run",
+        description="The prompt is the beginning of a human text; both continuations have at most --max-new-tokens "
+        f"tokens of the model. The decoder {ADVERSARIAL} alone takes the perplexity of the human texts. A study that "
+        "was stopped goes on where it was.",
+    )
+    parser.add_argument("--human", required=True, metavar="FILE", help="JSONL, CSV, TSV, Parquet or text (also .gz)")
+    parser.add_argument("--model", required=True, help="a causal model: catalogue name, hub id, folder or GGUF file")
+    parser.add_argument("--out", required=True, metavar="RUN", help="name of the stored run")
+    parser.add_argument(
+        "--prompt-tokens", type=int, metavar="N", help="length of the prompt, where the file has no prompts"
+    )
+    add_decoder_options(parser)
+    parser.add_argument("--no-measures", action="store_true", help="leave out the text measures")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    add_output_options(parser)
+    add_field_options(parser)
+    add_encoder_options(parser)
+    add_score_options(parser)
+    parser.set_defaults(run=_study)
+
+
+def _study(args: argparse.Namespace) -> int:
+    task = task_of(args)
+    with results_only():
+        run = RunStore().load(task.perform(progress_of(args)))
+    if args.json:
+        write_json({**to_json(run.comparison), "run": run.id})
+        return 0
+    write(to_table(run.comparison))
+    measured = stored_measurements(run)
+    if measured is not None:
+        write(f"\n{measuring.table(measured)}")
+    write(f"\nStored as run {run.id}; its texts lie in {task.folder}")
+    write(f"In the browser: mauve-lens app, then http://127.0.0.1:8501/decoders?run={run.id}")
+    return 0
+
+
+def task_of(args: argparse.Namespace) -> StudyTask:
+    """The study that the arguments describe; ``--seed`` holds for writing and for scoring.
+
+    Raises
+    ------
+    InputError
+        A value is not one that may be taken.
+    """
+    score = score_config(args)
+    metadata = None if args.metadata_field is None else tuple(args.metadata_field)
+    return StudyTask(
+        name=args.out,
+        human=TextFile(args.human, args.text_field, args.prompt_field, args.id_field, metadata),
+        model=args.model,
+        decoders=tuple(args.decoder),
+        settings=GenerationSettings(args.max_new_tokens, args.min_new_tokens, score.seed),
+        prompt_tokens=args.prompt_tokens,
+        config=CompareConfig(encoder=encoder_config(args), score=score, projection=not args.no_map),
+        measures=not args.no_measures,
+        device=args.device,
+    )
