@@ -2,8 +2,7 @@
 
 Both sides are ``TEXT_TOKENS`` tokens long and start after the same ``PROMPT_TOKENS`` tokens, so that length tells the
 sides apart no more than topic does. The human text is read from an installed package (:mod:`mauve_core.wikipedia`);
-the model's text, the features of all sides, the text measures and the sweep over nucleus sampling's p lie under
-``data/demo``, made by :func:`build_demo`.
+the model's text, the features of all sides and the text measures lie under ``data/demo``, made by :func:`build_demo`.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ CONFIG = CompareConfig(encoder=ENCODER, score=ScoreConfig())
 
 
 def build_demo(data: Path = DATA, *, device: str = "auto", progress: Progress = silent) -> Path:
-    """Make everything under ``data`` anew: excerpts, model text, features, measures, a sweep. Hours on two cores.
+    """Make everything under ``data`` anew: excerpts, model text, features, measures. Hours on two cores.
 
     The run that is stored under the demo's name is replaced with the new one.
 
@@ -107,7 +106,7 @@ def build_demo(data: Path = DATA, *, device: str = "auto", progress: Progress = 
 
 
 def prepare_demo(data: Path = DATA, *, progress: Progress = silent) -> str:
-    """Store the demo study as a run, from the committed texts, features and measures; about a minute.
+    """Store the demo study as a run, with its measures and its sweep over p, from what is committed; about a minute.
 
     Returns
     -------
@@ -211,11 +210,12 @@ def _build_features(data: Path, device: str, progress: Progress) -> dict[str, An
     human, candidates = demo_corpora(data)
     encoder = Encoder(ENCODER, device=device)
     entries = {}
-    for index, (name, corpus) in enumerate({HUMAN: human, **candidates}.items()):
+    for name, corpus in {HUMAN: human, **candidates}.items():
         found = encoder.encode(list(corpus.texts), store=FeatureStore(), progress=progress)
         if found.cut.any():
             raise StorageError(f"The encoder cut {int(found.cut.sum())} texts of {name}", todo="Raise its max_tokens")
-        entries[name] = {"file": f"features/{index}.npy", "lengths": f"features/{index}-lengths.npy", "key": found.key}
+        stem = f"features/{name if name == HUMAN else parse_decoder(name).slug}"
+        entries[name] = {"file": f"{stem}.npy", "lengths": f"{stem}-lengths.npy", "key": found.key}
         entries[name]["device"] = found.device
         write_array(data / entries[name]["file"], found.array)
         write_array(data / entries[name]["lengths"], found.lengths)

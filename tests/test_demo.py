@@ -11,7 +11,10 @@ import pytest
 from mauve_core import demo
 from mauve_core.config import HUMAN
 from mauve_core.errors import InputError, StorageError
+from mauve_core.measuring import collection_of, stored_measurements
+from mauve_core.metrics import MEASURES, Measurements, Tools, measure
 from mauve_core.store import RunStore
+from mauve_core.sweeps import stored_sweep
 from mauve_core.wikipedia import Paragraph, choose_excerpts, paragraphs
 
 
@@ -50,7 +53,8 @@ def test_paragraphs_are_prose_of_enough_words_with_ids_of_their_own():
 
 def test_all_sides_answer_the_same_prompts(corpora):
     human, candidates = corpora
-    assert list(candidates) == list(demo.DECODERS)
+    *plain, adversarial = candidates
+    assert [*plain, adversarial.split(":")[0]] == list(demo.DECODERS)
     assert len(human) == demo.N >= 500
     for corpus in candidates.values():
         assert corpus.ids == human.ids
@@ -65,9 +69,10 @@ def test_the_committed_files_hold_no_human_text(corpora):
     files = [demo.DATA / file for file in manifest["generation"]["decoders"].values()]
     for file in files:
         assert all(set(json.loads(line)) == {"id", "text"} for line in file.read_text(encoding="utf-8").splitlines())
-    stored = (demo.DATA / "manifest.json").read_text(encoding="utf-8")
-    for text in (*human.texts[:50], *(human.prompts or ())[:50]):
-        assert text.strip()[:60] not in stored
+    for name in ("manifest.json", demo.MEASURES_FILE):
+        stored = (demo.DATA / name).read_text(encoding="utf-8")
+        for text in (*human.texts[:50], *(human.prompts or ())[:50]):
+            assert text.strip()[:60] not in stored
 
 
 def test_features_fit_the_texts(corpora):
@@ -112,10 +117,39 @@ def test_the_demo_run_prefers_truncated_sampling_and_is_kept_on_the_second_call(
             assert mauve[truncated].mean > mauve[other].mean + mauve[truncated].sd + mauve[other].sd
     assert not mauve["nucleus:p=0.95"].overlaps(mauve["ancestral"])
     assert run.comparison.projection is not None
-    assert run.comparison.projection.shape == (5 * demo.N, 2)
-    stamps = {path: path.stat().st_mtime_ns for path in run.path.iterdir()}
+    assert run.comparison.projection.shape == ((1 + len(demo.DECODERS)) * demo.N, 2)
+    measured = stored_measurements(run)
+    assert measured is not None
+    assert set(measured.measures) == set(MEASURES)
+    sweep = stored_sweep(run, "decoder")
+    assert sweep is not None
+    assert [point.value for point in sweep.line("nucleus p")] == [0.7, 0.9, 0.95, 1.0]
+    stamps = {path: path.stat().st_mtime_ns for path in run.path.rglob("*")}
     assert demo.prepare_demo() == demo.DEMO_RUN
-    assert {path: path.stat().st_mtime_ns for path in run.path.iterdir()} == stamps
+    assert {path: path.stat().st_mtime_ns for path in run.path.rglob("*")} == stamps
+
+
+def test_committed_measures_are_of_the_committed_texts(corpora):
+    human, candidates = corpora
+    entry = demo.read_manifest()["measures"]
+    assert entry["sources"] == {HUMAN: human.digest} | {name: corpus.digest for name, corpus in candidates.items()}
+    stored = Measurements.from_dict(json.loads((demo.DATA / entry["file"]).read_text(encoding="utf-8")))
+    sides = {name: collection_of(corpus, name) for name, corpus in candidates.items()}
+    fresh = measure(collection_of(human, HUMAN), sides, ("diversity", "length"), tools=Tools())
+    assert len(fresh.rows) == 2 * len(candidates)
+    for row in fresh.rows:
+        kept = stored.row(row.measure, row.candidate)
+        assert kept.model.value == pytest.approx(row.model.value, rel=1e-12)
+        assert kept.human.value == pytest.approx(row.human.value, rel=1e-12)
+
+
+def test_adversarial_texts_have_the_perplexity_of_human_ones():
+    stored = Measurements.from_dict(json.loads((demo.DATA / demo.MEASURES_FILE).read_text(encoding="utf-8")))
+    *_, adversarial = demo.read_manifest()["generation"]["decoders"]
+    row = stored.row("perplexity", adversarial)
+    target = float(adversarial.split("=")[1])
+    assert row.human.value == pytest.approx(target, rel=1e-3)  # the target is the human perplexity to four digits
+    assert row.model.value == pytest.approx(target, rel=0.05)
 
 
 @pytest.mark.slow

@@ -153,6 +153,7 @@ def _rows(item: Measure, human: _Side, sides: Mapping[str, _Side], tools: Tools,
     """One row a candidate."""
     stage = f"Measuring: {item.title}"
     progress(stage, 0, len(sides) + 1)
+    item.prepare([side.texts for side in sides.values()], human.texts, tools, _of(HUMAN, progress))
     reference, value, note = _human_value(item, human, tools, progress)
     rows = []
     for done, (name, side) in enumerate(sides.items(), start=1):

@@ -239,6 +239,11 @@ class Measure(ABC):
     bounds: ClassVar[tuple[float, float]] = (0.0, float("inf"))
     depends_on_n: ClassVar[bool] = False
 
+    def prepare(  # noqa: B027 (few measures share work)
+        self, candidates: Sequence[Collection], human: Collection, tools: Tools, progress: Progress
+    ) -> None:
+        """Do once, before the first candidate, what the candidates share."""
+
     @abstractmethod
     def terms(self, texts: Collection, human: Collection, tools: Tools, progress: Progress = silent) -> Terms:
         """T of ``texts``, against ``human`` where T is relational.

@@ -21,7 +21,10 @@ from numpy.typing import NDArray
 from mauve_core.feature_store import DamagedEntryWarning
 from mauve_core.files import home, write_array
 
-Computation = Callable[[], tuple[Sequence[NDArray[np.float64]], NDArray[np.bool_]]]
+Computed = tuple[Sequence[NDArray[np.float64]], NDArray[np.bool_]]
+"""Numbers of the tokens of each text, and which texts were cut."""
+
+Computation = Callable[[], Computed]
 
 FORMAT = 1
 """Part of every name; raised when the same inputs would give other numbers."""

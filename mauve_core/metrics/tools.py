@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from mauve_core.encoders.catalogue import OFFLINE_DEFAULT, identify
 from mauve_core.errors import InputError
-from mauve_core.metrics.positions import Positions, entry_path, stored_or
+from mauve_core.metrics.positions import Computed, Positions, entry_path, stored_or
 from mauve_core.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -145,23 +146,32 @@ class Tools:
         InputError, StorageError
             As :meth:`likelihoods`.
         """
+        return self.truncated_by_all(texts, [decoder], progress)[0]
+
+    def truncated_by_all(
+        self, texts: Collection, decoders: Sequence[Decoder], progress: Progress = silent
+    ) -> list[Positions]:
+        """:meth:`truncated` for each of several decoders; the model reads the texts once for all that are missing."""
         from mauve_core.encoders.likelihood import cut_texts, over_positions
 
-        warpers = decoder.warpers()
-        greedy = not decoder.kind.draws
+        paths = [self._path(f"truncated {decoder.spec}", texts) for decoder in decoders]
+        missing = [place for place, path in enumerate(paths) if not path.exists()]
+        given = (texts.texts, texts.prompts)
 
-        def reduce(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-            import torch
+        def compute(places: Sequence[int]) -> dict[int, Computed]:
+            chosen = [decoders[place] for place in places]
+            found = over_positions(
+                self.model(), *given, partial(_of_decoders, chosen), max_tokens=self.max_tokens, progress=progress
+            )
+            cut = cut_texts(self.model(), *given, max_tokens=self.max_tokens)
+            return {place: ([rows[:, column] for rows in found], cut) for column, place in enumerate(places)}
 
-            parts = zip(torch.split(logits, LOGIT_ROWS), torch.split(targets, LOGIT_ROWS), strict=True)
-            return torch.cat([_of_distribution(rows, chosen, warpers, greedy=greedy) for rows, chosen in parts])
+        computed = compute(missing) if missing else {}
 
-        def compute() -> tuple[Sequence[NDArray[np.float64]], NDArray[np.bool_]]:
-            given = (self.model(), texts.texts, texts.prompts)
-            found = over_positions(*given, reduce, max_tokens=self.max_tokens, progress=progress)
-            return found, cut_texts(*given, max_tokens=self.max_tokens)
+        def of(place: int) -> Computed:  # a damaged entry is there, and yet to be computed
+            return computed[place] if place in computed else compute([place])[place]
 
-        return stored_or(self._path(f"truncated {decoder.spec}", texts), len(texts), 3, compute)
+        return [stored_or(path, len(texts), 3, partial(of, place)) for place, path in enumerate(paths)]
 
     def model(self) -> LoadedModel:
         """The scorer with its head, loaded at the first call; InputError when there is none."""
@@ -192,6 +202,20 @@ class Tools:
         progress(TOKENIZING, len(texts), len(texts))
         flat = np.fromiter((token for text in ids for token in text), dtype=np.int64)
         return Tokens(flat, np.array([len(text) for text in ids], dtype=np.int64))
+
+
+def _of_decoders(decoders: Sequence[Decoder], logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """(t, decoders, 3) of :func:`_of_distribution`, a few positions at a time."""
+    import torch
+
+    kinds = [(decoder.warpers(), not decoder.kind.draws) for decoder in decoders]
+    parts = zip(torch.split(logits, LOGIT_ROWS), torch.split(targets, LOGIT_ROWS), strict=True)
+    return torch.cat(
+        [
+            torch.stack([_of_distribution(rows, chosen, warpers, greedy=greedy) for warpers, greedy in kinds], dim=1)
+            for rows, chosen in parts
+        ]
+    )
 
 
 def _of_distribution(

@@ -8,6 +8,8 @@ after the decoder's truncation, x the token that a person wrote. Martins et al. 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,6 +32,14 @@ class TruncatedMeasure(Measure):
     @abstractmethod
     def of_tokens(self, p: NDArray[np.float64], squares: NDArray[np.float64], vocabulary: NDArray[np.float64]) -> float:
         """T from p(x), the sum of p squared and the size of the vocabulary at each token of the human text."""
+
+    def prepare(self, candidates: Sequence[Collection], human: Collection, tools: Tools, progress: Progress) -> None:
+        """Let the model read the human text once for the decoders of all candidates."""
+        decoders = []
+        for texts in candidates:
+            with suppress(NotDefinedError):
+                decoders.append(_decoder_of(texts))
+        tools.truncated_by_all(human, list({decoder.spec: decoder for decoder in decoders}.values()), progress)
 
     def terms(self, texts: Collection, human: Collection, tools: Tools, progress: Progress = silent) -> Terms:
         decoder = _decoder_of(texts)

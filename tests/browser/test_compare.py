@@ -7,12 +7,14 @@ import io
 import math
 import re
 import urllib.parse
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser import charts
 from tests.synthetic import make_comparison_inputs
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -20,38 +22,33 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 CANDIDATES = list(make_comparison_inputs(20)[1])
 
 
-def chart(page: Page, key: str) -> Locator:
-    return page.locator(f".st-key-{key} .js-plotly-plot")
-
-
 def open_compare(page: Page, url: str, **parameters: str) -> None:
     page.goto(f"{url}/?{urllib.parse.urlencode({'run': 'synthetic', **parameters})}")
-    expect(chart(page, "frontier_chart").locator(".main-svg").first).to_be_visible()
+    expect(charts.chart(page, "frontier_chart")).to_be_visible()
 
 
-def traces(page: Page, key: str) -> list[dict[str, Any]]:
-    """Mode, name in the hover and last point of every trace that Plotly holds."""
-    found: list[dict[str, Any]] = chart(page, key).evaluate(
-        """plot => plot._fullData.map(t => ({mode: t.mode, meta: t.meta, x: Array.from(t.x), y: Array.from(t.y)}))"""
-    )
-    return found
+@dataclass(frozen=True)
+class Mark:
+    """Where a mark lies, and what its hover says: the weight of P and both errors in nats."""
+
+    x: float
+    y: float
+    weight: float
+    type_1: float
+    type_2: float
 
 
-def marks(page: Page) -> dict[str, tuple[float, float]]:
-    found = [trace for trace in traces(page, "frontier_chart") if trace["mode"] == "markers"]
-    return {trace["meta"]: (trace["x"][0], trace["y"][0]) for trace in found}
+def marks(page: Page, *, until: Callable[[dict[str, Mark]], bool] = lambda _: True) -> dict[str, Mark]:
+    """The mark of every candidate."""
 
+    def of(rows: list[list[float]]) -> dict[str, Mark]:
+        return {str(name): Mark(x, y, *hovered) for name, x, y, *hovered in rows}
 
-def wait_for_other_mark(page: Page, place: int, before: float) -> None:
-    """Until the mark at that place lies elsewhere; while the chart is redrawn there may be none on the page."""
-    page.wait_for_function(
-        """([place, before]) => {
-            const plot = document.querySelector('.st-key-frontier_chart .js-plotly-plot');
-            const marks = plot && plot._fullData ? plot._fullData.filter(t => t.mode === 'markers') : [];
-            return marks.length > 0 && marks.at(place).x[0] !== before;
-        }""",
-        arg=[place, before],
-    )
+    reader = """plot => plot._fullData.filter(t => t.mode === 'markers').map(t => {
+        const [weight, type1, , type2] = t.customdata[0];
+        return [t.meta, t.x[0], t.y[0], weight, type1, type2];
+    })"""
+    return of(charts.read_chart(page, "frontier_chart", reader, until=lambda rows: until(of(rows))))
 
 
 def weight_slider(page: Page) -> Locator:
@@ -62,53 +59,56 @@ def test_the_slider_moves_a_mark_on_every_curve_and_the_words(page: Page, live_a
     open_compare(page, live_app)
     before = marks(page)
     assert set(before) == set(CANDIDATES)
-    table = page.get_by_test_id("stTable").nth(1)
-    said = table.inner_text()
+    assert {mark.weight for mark in before.values()} == {0.5}
     weight_slider(page).focus()
     for _ in range(10):
         page.keyboard.press("ArrowLeft")
     expect(page).to_have_url(re.compile(r"[?&]weight=0\.4(&|$)"))
-    expect(table).not_to_have_text(said)
-    wait_for_other_mark(page, 0, before[CANDIDATES[0]][0])
-    after = marks(page)
+    after = marks(page, until=lambda found: {round(mark.weight, 6) for mark in found.values()} == {0.4})
+    assert set(after) == set(CANDIDATES)
     for name in CANDIDATES:
         # Less of P in the mixture: R is nearer to Q, so the type I error falls (x grows) and type II grows (y falls).
-        assert after[name][0] > before[name][0]
-        assert after[name][1] < before[name][1]
+        assert after[name].x > before[name].x
+        assert after[name].y < before[name].y
+        row = charts.table(page, "Adds (type I)").get_by_role("row").filter(has_text=name)
+        expect(row).to_contain_text(f"{after[name].type_1:.4f}")
+        expect(row).to_contain_text(f"{after[name].type_2:.4f}")
     page.reload()
-    expect(chart(page, "frontier_chart").locator(".main-svg").first).to_be_visible()
     expect(weight_slider(page)).to_have_value("0.4")
     assert marks(page) == after
 
 
 def test_the_scaling_constant_acts_at_once_on_table_and_curves(page: Page, live_app: str) -> None:
     open_compare(page, live_app)
-    row = page.get_by_role("row").filter(has_text="collapsed").first
-    said, before = row.inner_text(), marks(page)
+    row = charts.table(page, "MAUVE ↑").get_by_role("row").filter(has_text="collapsed")
+    said, before = row.text_content() or "", marks(page)["collapsed"]
+    expect(row).to_have_text(said)
     slider = page.get_by_role("slider", name=re.compile("Scaling constant"))
     slider.focus()
     page.keyboard.press("ArrowRight")
     expect(page).to_have_url(re.compile(r"[?&]scale=6(&|$)"))
     expect(row).not_to_have_text(said)
-    wait_for_other_mark(page, -1, before["collapsed"][0])
+    after = marks(page, until=lambda found: found["collapsed"].x != before.x)["collapsed"]
     # x = exp(-c KL): the logarithm grows from 5 to 6 parts. Means over seeds of exp differ from exp of means by far
     # less than the tolerance, because the seeds nearly agree.
-    ratio = math.log(marks(page)["collapsed"][0]) / math.log(before["collapsed"][0])
-    assert ratio == pytest.approx(6 / 5, rel=1e-3)
+    assert math.log(after.x) / math.log(before.x) == pytest.approx(6 / 5, rel=1e-3)
 
 
 def test_a_hover_names_candidate_weight_and_both_errors(page: Page, live_app: str) -> None:
     open_compare(page, live_app)
-    plot = chart(page, "frontier_chart")
-    plot.scroll_into_view_if_needed()
-    index = [place for place, trace in enumerate(traces(page, "frontier_chart")) if trace["mode"] == "markers"][-1]
-    box = plot.evaluate(
-        """(plot, curve) => { const a = plot._fullLayout, t = plot._fullData[curve], r = plot.getBoundingClientRect();
-        return [r.x + a.xaxis._offset + a.xaxis.d2p(t.x[0]), r.y + a.yaxis._offset + a.yaxis.d2p(t.y[0])] }""",
-        index,
+    plot = charts.chart(page, "frontier_chart")
+    x, y = charts.read_chart(
+        page,
+        "frontier_chart",
+        """(plot, name) => {
+            const {xaxis, yaxis} = plot._fullLayout;
+            const mark = plot._fullData.find(t => t.mode === 'markers' && t.meta === name);
+            return [xaxis._offset + xaxis.d2p(mark.x[0]), yaxis._offset + yaxis.d2p(mark.y[0])];
+        }""",
+        "collapsed",
     )
-    page.mouse.move(box[0] - 1, box[1])
-    page.mouse.move(*box)
+    plot.hover(position={"x": x - 1, "y": y})
+    plot.hover(position={"x": x, "y": y})
     hover = plot.locator(".hoverlayer")
     expect(hover).to_contain_text("collapsed")
     expect(hover).to_contain_text("weight of P 0.50")
@@ -124,17 +124,20 @@ def test_the_data_of_the_curves_comes_as_csv(page: Page, live_app: str) -> None:
     rows = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text())))
     assert {row["candidate"] for row in rows} == set(CANDIDATES)
     (row,) = [row for row in rows if row["candidate"] == "collapsed" and float(row["weight"]) == 0.5]
-    assert marks(page)["collapsed"] == pytest.approx((float(row["x"]), float(row["y"])), abs=1e-6)  # float32
+    mark = marks(page)["collapsed"]
+    assert (mark.x, mark.y) == pytest.approx((float(row["x"]), float(row["y"])), abs=1e-6)  # float32
 
 
 @pytest.mark.parametrize("image", ["PNG", "SVG"])
 def test_a_figure_is_saved_in_the_chosen_format(page: Page, live_app: str, image: str) -> None:
     open_compare(page, live_app)
     page.get_by_test_id("stSidebar").get_by_role("radio", name=image).click()
-    plot = chart(page, "frontier_chart")
     # Plotly's name for the camera tells when the figure has taken the choice over.
-    camera = plot.locator(f'[data-title="{"Download plot as a PNG" if image == "PNG" else "Download plot"}"]')
-    expect(camera).to_be_attached()
+    title = "Download plot as a PNG" if image == "PNG" else "Download plot"
+    find = "(plot, title) => plot.querySelector(`[data-title='${title}']`) !== null"
+    charts.read_chart(page, "frontier_chart", find, title, until=bool)
+    plot = charts.chart(page, "frontier_chart")
+    camera = plot.locator(f'[data-title="{title}"]')
     plot.hover()
     with page.expect_download() as download:
         camera.click()
@@ -149,8 +152,8 @@ def test_a_change_of_page_keeps_what_is_looked_at(page: Page, live_app: str) -> 
     expect(page.get_by_role("heading", name="New run")).to_be_visible()
     expect(page).to_have_url(re.compile(r"run=synthetic.*weight=0\.3.*scale=2"))
     page.get_by_test_id("stSidebarNav").get_by_role("link", name="Compare").click()
-    expect(chart(page, "frontier_chart").locator(".main-svg").first).to_be_visible()
     expect(weight_slider(page)).to_have_value("0.3")
+    assert {round(mark.weight, 6) for mark in marks(page).values()} == {0.3}
 
 
 def test_dark_is_dark_and_every_text_is_readable(dark_page: Page, live_app: str) -> None:
@@ -160,9 +163,11 @@ def test_dark_is_dark_and_every_text_is_readable(dark_page: Page, live_app: str)
     )
     assert brightness(background) < 60
     assert brightness(text) > 180
-    fills = chart(dark_page, "frontier_chart").evaluate(
+    fills = charts.read_chart(
+        dark_page,
+        "frontier_chart",
         "plot => Array.from(plot.querySelectorAll('.xtick text, .ytick text, .legendtext, .xtitle, .ytitle'))"
-        ".map(text => getComputedStyle(text).fill)"
+        ".map(text => getComputedStyle(text).fill)",
     )
     assert len(fills) > 10
     assert min(map(brightness, fills)) > 120

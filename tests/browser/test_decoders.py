@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from app.figures.leaderboard import UNBROKEN
 from app.figures.measures import value_label
@@ -16,6 +15,7 @@ from mauve_core.measuring import measure_run, stored_measurements
 from mauve_core.metrics import MEASURES
 from mauve_core.store import Run, RunStore
 from mauve_core.sweeps import stored_sweep
+from tests.browser import charts
 from tests.browser.test_compare import brightness
 from tests.browser.test_upload import JOB_TIMEOUT_MS
 from tests.synthetic import make_run
@@ -34,20 +34,8 @@ def run(empty_app: str, tmp_path: Path) -> Run:
     return make_run(tmp_path / "live-home", n=N, seeds=2, projection=False)
 
 
-def chart(page: Page, key: str) -> Locator:
-    plot = page.locator(f".st-key-{key} .js-plotly-plot")
-    expect(plot.locator(".main-svg").first).to_be_visible()
-    return plot
-
-
-def traces(plot: Locator) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = plot.evaluate(
-        "plot => plot._fullData.map(t => ({mode: t.mode, meta: t.meta, x: Array.from(t.x), y: Array.from(t.y)}))"
-    )
-    return found
-
-
 def type_into(page: Page, label: str, text: str) -> None:
+    charts.settle(page)
     box = page.get_by_role("combobox", name=re.compile(label))
     box.click()
     box.fill(text)
@@ -57,6 +45,7 @@ def type_into(page: Page, label: str, text: str) -> None:
 def test_press_measure_and_see_the_cores_numbers(page: Page, empty_app: str, run: Run) -> None:
     page.goto(f"{empty_app}/decoders?run={run.id}")
     expect(page.get_by_text(re.compile("Nothing was measured yet"))).to_be_visible()
+    charts.settle(page)
     for name in TOKENIZED:
         page.locator(f'[class*="st-key-measure_{run.id}_0_{name}"]').get_by_text(MEASURES[name].title).click()
     page.get_by_role("button", name="Measure", exact=True).click()
@@ -66,7 +55,7 @@ def test_press_measure_and_see_the_cores_numbers(page: Page, empty_app: str, run
     wanted = [name for name, item in MEASURES.items() if "model" not in item.needs and name not in TOKENIZED]
     assert list(measured.measures) == wanted
 
-    dots = [trace for trace in traces(chart(page, "measures_chart")) if trace["mode"] == "markers"]
+    dots = [trace for trace in charts.traces(page, "measures_chart") if trace["mode"] == "markers"]
     drawn = {(trace["meta"], trace["x"][0]) for trace in dots}
     assert drawn == {(row.candidate, row.model.value) for row in measured.rows if row.model is not None}
 
@@ -77,13 +66,13 @@ def test_press_measure_and_see_the_cores_numbers(page: Page, empty_app: str, run
     for candidate in run.comparison.candidates:
         row = measured.row("self-bleu", candidate.name)
         assert row is not None
-        cells = page.get_by_role("row").filter(has_text=candidate.name).first
+        cells = charts.table(page, "T(Q)").get_by_role("row").filter(has_text=candidate.name)
         for value in (row.model, row.human, row.gap):
             number, _, spread = value_label(value).split(UNBROKEN)
             expect(cells).to_contain_text(re.compile(rf"{number}\s±\s{spread}"))
     page.reload()
     expect(page.get_by_role("combobox", name="Measure")).to_have_value("Self-BLEU")
-    cross = [trace for trace in traces(chart(page, "plane_chart")) if trace["meta"] == HUMAN]
+    cross = [trace for trace in charts.traces(page, "plane_chart") if trace["meta"] == HUMAN]
     assert len(cross) == 1
     expect(page.get_by_text("Measure the other 7, or measure again")).to_be_visible()
 
@@ -92,19 +81,22 @@ def test_sweep_the_scaling_constant_and_see_its_lines(page: Page, empty_app: str
     page.goto(f"{empty_app}/decoders?run={run.id}&section=sweeps&axis=scale")
     values = page.get_by_role("textbox", name=re.compile("Values"))
     expect(values).to_have_value("1, 2, 3, 5, 7, 10")
+    charts.settle(page)
     values.fill("1, 5, 25")
     values.press("Tab")
     page.get_by_role("button", name="Compute", exact=True).click()
     expect(page.get_by_role("heading", name="MAUVE against scaling constant c")).to_be_visible(timeout=JOB_TIMEOUT_MS)
     sweep = stored_sweep(run, "scale")
     assert sweep is not None
-    plot = chart(page, "sweep_chart_scale")
-    drawn = {trace["meta"]: trace for trace in traces(plot) if trace["mode"] == "lines+markers"}
+    drawn = {
+        trace["meta"]: trace for trace in charts.traces(page, "sweep_chart_scale") if trace["mode"] == "lines+markers"
+    }
     assert set(drawn) == set(sweep.candidates)
     for name, trace in drawn.items():
         assert trace["x"] == [1, 5, 25]
         assert trace["y"] == [point.scores["mauve"].mean for point in sweep.line(name)]
-    guides = plot.evaluate("plot => plot._fullLayout.shapes.map(s => s.x0)")  # to the logarithm and back
+    guides = charts.read_chart(page, "sweep_chart_scale", "plot => plot._fullLayout.shapes.map(s => s.x0)")
+    # to the logarithm and back
     assert guides == pytest.approx([run.comparison.config.score.scale], rel=1e-12)
     page.get_by_role("radio", name=re.compile("Frontier integral")).click()
     expect(page).to_have_url(re.compile(r"[?&]score=frontier_integral(&|$)"))
@@ -114,6 +106,8 @@ def test_sweep_the_scaling_constant_and_see_its_lines(page: Page, empty_app: str
 def test_a_value_that_does_not_fit_is_said_by_its_job(page: Page, empty_app: str, run: Run) -> None:
     page.goto(f"{empty_app}/decoders?run={run.id}&section=sweeps&axis=k")
     values = page.get_by_role("textbox", name=re.compile("Values"))
+    expect(values).to_be_visible()
+    charts.settle(page)
     values.fill("4, 4000")
     values.press("Tab")
     page.get_by_role("button", name="Compute", exact=True).click()
@@ -127,15 +121,19 @@ def test_a_study_from_the_open_run_to_its_measures(page: Page, empty_app: str, r
     model = make_gpt2(tmp_path / "tiny-gpt2")
     page.goto(f"{empty_app}/decoders?run={run.id}&section=generate")
     expect(page.get_by_text(re.compile(f"4 decoders × {N} prompts"))).to_be_visible()
-    type_into(page, "Model that writes", str(model))
     type_into(page, "Encoder", str(model))
+    type_into(page, "Model that writes", str(model))
+    # The line that describes a known model goes, and everything below it is put up anew: whatever is typed there
+    # before is lost.
+    name = page.get_by_role("textbox", name=re.compile("Name of the run"))
+    expect(name).to_have_attribute("placeholder", f"{model.name} on {run.name}")
+    charts.settle(page)
     tokens = page.get_by_role("spinbutton", name=re.compile("At most tokens"))
     tokens.fill("12")
     tokens.press("Tab")
-    name = page.get_by_role("textbox", name=re.compile("Name of the run"))
+    expect(page.get_by_text(re.compile("texts of at most 12 tokens"))).to_be_visible()
     name.fill("tiny study")
     name.press("Tab")
-    expect(page.get_by_text(re.compile("texts of at most 12 tokens"))).to_be_visible()
     page.get_by_role("button", name="Start", exact=True).click()
     link = page.get_by_role("link", name="Open in Compare")
     expect(link).to_be_visible(timeout=JOB_TIMEOUT_MS)
@@ -158,7 +156,7 @@ def test_a_study_from_the_open_run_to_its_measures(page: Page, empty_app: str, r
     expect(page.get_by_role("heading", name=re.compile("against the decoder's parameter"))).to_be_visible(
         timeout=JOB_TIMEOUT_MS
     )
-    marks = {t["meta"]: t for t in traces(chart(page, "sweep_chart_decoder")) if t["mode"] == "markers+text"}
+    marks = {t["meta"]: t for t in charts.traces(page, "sweep_chart_decoder") if t["mode"] == "markers+text"}
     assert {name: mark["x"][0] for name, mark in marks.items()} == {
         "nucleus:p=0.8": 0.8,
         "nucleus:p=0.95": 0.95,
@@ -171,9 +169,11 @@ def test_a_study_from_the_open_run_to_its_measures(page: Page, empty_app: str, r
 def test_every_text_of_the_panels_is_readable_in_the_dark(dark_page: Page, empty_app: str, run: Run) -> None:
     measure_run(run, ("diversity", "length", "recall"))
     dark_page.goto(f"{empty_app}/decoders?run={run.id}")
-    fills = chart(dark_page, "measures_chart").evaluate(
+    fills = charts.read_chart(
+        dark_page,
+        "measures_chart",
         "plot => Array.from(plot.querySelectorAll('.xtick text, .ytick text, .annotation-text'))"
-        ".map(text => getComputedStyle(text).fill)"
+        ".map(text => getComputedStyle(text).fill)",
     )
     assert len(fills) > 6  # three titles, three names, and ticks
     assert min(map(brightness, fills)) > 120

@@ -17,6 +17,7 @@ from app.figures.judgments import points
 from app.figures.leaderboard import UNBROKEN
 from mauve_core.judgments import OPTIONS, QUESTIONS, Pair, PairPlan, RatingStore, pair_plan, rank, ratings_to_csv
 from mauve_core.store import Run
+from tests.browser import charts
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -124,7 +125,7 @@ def test_ten_pairs_with_the_keyboard_and_a_reload_in_the_middle(
 
 def expect_results(page: Page, run: Run, store: RatingStore, question: str) -> None:
     ranking = rank(store.list(), [source.name for source in run.comparison.sources], question, corpora=run.corpora)
-    rows = page.get_by_test_id("stTable").first.get_by_role("row")
+    rows = charts.table(page, "Won").get_by_role("row")
     expect(page.get_by_test_id("stMarkdown").get_by_text(QUESTIONS[question])).to_be_visible()
     for place, player in enumerate(ranking.players, start=1):
         row = rows.nth(place)

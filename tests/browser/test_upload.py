@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from mauve_core.store import RunStore
+from tests.browser import charts
 from tests.synthetic import make_comparison_inputs
 from tests.tiny_models import make_gpt2
 
@@ -32,15 +33,14 @@ def write_sides(folder: Path) -> dict[str, Path]:
 
 
 def uploader(page: Page, place: int) -> Locator:
-    """The file input of the human (0) or the model (1) side, told apart by what each takes.
-
-    Not by position: after an upload the old and the new input of a side stand on the page together for a moment.
-    """
+    """The file input of the human (0) or the model (1) side, told apart by what each takes."""
+    charts.settle(page)  # after an upload the old and the new input of a side stand on the page together for a moment
     kind = "[multiple]" if place else ":not([multiple])"
-    return page.get_by_test_id("stFileUploader").locator(f"input[type=file]{kind}").last
+    return page.get_by_test_id("stFileUploader").locator(f"input[type=file]{kind}")
 
 
 def choose_encoder(page: Page, name: str) -> None:
+    charts.settle(page)
     box = page.get_by_role("combobox", name=re.compile("Encoder"))
     box.click()
     box.fill(name)
@@ -55,6 +55,7 @@ def test_upload_start_reload_and_read_the_score(page: Page, empty_app: str, tmp_
     expect(page.get_by_text(f"{N} texts, 1 left out")).to_be_visible()
     uploader(page, 1).set_input_files([paths["close"], paths["collapsed"]])
     expect(page.get_by_label(re.compile("Name of close"))).to_have_value("close")
+    charts.settle(page)
     renamed = page.get_by_label(re.compile("Name of collapsed"))
     renamed.fill("repetitive <b>")
     renamed.press("Enter")
@@ -70,7 +71,7 @@ def test_upload_start_reload_and_read_the_score(page: Page, empty_app: str, tmp_
     run = RunStore(tmp_path / "live-home" / "runs").load("human-vs-close-repetitive-b")
     assert "run=human-vs-close-repetitive-b" in page.url
     for candidate in run.comparison.candidates:
-        row = page.get_by_role("row").filter(has_text=candidate.name).first
+        row = charts.table(page, "MAUVE ↑").get_by_role("row").filter(has_text=candidate.name)
         expect(row).to_contain_text(f"{candidate.scores['mauve'].mean:.3f}")
         assert candidate.source.n == N
 

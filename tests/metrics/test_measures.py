@@ -197,6 +197,26 @@ def test_measures_of_a_model_against_plain_loops(folder):
     assert found.row("sparsemax", "q").human is None
 
 
+def test_the_model_reads_the_human_text_once_for_all_decoders(folder, tmp_path, monkeypatch):
+    from mauve_core.encoders import likelihood
+
+    specs = ["greedy", "nucleus:p=0.5", "temperature:t=2", "beam:b=4", "top-k:k=3"]
+    human, sides = written("human"), {spec: written(spec, spec) for spec in specs}
+    alone = {}
+    for spec, texts in sides.items():
+        monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / texts.name.replace(":", "-")))
+        alone[spec] = measure(human, {spec: texts}, ["sparsemax"], tools=Tools(folder, device="cpu")).rows[0]
+    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / "together"))
+    passes = []
+    reading = likelihood.over_positions
+    monkeypatch.setattr(likelihood, "over_positions", lambda *a, **k: passes.append(1) or reading(*a, **k))
+    together = measure(human, sides, ["sparsemax", "token-js"], tools=Tools(folder, device="cpu"))
+    assert len(passes) == 1
+    for spec, row in alone.items():
+        found = together.row("sparsemax", spec)
+        assert (found.model, found.note) == (row.model, row.note)
+
+
 def test_a_decoder_without_a_distribution_has_no_sparsemax_score(folder):
     found = measure(written("human"), {"q": written("q", "beam:b=4")}, ["sparsemax"], tools=Tools(folder, device="cpu"))
     row = found.row("sparsemax", "q")

@@ -1,0 +1,72 @@
+"""Charts and tables on a page that Streamlit may be redrawing.
+
+When a rerun changes an element that has a key, the old one stays on the page, hidden, until the rerun ends, and Plotly
+draws the new one a moment later. Meanwhile a key names two charts, a stale one, or none. So a chart is looked at in the
+one instant in which the app rests and exactly one drawn chart stands under the key. The app also rests before it has
+noticed what the test did: wait for an effect, with ``until`` or on the page, before trusting what is read.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from playwright.sync_api import Locator, Page
+
+TIMEOUT_S = 60
+POLL_MS = 50
+
+Trace = dict[str, Any]
+
+_SETTLED = """() => document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === 'notRunning'
+    && !document.querySelector('[data-stale="true"], [data-retained="true"]')"""
+
+_READ = """([key, arg]) => {
+    const app = document.querySelector('[data-testid="stApp"]');
+    const plots = document.querySelectorAll(`.st-key-${key} .js-plotly-plot`), plot = plots[0];
+    if (app?.dataset.testScriptState !== 'notRunning' || plots.length !== 1 || plot.closest('[data-stale="true"]')
+        || !plot._fullData || !plot._fullLayout || plot._fullLayout._replotting) return null;
+    return [(READER)(plot, arg)];
+}"""
+
+_TRACES = "plot => plot._fullData.map(t => ({mode: t.mode, meta: t.meta, x: Array.from(t.x), y: Array.from(t.y)}))"
+
+
+def settle(page: Page) -> None:
+    """Wait until the app rests and nothing stands twice on the page."""
+    page.wait_for_function(_SETTLED)
+
+
+def chart(page: Page, key: str) -> Locator:
+    """The chart of that key, once it is the only one and drawn; for the mouse, not for reading."""
+    read_chart(page, key, "() => true")
+    return page.locator(f".st-key-{key} .js-plotly-plot")
+
+
+def read_chart(
+    page: Page, key: str, reader: str, arg: Any = None, *, until: Callable[[Any], bool] = lambda _: True
+) -> Any:
+    """What ``reader``, a JavaScript function of Plotly's element and ``arg``, says of the chart of that key.
+
+    It is asked again until ``until`` is true of the answer; an answer that never gets there fails the test.
+    """
+    deadline = time.monotonic() + TIMEOUT_S
+    while True:
+        (value,) = page.wait_for_function(_READ.replace("READER", reader), arg=[key, arg]).json_value()
+        if until(value):
+            return value
+        assert time.monotonic() < deadline, f"what was waited for did not come to {key}, which shows {value!r:.2000}"
+        page.wait_for_timeout(POLL_MS)
+
+
+def traces(page: Page, key: str, *, until: Callable[[list[Trace]], bool] = lambda _: True) -> list[Trace]:
+    """Mode, name in the hover and points of every trace that Plotly holds."""
+    found: list[Trace] = read_chart(page, key, _TRACES, until=until)
+    return found
+
+
+def table(page: Page, column: str) -> Locator:
+    """The table that has a column of that title: its place on the page says less, for tables come and go."""
+    header = page.get_by_role("columnheader", name=column, exact=True)
+    return page.get_by_test_id("stTable").filter(has=header)
