@@ -1,4 +1,4 @@
-"""Print stored runs as Markdown tables, as they stand in docs/results.md.
+"""Print stored runs, with the measures kept beside them, as Markdown tables, as they stand in docs/results.md.
 
 python benchmarks/leaderboard.py demo webtext
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 
 from mauve_core.config import SCORES
+from mauve_core.measuring import stored_measurements
+from mauve_core.metrics import MEASURES, Value
 from mauve_core.report import TITLES, standings
 from mauve_core.result import Estimate
 from mauve_core.store import RunStore
@@ -43,6 +45,29 @@ def table(run_id: str) -> str:
     return "\n".join(lines)
 
 
+def value(found: Value | None) -> str:
+    if found is None:
+        return ""
+    return f"{found.value:.3g}" + ("" if found.sd is None else f" ± {found.sd:.1g}")
+
+
+def measures(run_id: str) -> str:
+    """A row a side, a column a measure; empty when nothing was measured."""
+    found = stored_measurements(RunStore().load(run_id))
+    if found is None:
+        return ""
+    lines = [
+        "| side | " + " | ".join(MEASURES[name].title for name in found.measures) + " |",
+        "| --- |" + " --- |" * len(found.measures),
+    ]
+    first = [next(row for row in found.rows if row.measure == name) for name in found.measures]
+    lines.append("| *human* | " + " | ".join(value(row.human) for row in first) + " |")
+    for candidate in found.candidates:
+        rows = [found.row(name, candidate) for name in found.measures]
+        lines.append(f"| {candidate} | " + " | ".join(value(row.model if row else None) for row in rows) + " |")
+    return "\n".join(lines)
+
+
 if __name__ == "__main__":
     for run in sys.argv[1:]:
-        print(f"### {run}\n\n{table(run)}\n")
+        print(f"### {run}\n\n{table(run)}\n\n{measures(run)}\n")

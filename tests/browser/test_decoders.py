@@ -88,15 +88,14 @@ def test_sweep_the_scaling_constant_and_see_its_lines(page: Page, empty_app: str
     expect(page.get_by_role("heading", name="MAUVE against scaling constant c")).to_be_visible(timeout=JOB_TIMEOUT_MS)
     sweep = stored_sweep(run, "scale")
     assert sweep is not None
-    drawn = {
-        trace["meta"]: trace for trace in charts.traces(page, "sweep_chart_scale") if trace["mode"] == "lines+markers"
-    }
+    lines = [t for t in charts.traces(page, "sweep_chart_scale") if t["mode"] == "lines+markers"]
+    drawn = {trace["meta"]: trace for trace in lines}
     assert set(drawn) == set(sweep.candidates)
     for name, trace in drawn.items():
         assert trace["x"] == [1, 5, 25]
         assert trace["y"] == [point.scores["mauve"].mean for point in sweep.line(name)]
+    # The guide goes to the logarithm and back.
     guides = charts.read_chart(page, "sweep_chart_scale", "plot => plot._fullLayout.shapes.map(s => s.x0)")
-    # to the logarithm and back
     assert guides == pytest.approx([run.comparison.config.score.scale], rel=1e-12)
     page.get_by_role("radio", name=re.compile("Frontier integral")).click()
     expect(page).to_have_url(re.compile(r"[?&]score=frontier_integral(&|$)"))
