@@ -14,6 +14,7 @@ from mauve_core.errors import InputError, StorageError
 from mauve_core.measuring import collection_of, stored_measurements
 from mauve_core.metrics import MEASURES, Measurements, Tools, measure
 from mauve_core.store import RunStore
+from mauve_core.study import ADVERSARIAL
 from mauve_core.sweeps import stored_sweep
 from mauve_core.wikipedia import Paragraph, choose_excerpts, paragraphs
 
@@ -83,9 +84,11 @@ def test_features_fit_the_texts(corpora):
         lengths = np.load(demo.DATA / entries[name]["lengths"])
         assert array.shape == (len(corpus), 576)
         assert np.isfinite(array).all()
-        # Decoded and tokenised again, 128 tokens stay nearly 128: a text may fall apart differently.
+        # Decoded and tokenised again, 128 tokens stay nearly 128: a text may fall apart differently, and what gibberish
+        # spells letter by letter may be a word.
         assert np.median(lengths) == demo.TEXT_TOKENS
-        assert np.abs(lengths - demo.TEXT_TOKENS).max() <= 16
+        assert lengths.min() >= demo.TEXT_TOKENS - (64 if name.startswith(ADVERSARIAL) else 16)
+        assert lengths.max() <= demo.ENCODER.max_tokens
 
 
 def test_texts_that_are_not_those_of_the_features_are_refused(tmp_path):
