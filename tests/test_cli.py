@@ -305,8 +305,10 @@ def test_exit_codes_of_the_process(study: Path) -> None:
 
 
 def test_ctrl_c_ends_with_one_line() -> None:
+    # A job that a shell put into the background ignores Ctrl-C, and hands that down to the processes it starts.
     code = (
-        "import sys, time\nfrom mauve_core.__main__ import main\nfrom mauve_core.cli import stored\n"
+        "import signal, sys, time\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from mauve_core.__main__ import main\nfrom mauve_core.cli import stored\n"
         "class Endless:\n    def list(self):\n        print('at work', flush=True)\n        time.sleep(300)\n"
         "stored.RunStore = Endless\nsys.exit(main(['runs']))"
     )
