@@ -14,7 +14,18 @@ import warnings
 from collections.abc import Sequence
 from typing import TextIO
 
-from mauve_core.cli import comparing, judging, measuring, models, published, serving, stored, studying, sweeping
+from mauve_core.cli import (
+    comparing,
+    judging,
+    measuring,
+    methods,
+    models,
+    published,
+    serving,
+    stored,
+    studying,
+    sweeping,
+)
 from mauve_core.cli.options import Parser
 from mauve_core.cli.serving import DEBUG_VARIABLE
 from mauve_core.errors import InputError, MauveLensError
@@ -37,7 +48,7 @@ def build_parser() -> Parser:
     """Every command with its options."""
     parser = Parser(prog="mauve-lens", description="See how machine-written text differs from human text, and why.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for group in (comparing, studying, stored, models, measuring, judging, published, sweeping, serving):
+    for group in (comparing, studying, stored, models, measuring, methods, judging, published, sweeping, serving):
         group.add_commands(commands)
     return parser
 

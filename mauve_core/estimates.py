@@ -31,11 +31,11 @@ SCORE_BOUNDS = {"mauve": (0.0, 1.0), "mauve_star": (0.0, 1.0), "frontier_integra
 """Range of each score; the last is in nats."""
 
 
-_PURPOSES = ("clustering", "bootstrap", "projection", "subsets")
+_PURPOSES = ("clustering", "bootstrap", "projection", "subsets", "methods")
 
 
 def stream(seed: int, purpose: str) -> SeedSequence:
-    """The seed sequence of a purpose ("clustering", "bootstrap", "projection", "subsets"), from the one seed."""
+    """The seed sequence of a purpose, one of those above, from the one seed."""
     return SeedSequence(seed).spawn(len(_PURPOSES))[_PURPOSES.index(purpose)]
 
 

@@ -25,7 +25,7 @@ LAYERS = (
     ("pipeline", "records"),
     ("store",),
     ("task", "dropin", "report", "measuring", "sweeps"),
-    ("study",),
+    ("study", "methods"),
     ("tasks", "demo"),
     ("jobs",),
     ("worker",),

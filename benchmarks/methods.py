@@ -1,0 +1,155 @@
+"""Cost, spread and agreement of every estimator on the same features; writes docs/methods.md.
+
+python benchmarks/methods.py demo --out docs/methods.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import time
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from mauve_core.config import HUMAN
+from mauve_core.files import write_atomically
+from mauve_core.methods import ESTIMATORS, PRESETS, Method, MethodTable, methods_run
+from mauve_core.methods.fitting import Sides, fit
+from mauve_core.numerics.generators import GENERATORS
+from mauve_core.numerics.rank_correlation import spearman
+from mauve_core.numerics.smoothing import SMOOTHINGS
+from mauve_core.progress import ConsoleProgress
+from mauve_core.store import Run, RunStore
+
+ROUNDS = 3
+CLAIMS = {
+    "quantisers": "The papers report 0.99 or more between these (NeurIPS 2021, appendix).",
+    "divergences": "The papers report 0.99 or more between these (JMLR 2023, table 9).",
+    "smoothing": "The papers report 1.0 between no smoothing and Krichevsky-Trofimov (JMLR 2023, table 8).",
+    "estimators": "The papers report 0.95 to 1.0 with k-means (JMLR 2023, section 7.3.1).",
+    "iclr": "ICLR 2023 compares these five on clusters and on strings.",
+    "transport": "JMLR 2023, section 7.4.2, and the MMD beside it.",
+}
+
+
+def seconds(run: Run, estimator: str, rounds: int) -> float:
+    """Processor seconds of one fit of the first candidate: the least of some rounds."""
+    name = run.comparison.candidates[0].name
+    found = []
+    for seed in SeedSequence(0).spawn(rounds):
+        x_p, x_q = run.features(HUMAN), run.features(name)
+        if x_p is None or x_q is None:
+            raise SystemExit("The run keeps no features")
+        sides = Sides(x_p, x_q, (), run.comparison.config.score)
+        started = time.process_time()
+        fit(estimator, sides, seed).value(Method(estimator))
+        found.append(time.process_time() - started)
+    return min(found)
+
+
+def cost_table(runs: Sequence[Run], table: MethodTable, rounds: int) -> str:
+    default = table.results[0]
+    base = seconds(runs[0], "kmeans", rounds)
+    lines = [
+        "| method | written | time / k-means | sd over seeds | sd over texts | human halves | Spearman with k-means |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for result in table.results:
+        scores = list(result.scores.values())
+        over_seeds = [score.sd_seeds for score in scores if score.sd_seeds is not None]
+        over_texts = [score.sd_texts for score in scores if score.sd_texts is not None]
+        agreement = spearman(default.closeness(table.candidates), result.closeness(table.candidates))
+        ceiling = "" if result.ceiling is None else f"{result.ceiling.value:.3g}"
+        ratio = seconds(runs[0], result.method.estimator, rounds) / base
+        lines.append(
+            f"| {result.method.title} | `{result.method.spec}` | {ratio:.1f} |"
+            f" {_mean(over_seeds)} | {_mean(over_texts)} | {ceiling} | {agreement:.2f} |"
+        )
+    return "\n".join(lines)
+
+
+def _mean(values: Sequence[float]) -> str:
+    return f"{np.mean(values):.2g}" if values else "draws nothing"
+
+
+def agreement_table(table: MethodTable) -> str:
+    numbers = range(1, len(table.results) + 1)
+    lines = ["| | method | " + " | ".join(map(str, numbers)) + " |", "| --- | --- |" + " --- |" * len(table.results)]
+    for number, result, row in zip(numbers, table.results, table.agreement(), strict=True):
+        lines.append(f"| {number} | {result.method.title} | " + " | ".join(f"{value:.2f}" for value in row) + " |")
+    return "\n".join(lines)
+
+
+def differences(table: MethodTable) -> str:
+    apart = [item for item in table.disagreements() if item.told_apart]
+    within = len(table.disagreements()) - len(apart)
+    lines = [f"- {item.method.title}: {item.closer} before {item.farther}. {item.reason}" for item in apart]
+    lines.append(f"- {within} more pairs change places within their intervals.")
+    return "\n".join(lines)
+
+
+def report(options: argparse.Namespace) -> str:
+    runs = [RunStore().load(name) for name in options.runs]
+    progress = ConsoleProgress()
+    everything = [Method(name) for name in ESTIMATORS]
+    first = methods_run(runs[0], everything, progress=progress)
+    parts = [
+        f"""# Methods
+
+A method is an estimator with a divergence, a summary and, where there are bins, a smoothing:
+`mauve-lens methods RUN --method ESTIMATOR:divergence=...,summary=...,smoothing=...,scale=...`, or *Methods* in the app.
+This page is made by
+
+    {options.command}
+
+## Which to take
+
+Take k-means unless there is a reason not to: it is cheap, steady, and what published scores rest on. Time is processor
+time of one fit beside one k-means fit of the same features (least of {options.rounds}); sd is the mean over candidates,
+in units of the method's own value; human halves is the score between random halves of the human texts, which hold half
+as many.
+
+{cost_table(runs, first, options.rounds)}
+
+Run {runs[0].id}: {len(runs[0].comparison.candidates)} candidates, {runs[0].comparison.human.n} human texts; methods
+that draw do so under {first.settings["seeds"]} seeds.
+""",
+        "## What each is\n\n"
+        + "\n".join(f"- **{k.title}** (`{k.name}`; {k.source}). {k.reason}" for k in ESTIMATORS.values()),
+        f"Divergences: {', '.join(f'`{name}`' for name in GENERATORS)}. Smoothing: "
+        f"{', '.join(f'`{name}`' for name in SMOOTHINGS)}, `add-<b>`.\n",
+        "## How far they agree\n\nSpearman correlations of the candidates' ranking.\n",
+    ]
+    for run in runs:
+        for name, methods in PRESETS.items():
+            table = methods_run(run, methods, progress=progress)
+            parts.append(
+                f"### {run.id}, {name}\n\n{CLAIMS[name]}\n\n{agreement_table(table)}\n\n{differences(table)}\n"
+            )
+    parts.append(
+        f"numpy {version('numpy')}, torch {version('torch')}, Python {platform.python_version()}, one thread.\n"
+    )
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", nargs="+", metavar="RUN")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    out = "" if options.out is None else f" --out {options.out}"
+    options.command = f"python benchmarks/methods.py {' '.join(options.runs)}{out}"
+    page = report(options)
+    if options.out is None:
+        print(page)
+    else:
+        write_atomically(options.out, lambda stream: stream.write(page.encode()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""``mauve-lens methods``: estimators, divergences and summaries on one stored run, side by side."""
+
+from __future__ import annotations
+
+import argparse
+
+from mauve_core.cli.options import add_output_options, progress_of, results_only, write, write_json
+from mauve_core.methods import ESTIMATORS, PRESETS, SUMMARIES, MethodScore, MethodsTask, MethodTable, parse_method
+from mauve_core.methods.running import SEEDS
+from mauve_core.report import aligned, printable
+
+
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "methods",
+        help="other estimators, divergences and summaries on a stored run, and how far they agree",
+        description="A method is ESTIMATOR[:divergence=...,summary=...,smoothing=...,scale=...]. "
+        f"Estimators: {', '.join(ESTIMATORS)}. Summaries: {', '.join(SUMMARIES)}.",
+    )
+    parser.add_argument("id", metavar="RUN", help="id of a stored run; see mauve-lens runs")
+    parser.add_argument("--method", action="append", default=[], metavar="METHOD", help="one or more")
+    parser.add_argument("--preset", action="append", default=[], choices=PRESETS, help="methods that belong together")
+    parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N", help=f"of methods that draw; default {SEEDS}")
+    parser.add_argument("--device", default="cpu", help="where networks are trained: cpu, cuda ...; default cpu")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    add_output_options(parser)
+    parser.set_defaults(run=_methods)
+
+
+def _methods(args: argparse.Namespace) -> int:
+    task = task_of(args)
+    with results_only():
+        table = task.compute(progress_of(args))
+    if args.json:
+        write_json({**table.as_dict(), "run": task.run})
+        return 0
+    write(scores_table(table))
+    write(f"\n{agreement_table(table)}")
+    for item in table.disagreements():
+        if item.told_apart:
+            write(printable(f"  {item.method.title} has {item.closer} before {item.farther}. {item.reason}"))
+    write(f"\nKept with the run {task.run}. Intervals: add --json")
+    return 0
+
+
+def task_of(args: argparse.Namespace) -> MethodsTask:
+    """The task that the arguments describe; without methods the preset of divergences."""
+    asked = [parse_method(spec) for spec in args.method]
+    asked += [method for name in args.preset for method in PRESETS[name]]
+    specs = tuple(method.spec for method in dict.fromkeys(asked))
+    return MethodsTask(args.id, specs or MethodsTask.methods, args.seeds, args.device)
+
+
+def scores_table(table: MethodTable) -> str:
+    """A row a method, a column a candidate: value and standard deviations over seeds and over texts."""
+    rows = [["Method", *map(printable, table.candidates), "human halves"]]
+    for result in table.results:
+        cells = [_cell(result.scores[name]) for name in table.candidates]
+        rows.append([result.method.title, *cells, "-" if result.ceiling is None else _cell(result.ceiling)])
+    halves = "" if table.results[0].ceiling is None else f" Human halves: {table.results[0].ceiling.n} texts a side."
+    return (
+        f"{aligned(rows)}\n\nValue \u00b1 standard deviation over seeds / over texts; - where there is none. "
+        f"MAUVE: larger is closer to the human texts; all others: smaller.{halves}"
+    )
+
+
+def agreement_table(table: MethodTable) -> str:
+    """Spearman correlations of the candidates' ranking, a row and a column a method."""
+    numbers = [str(place) for place in range(1, len(table.results) + 1)]
+    rows = [["Spearman", *numbers]]
+    for number, result, row in zip(numbers, table.results, table.agreement(), strict=True):
+        rows.append([f"{number} {result.method.title}", *(f"{value:.2f}" for value in row)])
+    return aligned(rows)
+
+
+def _cell(score: MethodScore) -> str:
+    sds = [f"{sd:.2g}" if sd is not None else "-" for sd in (score.sd_seeds, score.sd_texts)]
+    return f"{score.value:.4g} \u00b1 {' / '.join(sds)}"

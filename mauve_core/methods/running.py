@@ -1,0 +1,218 @@
+"""Methods on a stored run: every estimator fitted once a candidate and seed, then every method read off its fits."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.random import SeedSequence
+from numpy.typing import NDArray
+
+from mauve_core.config import HUMAN, ScoreConfig
+from mauve_core.errors import InputError
+from mauve_core.estimates import stream
+from mauve_core.feature_store import FeatureStore
+from mauve_core.methods.fitting import DRAWING, Binned, Fit, Rows, Sides, fit
+from mauve_core.methods.kinds import ESTIMATORS
+from mauve_core.methods.method import Method
+from mauve_core.methods.table import MethodResult, MethodScore, MethodTable
+from mauve_core.metrics.spread import CONFIDENCE, GROUPS, group_of
+from mauve_core.numerics.jackknife import jackknife_sd, t_interval
+from mauve_core.progress import Progress, silent
+from mauve_core.store import Run
+
+STAGE = "Fitting"
+"""Stage name of the progress; counts fits."""
+
+SEEDS = 3
+"""Seeds of an estimator that draws, where the run has no fits of its own for it."""
+
+HALVES = 3
+"""Random halves of the human side behind the ceiling."""
+
+
+def methods_run(
+    run: Run,
+    methods: Sequence[Method],
+    *,
+    seeds: int = SEEDS,
+    device: str = "cpu",
+    feature_store: FeatureStore | None = None,
+    progress: Progress = silent,
+) -> MethodTable:
+    """Score every candidate of a run by each method; the first method is the one that others are held against.
+
+    k-means takes the run's own pairwise partitions, so that its MAUVE has the digits of the leaderboard.
+
+    Parameters
+    ----------
+    run : Run
+    methods : sequence of Method
+        At least one, none twice.
+    seeds : int
+        Seeds of estimators that draw; those of k-means are the run's.
+    device : str
+        Where the quantisers that are networks are trained.
+    feature_store : FeatureStore, optional
+        Where features are found that were not kept with the run.
+    progress : callable
+        May raise CancelledError.
+
+    Returns
+    -------
+    MethodTable
+
+    Raises
+    ------
+    InputError
+        No method or one twice, a number of seeds below 1, or features that were not kept.
+    """
+    if not methods or len(set(methods)) < len(methods):
+        received = ", ".join(method.spec for method in methods)
+        raise InputError("The methods cannot be used", allowed="one or more, none twice", received=received)
+    if seeds < 1:
+        raise InputError("The number of seeds is not usable", allowed="at least 1", received=str(seeds))
+    work = _Work(run, _features(run, feature_store), seeds, device, progress)
+    estimators = list(dict.fromkeys(method.estimator for method in methods))
+    fitted: dict[str, _Fitted] = {}
+    total = len(estimators) * (len(run.comparison.candidates) + 1)
+    for place, estimator in enumerate(estimators):
+        fitted[estimator] = work.fitted(estimator, place * (len(run.comparison.candidates) + 1), total)
+    progress(STAGE, total, total)
+    results = tuple(_result(method, fitted[method.estimator]) for method in methods)
+    config = run.comparison.config
+    settings = {
+        "run": run.id,
+        "created": run.created,
+        "seeds": seeds,
+        "groups": GROUPS,
+        "confidence": CONFIDENCE,
+        "halves": HALVES,
+        "config": config.as_dict(),
+        "sources": {source.name: {"n": source.n, "digest": source.digest} for source in run.comparison.sources},
+    }
+    return MethodTable(results, settings)
+
+
+@dataclass(frozen=True, eq=False)
+class _Fits:
+    """One estimator on one pair of sides: a fit a seed, and what its texts are."""
+
+    fits: tuple[Fit, ...]
+    sizes: NDArray[np.int64]
+    n: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """One estimator on all candidates and on halves of the human side."""
+
+    candidates: Mapping[str, _Fits]
+    halves: tuple[_Fits, ...]
+    seconds: float
+
+
+class _Work:
+    def __init__(
+        self, run: Run, features: Mapping[str, NDArray[np.float32]], seeds: int, device: str, progress: Progress
+    ) -> None:
+        self.run, self.features, self.seeds, self.device, self.progress = run, features, seeds, device, progress
+        self.score: ScoreConfig = run.comparison.config.score
+        self.groups = {name: group_of(corpus.ids) for name, corpus in run.corpora.items()}
+        self.cached: dict[str, Sides] = {}
+
+    def fitted(self, estimator: str, done: int, total: int) -> _Fitted:
+        """Fit every candidate, then the halves; the time is that of the candidates."""
+        place = list(ESTIMATORS).index(estimator)
+        own, halves = stream(self.score.seed, "methods").spawn(len(ESTIMATORS))[place].spawn(2)
+        names = [candidate.name for candidate in self.run.comparison.candidates]
+        count = self.seeds if estimator in DRAWING else 1
+        started, candidates = time.perf_counter(), {}
+        for step, (name, child) in enumerate(zip(names, own.spawn(len(names)), strict=True)):
+            self.progress(STAGE, done + step, total)
+            candidates[name] = self._candidate(estimator, name, child.spawn(count))
+        seconds = time.perf_counter() - started
+        self.progress(STAGE, done + len(names), total)
+        return _Fitted(candidates, tuple(self._half(estimator, child) for child in halves.spawn(HALVES)), seconds)
+
+    def _candidate(self, estimator: str, name: str, seeds: Sequence[SeedSequence]) -> _Fits:
+        sides = self._sides(name)
+        sizes = sum(np.bincount(self.groups[side], minlength=GROUPS) for side in (HUMAN, name))
+        n = min(len(sides.x_p), len(sides.x_q))
+        if estimator == "kmeans":
+            partitions = self.run.comparison.candidate(name).partitions
+            own = (Binned(part.labels[HUMAN], part.labels[name], part.k, sides.without) for part in partitions)
+            return _Fits(tuple(own), np.asarray(sizes), n)
+        return _Fits(tuple(fit(estimator, sides, seed) for seed in seeds), np.asarray(sizes), n)
+
+    def _half(self, estimator: str, seed: SeedSequence) -> _Fits:
+        """One random half of the human texts against the other."""
+        cut, child = seed.spawn(2)
+        x = self.features[HUMAN]
+        order = np.random.default_rng(cut).permutation(len(x))
+        first, second = np.sort(order[: len(x) // 2]), np.sort(order[len(x) // 2 : 2 * (len(x) // 2)])
+        sides = Sides(x[first], x[second], (), self.score, self.device)
+        return _Fits((fit(estimator, sides, child),), np.zeros(0, dtype=np.int64), len(first))
+
+    def _sides(self, name: str) -> Sides:
+        if name not in self.cached:
+            pair = (self.groups[HUMAN], self.groups[name])
+            present = [group for group in range(GROUPS) if any((side == group).any() for side in pair)]
+            without: list[tuple[Rows, Rows]] = [
+                (np.flatnonzero(pair[0] != group), np.flatnonzero(pair[1] != group)) for group in present
+            ]
+            self.cached[name] = Sides(
+                self.features[HUMAN], self.features[name], without, self.score, self.device, self.progress
+            )
+        return self.cached[name]
+
+
+def _result(method: Method, fitted: _Fitted) -> MethodResult:
+    scores = {name: _score(method, fits) for name, fits in fitted.candidates.items()}
+    halves = [half.fits[0].value(method) for half in fitted.halves]
+    ceiling = MethodScore(float(np.mean(halves)), _sd(halves), None, None, None, fitted.halves[0].n)
+    notes = tuple(dict.fromkeys(note for fits in fitted.candidates.values() for one in fits.fits for note in one.notes))
+    return MethodResult(method, scores, ceiling, fitted.seconds, notes)
+
+
+def _score(method: Method, fits: _Fits) -> MethodScore:
+    """Mean over the seeds; the jackknife is that of the mean."""
+    values = [one.value(method) for one in fits.fits]
+    mean = float(np.mean(values))
+    left_out = [one.left_out(method) for one in fits.fits]
+    score = MethodScore(mean, _sd(values), None, None, None, fits.n)
+    kept = [row for row in left_out if row is not None]
+    if len(kept) < len(left_out):
+        return score
+    without = np.mean(kept, axis=0)
+    sizes = fits.sizes[fits.sizes > 0]
+    if not (math.isfinite(mean) and np.isfinite(without).all()) or len(sizes) < 2:
+        return score
+    sd = jackknife_sd(mean, without, sizes)
+    low, high = t_interval(mean, sd, len(sizes), CONFIDENCE, bounds=method.bounds)
+    return replace(score, sd_texts=sd, low=low, high=high)
+
+
+def _sd(values: Sequence[float]) -> float | None:
+    if len(values) < 2 or not np.isfinite(values).all():
+        return None
+    return float(np.std(values, ddof=1))
+
+
+def _features(run: Run, feature_store: FeatureStore | None) -> dict[str, NDArray[np.float32]]:
+    store = FeatureStore() if feature_store is None else feature_store
+    found = {}
+    for source in run.comparison.sources:
+        array = run.features(source.name)
+        if array is None:
+            stored = store.get(source.features_key)
+            array = None if stored is None else stored.array
+        if array is None:
+            raise InputError(
+                f"The features of {source.name!r} were not kept with the run {run.id}", todo="Compare the texts again"
+            )
+        found[source.name] = array
+    return found

@@ -1,0 +1,108 @@
+"""Methods as they are asked for, as plain JSON, and their way beside the run that they belong to."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from mauve_core.errors import InputError
+from mauve_core.methods.method import PRESETS, parse_method
+from mauve_core.methods.running import SEEDS, methods_run
+from mauve_core.methods.table import MethodTable
+from mauve_core.progress import Progress, silent
+from mauve_core.store import Run, RunStore
+
+ATTACHMENT = "methods"
+"""Name under which the table is kept beside a run."""
+
+
+@dataclass(frozen=True)
+class MethodsTask:
+    """Methods on a stored run.
+
+    Attributes
+    ----------
+    run : str
+        Id of the run.
+    methods : tuple of str
+        As :func:`mauve_core.methods.method.parse_method` reads them; the first is what others are held against.
+    seeds : int
+    device : str
+        As :func:`mauve_core.methods.running.methods_run` takes them.
+    """
+
+    run: str
+    methods: tuple[str, ...] = tuple(method.spec for method in PRESETS["divergences"])
+    seeds: int = SEEDS
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        for what, value in (("run's id", self.run), ("device", self.device)):
+            if not isinstance(value, str) or not value.strip():
+                raise InputError(f"Methods need the {what}", allowed="text", received=repr(value))
+        if not self.methods or len({parse_method(spec) for spec in self.methods}) < len(self.methods):
+            received = ", ".join(self.methods)
+            raise InputError("The methods cannot be used", allowed="one or more, none twice", received=received)
+        if isinstance(self.seeds, bool) or not isinstance(self.seeds, int) or not 1 <= self.seeds <= 100:
+            raise InputError("The number of seeds is not usable", allowed="1 to 100", received=repr(self.seeds))
+
+    @property
+    def name(self) -> str:
+        """What a list of jobs shows."""
+        return f"methods on {self.run}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {**dataclasses.asdict(self), "methods": list(self.methods)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The task that ``as_dict`` wrote; all but ``run`` may be left out."""
+        known = {item.name for item in dataclasses.fields(cls)}
+        chosen = values.get("methods", cls.methods) if isinstance(values, Mapping) else None
+        if chosen is None or not {"run"} <= set(values) <= known or not all(isinstance(item, str) for item in chosen):
+            received = ", ".join(map(str, values)) if isinstance(values, Mapping) else repr(values)
+            raise InputError(
+                "This is no description of methods",
+                allowed=f"{', '.join(sorted(known))}; required: run",
+                received=received,
+            )
+        return cls(**{**values, "methods": tuple(chosen)})
+
+    def absolute(self) -> Self:
+        """The same: nothing here is a path."""
+        return self
+
+    def perform(self, progress: Progress = silent) -> str:
+        """As :meth:`compute`; returns the run's id."""
+        self.compute(progress)
+        return self.run
+
+    def compute(self, progress: Progress = silent) -> MethodTable:
+        """Score the run's candidates and keep the table beside the run, in place of an earlier one.
+
+        Raises
+        ------
+        InputError, StorageError, CancelledError
+            See ``RunStore.load``, ``methods_run`` and ``RunStore.attach``.
+        """
+        store = RunStore()
+        run = store.load(self.run)
+        methods = [parse_method(spec) for spec in self.methods]
+        table = methods_run(run, methods, seeds=self.seeds, device=self.device, progress=progress)
+        store.attach(run.id, ATTACHMENT, table.as_dict())
+        return table
+
+
+def stored_methods(run: Run) -> MethodTable | None:
+    """The table that was kept beside the run; None when there is none.
+
+    Raises
+    ------
+    StorageError, InputError
+        What was kept is damaged.
+    """
+    values = run.attachment(ATTACHMENT)
+    return None if values is None else MethodTable.from_dict(values)

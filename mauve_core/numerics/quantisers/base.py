@@ -1,0 +1,214 @@
+"""What a way to cut feature space into bins takes and gives.
+
+The divergence frontier is estimated from two histograms over one partition, which is made from the rows of both sides
+together (JMLR 2023, section 4.1 and algorithm 1). How the partition is made is free; NeurIPS 2021, appendix C.3, tries
+k-means, a deep residual mixture and a lattice on a learned sphere, and finds that they rank models alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mauve_core.errors import InputError
+from mauve_core.numerics import _checks
+
+Progress = Callable[[str, int, int], None]
+"""progress(stage, done, total)"""
+
+
+def silent(stage: str, done: int, total: int) -> None:
+    """Report nothing."""
+
+
+@dataclass(frozen=True)
+class Quantised:
+    """A partition of rows that also takes new rows.
+
+    Attributes
+    ----------
+    labels : (n,) int32 array
+        Bin of each row, 0 to k - 1, in the order of the rows. Equal rows have equal labels.
+    k : int
+        Bins, those that hold no row included.
+    objective : float
+        What the fit made small; comparable between fits of one quantiser to the same rows alone.
+    objective_name : str
+        What ``objective`` is.
+    assign : callable
+        (m, d) array -> (m,) int32 labels of rows that need not have been in the fit. InputError when they do not have
+        its columns.
+    """
+
+    labels: NDArray[np.int32]
+    k: int
+    objective: float
+    objective_name: str
+    assign: Callable[[ArrayLike], NDArray[np.int32]]
+
+
+class Quantiser(Protocol):
+    """A way to make a partition; its settings are its fields."""
+
+    @property
+    def name(self) -> str:
+        """What settings call it."""
+
+    @property
+    def title(self) -> str:
+        """What people read."""
+
+    @property
+    def bins(self) -> int | None:
+        """How many bins it always makes; None when the caller says how many."""
+
+    def fit(
+        self,
+        x: ArrayLike,
+        k: int | None = None,
+        *,
+        seed: int | np.random.SeedSequence,
+        progress: Progress | None = None,
+        device: str = "cpu",
+    ) -> Quantised:
+        """Make a partition of the rows.
+
+        Parameters
+        ----------
+        x : (n, d) array
+            The rows of both sides, usually ``reduce_features(...).array``.
+        k : int, optional
+            Bins. Needed where ``bins`` is None; elsewhere left out or equal to ``bins``.
+        seed : int or numpy.random.SeedSequence
+            All that is random follows from it; a given sequence is left as it was.
+        progress : callable, optional
+            Told the name of the stage, how much of it is done and how much there is.
+        device : str
+            Where torch trains, as torch names it. k-means always runs on the CPU.
+
+        Raises
+        ------
+        InputError
+            Rows that are not finite or too few different ones, a setting out of its range, or no such device.
+        """
+
+
+@dataclass(frozen=True)
+class DistinctRows:
+    """Rows without their repetitions and without their order.
+
+    Attributes
+    ----------
+    rows : (m, d) float32 array
+        Each row that occurs, once, in the order of the first column, then the second, and so on.
+    index : (n,) array of int
+        Where in ``rows`` each of the given rows is.
+    """
+
+    rows: NDArray[np.float32]
+    index: NDArray[np.intp]
+
+
+def distinct_rows(x: ArrayLike) -> DistinctRows:
+    """The distinct rows of an (n, d) array, sorted by their columns; 0 and -0 are one number.
+
+    What is computed from ``rows`` is the same in whatever order the rows came, and the same for equal rows. (The last
+    digit of a product of matrices may depend on where in the matrix a row stands.)
+    """
+    array = _checks.features(x)
+    order = np.lexsort(array.T[::-1])
+    ordered = array[order] + np.float32(0)
+    new = np.ones(len(array), dtype=np.bool_)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    index = np.empty(len(array), dtype=np.intp)
+    index[order] = np.cumsum(new) - 1
+    return DistinctRows(ordered[new], index)
+
+
+def label_rows(
+    x: ArrayLike, columns: int, label: Callable[[NDArray[np.float64]], NDArray[np.integer]]
+) -> NDArray[np.int32]:
+    """Labels of the rows of ``x`` from ``label``, which is given each distinct row once, a block of rows at a time.
+
+    Raises
+    ------
+    InputError
+        Not a table of finite numbers, or not ``columns`` columns.
+    """
+    distinct = distinct_rows(x)
+    if distinct.rows.shape[1] != columns:
+        raise InputError(
+            "The rows do not have the columns of the fit",
+            allowed=f"{columns} columns",
+            received=str(distinct.rows.shape[1]),
+            todo="Project new features on the components of the rows that were fitted",
+        )
+    blocks = _checks.row_blocks(len(distinct.rows))
+    labels = np.concatenate([label(distinct.rows[block].astype(np.float64)) for block in blocks])
+    return labels.astype(np.int32)[distinct.index]
+
+
+def centre_and_scale(rows: NDArray[np.float32]) -> tuple[NDArray[np.float64], float]:
+    """The mean row (d,), and the one number by which centred rows are divided for a mean square of 1 an entry.
+
+    A single number leaves distances between rows in proportion, and makes step lengths independent of units.
+    """
+    centre = rows.mean(axis=0, dtype=np.float64)
+    square = sum(float(((rows[block] - centre) ** 2).sum()) for block in _checks.row_blocks(len(rows)))
+    return centre, float(np.sqrt(square / rows.size))
+
+
+def require_distinct(distinct: DistinctRows, least: int, what: str) -> None:
+    """InputError when there are fewer than ``least`` different rows."""
+    if len(distinct.rows) < least:
+        raise InputError(
+            f"Too few different texts for {what}",
+            allowed=f"at least {least} texts with different features",
+            received=str(len(distinct.rows)),
+            todo="Give more different texts, or choose k-means with a small k",
+        )
+
+
+def require_own_size(title: str, bins: int, k: int | None) -> None:
+    """InputError when a number of bins is asked for that the quantiser does not make."""
+    if k is not None and k != bins:
+        raise InputError(
+            f"{title} decides itself how many bins there are",
+            allowed=f"no number of bins, or {bins}",
+            received=repr(k),
+            todo="Leave the number out, or choose k-means",
+        )
+
+
+def random_stream(seed: int | np.random.SeedSequence) -> np.random.Generator:
+    """A generator that leaves a given sequence as it was."""
+    if not isinstance(seed, np.random.SeedSequence):
+        seed = _checks.whole("The seed", seed, low=0)
+    return np.random.default_rng(seed)
+
+
+def require_finite(what: str, *arrays: NDArray[np.floating]) -> None:
+    """InputError when training went astray; its labels would all be 0."""
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise InputError(
+            f"The training of {what} left the range of numbers",
+            todo="Choose a smaller learning rate, or look for features of very different sizes",
+        )
+
+
+def require_device(device: str) -> None:
+    """InputError when torch cannot compute on ``device``."""
+    import torch
+
+    try:
+        torch.zeros(1, device=device) + 1
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise InputError(
+            "The device is not usable",
+            allowed="a device that torch can use here, as cpu or cuda",
+            received=repr(device),
+        ) from error

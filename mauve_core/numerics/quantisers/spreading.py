@@ -1,0 +1,301 @@
+"""A net that spreads rows evenly over the unit sphere in 4 dimensions and keeps neighbours together.
+
+Sablayrolles et al., *Spreading vectors for similarity search*, ICLR 2019; NeurIPS 2021, appendix C.3, for the net and
+the schedule: a perceptron of two layers with batch normalisation, 200 epochs, batches of 64, learning rate 0.1, 0.05
+after half of the training and 0.01 after three quarters. What those pages leave open is settled here as follows.
+
+**Net.** f(x) = g / |g| with g = relu(batchnorm(x A)) B + b. Rows are centred and divided by one number first. In
+training a batch is normalised by its own mean and variance, afterwards by those of all rows.
+
+**Loss** of a batch of rows x, each with a positive x+ and a negative x-:
+
+    mean of max(0, |f(x) - f(x+)| - |f(x) - f(x-)|)  -  spreading * mean of log min |f(x) - f(x')|
+
+The triplet term keeps neighbours together: x+ is one of the 10 rows nearest to x, drawn anew each time, and x- the row
+whose image is the 50th nearest to that of x, looked up every 5 epochs. In the second term, the Kozachenko-Leonenko
+estimate of minus the entropy, x' runs over the other rows of the batch; it drives the images apart, towards an even
+spread over the sphere. Copies of a row are neither its neighbours nor its x'. Stochastic gradient descent, no momentum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial import cKDTree
+
+from mauve_core.numerics import _checks
+from mauve_core.numerics.quantisers.base import (
+    Progress,
+    centre_and_scale,
+    distinct_rows,
+    random_stream,
+    require_device,
+    require_distinct,
+    require_finite,
+    silent,
+)
+
+if TYPE_CHECKING:
+    import torch
+
+DIMENSIONS = 4
+"""Of the sphere."""
+
+LEAST_ROWS = 3
+"""A row, its positive and its negative."""
+
+EPOCHS_BETWEEN_LOOKUPS = 5
+"""Ranks of images change slowly, and looking them up takes about as long as an epoch's updates."""
+
+_RATES = ((0.75, 0.1), (0.5, 0.5), (0.0, 1.0))
+"""From which share of the training on the learning rate is multiplied by what."""
+
+_VARIANCE_FLOOR = 1e-5
+"""Added to variances in batch normalisation, against division by 0; they are about 1 otherwise."""
+
+_LEAST_DISTANCE = 1e-6
+"""Images that are closer count as this far apart: a few units of float32 rounding on a unit vector."""
+
+_BLOCK = 512
+"""Rows whose distances to all others are held at once."""
+
+_STAGE = "spreading net"
+
+
+@dataclass(frozen=True)
+class SpreadingSettings:
+    """How the net is made and trained.
+
+    Attributes
+    ----------
+    epochs : int
+        Passes over the rows; 0 keeps the random net.
+    batch : int
+        Rows of an update; what does not fill a batch is left out of that epoch.
+    learning_rate : float
+        Of the first half of the training.
+    hidden : int
+        Width of the hidden layer.
+    spreading : float
+        Weight of the spreading term.
+    positives, negative_rank : int
+        Nearest rows of which the positive is one, and the rank of the negative; less where there are too few rows.
+    """
+
+    epochs: int = 200
+    batch: int = 64
+    learning_rate: float = 0.1
+    hidden: int = 128
+    spreading: float = 0.02
+    positives: int = 10
+    negative_rank: int = 50
+
+    def __post_init__(self) -> None:
+        _checks.whole("The number of epochs", self.epochs, low=0)
+        _checks.whole("The size of a batch", self.batch, low=2)
+        _checks.whole("The width of the hidden layer", self.hidden, low=1)
+        _checks.whole("The number of positives", self.positives, low=1)
+        _checks.whole("The rank of the negative", self.negative_rank, low=1)
+        _checks.positive("The learning rate", self.learning_rate)
+        _checks.positive("The weight of the spreading term", self.spreading)
+
+
+@dataclass(frozen=True)
+class SphereMap:
+    """The trained net up to its last normalisation, batch normalisation folded in: relu(x first + c) second + b.
+
+    Attributes
+    ----------
+    first, c, second, b : (d, hidden), (hidden,), (hidden, 4), (4,) float64 arrays
+    """
+
+    first: NDArray[np.float64]
+    c: NDArray[np.float64]
+    second: NDArray[np.float64]
+    b: NDArray[np.float64]
+
+
+def fit_map(
+    x: ArrayLike,
+    settings: SpreadingSettings,
+    *,
+    seed: int | np.random.SeedSequence,
+    progress: Progress | None = None,
+    device: str = "cpu",
+) -> tuple[SphereMap, float]:
+    """The net after training, and its mean loss over one more pass; see the module's docstring.
+
+    Raises
+    ------
+    InputError
+        Rows that are not finite, fewer than three different ones, a seed or device that is not usable.
+    """
+    rng = random_stream(seed)
+    distinct = distinct_rows(x)
+    require_distinct(distinct, LEAST_ROWS, "triplets of them")
+    require_device(device)
+    # Sorted, so that the order in which the rows came decides nothing.
+    anchors = np.sort(distinct.index)
+    centre, scale = centre_and_scale(distinct.rows[anchors])
+    rows = ((distinct.rows - centre) / scale).astype(np.float32)
+    net, loss = _train(rows, anchors, settings, rng, progress, device)
+    first = net.first / scale
+    return SphereMap(first, net.c - centre @ first, net.second, net.b), loss
+
+
+def images(net: SphereMap, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Where the net sends rows, not yet of unit length: (n, d) -> (n, 4)."""
+    return np.asarray(np.maximum(rows @ net.first + net.c, 0.0) @ net.second + net.b)
+
+
+def nearest_rows(rows: NDArray[np.float32], count: int) -> NDArray[np.intp]:
+    """The ``count`` nearest other rows of each row, in no order: (m, d) -> (m, count)."""
+    wide = rows.astype(np.float64)
+    halves = np.einsum("ij,ij->i", wide, wide) / 2
+    near = np.empty((len(rows), count), dtype=np.intp)
+    for start in range(0, len(rows), _BLOCK):
+        block = np.arange(start, min(start + _BLOCK, len(rows)))
+        # Half the squared distance, less what is the same for the whole row.
+        distances = halves - wide[block] @ wide.T
+        distances[block - start, block] = np.inf
+        near[block] = np.argpartition(distances, count - 1, axis=1)[:, :count]
+    return near
+
+
+def _train(
+    rows: NDArray[np.float32],
+    anchors: NDArray[np.intp],
+    settings: SpreadingSettings,
+    rng: np.random.Generator,
+    progress: Progress | None,
+    device: str,
+) -> tuple[SphereMap, float]:
+    import torch
+
+    report = progress or silent
+    report(_STAGE, 0, settings.epochs)
+    positives = nearest_rows(rows, min(settings.positives, len(rows) - 2))
+    net = _Net(rows, settings, rng, device)
+    data = torch.as_tensor(rows, device=device)
+    with torch.enable_grad():
+        for epoch in range(settings.epochs):
+            if epoch % EPOCHS_BETWEEN_LOOKUPS == 0:
+                negatives = _ranked(net.folded(rows), rows, settings.negative_rank)
+            share = epoch / settings.epochs
+            rate = settings.learning_rate * next(factor for start, factor in _RATES if share >= start)
+            for batch in _batches(anchors, positives, negatives, settings.batch, rng):
+                triplets = torch.as_tensor(batch, device=device)
+                loss = _loss(net.train_images(data[triplets.ravel()]), triplets[0], settings.spreading)
+                net.step(loss, rate)
+            report(_STAGE, epoch + 1, settings.epochs)
+    folded = net.folded(rows)
+    return folded, _final_loss(folded, rows, anchors, positives, settings, rng)
+
+
+def _final_loss(
+    net: SphereMap,
+    rows: NDArray[np.float32],
+    anchors: NDArray[np.intp],
+    positives: NDArray[np.intp],
+    settings: SpreadingSettings,
+    rng: np.random.Generator,
+) -> float:
+    import torch
+
+    negatives = _ranked(net, rows, settings.negative_rank)
+    on_sphere = torch.as_tensor(_unit(images(net, rows.astype(np.float64))))
+    batches = _batches(anchors, positives, negatives, settings.batch, rng)
+    triplets = (torch.as_tensor(batch) for batch in batches)
+    return float(np.mean([float(_loss(on_sphere[batch.ravel()], batch[0], settings.spreading)) for batch in triplets]))
+
+
+def _batches(
+    anchors: NDArray[np.intp],
+    positives: NDArray[np.intp],
+    negatives: NDArray[np.intp],
+    size: int,
+    rng: np.random.Generator,
+) -> Iterator[NDArray[np.intp]]:
+    """(3, b) positions of anchors, positives and negatives, in a new order each time."""
+    order = anchors[rng.permutation(len(anchors))]
+    drawn = positives[order, rng.integers(0, positives.shape[1], len(order))]
+    triplets = np.stack([order, drawn, negatives[order]])
+    size = min(size, len(order))
+    for batch in range(len(order) // size):
+        yield np.ascontiguousarray(triplets[:, batch * size : (batch + 1) * size])
+
+
+def _ranked(net: SphereMap, rows: NDArray[np.float32], rank: int) -> NDArray[np.intp]:
+    """The row whose image is the ``rank``-th nearest to the image of each row."""
+    on_sphere = _unit(images(net, rows.astype(np.float64)))
+    # The nearest is the row itself, or one with the very same image.
+    _, found = cKDTree(on_sphere).query(on_sphere, k=[min(rank, len(rows) - 1) + 1])
+    return np.asarray(found[:, 0], dtype=np.intp)
+
+
+def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0))
+
+
+class _Net:
+    """The net while it is trained."""
+
+    def __init__(
+        self, rows: NDArray[np.float32], settings: SpreadingSettings, rng: np.random.Generator, device: str
+    ) -> None:
+        import torch
+
+        def leaf(values: NDArray[np.float64]) -> torch.Tensor:
+            return torch.tensor(values, dtype=torch.float32, device=device, requires_grad=True)
+
+        d, hidden = rows.shape[1], settings.hidden
+        self.first = leaf(rng.normal(size=(d, hidden)) / np.sqrt(d))
+        self.gain, self.shift = leaf(np.ones(hidden)), leaf(np.zeros(hidden))
+        self.second = leaf(rng.normal(size=(hidden, DIMENSIONS)) / np.sqrt(hidden))
+        self.bias = leaf(np.zeros(DIMENSIONS))
+        self.tensors = [self.first, self.gain, self.shift, self.second, self.bias]
+
+    def train_images(self, rows: torch.Tensor) -> torch.Tensor:
+        """Unit images of a batch, normalised by its own mean and variance."""
+        from torch.nn import functional
+
+        inner = functional.batch_norm(
+            rows @ self.first, None, None, self.gain, self.shift, training=True, eps=_VARIANCE_FLOOR
+        )
+        return functional.normalize(inner.relu() @ self.second + self.bias, dim=1)
+
+    def step(self, loss: torch.Tensor, rate: float) -> None:
+        import torch
+
+        slopes = torch.autograd.grad(loss, self.tensors)
+        with torch.no_grad():
+            for tensor, slope in zip(self.tensors, slopes, strict=True):
+                tensor.sub_(slope, alpha=rate)
+
+    def folded(self, rows: NDArray[np.float32]) -> SphereMap:
+        """The net with batch normalisation by the mean and variance of all rows."""
+        first, gain, shift, second, bias = (tensor.detach().double().cpu().numpy() for tensor in self.tensors)
+        require_finite("the spreading net", first, gain, shift, second, bias)
+        inner = rows.astype(np.float64) @ first
+        factor = gain / np.sqrt(inner.var(axis=0) + _VARIANCE_FLOOR)
+        return SphereMap(first * factor, shift - inner.mean(axis=0) * factor, second.copy(), bias.copy())
+
+
+def _loss(on_sphere: torch.Tensor, anchors: torch.Tensor, spreading: float) -> torch.Tensor:
+    """The loss of a batch from the (3 b, 4) images of anchors, positives and negatives."""
+    import torch
+
+    size = len(anchors)
+    own = on_sphere[:size]
+    with torch.no_grad():
+        copies = anchors[:, None] == anchors
+        nearest = (own @ own.T).masked_fill(copies, -2.0).argmax(1)
+    others = torch.cat((on_sphere[size:], own.index_select(0, nearest)))
+    near, far, gap = torch.linalg.vector_norm(own.repeat(3, 1) - others, dim=1).split(size)
+    loss: torch.Tensor = (near - far).relu().mean() - spreading * gap.clamp(min=_LEAST_DISTANCE).log().mean()
+    return loss

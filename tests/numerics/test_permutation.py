@@ -1,0 +1,302 @@
+"""Permutation tests and ceilings: enumeration, level, power, pairs that stay pairs, and slow twins."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from mauve_core.errors import InputError
+from mauve_core.numerics import permutation
+from mauve_core.numerics.divergences import frontier_integral, kl_divergence
+from mauve_core.numerics.frontier import mauve
+from mauve_core.numerics.permutation import (
+    Ceiling,
+    draw_sides,
+    draw_splits,
+    histogram_statistic,
+    human_ceiling,
+    index_statistic,
+    permutation_test,
+)
+from mauve_core.numerics.smoothing import probabilities
+
+
+def difference_of_means(values):
+    """Mean of the second side less that of the first, for all draws at once."""
+    values = np.asarray(values, dtype=float)
+    return lambda first, second: second @ values / second.sum(axis=1) - first @ values / first.sum(axis=1)
+
+
+class TestAgainstEnumeration:
+    def test_the_p_value_tends_to_that_of_all_relabellings(self):
+        values = [0.3, 1.1, -0.4, 0.9, 2.0, 1.7, 0.2]
+        results = [
+            np.mean(np.delete(values, rows)) - np.mean(np.take(values, rows)) for rows in combinations(range(7), 3)
+        ]
+        exact = np.mean(np.array(results) >= results[0] - 1e-12)
+        found = permutation_test(difference_of_means(values), 3, 4, permutations=20_000, seed=0)
+        assert found.statistic == pytest.approx(results[0], rel=1e-12)
+        # Five standard errors of a share of 20,000 draws; the observed draw adds 1 / 20,001 at most.
+        assert found.p_value == pytest.approx(exact, abs=5 * np.sqrt(exact * (1 - exact) / 20_000) + 1e-4)
+        assert set(np.round(found.null, 9)) == set(np.round(results, 9))
+
+    def test_the_p_value_of_pairs_tends_to_that_of_all_swaps(self):
+        p, q = np.array([0.3, 1.1, -0.4, 0.9, 0.5]), np.array([0.6, 1.0, 0.4, 1.9, 0.7])
+        results = [np.mean(np.array(signs) * (q - p)) for signs in product([1, -1], repeat=5)]
+        exact = np.mean(np.array(results) >= results[0] - 1e-12)
+        # Q's texts in another order than P's: prompts tell which belong together.
+        order = [3, 0, 4, 1, 2]
+        prompts = [f"prompt {i}" for i in [*range(5), *order]]
+        values = np.concatenate([p, q[order]])
+        found = permutation_test(difference_of_means(values), 5, 5, permutations=20_000, seed=0, blocks=prompts)
+        assert found.p_value == pytest.approx(exact, abs=5 * np.sqrt(exact * (1 - exact) / 20_000) + 1e-4)
+        assert set(np.round(found.null, 9)) == set(np.round(results, 9))
+        assert found.notes == ()
+
+    @pytest.mark.parametrize("permutations", [4, 19])
+    def test_the_level_holds_exactly_for_few_draws_with_ties(self, permutations):
+        # Every labelling of five texts in turn is the truth; scores tie. P(p <= a) <= a up to the draws' own noise.
+        values = np.array([0, 0, 1, 1, 2])
+        p_values = []
+        for rows in combinations(range(5), 2):
+            order = [*rows, *(i for i in range(5) if i not in rows)]
+            statistic = difference_of_means(values[order])
+            p_values += [
+                permutation_test(statistic, 2, 3, permutations=permutations, seed=seed).p_value for seed in range(100)
+            ]
+        for level in (0.2, 0.4, 0.6):
+            assert np.mean(np.array(p_values) <= level + 1e-12) <= level + 4 * np.sqrt(level * (1 - level) / 1000)
+
+
+class TestLevelAndPower:
+    def test_p_values_are_uniform_for_equal_sources(self):
+        # Continuous scores: each of the 50 values has probability 1/50 exactly, ten groups of five 1/10 each. A seed
+        # that is drawn once fails at 1e-3 once in a thousand.
+        p_values = []
+        for seed in range(400):
+            values = np.random.default_rng(seed).normal(size=23)
+            p_values.append(
+                permutation_test(difference_of_means(values), 10, 13, permutations=49, seed=seed + 10**6).p_value
+            )
+        groups = np.bincount(np.ceil(np.array(p_values) * 10 - 1e-9).astype(int) - 1, minlength=10)
+        assert groups.size == 10
+        assert chisquare(groups).pvalue > 1e-3
+
+    def test_pairs_hold_the_level_where_prompts_differ_and_gain_power(self):
+        # Prompts differ by 5, texts of a prompt by 1, the sides by 0 or 1. Swaps of pairs are ties of no two draws
+        # here, so that the ten groups have probability 1/10 each.
+        level, found = [], []
+        for seed in range(300):
+            rng = np.random.default_rng(seed)
+            prompts = 5 * rng.normal(size=30)
+            p, q = prompts + rng.normal(size=30), prompts + rng.normal(size=30)
+            blocks = np.tile(np.arange(30), 2)
+            settings = {"permutations": 99, "seed": seed}
+            level.append(permutation_test(difference_of_means([*p, *q]), 30, 30, blocks=blocks, **settings).p_value)
+            if seed < 60:
+                shifted = difference_of_means([*p, *(q + 1)])
+                found.append(
+                    [permutation_test(shifted, 30, 30, blocks=ids, **settings).p_value for ids in (blocks, None)]
+                )
+        groups = np.bincount(np.ceil(np.array(level) * 10 - 1e-9).astype(int) - 1, minlength=10)
+        assert chisquare(groups).pvalue > 1e-3
+        paired, unpaired = (np.array(found) <= 0.05).mean(axis=0)
+        # 1 is 3.9 standard errors of a paired difference of means and 0.75 of an unpaired one: powers 0.97 and 0.2.
+        assert paired > 0.85
+        assert unpaired < 0.4
+
+    def test_a_shift_of_histograms_is_found(self):
+        rng = np.random.default_rng(0)
+        p, q = rng.integers(0, 10, size=400), rng.integers(0, 9, size=300)
+        labels = np.concatenate([p, q])
+        far = permutation_test(histogram_statistic(labels, 10, frontier_integral), 400, 300, permutations=199, seed=0)
+        assert far.p_value == 1 / 200
+        assert far.statistic == pytest.approx(
+            float(frontier_integral(*(probabilities(np.bincount(side, minlength=10)) for side in (p, q)))), rel=1e-14
+        )
+        closeness = histogram_statistic(labels, 10, mauve)
+        near = permutation_test(closeness, 400, 300, permutations=199, seed=0, smaller_is_farther=True)
+        assert near.p_value == 1 / 200
+        assert permutation_test(closeness, 400, 300, permutations=199, seed=0).p_value == 1
+
+
+class TestTies:
+    def test_equal_scores_count_as_far(self):
+        constant = lambda first, second: np.zeros(len(first))  # noqa: E731
+        assert permutation_test(constant, 3, 3, permutations=99, seed=0).p_value == 1
+        assert permutation_test(constant, 3, 3, permutations=99, seed=0, smaller_is_farther=True).p_value == 1
+
+    def test_rounding_does_not_break_a_tie(self):
+        # The score of one draw at a time is a rounding larger than that of many: the observed one would win alone.
+        wobbling = lambda first, second: np.full(len(first), 0.1 + 1e-15 * (len(first) == 1))  # noqa: E731
+        assert permutation_test(wobbling, 3, 3, permutations=99, seed=0).p_value == 1
+
+    def test_infinite_scores_are_far_and_tie(self):
+        labels = [0, 0, 0, 1, 1, 1]
+        found = permutation_test(histogram_statistic(labels, 2, kl_divergence), 3, 3, permutations=999, seed=0)
+        assert found.statistic == np.inf
+        # Infinite only where P is one cluster and Q the other: 2 of the 20 choices of three.
+        assert np.isinf(found.null).mean() == pytest.approx(0.1, abs=5 * np.sqrt(0.09 / 999))
+        assert found.p_value == (1 + np.isinf(found.null).sum()) / 1000
+
+
+class TestDraws:
+    @given(st.lists(st.integers(0, 3), min_size=2, max_size=12), st.integers(0, 1000))
+    def test_a_draw_keeps_what_a_block_has(self, codes, seed):
+        codes = np.array(codes)
+        rng = np.random.default_rng(seed)
+        sides = rng.random(len(codes)) < 0.5
+        drawn = draw_sides(sides, codes, 5, rng)
+        for row in drawn:
+            np.testing.assert_array_equal(
+                np.bincount(codes, weights=row, minlength=4), np.bincount(codes, weights=sides, minlength=4)
+            )
+
+    def test_all_arrangements_are_equally_likely(self):
+        codes = np.array([0, 1, 0, 1, 1])
+        sides = np.array([True, True, False, False, False])
+        drawn = draw_sides(sides, codes, 6000, np.random.default_rng(0))
+        _, counts = np.unique(drawn, axis=0, return_counts=True)
+        # Two places of the one in the first block, three in the second.
+        assert counts.size == 6
+        assert chisquare(counts).pvalue > 1e-3
+
+    def test_splits_are_disjoint_and_equally_likely(self):
+        first, second = draw_splits(5, 2, 6000, np.random.default_rng(0))
+        assert (first.sum(axis=1) == 2).all()
+        assert (second.sum(axis=1) == 2).all()
+        assert not (first & second).any()
+        _, counts = np.unique(first + 2 * second.astype(int), axis=0, return_counts=True)
+        assert counts.size == 30
+        assert chisquare(counts).pvalue > 1e-3
+
+    def test_portions_do_not_change_a_result(self, monkeypatch):
+        labels = np.random.default_rng(0).integers(0, 4, size=30)
+        statistic = histogram_statistic(labels, 4, frontier_integral)
+        blocks = np.tile(np.arange(15), 2)
+
+        def results():
+            test = permutation_test(statistic, 15, 15, permutations=50, seed=3, blocks=blocks)
+            return test.null, human_ceiling(statistic, 30, splits=20, seed=3).values
+
+        whole = results()
+        monkeypatch.setattr(permutation, "_ENTRIES", 7 * 30)
+        for found, expected in zip(results(), whole, strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-14)
+            assert found.size == expected.size
+
+    def test_a_seed_repeats(self):
+        statistic = difference_of_means(np.random.default_rng(0).normal(size=20))
+        sequence = np.random.SeedSequence(5)
+        once, again = (permutation_test(statistic, 10, 10, permutations=9, seed=sequence) for _ in range(2))
+        np.testing.assert_array_equal(once.null, again.null)
+        np.testing.assert_array_equal(once.null, permutation_test(statistic, 10, 10, permutations=9, seed=5).null)
+        other = permutation_test(statistic, 10, 10, permutations=9, seed=6)
+        assert not np.array_equal(once.null, other.null)
+
+
+class TestBlocks:
+    def test_prompts_of_one_side_never_move_and_are_told(self):
+        blocks = ["a", "b", "c", "a", "d", "d"]
+        seen = []
+
+        def watch(first, second):
+            seen.extend(first)
+            return np.zeros(len(first))
+
+        found = permutation_test(watch, 3, 3, permutations=50, seed=0, blocks=blocks)
+        rows = np.array(seen)
+        assert rows[:, [1, 2]].all()
+        assert not rows[:, [4, 5]].any()
+        assert 0 < rows[:, 0].mean() < 1
+        assert (rows[:, 0] ^ rows[:, 3]).all()
+        assert found.notes == (
+            "2 texts of P and 2 of Q have prompts without a text of the other side: they never move",
+        )
+
+    def test_sides_without_a_common_prompt_are_refused(self):
+        with pytest.raises(InputError, match="No prompt has texts of both sides"):
+            permutation_test(difference_of_means(range(4)), 2, 2, seed=0, blocks=[0, 1, 2, 3])
+
+    @pytest.mark.parametrize("blocks", [[0, 0, 0], [[0, 0], [0, 0]], [0.0, 0.0, 1.0, 1.0], [None] * 4])
+    def test_blocks_that_are_none_are_refused(self, blocks):
+        with pytest.raises(InputError, match="Blocks are not usable"):
+            permutation_test(difference_of_means(range(4)), 2, 2, seed=0, blocks=blocks)
+
+
+class TestStatistics:
+    def test_histograms_against_a_slow_twin(self):
+        rng = np.random.default_rng(0)
+        labels = rng.integers(0, 5, size=40)
+        first, second = draw_splits(40, 15, 8, rng)
+        found = histogram_statistic(labels, 5, kl_divergence, smoothing="krichevsky-trofimov")(first, second)
+        for value, a, b in zip(found, first, second, strict=True):
+            p = [(sum(label == j for label in labels[a]) + 0.5) / 17.5 for j in range(5)]
+            q = [(sum(label == j for label in labels[b]) + 0.5) / 17.5 for j in range(5)]
+            assert value == pytest.approx(sum(x * np.log(x / y) for x, y in zip(p, q, strict=True)), rel=1e-12)
+
+    def test_rows_of_a_function(self):
+        values = np.random.default_rng(0).normal(size=12)
+        by_rows = index_statistic(lambda first, second: values[second].mean() - values[first].mean())
+        found = permutation_test(by_rows, 5, 7, permutations=30, seed=2)
+        expected = permutation_test(difference_of_means(values), 5, 7, permutations=30, seed=2)
+        np.testing.assert_allclose(found.null, expected.null, rtol=1e-12)
+        assert found.p_value == expected.p_value
+
+    def test_statistics_that_give_no_scores_are_refused(self):
+        with pytest.raises(InputError, match=r"score for each draw.*Received: shape \(\) for 1 draws"):
+            permutation_test(lambda first, second: np.float64(1), 2, 2, seed=0)
+        with pytest.raises(InputError, match="not a number for some draw"):
+            permutation_test(index_statistic(lambda first, second: np.nan), 2, 2, seed=0)
+
+    @pytest.mark.parametrize("setting", [{"n": 0}, {"m": 2.5}, {"permutations": 0}, {"seed": -1}])
+    def test_settings_out_of_range_are_refused(self, setting):
+        with pytest.raises(InputError, match="not usable"):
+            permutation_test(difference_of_means(range(4)), **{"n": 2, "m": 2, "seed": 0, **setting})
+
+
+class TestCeiling:
+    def test_it_is_the_score_of_samples_of_one_source(self):
+        # From many texts, two parts of 100 are nearly independent: the mean over splits is that of fresh samples.
+        rng = np.random.default_rng(0)
+        labels = rng.integers(0, 20, size=20_000)
+        found = human_ceiling(histogram_statistic(labels, 20, frontier_integral), 20_000, size=100, splits=200, seed=1)
+        fresh = frontier_integral(*(rng.multinomial(100, np.full(20, 0.05), size=2000) / 100 for _ in range(2)))
+        assert found.size == 100
+        assert found.mean == pytest.approx(fresh.mean(), abs=5 * fresh.std() / np.sqrt(200))
+        assert found.sd == pytest.approx(fresh.std(), rel=0.3)
+
+    def test_summaries(self):
+        values = np.array([4.0, 1.0, 2.0, 3.0, 5.0])
+        ceiling = Ceiling(values, 7)
+        assert ceiling.mean == 3
+        assert ceiling.sd == pytest.approx(np.sqrt(2.5))
+        np.testing.assert_allclose(ceiling.quantiles([0, 0.5, 0.75, 1]), [1, 3, 4, 5])
+        assert ceiling.quantiles().shape == (5,)
+
+    def test_all_splits_of_a_tiny_collection(self):
+        values = np.array([0.0, 1.0, 3.0, 7.0, 20.0])
+        found = human_ceiling(difference_of_means(values), 5, splits=2000, seed=0)
+        parts = [
+            (np.mean(values[list(b)]) - np.mean(values[list(a)]))
+            for a in combinations(range(5), 2)
+            for b in combinations(sorted(set(range(5)) - set(a)), 2)
+        ]
+        assert found.size == 2
+        assert set(np.round(found.values, 9)) == set(np.round(parts, 9))
+
+    def test_what_cannot_be_split_is_refused(self):
+        statistic = difference_of_means(range(5))
+        with pytest.raises(InputError, match=r"parts of at most 2.*Received: 3"):
+            human_ceiling(statistic, 5, size=3, seed=0)
+        with pytest.raises(InputError, match="number of texts"):
+            human_ceiling(statistic, 1, seed=0)
+        with pytest.raises(InputError, match="number of splits"):
+            human_ceiling(statistic, 5, splits=1, seed=0)
+        with pytest.raises(InputError, match="infinite"):
+            human_ceiling(histogram_statistic([0, 1, 2, 3], 4, kl_divergence), 4, seed=0)

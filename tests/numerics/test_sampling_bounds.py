@@ -1,0 +1,406 @@
+"""Error bounds: constants against 60 digits, alpha and beta by brute force, inequalities on simulated cases."""
+
+from __future__ import annotations
+
+import itertools
+from math import factorial
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import xlogy
+from scipy.stats import binom
+
+from mauve_core.errors import InputError
+from mauve_core.numerics.divergences import frontier_integral, kl_divergence, mid_point
+from mauve_core.numerics.sampling_bounds import (
+    alpha,
+    beta,
+    oracle_bound,
+    oracle_rate,
+    quantisation_bound,
+    uniform_bound,
+    uniform_rate,
+)
+from mauve_core.numerics.smoothing import probabilities
+from mauve_core.numerics.smoothness import (
+    FRONTIER_INTEGRAL,
+    JENSEN_SHANNON,
+    LE_CAM,
+    Smoothness,
+    interpolated_chi2,
+    interpolated_kl,
+    skew_jensen_shannon,
+)
+from tests.numerics.histograms import pairs
+
+NUMBERS_OF_TEXTS = st.sampled_from([3, 4, 10, 1000, 10**7, 10**15])
+PUBLISHED_FRONTIER_INTEGRAL = Smoothness(1 / 2, 1 / 2, 4.0, 4.0, 1 / 2, 1 / 2)
+"""As table 1 has it."""
+
+CASES = 1000
+REPLICATES = 10
+"""Draws for the mean error of a case; the bounds lie so far above it that its own error does not count."""
+
+
+def kl(t):
+    return t * mpmath.log(t) - t + 1
+
+
+def chi2(t):
+    return (t - 1) ** 2
+
+
+def against_mixture(generator, weight):
+    """The generator of D(P || R), from property 5 of the paper."""
+
+    def f(t):
+        r = weight * t + 1 - weight
+        return r * generator(t / r)
+
+    return f
+
+
+def conjugate_of(f):
+    return lambda t: t * f(1 / t)
+
+
+def fi(t):
+    return (t + 1) / 2 - t / (t - 1) * mpmath.log(t)
+
+
+def skew_js(weight):
+    type2, type1 = against_mixture(kl, weight), conjugate_of(against_mixture(kl, 1 - weight))
+    return lambda t: weight * type2(t) + (1 - weight) * type1(t)
+
+
+def table_rows():
+    """Name, generator and constants of every row of table 1 that has constants."""
+    yield "fi", fi, FRONTIER_INTEGRAL
+    yield "fi, published", fi, PUBLISHED_FRONTIER_INTEGRAL
+    yield "js", skew_js(mpmath.mpf(1) / 2), JENSEN_SHANNON
+    for weight in (0.1, 0.5, 0.8):
+        w = mpmath.mpf(weight)
+        yield f"kl {weight}", against_mixture(kl, w), interpolated_kl(weight)
+        yield f"skew js {weight}", skew_js(w), skew_jensen_shannon(weight)
+        # The paper's interpolated chi2 is the mixture's over (1 - weight)^2.
+        scaled = against_mixture(chi2, w)
+        yield f"chi2 {weight}", lambda t, f=scaled, w=w: f(t) / (1 - w) ** 2, interpolated_chi2(weight)
+    yield "le cam", lambda t: (t - 1) ** 2 / (2 * (t + 1)), LE_CAM
+
+
+ROWS = {name: (f, constants) for name, f, constants in table_rows()}
+
+
+class TestSmoothness:
+    @pytest.mark.parametrize("name", ROWS)
+    def test_the_constants_hold_for_the_generator_and_its_conjugate(self, name):
+        f, constants = ROWS[name]
+        for side, c in ((f, constants), (conjugate_of(f), constants.conjugate)):
+            # f changes by about t log(1/t) near 0: 1e-18 at t = 1e-20.
+            assert float(side(mpmath.mpf(10) ** -20)) == pytest.approx(c.at_zero, abs=1e-15)
+            for power in (*range(-12, -2), *np.linspace(-2, 2, 21), *range(3, 13)):
+                t = mpmath.mpf(10) ** (power + mpmath.mpf("0.01"))
+                step = t * mpmath.mpf(10) ** -15
+                if t < 1:
+                    slope = (side(t + step) - side(t - step)) / (2 * step)
+                    # 1e-9: table 1 gives suprema, and the smallest t comes within that of some.
+                    assert abs(slope) <= c.slope * max(1, mpmath.log(1 / t)) * (1 + 1e-9)
+                curvature = (side(t + step) - 2 * side(t) + side(t - step)) / step**2
+                assert t / 2 * curvature <= c.curvature * (1 + 1e-9)
+
+    def test_a_slope_of_one_is_the_least_for_the_frontier_integral(self):
+        with mpmath.workdps(300):
+            t = mpmath.mpf(10) ** -200
+            slope = (fi(2 * t) - fi(t)) / t
+            # The mean value theorem: the slope of a chord is f' somewhere between t and 2 t.
+            assert 0.99 < abs(slope) / mpmath.log(1 / t) <= 1
+
+    @pytest.mark.parametrize("name", ["fi", "js", "kl 0.1", "kl 0.5", "kl 0.8", "chi2 0.1", "le cam"])
+    def test_lipschitz_up_to_a_logarithm(self, name):
+        # Lemma 20 with 2 C2: |q f(p/q) - q f(p'/q)| <= (C1 max(1, log 1/max(p, p')) + c) |p - p'|.
+        f, constants = ROWS[name]
+        grid = [mpmath.mpf(x) for x in (0, 1e-9, 1e-4, 0.01, 0.2, 0.5, 0.9)]
+        values = {
+            (p, q): q * (f(p / q) if p else mpmath.mpf(constants.at_zero)) for p in grid for q in grid[1:] if p != q
+        }
+        for (p, q), (other, same) in itertools.product(values, repeat=2):
+            if q == same and p < other:
+                most = constants.slope * max(1, mpmath.log(1 / other)) + constants.offset
+                # C0 is a float64: its rounding counts where p is 0.
+                assert abs(values[p, q] - values[other, q]) <= most * (other - p) + 1e-16
+
+    @pytest.mark.parametrize("weight", [0.0, 1.0, -0.5, np.nan])
+    def test_a_weight_outside_its_range_is_refused(self, weight):
+        for constants in (interpolated_kl, interpolated_chi2, skew_jensen_shannon):
+            with pytest.raises(InputError, match="mixture weight"):
+                constants(weight)
+
+
+def exact_alpha(p, n):
+    return mpmath.fsum(mpmath.sqrt(mpmath.mpf(x) / n) for x in p)
+
+
+def exact_beta(p, n):
+    inside = [mpmath.mpf(x) for x in p if 0 < x < 1]
+    return mpmath.fsum((1 - x) ** n * x * max(1, mpmath.log(1 / x)) for x in inside)
+
+
+class TestAlphaAndBeta:
+    @given(pairs(), NUMBERS_OF_TEXTS)
+    def test_against_sixty_digits(self, pair, n):
+        p, _ = pair
+        assert float(alpha(p, n)) == pytest.approx(float(exact_alpha(p, n)), rel=1e-14)
+        # The exponent n log(1 - p) of a term that counts is at most some hundreds, each with a rounding of 1e-16.
+        assert float(beta(p, n)) == pytest.approx(float(exact_beta(p, n)), rel=1e-12, abs=1e-300)
+
+    @pytest.mark.parametrize("n", [3, 10**6, 10**18])
+    def test_tiny_probabilities_and_huge_samples(self, n):
+        p = np.array([1e-300, 1e-18, 1e-6, 0.0, 1 - 1e-6 - 1e-18])
+        assert float(beta(p, n)) == pytest.approx(float(exact_beta(p, n)), rel=1e-12)
+        assert beta([1.0, 0.0], n) == 0
+        assert alpha([1.0, 0.0], n) == 1 / np.sqrt(n)
+
+    @given(pairs(), NUMBERS_OF_TEXTS)
+    def test_ranges(self, pair, n):
+        p, _ = pair
+        k = np.count_nonzero(p)
+        assert n**-0.5 * (1 - 1e-12) <= alpha(p, n) <= np.sqrt(k / n) * (1 + 1e-12)
+        assert 0 <= beta(p, n) <= k * np.log(n) / n
+
+    @pytest.mark.parametrize("n", [3, 4, 5])
+    def test_beta_is_the_expected_missing_mass(self, n):
+        p = np.array([0.55, 0.4, 0.05])
+        surprise = np.maximum(1, -np.log(p))
+        expected = sum(
+            np.prod(p[list(texts)]) * sum(p[b] * surprise[b] for b in range(3) if b not in texts)
+            for texts in itertools.product(range(3), repeat=n)
+        )
+        assert beta(p, n) == pytest.approx(expected, rel=1e-13)
+
+    @given(pairs(), st.integers(3, 60))
+    def test_alpha_is_at_least_the_expected_distance_of_the_histogram(self, pair, n):
+        # Lemma 21, with the exact expectation of |count / n - p| of every bin.
+        p, _ = pair
+        counts = np.arange(n + 1)[:, None]
+        distance = (binom.pmf(counts, n, p) * np.abs(counts / n - p)).sum()
+        assert distance <= alpha(p, n) * (1 + 1e-12)
+
+    def test_leading_axes_broadcast(self):
+        p = np.random.default_rng(0).dirichlet(np.ones(5), size=(3, 1))
+        n = np.array([10, 100])
+        for measure in (alpha, beta):
+            table = measure(p, n)
+            assert table.shape == (3, 2)
+            assert table[2, 1] == measure(p[2, 0], 100)
+
+    @pytest.mark.parametrize("n", [2, 0, -5, 3.5, np.nan, np.inf, [10, 2]])
+    def test_too_few_or_broken_numbers_of_texts_are_refused(self, n):
+        for measure in (alpha, beta):
+            with pytest.raises(InputError, match="number of texts"):
+                measure([0.5, 0.5], n)
+
+    def test_what_is_no_distribution_is_refused(self):
+        with pytest.raises(InputError, match="not a distribution"):
+            beta([0.5, 0.6], 10)
+
+
+def simulated_cases():
+    """1,000 cases (p, q, n, m) in stacks of one k: Zipf, Dirichlet, uniform, and nearly equal sides."""
+    rng = np.random.default_rng(2023)
+    per_k = CASES // 5
+    for k in (2, 5, 20, 80, 300):
+        ranks = np.arange(1, k + 1.0)
+        sides = []
+        for _ in range(2):
+            zipf = ranks ** -rng.uniform(0, 2.5, size=(per_k, 1))
+            concentration = rng.choice([0.05, 0.5, 1.0, 20.0], size=(per_k, 1))
+            dirichlet = rng.standard_gamma(np.broadcast_to(concentration, (per_k, k))) + 1e-300
+            kind = np.arange(per_k)[:, None] % 3
+            sides.append(np.where(kind == 0, zipf, np.where(kind == 1, dirichlet, 1.0)))
+        p, q = sides
+        near = rng.random((per_k, 1)) < 0.25
+        q = np.where(near, p * np.exp(0.1 * rng.standard_normal((per_k, k))), q)
+        shuffled = rng.random((per_k, 1)) < 0.5
+        q = np.where(shuffled, rng.permuted(q, axis=1), q)
+        n, m = (np.exp(rng.uniform(np.log(3), np.log(20_000), size=per_k)).astype(np.int64) for _ in range(2))
+        m = np.where(rng.random(per_k) < 0.5, n, m)
+        yield p / p.sum(axis=1, keepdims=True), q / q.sum(axis=1, keepdims=True), n, m
+
+
+def mean_errors(score, smoothing, case, rng):
+    """(cases,) mean |estimate - truth| over draws."""
+    p, q, n, m = case
+    drawn = [
+        rng.multinomial(size[:, None], side[:, None, :], size=(len(size), REPLICATES))
+        for side, size in ((p, n), (q, m))
+    ]
+    estimates = score(*(probabilities(counts, smoothing) for counts in drawn))
+    return np.abs(estimates - score(p, q)[:, None]).mean(axis=1)
+
+
+def half_way_type2(p, q):
+    return kl_divergence(p, (p + q) / 2)
+
+
+class TestBounds:
+    @pytest.mark.slow
+    @pytest.mark.parametrize(
+        ("score", "smoothness", "smoothing", "added"),
+        [
+            (frontier_integral, FRONTIER_INTEGRAL, "none", 0),
+            (frontier_integral, FRONTIER_INTEGRAL, "krichevsky-trofimov", 0.5),
+            (mid_point, JENSEN_SHANNON, "none", 0),
+            (mid_point, JENSEN_SHANNON, "laplace", 1.0),
+            (half_way_type2, interpolated_kl(0.5), "krichevsky-trofimov", 0.5),
+        ],
+    )
+    def test_all_of_a_thousand_simulated_cases(self, score, smoothness, smoothing, added):
+        rng = np.random.default_rng(1)
+        held = tight = total = 0
+        for case in simulated_cases():
+            p, q, n, m = case
+            error = mean_errors(score, smoothing, case, rng)
+            oracle = oracle_bound(p, q, n, m, added=added, smoothness=smoothness)
+            uniform = uniform_bound(p.shape[1], n, m, added=added, smoothness=smoothness)
+            held += np.count_nonzero((error <= oracle) & (error <= uniform))
+            tight += np.count_nonzero(error > 1e-3 * oracle)
+            total += n.size
+        assert held == total == CASES
+        # Not so loose that any error would pass: a thousandth of the bound does not hold in most cases.
+        assert tight > CASES / 2
+
+    @pytest.mark.slow
+    def test_twice_the_rates_bound_the_frontier_integral(self):
+        # The constant C of (12), which the paper leaves open: (log n + 1) / log n < 2 and C1 + c = 2.
+        rng = np.random.default_rng(2)
+        held = 0
+        for case in simulated_cases():
+            p, q, n, m = case
+            error = mean_errors(frontier_integral, "none", case, rng)
+            rate = oracle_rate(p, q, n, m)
+            assert (oracle_bound(p, q, n, m) <= 2 * rate).all()
+            both = uniform_rate(p.shape[1], n) + uniform_rate(p.shape[1], m)
+            assert (uniform_bound(p.shape[1], n, m) <= 2 * both).all()
+            held += np.count_nonzero((error <= 2 * rate) & (error <= 2 * both))
+        assert held == CASES
+
+    @pytest.mark.parametrize("k", [2, 3])
+    @pytest.mark.parametrize("smoothing", ["none", "krichevsky-trofimov"])
+    def test_exact_errors_of_tiny_samples(self, k, smoothing):
+        # Where log n is least the bound is closest: every histogram of three texts, weighed by its probability.
+        n, rng = 3, np.random.default_rng(4)
+        histograms = np.array([c for c in itertools.product(range(n + 1), repeat=k) if sum(c) == n])
+        ways = np.array([factorial(n) // np.prod([factorial(c) for c in counts]) for counts in histograms])
+        estimates = probabilities(histograms, smoothing)
+        table = frontier_integral(estimates[:, None], estimates[None, :])
+        added = 0.5 if smoothing != "none" else 0.0
+        worst = 0.0
+        for concentration in (0.05, 0.5, 5.0):
+            for p, q in rng.dirichlet(np.full(k, concentration), size=(100, 2)):
+                weights = [ways * np.exp(xlogy(histograms, side).sum(axis=1)) for side in (p, q)]
+                error = weights[0] @ np.abs(table - frontier_integral(p, q)) @ weights[1]
+                worst = max(worst, error / oracle_bound(p, q, n, added=added))
+        assert 0.02 < worst <= 1
+
+    @given(pairs(), NUMBERS_OF_TEXTS, NUMBERS_OF_TEXTS)
+    def test_swapping_the_sides_swaps_the_constants(self, pair, n, m):
+        p, q = pair
+        smoothness = interpolated_kl(0.2)
+        for added in (0.0, 0.5):
+            one = oracle_bound(p, q, n, m, added=added, smoothness=smoothness)
+            other = oracle_bound(q, p, m, n, added=added, smoothness=smoothness.conjugate)
+            assert one == pytest.approx(float(other), rel=1e-13)
+            one = uniform_bound(p.size, n, m, added=added, smoothness=smoothness)
+            assert one == pytest.approx(
+                float(uniform_bound(p.size, m, n, added=added, smoothness=smoothness.conjugate)), rel=1e-13
+            )
+
+    @given(pairs(), NUMBERS_OF_TEXTS)
+    def test_the_oracle_rate_is_at_most_two_uniform_ones(self, pair, n):
+        p, q = pair
+        assert oracle_rate(p, q, n) <= 2 * uniform_rate(p.size, n) * (1 + 1e-12)
+
+    @given(pairs(), NUMBERS_OF_TEXTS, st.sampled_from([0.1, 0.5, 1.0]))
+    def test_the_smoothed_oracle_bound_is_at_most_the_uniform_one(self, pair, n, added):
+        p, q = pair
+        most = uniform_bound(p.size, n, added=added)
+        assert oracle_bound(p, q, n, added=added) <= most * (1 + 1e-12) + 1e-300
+
+    def test_hand_values(self):
+        assert uniform_rate(64, 1000) == pytest.approx((0.064**0.5 + 0.064) * np.log(1000))
+        # Uniform over four bins, n = 100: alpha = 4 sqrt(0.25 / 100) = 0.2, beta = 0.75^100 log 4, c = 1.
+        flat, missing = np.full(4, 0.25), 0.75**100 * np.log(4)
+        assert oracle_rate(flat, flat, 100) == pytest.approx(2 * (0.2 * np.log(100) + missing))
+        assert oracle_bound(flat, flat, 100) == pytest.approx(2 * ((np.log(100) + 1) * 0.2 + 2 * missing))
+        # n = 3: alpha = 4 sqrt(1 / 12), beta = 27 / 64 log 4.
+        few = (np.log(3) + 1) * 4 / 12**0.5 + 2 * 27 / 64 * np.log(4)
+        assert oracle_bound(flat, flat, 3) == pytest.approx(2 * few)
+        assert uniform_bound(4, 100) == pytest.approx(2 * (np.log(100) + 1) * 0.24)
+        # With b = 1/2: n alpha / (n + 2) = 20 / 102, gamma = 0; (sqrt(400) + 3) / 102.
+        assert oracle_bound(flat, flat, 100, added=0.5) == pytest.approx(2 * (np.log(204) + 1) * 20 / 102)
+        assert uniform_bound(4, 100, added=0.5) == pytest.approx(2 * (np.log(204) + 1) * 23 / 102)
+        # P in one bin of four: gamma = 2 / 102 (3/4 + 3/4).
+        assert oracle_bound([1, 0, 0, 0], flat, 100, added=0.5) == pytest.approx(
+            (np.log(204) + 1) * (10 + 3 + 20) / 102
+        )
+        # So many added that log(3 / 100 + 1) is far below 1.
+        assert uniform_bound(1, 3, added=100) == pytest.approx(2 * (1 + 1) * np.sqrt(3) / 103)
+
+    def test_numbers_that_are_not_usable_are_refused(self):
+        for bound in (uniform_rate, uniform_bound):
+            with pytest.raises(InputError, match="number of bins"):
+                bound(0, 10)
+            with pytest.raises(InputError, match=r"number of texts.*Received: 2\."):
+                bound(4, [10, 2])
+        for bound in (oracle_rate, oracle_bound):
+            with pytest.raises(InputError, match="different numbers of bins"):
+                bound([0.5, 0.5], [1.0], 10)
+            with pytest.raises(InputError, match="number of texts"):
+                bound([0.5, 0.5], [0.5, 0.5], 10, 2)
+        for added in (-1.0, np.nan, np.inf):
+            with pytest.raises(InputError, match="added texts"):
+                oracle_bound([0.5, 0.5], [0.5, 0.5], 10, added=added)
+            with pytest.raises(InputError, match="added texts"):
+                uniform_bound(2, 10, added=added)
+
+
+def fi_generator(t):
+    """(..., ) float64 generator of the frontier integral; t = 1 is left to the caller."""
+    return (t + 1) / 2 - t / (t - 1) * np.log(t)
+
+
+def papers_partition(p, q, half):
+    """Labels of the partition in the proof of proposition 13: equal levels of f(p/q), of f(q/p) where p > q."""
+    small, large = np.minimum(p, q), np.maximum(p, q)
+    level = fi_generator(small / large) / 0.5
+    return np.minimum((level * half).astype(int), half - 1) + half * (p > q)
+
+
+class TestQuantisation:
+    @pytest.mark.parametrize("half", [1, 2, 3, 8])
+    def test_the_papers_partition_loses_at_most_the_bound(self, half):
+        worst = 0.0
+        for seed in range(60):
+            rng = np.random.default_rng(seed)
+            p, q = rng.dirichlet(np.full(400, rng.choice([0.2, 0.5, 2.0])), size=2) + 1e-12
+            p, q = p / p.sum(), q / q.sum()
+            labels = papers_partition(p, q, half)
+            merged = [np.bincount(labels, weights=side, minlength=2 * half) for side in (p, q)]
+            loss = frontier_integral(p, q) - frontier_integral(*merged)
+            assert 0 <= loss <= quantisation_bound(2 * half)
+            worst = max(worst, loss / quantisation_bound(2 * half))
+        assert worst > 0.02
+
+    def test_hand_values(self):
+        np.testing.assert_array_equal(quantisation_bound([1, 2, 3, 4, 500, 501]), [1, 1, 1, 1 / 2, 1 / 250, 1 / 250])
+        assert quantisation_bound(4, interpolated_kl(0.5)) == pytest.approx(np.log(2) / 2)
+
+    def test_one_bin_loses_the_largest_value_of_two_disjoint_sides(self):
+        assert quantisation_bound(1) == frontier_integral([1.0, 0.0], [0.0, 1.0])
+
+    def test_no_bins_are_refused(self):
+        with pytest.raises(InputError, match="number of bins"):
+            quantisation_bound(0)
