@@ -161,8 +161,8 @@ def _train(
 
 
 class _Parameters:
-    """A layer while it is trained: logits for probabilities, a logarithm for the deviation, and for means the steps from
-    their start in a unit of length."""
+    """A layer while it is trained: logits for probabilities, a logarithm for the deviation, and for means the steps
+    from their start in a unit of length."""
 
     def __init__(self, layer: Layer, unit: float, device: str) -> None:
         import torch
