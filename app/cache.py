@@ -20,12 +20,17 @@ from mauve_core import estimates
 from mauve_core.config import HUMAN, PartitionKind, Smoothing
 from mauve_core.estimates import ScoreBasis, score_basis
 from mauve_core.numerics.frontier import divergence_frontier
+from mauve_core.numerics.sampling_clusters import ClusterAdvice, merged, recommend_clusters
+from mauve_core.numerics.sampling_texts import TextAdvice, recommend_texts
 from mauve_core.numerics.smoothing import probabilities
 from mauve_core.result import Comparison
 from mauve_core.store import COMPARISON, ID_PATTERN, Run, RunStore, RunSummary
 from mauve_core.words import DistinctiveWord, WordCounts, count_words
 
 Stamp = tuple[str, int | None]
+
+SAMPLED_CELLS = 100_000
+"""Cells of drawn histograms at each number of texts or clusters: half a second in all for a thousand texts."""
 
 DEMO = "demo"
 """A run whose id starts so is opened when the URL names none."""
@@ -109,6 +114,21 @@ def error_curves(run_id: str, kind: PartitionKind, smoothing: Smoothing) -> list
         frontier = divergence_frontier(p, q, DRAWN_WEIGHTS)
         curves.append(ErrorCurve(candidate.name, frontier.weights, frontier.type1, frontier.type2))
     return curves
+
+
+@st.cache_resource(max_entries=32, show_spinner="Measuring errors")
+def sampling_advice(run_id: str, candidate: str) -> tuple[TextAdvice, ClusterAdvice]:
+    """How many texts, and how many clusters: from the pairwise partition of the first seed.
+
+    Fewer clusters than the run's are its own, merged; their number is halved down to two.
+    """
+    comparison = load_run(run_id).comparison
+    partition = comparison.partition("pairwise", candidate, 0)
+    p, q, k = partition.counts(HUMAN), partition.counts(candidate), partition.k
+    draws, seed = min(max(SAMPLED_CELLS // k, 100), 1000), comparison.config.score.seed
+    sizes = sorted({max(k // 2**power, min(k, 2)) for power in range(k.bit_length())})
+    clusters = recommend_clusters([merged(p, q, size) for size in sizes], replicates=draws, seed=seed)
+    return recommend_texts(p, q, replicates=draws, seed=seed), clusters
 
 
 # Words and map

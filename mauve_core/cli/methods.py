@@ -21,6 +21,9 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--method", action="append", default=[], metavar="METHOD", help="one or more")
     parser.add_argument("--preset", action="append", default=[], choices=PRESETS, help="methods that belong together")
     parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N", help=f"of methods that draw; default {SEEDS}")
+    parser.add_argument(
+        "--permutations", type=int, default=0, metavar="N", help="also test P = Q, for methods with bins; such as 999"
+    )
     parser.add_argument("--device", default="cpu", help="where networks are trained: cpu, cuda ...; default cpu")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     add_output_options(parser)
@@ -48,7 +51,7 @@ def task_of(args: argparse.Namespace) -> MethodsTask:
     asked = [parse_method(spec) for spec in args.method]
     asked += [method for name in args.preset for method in PRESETS[name]]
     specs = tuple(method.spec for method in dict.fromkeys(asked))
-    return MethodsTask(args.id, specs or MethodsTask.methods, args.seeds, args.device)
+    return MethodsTask(args.id, specs or MethodsTask.methods, args.seeds, args.permutations, args.device)
 
 
 def scores_table(table: MethodTable) -> str:
@@ -58,9 +61,11 @@ def scores_table(table: MethodTable) -> str:
         cells = [_cell(result.scores[name]) for name in table.candidates]
         rows.append([result.method.title, *cells, "-" if result.ceiling is None else _cell(result.ceiling)])
     halves = "" if table.results[0].ceiling is None else f" Human halves: {table.results[0].ceiling.n} texts a side."
+    asked = table.settings.get("permutations", 0)
+    tested = f" p: of P = Q, {asked} permutations within prompts, the first seed." if asked else ""
     return (
         f"{aligned(rows)}\n\nValue \u00b1 standard deviation over seeds / over texts; - where there is none. "
-        f"MAUVE: larger is closer to the human texts; all others: smaller.{halves}"
+        f"MAUVE: larger is closer to the human texts; all others: smaller.{halves}{tested}"
     )
 
 
@@ -75,4 +80,5 @@ def agreement_table(table: MethodTable) -> str:
 
 def _cell(score: MethodScore) -> str:
     sds = [f"{sd:.2g}" if sd is not None else "-" for sd in (score.sd_seeds, score.sd_texts)]
-    return f"{score.value:.4g} \u00b1 {' / '.join(sds)}"
+    tested = "" if score.p_value is None else f" (p = {score.p_value:.2g})"
+    return f"{score.value:.4g} \u00b1 {' / '.join(sds)}{tested}"

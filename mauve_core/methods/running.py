@@ -21,6 +21,7 @@ from mauve_core.methods.method import Method
 from mauve_core.methods.table import MethodResult, MethodScore, MethodTable
 from mauve_core.metrics.spread import CONFIDENCE, GROUPS, group_of
 from mauve_core.numerics.jackknife import jackknife_sd, t_interval
+from mauve_core.numerics.permutation import histogram_statistic, permutation_test
 from mauve_core.progress import Progress, silent
 from mauve_core.store import Run
 
@@ -39,6 +40,7 @@ def methods_run(
     methods: Sequence[Method],
     *,
     seeds: int = SEEDS,
+    permutations: int = 0,
     device: str = "cpu",
     feature_store: FeatureStore | None = None,
     progress: Progress = silent,
@@ -54,6 +56,8 @@ def methods_run(
         At least one, none twice.
     seeds : int
         Seeds of estimators that draw; those of k-means are the run's.
+    permutations : int
+        Draws of a permutation test of P = Q for each method with bins; 0 for none.
     device : str
         Where the quantisers that are networks are trained.
     feature_store : FeatureStore, optional
@@ -73,8 +77,9 @@ def methods_run(
     if not methods or len(set(methods)) < len(methods):
         received = ", ".join(method.spec for method in methods)
         raise InputError("The methods cannot be used", allowed="one or more, none twice", received=received)
-    if seeds < 1:
-        raise InputError("The number of seeds is not usable", allowed="at least 1", received=str(seeds))
+    if seeds < 1 or permutations < 0:
+        received = f"{seeds} seeds, {permutations} permutations"
+        raise InputError("The settings are not usable", allowed="at least 1 seed, 0 permutations", received=received)
     work = _Work(run, _features(run, feature_store), seeds, device, progress)
     estimators = list(dict.fromkeys(method.estimator for method in methods))
     fitted: dict[str, _Fitted] = {}
@@ -83,11 +88,14 @@ def methods_run(
         fitted[estimator] = work.fitted(estimator, place * (len(run.comparison.candidates) + 1), total)
     progress(STAGE, total, total)
     results = tuple(_result(method, fitted[method.estimator]) for method in methods)
+    if permutations:
+        results = tuple(_tested(result, fitted[result.method.estimator], run, permutations) for result in results)
     config = run.comparison.config
     settings = {
         "run": run.id,
         "created": run.created,
         "seeds": seeds,
+        "permutations": permutations,
         "groups": GROUPS,
         "confidence": CONFIDENCE,
         "halves": HALVES,
@@ -176,6 +184,29 @@ def _result(method: Method, fitted: _Fitted) -> MethodResult:
     ceiling = MethodScore(float(np.mean(halves)), _sd(halves), None, None, None, fitted.halves[0].n)
     notes = tuple(dict.fromkeys(note for fits in fitted.candidates.values() for one in fits.fits for note in one.notes))
     return MethodResult(method, scores, ceiling, fitted.seconds, notes)
+
+
+def _tested(result: MethodResult, fitted: _Fitted, run: Run, permutations: int) -> MethodResult:
+    """The result with a p-value for each candidate, where the method has bins; all methods permute alike."""
+    scores = dict(result.scores)
+    seed = stream(run.comparison.config.score.seed, "permutations")
+    for name, fits in fitted.candidates.items():
+        first = fits.fits[0]
+        if not isinstance(first, Binned):
+            continue
+        labels = np.concatenate(first.labels)
+        statistic = histogram_statistic(labels, first.k, result.method.value, smoothing=result.method.smoothing)
+        ids = [run.corpora[side].ids for side in (HUMAN, name)]
+        found = permutation_test(
+            statistic,
+            *map(len, first.labels),
+            permutations=permutations,
+            seed=seed,
+            blocks=np.array([*ids[0], *ids[1]]) if set(ids[0]) & set(ids[1]) else None,
+            smaller_is_farther=result.method.higher_is_closer,
+        )
+        scores[name] = replace(scores[name], p_value=found.p_value)
+    return replace(result, scores=scores)
 
 
 def _score(method: Method, fits: _Fits) -> MethodScore:

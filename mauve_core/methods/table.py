@@ -33,6 +33,9 @@ class MethodScore:
         Interval over texts, about 95 %.
     n : int
         Texts of the smaller side.
+    p_value : float or None
+        Of P = Q by permuting texts between the sides, within prompts where both have texts for them; under the first
+        seed. None where it was not asked for, or the method has no bins.
     """
 
     value: float
@@ -41,6 +44,7 @@ class MethodScore:
     low: float | None
     high: float | None
     n: int
+    p_value: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON values; an infinite value is the text "inf"."""

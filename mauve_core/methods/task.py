@@ -28,7 +28,7 @@ class MethodsTask:
         Id of the run.
     methods : tuple of str
         As :func:`mauve_core.methods.method.parse_method` reads them; the first is what others are held against.
-    seeds : int
+    seeds, permutations : int
     device : str
         As :func:`mauve_core.methods.running.methods_run` takes them.
     """
@@ -36,6 +36,7 @@ class MethodsTask:
     run: str
     methods: tuple[str, ...] = tuple(method.spec for method in PRESETS["divergences"])
     seeds: int = SEEDS
+    permutations: int = 0
     device: str = "cpu"
 
     def __post_init__(self) -> None:
@@ -45,8 +46,12 @@ class MethodsTask:
         if not self.methods or len({parse_method(spec) for spec in self.methods}) < len(self.methods):
             received = ", ".join(self.methods)
             raise InputError("The methods cannot be used", allowed="one or more, none twice", received=received)
-        if isinstance(self.seeds, bool) or not isinstance(self.seeds, int) or not 1 <= self.seeds <= 100:
-            raise InputError("The number of seeds is not usable", allowed="1 to 100", received=repr(self.seeds))
+        for name, low, high in (("seeds", 1, 100), ("permutations", 0, 1_000_000)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+                raise InputError(
+                    f"The number of {name} is not usable", allowed=f"{low} to {high}", received=repr(value)
+                )
 
     @property
     def name(self) -> str:
@@ -91,7 +96,9 @@ class MethodsTask:
         store = RunStore()
         run = store.load(self.run)
         methods = [parse_method(spec) for spec in self.methods]
-        table = methods_run(run, methods, seeds=self.seeds, device=self.device, progress=progress)
+        table = methods_run(
+            run, methods, seeds=self.seeds, permutations=self.permutations, device=self.device, progress=progress
+        )
         store.attach(run.id, ATTACHMENT, table.as_dict())
         return table
 

@@ -121,6 +121,17 @@ def test_the_same_task_gives_the_same_table_and_is_kept_beside_the_run(run):
     assert stored_methods(run) == second
 
 
+def test_a_permutation_test_tells_far_sides_from_equal_ones(run):
+    methods = [Method(), Method(summary="mid", smoothing="laplace"), Method("knn")]
+    table = methods_run(run, methods, permutations=199)
+    for result in table.results[:2]:
+        assert result.scores["collapsed"].p_value == pytest.approx(1 / 200, abs=1e-12)  # no draw comes near
+        assert result.scores["close"].p_value > 0.05
+    assert all(score.p_value is None for score in table.results[2].scores.values())
+    again = methods_run(run, methods[:1], permutations=199).results[0]
+    assert again.scores == table.results[0].scores
+
+
 def score(value, reach):
     return MethodScore(value, None, reach, value - reach, value + reach, 100)
 
@@ -146,6 +157,7 @@ def test_disagreements_name_both_candidates_and_whether_chance_may_have_turned_t
         ({"methods": ["nonsense"]}, "No estimator"),
         ({"methods": [1]}, "no description of methods"),
         ({"seeds": 0}, "number of seeds"),
+        ({"permutations": -1}, "number of permutations"),
         ({"run": " "}, "run's id"),
         ({"nonsense": 1}, "no description of methods"),
     ],

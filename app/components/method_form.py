@@ -1,0 +1,198 @@
+"""Which methods to compute for a run: groups that belong together, others put together from parts; a job starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app.components import job_panel
+from app.components.markup import escaped
+from mauve_core.errors import InputError, MauveLensError
+from mauve_core.feature_store import FeatureStore
+from mauve_core.methods import ESTIMATORS, PRESETS, SUMMARIES, Method, MethodsTask, MethodTable, parse_method
+from mauve_core.methods.running import SEEDS
+from mauve_core.numerics.generators import GENERATORS
+from mauve_core.numerics.smoothing import SMOOTHINGS
+from mauve_core.store import Run
+
+GROUPS = {
+    "divergences": "Divergences and summaries",
+    "iclr": "ICLR 2023",
+    "smoothing": "Smoothing",
+    "quantisers": "Quantisers",
+    "estimators": "Estimators",
+    "transport": "Transport",
+}
+"""Titles of the groups, in the order in which they are offered."""
+
+_PARTS = ("divergence", "summary", "smoothing")
+_Parts = dict[str, str | float | None]
+
+
+def show(run: Run, table: MethodTable | None) -> None:
+    """The form, at first with the methods of ``table``, else with the usual ones."""
+    missing = _without_features(run)
+    if missing:
+        st.info(
+            f"The features of {escaped(', '.join(missing))} were not kept with this run. Compare the texts again.",
+            icon=":material/info:",
+        )
+        return
+    suffix = f"{run.id}_{table is not None}"
+    key = f"methods_chosen_{suffix}"
+    at_first = MethodsTask.methods if table is None else tuple(result.method.spec for result in table.results)
+    _groups(key, at_first, suffix)
+    chosen = _chosen(key, at_first)
+    _builder(key, suffix)
+    stored = None if table is None else table.settings.get("seeds")
+    seeds = st.number_input(
+        "Seeds",
+        1,
+        100,
+        stored if isinstance(stored, int) and 1 <= stored <= 100 else SEEDS,
+        key=f"methods_seeds_{suffix}",
+        help="Of estimators that draw. Those of k-means are the run's own.",
+        width=160,
+    )
+    st.caption(
+        "Methods with k-means read the run's own clusters and take no time. Every other estimator is fitted anew to "
+        "each candidate, seed and, for the spread over texts, without each group of texts: minutes for some."
+    )
+    if st.button("Compute", type="primary", icon=":material/play_arrow:", key="methods_start", disabled=not chosen):
+        _start(run, chosen, int(seeds))
+
+
+def _without_features(run: Run) -> list[str]:
+    """Sources whose features are neither with the run nor in the store."""
+    kept = FeatureStore()
+    sources = [source for source in run.comparison.sources if run.features(source.name) is None]
+    return [source.name for source in sources if kept.get(source.features_key) is None]
+
+
+def _groups(key: str, at_first: Sequence[str], suffix: str) -> None:
+    """Pills that are lit where all methods of a group are chosen; a press adds or removes them."""
+    chosen = st.session_state.get(key, at_first)
+    lit = [name for name in GROUPS if _specs(name) <= set(chosen)]
+    pills = f"methods_groups_{suffix}"
+    if st.session_state.get(pills) != lit:
+        st.session_state[pills] = lit
+    st.pills(
+        "Groups",
+        list(GROUPS),
+        selection_mode="multi",
+        key=pills,
+        format_func=GROUPS.__getitem__,
+        on_change=_press,
+        args=(key, pills, tuple(lit)),
+        help="Methods that the papers hold against each other.",
+    )
+
+
+def _press(key: str, pills: str, before: tuple[str, ...]) -> None:
+    after = st.session_state[pills]
+    chosen = list(st.session_state[key])
+    for name in after:
+        if name not in before:
+            chosen += [method.spec for method in PRESETS[name] if method.spec not in chosen]
+    kept = set().union(*(_specs(name) for name in after))
+    gone = set().union(*(_specs(name) for name in before if name not in after)) - kept
+    st.session_state[key] = [spec for spec in chosen if spec not in gone]
+
+
+def _specs(group: str) -> set[str]:
+    return {method.spec for method in PRESETS[group]}
+
+
+def _builder(key: str, suffix: str) -> None:
+    """Parts of one more method; each list holds what goes with the parts before it."""
+    columns = st.columns([4, 4, 5, 5, 3, 3], vertical_alignment="bottom")
+    titles = {name: kind.title for name, kind in ESTIMATORS.items()}
+    estimator = columns[0].selectbox(
+        "Estimator", list(titles), key=f"methods_estimator_{suffix}", format_func=titles.__getitem__
+    )
+    parts: _Parts = {}
+    if ESTIMATORS[estimator].scale is not None:
+        summaries = {name: kind.title for name, kind in SUMMARIES.items()}
+        parts["summary"] = columns[1].selectbox(
+            "Summary", list(summaries), key=f"methods_summary_{suffix}", format_func=summaries.__getitem__
+        )
+        divergences = {name: item.title for name, item in GENERATORS.items()}
+        smoothings = dict(SMOOTHINGS)
+        for place, part, offered in ((2, "divergence", divergences), (3, "smoothing", smoothings)):
+            fitting = [name for name in offered if _fits(estimator, {**parts, part: name})]
+            if len(fitting) > 1:
+                parts[part] = columns[place].selectbox(
+                    part.capitalize(), fitting, key=f"methods_{part}_{suffix}", format_func=offered.__getitem__
+                )
+        if _fits(estimator, {**parts, "scale": 1.0}):
+            parts["scale"] = columns[4].number_input(
+                "Scale c",
+                min_value=0.001,
+                value=None,
+                key=f"methods_scale_{suffix}",
+                placeholder=f"{ESTIMATORS[estimator].scale:g}",
+                help="The constant c of MAUVE; left empty, what the papers take with this estimator.",
+            )
+    spec = Method(estimator, **parts).spec  # type: ignore[arg-type]
+    columns[5].button(
+        "Add", icon=":material/add:", key=f"methods_add_{suffix}", on_click=_add, args=(key, spec), width="stretch"
+    )
+    st.caption(escaped(f"{ESTIMATORS[estimator].reason} {ESTIMATORS[estimator].source}."))
+
+
+def _fits(estimator: str, parts: _Parts) -> bool:
+    try:
+        Method(estimator, **parts)  # type: ignore[arg-type]
+    except InputError:
+        return False
+    return True
+
+
+def _add(key: str, spec: str) -> None:
+    chosen = st.session_state[key]
+    if spec not in chosen:
+        st.session_state[key] = [*chosen, spec]
+
+
+def _chosen(key: str, at_first: Sequence[str]) -> list[str]:
+    """The chosen methods as they are written, each once; empty while one of them cannot be read."""
+    usual = [method.spec for methods in PRESETS.values() for method in methods]
+    here: list[str] = [spec for spec in st.session_state.get(key, at_first) if _title(spec) != spec]
+    chosen: list[str] = st.multiselect(
+        "Methods",
+        list(dict.fromkeys([*here, *usual])),
+        default=list(at_first),
+        accept_new_options=True,
+        key=key,
+        persist_state="session",
+        format_func=_title,
+        placeholder="Press a group, add a method, or type one",
+        help="The first is the one that the others are held against. Or type one, such as knn:divergence=chi2 or "
+        "kmeans:smoothing=add-0.1.",
+    )
+    specs, wrong = [], []
+    for written in chosen:
+        try:
+            specs.append(parse_method(written).spec)
+        except InputError as error:
+            wrong.append(str(error))
+    for message in wrong:
+        st.error(escaped(message), icon=":material/error:")
+    return [] if wrong else list(dict.fromkeys(specs))
+
+
+def _title(spec: str) -> str:
+    try:
+        return parse_method(spec).title
+    except InputError:
+        return spec
+
+
+def _start(run: Run, specs: Sequence[str], seeds: int) -> None:
+    try:
+        task = MethodsTask(run.id, tuple(specs), seeds)
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    job_panel.start("methods", task.as_dict())

@@ -1,0 +1,380 @@
+"""The Methods page: what was computed shown with the core's digits, methods put together, errors against n and k."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Multiselect
+
+from app import cache
+from app.components.method_form import GROUPS
+from app.components.method_table import SHOWN, shown_scores
+from app.figures.leaderboard import UNBROKEN
+from app.figures.methods import value_label
+from mauve_core import jobs
+from mauve_core.jobs import JobState
+from mauve_core.methods import ESTIMATORS, PRESETS, Method, MethodResult, MethodScore, MethodsTask, MethodTable
+from mauve_core.methods.running import SEEDS
+from mauve_core.numerics.generators import GENERATORS
+from mauve_core.numerics.smoothing import SMOOTHINGS
+from mauve_core.store import Run, RunStore
+from mauve_core.tasks import read_task
+
+OpenPage = Callable[..., AppTest]
+VIEW = "views/methods.py"
+CHEAP = ("kmeans", "kmeans:summary=frontier-integral", "kmeans:summary=auc,smoothing=laplace", "frechet")
+NASTY = "*b* <img> [x](y)"
+
+
+@pytest.fixture
+def run(stored_run: Run, own_home: Path) -> Run:
+    """A copy of ``stored_run`` that may be added to."""
+    shutil.copytree(stored_run.path.parent, own_home / "runs")
+    return RunStore().load(stored_run.id)
+
+
+@pytest.fixture
+def table(run: Run) -> MethodTable:
+    """Four quick methods on the run, kept beside it."""
+    return MethodsTask(run.id, CHEAP, 2).compute()
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
+    """Kind and task of what the page asked to start, in place of workers."""
+    found: list[tuple[str, Any]] = []
+
+    def start(kind: str, spec: dict[str, Any]) -> JobState:
+        found.append((kind, read_task(kind, json.loads(json.dumps(spec)))))
+        return JobState("20260101-000000000000-abcd", "x", "queued")
+
+    monkeypatch.setattr(jobs, "start", start)
+    return found
+
+
+def said(app: AppTest) -> str:
+    """Everything that the page says in Markdown, captions and infos, without escapes."""
+    parts = (*app.markdown, *app.caption, *app.info, *app.error, *app.subheader)
+    return "\n".join(element.value for element in parts).replace("\\", "")
+
+
+def found(elements: Any, key: str) -> Any:
+    """The one widget whose key begins so."""
+    (item,) = [item for item in elements if str(item.key).startswith(key)]
+    return item
+
+
+def chosen(app: AppTest) -> list[str]:
+    return list(found(app.multiselect, "methods_chosen").value)
+
+
+def press(app: AppTest, *groups: str) -> None:
+    """Leave those pills lit, and no others."""
+    found(app.pills, "methods_groups").set_value(list(groups)).run()
+    assert not app.exception
+
+
+def choose(app: AppTest, part: str, value: str) -> None:
+    found(app.selectbox, f"methods_{part}").set_value(value).run()
+    assert not app.exception
+
+
+def offered(app: AppTest, part: str) -> list[str]:
+    return list(found(app.selectbox, f"methods_{part}").options)
+
+
+def parts(app: AppTest) -> set[str]:
+    """Parts of the builder that are asked for."""
+    keys = [str(item.key) for item in (*app.selectbox, *app.number_input)]
+    return {part for part in ("estimator", "summary", "divergence", "smoothing", "scale") if any(
+        key.startswith(f"methods_{part}") for key in keys
+    )}  # fmt: skip
+
+
+def start(app: AppTest) -> None:
+    app.button(key="methods_start").click().run()
+    assert not app.exception
+
+
+# The form
+
+
+@pytest.mark.usefixtures("run")
+def test_a_run_without_methods_says_what_they_are_and_offers_the_usual_ones(open_page: OpenPage) -> None:
+    app = open_page(VIEW)
+    assert not app.exception
+    assert "Nothing was computed yet" in said(app)
+    assert chosen(app) == list(MethodsTask.methods)
+    assert found(app.pills, "methods_groups").value == ["divergences"]
+    assert len(app.dataframe) == 0
+
+
+def test_the_usual_ones_are_started_as_one_job(open_page: OpenPage, run: Run, started: list[Any]) -> None:
+    app = open_page(VIEW)
+    start(app)
+    assert started == [("methods", MethodsTask(run.id, MethodsTask.methods, SEEDS))]
+
+
+def test_every_group_of_the_core_is_offered() -> None:
+    assert set(GROUPS) == set(PRESETS)
+
+
+def test_groups_are_added_and_removed_and_share_what_they_share(
+    open_page: OpenPage, run: Run, started: list[Any]
+) -> None:
+    app = open_page(VIEW)
+    press(app, "divergences", "estimators")
+    assert chosen(app) == list(
+        dict.fromkeys(method.spec for name in ("divergences", "estimators") for method in PRESETS[name])
+    )
+    press(app, "estimators")
+    assert chosen(app) == [method.spec for method in PRESETS["estimators"]]  # k-means belongs to both and stays
+    found(app.multiselect, "methods_chosen").unselect("knn").run()
+    assert found(app.pills, "methods_groups").value == []
+    found(app.number_input, "methods_seeds").set_value(5).run()
+    start(app)
+    assert started == [("methods", MethodsTask(run.id, ("kmeans", "kde", "classifier", "gaussian"), 5))]
+
+
+def test_a_method_is_put_together_and_added_once(open_page: OpenPage, run: Run, started: list[Any]) -> None:
+    app = open_page(VIEW)
+    found(app.multiselect, "methods_chosen").set_value(["kmeans"]).run()
+    choose(app, "summary", "mid")
+    choose(app, "divergence", "chi2")
+    choose(app, "smoothing", "good-turing")
+    add = found(app.button, "methods_add")
+    add.click().run()
+    found(app.button, "methods_add").click().run()
+    choose(app, "estimator", "knn")
+    choose(app, "summary", "mauve")
+    found(app.number_input, "methods_scale").set_value(7.5).run()
+    found(app.button, "methods_add").click().run()
+    start(app)
+    wanted = (Method(), Method("kmeans", "chi2", "mid", "good-turing"), Method("knn", "chi2", scale=7.5))
+    assert started == [("methods", MethodsTask(run.id, tuple(method.spec for method in wanted), SEEDS))]
+
+
+@pytest.mark.usefixtures("run")
+def test_only_parts_that_go_together_are_offered(open_page: OpenPage) -> None:
+    app = open_page(VIEW)
+    assert parts(app) == {"estimator", "summary", "divergence", "smoothing", "scale"}
+    assert offered(app, "smoothing") == list(SMOOTHINGS.values())
+    without = [item.title for item in GENERATORS.values() if item.at_zero < float("inf")]
+    assert offered(app, "divergence") == without
+    choose(app, "summary", "divergence")
+    assert offered(app, "divergence") == [item.title for item in GENERATORS.values()]
+    assert parts(app) == {"estimator", "summary", "divergence", "smoothing"}
+    choose(app, "divergence", "fi-chi2-printed")
+    choose(app, "summary", "mid")  # it has no frontier and falls back
+    assert offered(app, "divergence") == without
+    assert found(app.selectbox, "methods_divergence").value in GENERATORS
+    choose(app, "summary", "forward-kl")
+    assert parts(app) == {"estimator", "summary", "smoothing"}
+    choose(app, "estimator", "kde")
+    assert parts(app) == {"estimator", "summary"}
+    choose(app, "estimator", "mmd")
+    assert parts(app) == {"estimator"}
+    assert ESTIMATORS["mmd"].reason in said(app)
+
+
+def test_a_method_can_be_typed(
+    open_page: OpenPage, run: Run, started: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sent(self: Multiselect[str]) -> list[str]:
+        """As a browser does: the titles of what is offered, anything else as it was typed."""
+        titles = {value: self.format_func(value) for value in self.value}
+        return [title if title in self.options else value for value, title in titles.items()]
+
+    monkeypatch.setattr(Multiselect, "values", property(sent))
+    app = open_page(VIEW)
+    found(app.multiselect, "methods_chosen").set_value(["kmeans", "kmeans:summary=mauve,smoothing=add-.10"]).run()
+    assert "k-means · add-.10 · MAUVE" in found(app.multiselect, "methods_chosen").options
+    found(app.number_input, "methods_seeds").set_value(2).run()
+    start(app)
+    assert started == [("methods", MethodsTask(run.id, ("kmeans", "kmeans:smoothing=add-.10"), 2))]
+
+
+@pytest.mark.usefixtures("run")
+@pytest.mark.parametrize("typed", ["nothing", "knn:smoothing=laplace", "kmeans:scale=x", NASTY])
+def test_what_cannot_be_read_is_said_and_nothing_starts(open_page: OpenPage, started: list[Any], typed: str) -> None:
+    app = open_page(VIEW)
+    found(app.multiselect, "methods_chosen").set_value(["kmeans", typed]).run()
+    assert not app.exception
+    assert len(app.error) == 1
+    assert app.button(key="methods_start").disabled
+    assert started == []
+
+
+@pytest.mark.usefixtures("run")
+def test_without_a_method_nothing_can_start(open_page: OpenPage) -> None:
+    app = open_page(VIEW)
+    found(app.multiselect, "methods_chosen").set_value([]).run()
+    assert app.button(key="methods_start").disabled
+
+
+def test_a_run_without_features_says_so(open_page: OpenPage, run: Run) -> None:
+    for path in run.path.glob("features-*.npy"):
+        path.unlink()
+    app = open_page(VIEW)
+    assert not app.exception
+    assert "were not kept with this run" in said(app)
+    assert not [item for item in app.button if item.key == "methods_start"]
+
+
+@pytest.mark.usefixtures("run")
+def test_the_choice_survives_a_change_of_page(open_page: OpenPage) -> None:
+    app = open_page(VIEW)
+    found(app.multiselect, "methods_chosen").set_value(["kde"]).run()
+    app.switch_page("views/compare.py").run()
+    app.switch_page(VIEW).run()
+    assert not app.exception
+    assert chosen(app) == ["kde"]
+
+
+# The result
+
+
+def test_what_was_computed_is_shown_with_the_cores_digits(open_page: OpenPage, run: Run, table: MethodTable) -> None:
+    app = open_page(VIEW)
+    assert not app.exception
+    rows = app.dataframe[0].value
+    assert [row.lstrip("1234 ").rstrip("↑↓ ") for row in rows["method"]] == [i.method.title for i in table.results]
+    for (_, row), result in zip(rows.iterrows(), table.results, strict=True):
+        assert ("↑" in row["method"]) == result.method.higher_is_closer
+        for place, name in enumerate(table.candidates):
+            cell = row[f"line_{place}"].replace(UNBROKEN, " ")
+            one = result.scores[name]
+            seeds = "–" if one.sd_seeds is None else f"{one.sd_seeds:.2g}"
+            assert cell.startswith(f"{value_label(one.value)} ± {seeds} / {one.sd_texts:.2g}  (")
+        assert result.ceiling is not None
+        assert row["ceiling"].startswith(value_label(result.ceiling.value))
+    # MAUVE of k-means has the leaderboard's digits
+    own = [run.comparison.candidate(name).scores["mauve"].mean for name in table.candidates]
+    assert [rows[f"line_{place}"][0].split(UNBROKEN)[0] for place in range(len(own))] == [f"{x:.4f}" for x in own]
+    assert "30 texts a side" in said(app)
+    assert len(app.get("plotly_chart")) == 4
+
+
+@pytest.mark.usefixtures("table")
+def test_stored_methods_can_be_computed_again(open_page: OpenPage, run: Run, started: list[Any]) -> None:
+    app = open_page(VIEW)
+    assert any(item.label == "Compute again with other methods" for item in app.expander)
+    assert chosen(app) == list(CHEAP)
+    assert found(app.number_input, "methods_seeds").value == 2
+    found(app.multiselect, "methods_chosen").select("mmd").run()
+    start(app)
+    assert started == [("methods", MethodsTask(run.id, (*CHEAP, "mmd"), 2))]
+
+
+def keep(run: Run, *results: MethodResult) -> MethodTable:
+    made = MethodTable(results, {"seeds": 1})
+    RunStore().attach(run.id, "methods", made.as_dict())
+    return made
+
+
+def handmade(run: Run, spec: Method, *values: float, half_width: float | None = 0.01) -> MethodResult:
+    names = [candidate.name for candidate in run.comparison.candidates]
+    scores = {
+        name: MethodScore(v, None, 0.005, v - half_width, v + half_width, 60)
+        if half_width is not None
+        else MethodScore(v, None, None, None, None, 60)
+        for name, v in zip(names, values, strict=True)
+    }
+    return MethodResult(spec, scores, None, 0.1, ("a *note* <b>",))
+
+
+def test_what_is_ranked_otherwise_is_said_with_its_reason(open_page: OpenPage, run: Run) -> None:
+    made = keep(
+        run,
+        handmade(run, Method(), 0.9, 0.8, 0.7),
+        handmade(run, Method("knn"), 0.7, 0.8, 0.9),
+        handmade(run, Method("classifier"), 0.9, 0.6, 0.8, half_width=None),
+    )
+    app = open_page(VIEW)
+    assert not app.exception
+    text = said(app)
+    first, second, third = made.candidates
+    pairs = f"**{second}** before **{first}**; **{third}** before **{first}**; **{third}** before **{second}**"
+    assert f"Nearest neighbours · MAUVE puts {pairs}." in text
+    assert ESTIMATORS["knn"].reason in text
+    assert any(item.label == "Within the spread (1)" for item in app.expander)
+    assert f"Classifier · MAUVE puts **{third}** before **{second}**." in text
+    assert "a *note* <b>" in text
+
+
+def test_agreement_in_everything_is_said(open_page: OpenPage, run: Run) -> None:
+    keep(run, handmade(run, Method(), 0.9, 0.8, 0.7), handmade(run, Method(summary="mid"), 0.1, 0.2, 0.3))
+    assert "Nothing: every method has the order of the first one" in said(open_page(VIEW))
+
+
+def test_one_method_alone_has_no_agreement(open_page: OpenPage, run: Run) -> None:
+    keep(run, handmade(run, Method(), 0.9, 0.8, 0.7))
+    app = open_page(VIEW)
+    assert not app.exception
+    assert "Agreement" not in [item.value for item in app.subheader]
+
+
+def test_long_lists_are_counted(open_page: OpenPage, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.components.method_table.SHOWN", 2)
+    keep(run, handmade(run, Method(), 0.9, 0.8, 0.7), handmade(run, Method("knn"), 0.7, 0.8, 0.9))
+    assert "; and 1 more in the CSV" in said(open_page(VIEW))
+    assert SHOWN > 2
+
+
+def test_ranks_stand_in_brackets_with_their_ties(run: Run) -> None:
+    table = MethodTable(
+        (
+            handmade(run, Method(), 0.9, 0.895, 0.7),
+            handmade(run, Method("classifier"), 0.7, 0.8, 0.9, half_width=None),
+        )
+    )
+    rows = shown_scores(table)
+    brackets = [[cell.split("(")[1] for cell in row] for row in rows[["line_0", "line_1", "line_2"]].to_numpy()]
+    assert brackets == [["1=)", "1=)", "3)"], ["3?)", "2?)", "1?)"]]
+
+
+def test_a_damaged_table_is_said_and_can_be_made_again(open_page: OpenPage, run: Run) -> None:
+    RunStore().attach(run.id, "methods", {"results": "none"})
+    app = open_page(VIEW)
+    assert not app.exception
+    assert len(app.error) == 1
+    assert not app.button(key="methods_start").disabled
+
+
+# Errors against n and k
+
+
+def test_the_advice_is_the_cores_for_the_candidate_of_the_url(open_page: OpenPage, run: Run) -> None:
+    app = open_page(VIEW, candidate="shifted")
+    assert not app.exception
+    assert app.selectbox(key="sampling_candidate").value == "shifted"
+    texts, clusters = cache.sampling_advice(run.id, "shifted")
+    assert texts.reason in said(app)
+    assert clusters.reason in said(app)
+    assert (texts.n, texts.k) == (60, run.comparison.candidate("shifted").partitions[0].k)
+    assert clusters.curve.k[-1] == texts.k
+    app.selectbox(key="sampling_candidate").set_value("collapsed").run()
+    assert cache.sampling_advice(run.id, "collapsed")[0].reason in said(app)
+    assert app.query_params["candidate"] in ("collapsed", ["collapsed"])
+
+
+# States around
+
+
+def test_the_page_teaches_without_a_run(open_page: OpenPage) -> None:
+    app = open_page(VIEW)
+    assert not app.exception
+    assert app.title[0].value == "No runs yet"
+
+
+@pytest.mark.usefixtures("run")
+def test_a_run_that_is_not_there_is_said(open_page: OpenPage) -> None:
+    app = open_page(VIEW, run="gone")
+    assert not app.exception
+    assert len(app.error) == 1
