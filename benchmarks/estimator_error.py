@@ -2,11 +2,12 @@
 
     python benchmarks/estimator_error.py --out benchmarks/results/estimator_error.md
 
-Three pairs of Gaussians whose frontier is known. Equal: both N(0, I), every divergence 0. Shifted: P = N(e, I) and Q = N(0, I), e of length 1, KL = 1/2 both ways;
-only one direction of the d matters. Scaled: P = N(0, I) and Q = N(0, s^2 I), s such that the mid-point (Jensen-Shannon)
-is that of the shifted pair. log p / q is then a function of one normal or chi-square variable, and the truth a sum over
-a fine grid of it. Errors are estimate minus truth, mean and standard deviation over repetitions with fresh samples of n
-texts a side. Beside the page goes a figure of the same name, SVG.
+Three pairs of Gaussians whose frontier is known. Equal: both N(0, I), every divergence 0. Shifted: P = N(e, I) and
+Q = N(0, I), e of length 1, KL = 1/2 both ways; only one direction of the d matters. Scaled: P = N(0, I) and
+Q = N(0, s^2 I), s such that the mid-point (Jensen-Shannon) is that of the shifted pair. log p / q is then a function of
+one normal or chi-square variable, and the truth a sum over a fine grid of it. Errors are estimate minus truth, mean and
+standard deviation over repetitions with fresh samples of n texts a side. Beside the page goes a figure of the same
+name, SVG.
 """
 
 from __future__ import annotations
@@ -250,9 +251,9 @@ def report(errors: dict[tuple[str, int, int, str], Array], options: argparse.Nam
     {options.command}
 
 Gaussians with a known frontier, estimate minus truth, mean ± standard deviation over {options.repetitions} fresh
-samples of n texts a side. Shifted: means one apart, KL = 1/2 both ways, mid-point {middle(exact):.4f} nats, MAUVE with
-c = {SCALE:g} {area(exact):.4f}. Equal: the same source twice, 0 and 1. Scaled: one middle, standard deviations 1 and s with the same mid-point,
-s = {scales}.
+samples of n texts a side. Equal: one source twice, mid-point 0 and MAUVE 1. Shifted: means one apart, KL = 1/2 both
+ways, mid-point {middle(exact):.4f} nats, MAUVE with c = {SCALE:g} {area(exact):.4f}. Scaled: one middle, standard
+deviations 1 and s with the same mid-point, s = {scales}.
 Every estimator has its default settings, all d dimensions are kept, and ratios are averaged over the union; "quantised"
 is k-means with n / 10 clusters and Krichevsky-Trofimov smoothing. The Gaussian estimator is told the right family, and
 the classifier's family holds the shifted ratio but not the scaled one: real features favour neither.
