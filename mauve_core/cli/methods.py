@@ -39,6 +39,8 @@ def _methods(args: argparse.Namespace) -> int:
         return 0
     write(scores_table(table))
     write(f"\n{agreement_table(table)}")
+    for note in table.notes:
+        write(printable(f"  {note}"))
     for item in table.disagreements():
         if item.told_apart:
             write(printable(f"  {item.method.title} has {item.closer} before {item.farther}. {item.reason}"))

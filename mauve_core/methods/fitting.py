@@ -20,19 +20,25 @@ from mauve_core.methods.method import Method
 from mauve_core.numerics.classifier_ratios import classifier_ratios
 from mauve_core.numerics.clustering import default_k, kmeans
 from mauve_core.numerics.gaussian_ratios import gaussian_ratios
+from mauve_core.numerics.gram_kernels import Gram, ngram_gram, subsequence_gram
 from mauve_core.numerics.kde_ratios import kde_ratios
-from mauve_core.numerics.knn_ratios import knn_ratios
+from mauve_core.numerics.knn_ratios import knn_ratios, knn_ratios_from_gram
 from mauve_core.numerics.mmd import mmd
 from mauve_core.numerics.quantisers import QUANTISERS
 from mauve_core.numerics.ratios import LogRatios, ratio_atoms
 from mauve_core.numerics.reduction import reduce_features
 from mauve_core.numerics.smoothing import probabilities
+from mauve_core.numerics.string_models import string_ratios
 from mauve_core.numerics.transport import frechet_cost, plug_in_cost, quantised_cost
 from mauve_core.progress import Progress, silent
 
 Features = NDArray[np.float32]
+Tokens = list[NDArray[np.int64]]
 Rows = NDArray[np.int64]
 Histograms = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+NGRAM = 3
+"""Tokens of the n-grams of the n-gram kernel."""
 
 MMD_SPLITS = 100
 """Random halves of the human side behind the z-score of the MMD."""
@@ -48,6 +54,8 @@ class Sides:
     without : sequence of (rows of x_p, rows of x_q)
         What is kept when a group of texts is left out; empty where no spread over texts is asked for.
     score : ScoreConfig
+    tokens : callable
+        Gives the token ids of the texts of both sides, for estimators that read texts.
     device : str
     progress : callable
     """
@@ -56,6 +64,7 @@ class Sides:
     x_q: Features
     without: Sequence[tuple[Rows, Rows]]
     score: ScoreConfig
+    tokens: Callable[[], tuple[Tokens, Tokens]]
     device: str = "cpu"
     progress: Progress = silent
 
@@ -153,6 +162,54 @@ class Ratios(Fit):
         return np.array([float(method.value(*pair)) for pair in self._without])
 
 
+class Strings(Fit):
+    """5-gram models of the tokens; the models stay while scored texts are left out."""
+
+    def __init__(self, sides: Sides, seed: SeedSequence) -> None:
+        found = string_ratios(*sides.tokens(), seed=int(seed.generate_state(1)[0]))
+        self.notes = found.ratios.notes
+        self._found, self._without = found, sides.without
+
+    def value(self, method: Method) -> float:
+        return float(method.value(*ratio_atoms(self._found.ratios)))
+
+    def left_out(self, method: Method) -> NDArray[np.float64] | None:
+        found, values = self._found, []
+        for rows_p, rows_q in self._without:
+            at_p = found.ratios.at_p[np.isin(found.rows_p, rows_p)]
+            at_q = found.ratios.at_q[np.isin(found.rows_q, rows_q)]
+            if not at_p.size or not at_q.size:
+                return None
+            values.append(float(method.value(*ratio_atoms(LogRatios(at_p, at_q)))))
+        return np.array(values) if values else None
+
+
+class Neighbours(Fit):
+    """Nearest neighbours in a Gram matrix of all texts, P's first."""
+
+    def __init__(self, sides: Sides, kernel: Callable[[Tokens], Gram]) -> None:
+        p, q = sides.tokens()
+        gram = kernel([*p, *q])
+        found = knn_ratios_from_gram(gram.kernel, len(p))
+        self.notes = (*gram.notes, *found.notes)
+        self._all, self._kernel, self._n, self._without = ratio_atoms(found), gram.kernel, len(p), sides.without
+
+    @cached_property
+    def _fitted_without(self) -> list[Histograms]:
+        found = []
+        for rows_p, rows_q in self._without:
+            rows = np.concatenate([rows_p, rows_q + self._n])
+            found.append(ratio_atoms(knn_ratios_from_gram(self._kernel[np.ix_(rows, rows)], len(rows_p))))
+        return found
+
+    def value(self, method: Method) -> float:
+        return float(method.value(*self._all))
+
+    def left_out(self, method: Method) -> NDArray[np.float64] | None:
+        pairs = self._fitted_without
+        return np.array([float(method.value(*pair)) for pair in pairs]) if pairs else None
+
+
 class Distance(Fit):
     """A distance of its own."""
 
@@ -227,11 +284,14 @@ _FITS: dict[str, Callable[[Sides, SeedSequence], Fit]] = {
     "kde": lambda sides, _: Ratios(sides, kde_ratios, again=True),
     "classifier": lambda sides, seed: Ratios(sides, partial(classifier_ratios, seed=seed), again=False),
     "gaussian": lambda sides, seed: Ratios(sides, partial(gaussian_ratios, seed=seed), again=True),
+    "strings": Strings,
+    "ngram-kernel": lambda sides, _: Neighbours(sides, partial(ngram_gram, n=NGRAM)),
+    "subsequence-kernel": lambda sides, _: Neighbours(sides, subsequence_gram),
     "transport": lambda sides, seed: Distance(sides, lambda p, q: plug_in_cost(p, q, seed=seed).value),
     "frechet": lambda sides, _: Distance(sides, lambda p, q: frechet_cost(p, q).value),
     "quantised-transport": _quantised_transport,
     "mmd": lambda sides, seed: Distance(sides, lambda p, q: mmd(p, q, splits=MMD_SPLITS, seed=seed).value),
 }
 
-DRAWING = frozenset({*QUANTISERS, "classifier", "gaussian", "quantised-transport"})
+DRAWING = frozenset({*QUANTISERS, "classifier", "gaussian", "strings", "quantised-transport"})
 """Estimators whose result depends on a seed."""

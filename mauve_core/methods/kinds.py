@@ -167,6 +167,31 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "JMLR 2023, sections 4.3 and 7.3.1",
         ),
         EstimatorKind(
+            "strings",
+            "String models",
+            False,
+            SCALES["direct"],
+            "5-gram models of the tokens themselves, on held-out texts: sees wording and repetition, where clusters of "
+            "features see topic and style.",
+            "ICLR 2023, sections 2 and 3",
+        ),
+        EstimatorKind(
+            "ngram-kernel",
+            "n-gram kernel",
+            False,
+            SCALES["knn"],
+            "Nearest neighbours by shared n-grams; in the papers it agreed least with the default and with people.",
+            "JMLR 2023, section 7.5.4",
+        ),
+        EstimatorKind(
+            "subsequence-kernel",
+            "Subsequence kernel",
+            False,
+            SCALES["knn"],
+            "Nearest neighbours by shared subsequences with gaps; slow, and in the papers far from the default.",
+            "JMLR 2023, section 7.5.4",
+        ),
+        EstimatorKind(
             "transport",
             "Optimal transport",
             False,

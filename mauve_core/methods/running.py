@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 import time
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from mauve_core.config import HUMAN, ScoreConfig
+from mauve_core.encoders.models import load_tokenizer
 from mauve_core.errors import InputError
 from mauve_core.estimates import stream
 from mauve_core.feature_store import FeatureStore
-from mauve_core.methods.fitting import DRAWING, Binned, Fit, Rows, Sides, fit
+from mauve_core.methods.fitting import DRAWING, Binned, Fit, Rows, Sides, Tokens, fit
 from mauve_core.methods.kinds import ESTIMATORS
 from mauve_core.methods.method import Method
 from mauve_core.methods.table import MethodResult, MethodScore, MethodTable
@@ -27,6 +30,9 @@ from mauve_core.store import Run
 
 STAGE = "Fitting"
 """Stage name of the progress; counts fits."""
+
+SPREAD_STAGE = "Leaving out texts, group by group"
+"""Stage name of the progress; counts methods. The first of an estimator takes the time."""
 
 SEEDS = 3
 """Seeds of an estimator that draws, where the run has no fits of its own for it."""
@@ -72,7 +78,8 @@ def methods_run(
     Raises
     ------
     InputError
-        No method or one twice, a number of seeds below 1, or features that were not kept.
+        No method or one twice, a number of seeds below 1, features that were not kept, or no method can take them; one
+        that cannot is left out with a note where others can.
     """
     if not methods or len(set(methods)) < len(methods):
         received = ", ".join(method.spec for method in methods)
@@ -84,12 +91,23 @@ def methods_run(
     estimators = list(dict.fromkeys(method.estimator for method in methods))
     fitted: dict[str, _Fitted] = {}
     total = len(estimators) * (len(run.comparison.candidates) + 1)
+    left_out: dict[str, InputError] = {}
     for place, estimator in enumerate(estimators):
-        fitted[estimator] = work.fitted(estimator, place * (len(run.comparison.candidates) + 1), total)
+        try:
+            fitted[estimator] = work.fitted(estimator, place * (len(run.comparison.candidates) + 1), total)
+        except InputError as error:
+            left_out[estimator] = error
     progress(STAGE, total, total)
-    results = tuple(_result(method, fitted[method.estimator]) for method in methods)
+    possible = [method for method in methods if method.estimator in fitted]
+    results = []
+    for done, method in enumerate(possible):
+        progress(SPREAD_STAGE, done, len(possible))
+        results.append(_result(method, fitted[method.estimator]))
+    progress(SPREAD_STAGE, len(possible), len(possible))
+    if not results:
+        raise next(iter(left_out.values()))
     if permutations:
-        results = tuple(_tested(result, fitted[result.method.estimator], run, permutations) for result in results)
+        results = [_tested(result, fitted[result.method.estimator], run, permutations) for result in results]
     config = run.comparison.config
     settings = {
         "run": run.id,
@@ -102,7 +120,8 @@ def methods_run(
         "config": config.as_dict(),
         "sources": {source.name: {"n": source.n, "digest": source.digest} for source in run.comparison.sources},
     }
-    return MethodTable(results, settings)
+    notes = tuple(f"{ESTIMATORS[name].title} is left out: {error}" for name, error in left_out.items())
+    return MethodTable(tuple(results), settings, notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,11 +150,14 @@ class _Work:
         self.score: ScoreConfig = run.comparison.config.score
         self.groups = {name: group_of(corpus.ids) for name, corpus in run.corpora.items()}
         self.cached: dict[str, Sides] = {}
+        self.read: dict[str, Tokens] = {}
+        self.words: dict[str, int] = {}
 
     def fitted(self, estimator: str, done: int, total: int) -> _Fitted:
         """Fit every candidate, then the halves; the time is that of the candidates."""
-        place = list(ESTIMATORS).index(estimator)
-        own, halves = stream(self.score.seed, "methods").spawn(len(ESTIMATORS))[place].spawn(2)
+        base = stream(self.score.seed, "methods")
+        key = (*base.spawn_key, zlib.crc32(estimator.encode()))  # by name, whatever other estimators there are
+        own, halves = SeedSequence(base.entropy, spawn_key=key).spawn(2)
         names = [candidate.name for candidate in self.run.comparison.candidates]
         count = self.seeds if estimator in DRAWING else 1
         started, candidates = time.perf_counter(), {}
@@ -162,7 +184,8 @@ class _Work:
         x = self.features[HUMAN]
         order = np.random.default_rng(cut).permutation(len(x))
         first, second = np.sort(order[: len(x) // 2]), np.sort(order[len(x) // 2 : 2 * (len(x) // 2)])
-        sides = Sides(x[first], x[second], (), self.score, self.device)
+        parts = ([self.tokens(HUMAN)[row] for row in rows] for rows in (first, second))
+        sides = Sides(x[first], x[second], (), self.score, lambda: (next(parts), next(parts)), self.device)
         return _Fits((fit(estimator, sides, child),), np.zeros(0, dtype=np.int64), len(first))
 
     def _sides(self, name: str) -> Sides:
@@ -172,10 +195,25 @@ class _Work:
             without: list[tuple[Rows, Rows]] = [
                 (np.flatnonzero(pair[0] != group), np.flatnonzero(pair[1] != group)) for group in present
             ]
-            self.cached[name] = Sides(
-                self.features[HUMAN], self.features[name], without, self.score, self.device, self.progress
-            )
+            pair_of_features = self.features[HUMAN], self.features[name]
+            tokens = partial(self._both_tokens, name)
+            self.cached[name] = Sides(*pair_of_features, without, self.score, tokens, self.device, self.progress)
         return self.cached[name]
+
+    def _both_tokens(self, name: str) -> tuple[Tokens, Tokens]:
+        return self.tokens(HUMAN), self.tokens(name)
+
+    def tokens(self, name: str) -> Tokens:
+        """Token ids of a side by the encoder's tokenizer; of a run without one, white-space words, numbered."""
+        if name not in self.read:
+            texts, encoder = list(self.run.corpora[name].texts), self.run.comparison.config.encoder
+            if encoder is None:
+                rows = [[self.words.setdefault(word, len(self.words)) for word in text.split()] for text in texts]
+            else:
+                tokenizer = load_tokenizer(encoder.model, encoder.revision)
+                rows = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
+            self.read[name] = [np.asarray(row, dtype=np.int64) for row in rows]
+        return self.read[name]
 
 
 def _result(method: Method, fitted: _Fitted) -> MethodResult:

@@ -25,6 +25,7 @@ from mauve_core.methods import (
     parse_method,
     stored_methods,
 )
+from mauve_core.methods.running import SPREAD_STAGE, STAGE
 from mauve_core.numerics.smoothing import probabilities
 from mauve_core.store import RunStore
 from tests.synthetic import make_run
@@ -100,6 +101,20 @@ def test_the_spread_over_texts_is_a_jackknife_on_fixed_clusters(run):
     assert score.low < score.value < score.high
 
 
+def test_an_estimator_that_cannot_take_the_texts_is_left_out_and_named(run, monkeypatch):
+    from mauve_core.methods import fitting
+
+    def refuse(sides, seed):
+        raise InputError("The texts are too short")
+
+    monkeypatch.setitem(fitting._FITS, "knn", refuse)
+    table = methods_run(run, [Method("knn"), Method("frechet")])
+    assert [result.method for result in table.results] == [Method("frechet")]
+    assert table.notes == ("Nearest neighbours is left out: The texts are too short.",)
+    with pytest.raises(InputError, match="too short"):
+        methods_run(run, [Method("knn")])
+
+
 def test_an_infinite_value_stays_one_and_has_no_spread(run):
     table = methods_run(run, [Method(summary="forward-kl")])
     score = table.results[0].scores["collapsed"]
@@ -113,11 +128,13 @@ def test_the_same_task_gives_the_same_table_and_is_kept_beside_the_run(run):
     task = MethodsTask(run.id, ("kmeans", "knn", "gaussian"), seeds=2)
     assert MethodsTask.from_dict(json.loads(json.dumps(task.as_dict()))) == task
     first, stages = task.compute(), []
-    second = task.compute(lambda stage, done, total: stages.append((done, total)))
+    second = task.compute(lambda stage, done, total: stages.append((stage, done, total)))
     for one, other in zip(first.results, second.results, strict=True):
         assert (one.scores, one.ceiling) == (other.scores, other.ceiling)
-    assert stages == sorted(stages)
-    assert stages[-1] == (12, 12)
+    for name, total in ((STAGE, 12), (SPREAD_STAGE, 3)):
+        told = [done for stage, done, of in stages if stage == name and of == total]
+        assert told == sorted(told)
+        assert told[-1] == total
     assert stored_methods(run) == second
 
 
