@@ -30,7 +30,7 @@ from mauve_core.words import DistinctiveWord, WordCounts, count_words
 Stamp = tuple[str, int | None]
 
 SAMPLED_CELLS = 100_000
-"""Cells of drawn histograms at each number of texts or clusters: half a second in all for a thousand texts."""
+"""Cells of drawn histograms at each number of texts or clusters: a third of a second in all for a thousand texts."""
 
 DEMO = "demo"
 """A run whose id starts so is opened when the URL names none."""

@@ -12,7 +12,6 @@ from app.components import charts
 from app.components.markup import escaped
 from app.figures import sampling as figures
 from app.figures.theme import Style, candidate_style, short_name
-from app.session import State
 from mauve_core.errors import MauveLensError
 from mauve_core.numerics.sampling_clusters import ClusterAdvice
 from mauve_core.numerics.sampling_texts import TextAdvice
@@ -21,8 +20,10 @@ from mauve_core.store import Run
 _CANDIDATE = "sampling_candidate"
 
 
-def show(run: Run, state: State) -> None:
+@st.fragment
+def show(run_id: str) -> None:
     """Both figures with their advice, for the candidate that the URL names, else the run's first."""
+    run, state = cache.load_run(run_id), session.current()
     names = [candidate.name for candidate in run.comparison.candidates]
     candidate = state.candidate if state.candidate in names else names[0]
     st.subheader(

@@ -14,11 +14,13 @@ from app.figures.methods import NONE
 from app.figures.theme import NEUTRAL_COLOUR, base_layout
 from mauve_core.methods import Method, MethodTable
 
-AGREEMENT_SCALE = [[0.0, "#8a5a1f"], [0.5, "#c9ccd1"], [1.0, "#5b45b0"]]
+AGREEMENT_SCALE = ((0.0, "#8a5a1f"), (0.5, "#c9ccd1"), (1.0, "#5b45b0"))
 """From -1, brown, to 1, violet: apart in lightness and hue, with or without colour vision."""
 
 _PARTS = ("smoothing", "divergence", "summary", "scale")
-_CELL_HEIGHT = 34
+_CELL_HEIGHT, _LOW_CELL_HEIGHT, _MANY = 34, 24, 12
+_MIDDLE = 0.05 * (21**0.5 - 1)
+"""Luminance from which black and white stand out alike, by a contrast of 4.6."""
 
 
 def agreement_frame(table: MethodTable) -> pd.DataFrame:
@@ -64,9 +66,6 @@ def agreement_figure(table: MethodTable) -> go.Figure:
             zmin=-1,
             zmax=1,
             colorscale=AGREEMENT_SCALE,
-            text=[[coefficient(value) for value in row] for row in values],
-            texttemplate="%{text}",
-            textfont={"size": 13 if count <= 12 else 9},
             customdata=hovers,
             hovertemplate="%{customdata}<extra></extra>",
             xgap=2,
@@ -74,12 +73,21 @@ def agreement_figure(table: MethodTable) -> go.Figure:
             showscale=False,
         )
     )
-    for row, column in zip(*np.nonzero(np.isnan(values)), strict=True):
-        figure.add_annotation(x=column, y=row, text=NONE, showarrow=False, font={"color": NEUTRAL_COLOUR})
+    rows, columns = np.indices(values.shape)
+    figure.add_trace(
+        go.Scatter(
+            x=columns.ravel(),
+            y=rows.ravel(),
+            mode="text",
+            text=[coefficient(value) for value in values.ravel()],
+            textfont={"color": [ink(value) for value in values.ravel()], "size": 13 if count <= _MANY else 9},
+            hoverinfo="skip",
+        )
+    )
     axis: dict[str, Any] = {"tickvals": list(range(count)), "showgrid": False, "zeroline": False, "fixedrange": True}
     figure.update_layout(
         base_layout(
-            height=_CELL_HEIGHT * count + 44,
+            height=(_CELL_HEIGHT if count <= _MANY else _LOW_CELL_HEIGHT) * count + 44,
             margin={"l": 8, "r": 8, "t": 28, "b": 8},
             xaxis={**axis, "ticktext": [str(number + 1) for number in range(count)], "side": "top", "tickangle": 0},
             yaxis={
@@ -97,6 +105,22 @@ def coefficient(value: float) -> str:
     if math.isnan(value):
         return NONE
     return f"{value + 0.0:.2f}".replace("-0.00", "0.00").replace("-", "−")
+
+
+def ink(value: float) -> str:
+    """Black or white, whichever stands out more from the colour of that correlation; grey where there is none."""
+    if math.isnan(value):
+        return NEUTRAL_COLOUR
+    return "#000000" if luminance(value) > _MIDDLE else "#ffffff"
+
+
+def luminance(value: float) -> float:
+    """Relative luminance of the colour of a correlation, from 0 to 1 (WCAG 2.1)."""
+    stops = [stop for stop, _ in AGREEMENT_SCALE]
+    channels = [[int(colour[start : start + 2], 16) / 255 for _, colour in AGREEMENT_SCALE] for start in (1, 3, 5)]
+    parts = np.array([np.interp((value + 1) / 2, stops, channel) for channel in channels])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
 
 
 def reason(table: MethodTable, method: Method) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -24,7 +25,7 @@ from mauve_core.methods import MethodResult, MethodScore, MethodTable
 
 Joined = Literal["", "overlap", "unknown"]
 
-NAMED = 8
+NAMED = 7
 """Methods up to which columns bear their names; beyond that their numbers in the table."""
 
 NONE = "–"
@@ -33,8 +34,8 @@ _JOINED: dict[Joined, str] = {
     "overlap": "<br>not told apart from the first of its group",
     "unknown": "<br>no interval tells it from the first",
 }
-_LABEL_WIDTH = 17
-_ROW_HEIGHT, _COLUMN_MARGIN = 32, 0.35
+_LABEL_WIDTH, _LABEL_SIZE = 12, 11
+_ROW_HEIGHT, _LINE_HEIGHT, _COLUMN_MARGIN = 32, 15, 0.35
 _ROUNDING = 1e-12
 """A relative spread below this is that of the last digits of equal numbers."""
 
@@ -128,16 +129,18 @@ def bump_figure(table: MethodTable, order: Sequence[str]) -> go.Figure:
     for name in table.candidates:
         figure.add_trace(_path(table, columns, name, candidate_style(order.index(name))))
     last, rows = len(columns) - 1, len(table.candidates)
+    labels = column_labels(table.results)
     figure.add_trace(go.Scatter(x=[last], y=[1], yaxis="y2", mode="markers", marker={"opacity": 0}, hoverinfo="skip"))
     figure.update_layout(
         base_layout(
-            height=_ROW_HEIGHT * rows + (120 if last < NAMED else 60),
+            height=_ROW_HEIGHT * (rows + 1) + 28 + _LINE_HEIGHT * max(1 + label.count("<br>") for label in labels),
             showlegend=False,
             hovermode="closest",
             margin={"l": 8, "r": 8, "t": 28, "b": 8},
             xaxis={
                 "tickvals": list(range(last + 1)),
-                "ticktext": column_labels(table.results),
+                "ticktext": labels,
+                "tickfont": {"size": _LABEL_SIZE},
                 "range": [-_COLUMN_MARGIN, last + _COLUMN_MARGIN],
                 "showgrid": False,
                 "zeroline": False,
@@ -247,10 +250,11 @@ def _side(found: Sequence[Place], rows: int, *, numbered: bool = True) -> dict[s
 
 
 def _lines(text: str) -> list[str]:
-    """Words in lines that fit below a column."""
+    """Words, long ones cut after their hyphens, in lines that fit below a column."""
     lines = [""]
     for word in text.split():
-        if lines[-1] and len(lines[-1]) + len(word) >= _LABEL_WIDTH:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {word}".strip()
+        for piece in re.split(r"(?<=-)", word) if len(word) > _LABEL_WIDTH else [word]:
+            if lines[-1] and len(lines[-1]) + len(piece) >= _LABEL_WIDTH:
+                lines.append("")
+            lines[-1] = f"{lines[-1]} {piece}".strip()
     return lines

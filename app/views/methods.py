@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import session
 from app.components import job_panel, method_form, method_table, sampling_panel, sidebar
 from app.components.markup import escaped
 from mauve_core.errors import MauveLensError
@@ -32,7 +31,7 @@ def main() -> None:
         method_table.show(run, table)
         with st.expander("Compute again with other methods", icon=":material/replay:"):
             method_form.show(run, table)
-    sampling_panel.show(run, session.current())
+    sampling_panel.show(run.id)
 
 
 def _stored(run: Run) -> MethodTable | None:

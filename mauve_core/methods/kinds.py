@@ -201,7 +201,7 @@ ESTIMATORS: dict[str, EstimatorKind] = {
         ),
         EstimatorKind(
             "frechet",
-            "Frechet distance",
+            "Fréchet distance",
             False,
             None,
             "Compares means and covariances alone; in the papers it missed the effect of the texts' length.",

@@ -15,6 +15,8 @@ from app.figures.agreement import (
     agreement_frame,
     coefficient,
     disagreements_frame,
+    ink,
+    luminance,
     reason,
 )
 from app.figures.leaderboard import UNBROKEN, rank_label
@@ -29,7 +31,7 @@ from app.figures.methods import (
     value_label,
 )
 from app.figures.sampling import clusters_figure, clusters_frame, texts_figure, texts_frame
-from app.figures.theme import Style, candidate_style
+from app.figures.theme import NEUTRAL_COLOUR, Style, candidate_style
 from mauve_core.config import HUMAN
 from mauve_core.methods import Method, MethodResult, MethodScore, MethodTable
 from mauve_core.numerics.sampling_clusters import merged, recommend_clusters
@@ -129,13 +131,18 @@ def test_names_stand_at_both_ends_in_the_order_there() -> None:
     layout = bump_figure(TABLE, ORDER).layout
     assert list(layout.yaxis.ticktext) == ["grün &amp; &lt;b&gt;  1", "b  2", "c  3"]
     assert list(layout.yaxis2.ticktext) == ["c", "b", "grün &amp; &lt;b&gt;"]
-    assert layout.xaxis.ticktext[1] == "<b>2</b><br>k-means<br>Frontier integral"
+    assert layout.xaxis.ticktext[1] == "<b>2</b><br>k-means<br>Frontier<br>integral"
 
 
 def test_many_methods_have_numbers_alone() -> None:
     many = [result(Method(scale=float(c)), score(0.9), score(0.8), score(0.7)) for c in range(1, NAMED + 2)]
     assert column_labels(many) == [f"<b>{number}</b>" for number in range(1, NAMED + 2)]
     assert all(label.startswith(f"<b>{i + 1}</b><br>") for i, label in enumerate(column_labels(many[:NAMED])))
+
+
+def test_long_names_are_cut_where_they_can_be() -> None:
+    (label,) = column_labels([result(Method(smoothing="krichevsky-trofimov"), *[score(0.5)] * 3)])
+    assert label == "<b>1</b><br>k-means<br>Krichevsky-<br>Trofimov<br>(add 1/2)<br>MAUVE"
 
 
 def test_hovers_say_value_spreads_interval_and_ties() -> None:
@@ -180,14 +187,13 @@ def test_spreads_are_shown_where_they_are_known() -> None:
 
 def test_the_grid_holds_the_correlations() -> None:
     figure = agreement_figure(TABLE)
-    (grid,) = figure.data
+    grid, numbers = figure.data
     assert np.array_equal(np.asarray(grid.z), TABLE.agreement())
     # Places 1 2 3, 3 1 2 and 3 2 1: Spearman is 1 - sum of squared differences / 4.
-    assert [list(row) for row in grid.text] == [
-        ["1.00", "−0.50", "−1.00"],
-        ["−0.50", "1.00", "0.50"],
-        ["−1.00", "0.50", "1.00"],
-    ]
+    assert {(x, y): text for x, y, text in zip(numbers.x, numbers.y, numbers.text, strict=True)} == {
+        **{(place, place): "1.00" for place in range(3)},
+        **{(0, 1): "−0.50", (1, 0): "−0.50", (0, 2): "−1.00", (2, 0): "−1.00", (1, 2): "0.50", (2, 1): "0.50"},
+    }
     assert (grid.zmin, grid.zmax) == (-1, 1)
     assert [list(stop) for stop in grid.colorscale] == [list(stop) for stop in AGREEMENT_SCALE]
     assert figure.layout.yaxis.ticktext[1] == "k-means · Frontier integral  2"
@@ -199,10 +205,9 @@ def test_the_grid_holds_the_correlations() -> None:
 
 def test_a_method_that_puts_all_level_has_dashes() -> None:
     level = MethodTable((PUBLISHED, result(Method("classifier"), score(0.5), score(0.5), score(0.5))))
-    figure = agreement_figure(level)
-    assert {(note.x, note.y, note.text) for note in figure.layout.annotations} == {
-        (column, row, "–") for row, column in ((0, 1), (1, 0), (1, 1))
-    }
+    numbers = agreement_figure(level).data[1]
+    assert list(numbers.text) == ["1.00", "–", "–", "–"]
+    assert set(numbers.textfont.color[1:]) == {NEUTRAL_COLOUR}
 
 
 @pytest.mark.parametrize(("value", "shown"), [(1.0, "1.00"), (-0.001, "0.00"), (-0.5, "−0.50"), (math.nan, "–")])
@@ -210,18 +215,12 @@ def test_coefficients_have_two_decimals(value: float, shown: str) -> None:
     assert coefficient(value) == shown
 
 
-def test_contrast_of_the_grids_colours_is_enough_for_its_numbers() -> None:
-    for _, colour in AGREEMENT_SCALE:
-        light = luminance(str(colour))
-        best = max((1.0 + 0.05) / (light + 0.05), (light + 0.05) / (luminance("#444444") + 0.05))
-        assert best >= 4.5  # WCAG 2.1, AA; plotly writes in white or in #444
-
-
-def luminance(colour: str) -> float:
-    """WCAG 2.1's relative luminance of ``#rrggbb``."""
-    parts = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+def test_numbers_can_be_read_on_every_colour_of_the_grid() -> None:
+    assert (luminance(-1), luminance(0)) == pytest.approx((0.1281, 0.6022), abs=5e-4)  # #8a5a1f, #c9ccd1
+    for value in np.linspace(-1, 1, 401):
+        other = {"#000000": 0.0, "#ffffff": 1.0}[ink(value)]
+        high, low = max(luminance(value), other), min(luminance(value), other)
+        assert (high + 0.05) / (low + 0.05) >= 4.5  # WCAG 2.1, AA
 
 
 def test_what_is_ranked_otherwise_is_listed_with_a_reason() -> None:

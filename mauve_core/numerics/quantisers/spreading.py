@@ -15,6 +15,10 @@ The triplet term keeps neighbours together: x+ is one of the 10 rows nearest to 
 whose image is the 50th nearest to that of x, looked up every 5 epochs. In the second term, the Kozachenko-Leonenko
 estimate of minus the entropy, x' runs over the other rows of the batch; it drives the images apart, towards an even
 spread over the sphere. Copies of a row are neither its neighbours nor its x'. Stochastic gradient descent, no momentum.
+
+**Weight of spreading**, 0.1: chosen on 6,144 rows of features of a language model. With 0.02 images draw together and
+about 80 of 744 lattice points are used; with 0.1, about 670, and a row shares its point with 14 % of its 10 nearest
+rows; with 0.2, about 730 and 10 %.
 """
 
 from __future__ import annotations
@@ -90,7 +94,7 @@ class SpreadingSettings:
     batch: int = 64
     learning_rate: float = 0.1
     hidden: int = 128
-    spreading: float = 0.02
+    spreading: float = 0.1
     positives: int = 10
     negative_rank: int = 50
 
