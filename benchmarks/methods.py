@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 from numpy.random import SeedSequence
 
-from mauve_core.config import HUMAN
 from mauve_core.files import write_atomically
 from mauve_core.methods import ESTIMATORS, PRESETS, Method, MethodTable, methods_run
-from mauve_core.methods.fitting import Sides, fit
+from mauve_core.methods.fitting import fit
+from mauve_core.methods.running import sides_of
 from mauve_core.numerics.generators import GENERATORS
 from mauve_core.numerics.rank_correlation import spearman
 from mauve_core.numerics.smoothing import SMOOTHINGS
@@ -41,10 +41,7 @@ def seconds(run: Run, estimator: str, rounds: int) -> float:
     name = run.comparison.candidates[0].name
     found = []
     for seed in SeedSequence(0).spawn(rounds):
-        x_p, x_q = run.features(HUMAN), run.features(name)
-        if x_p is None or x_q is None:
-            raise SystemExit("The run keeps no features")
-        sides = Sides(x_p, x_q, (), run.comparison.config.score)
+        sides = sides_of(run, name)
         started = time.process_time()
         fit(estimator, sides, seed).value(Method(estimator))
         found.append(time.process_time() - started)

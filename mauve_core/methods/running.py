@@ -124,6 +124,12 @@ def methods_run(
     return MethodTable(tuple(results), settings, notes)
 
 
+def sides_of(run: Run, candidate: str) -> Sides:
+    """The human side and one candidate of a run, ready for :func:`mauve_core.methods.fitting.fit`, as ``methods_run``
+    fits them."""
+    return _Work(run, _features(run, None), 1, "cpu", silent).sides(candidate)
+
+
 @dataclass(frozen=True, eq=False)
 class _Fits:
     """One estimator on one pair of sides: a fit a seed, and what its texts are."""
@@ -169,7 +175,7 @@ class _Work:
         return _Fitted(candidates, tuple(self._half(estimator, child) for child in halves.spawn(HALVES)), seconds)
 
     def _candidate(self, estimator: str, name: str, seeds: Sequence[SeedSequence]) -> _Fits:
-        sides = self._sides(name)
+        sides = self.sides(name)
         sizes = sum(np.bincount(self.groups[side], minlength=GROUPS) for side in (HUMAN, name))
         n = min(len(sides.x_p), len(sides.x_q))
         if estimator == "kmeans":
@@ -188,7 +194,7 @@ class _Work:
         sides = Sides(x[first], x[second], (), self.score, lambda: (next(parts), next(parts)), self.device)
         return _Fits((fit(estimator, sides, child),), np.zeros(0, dtype=np.int64), len(first))
 
-    def _sides(self, name: str) -> Sides:
+    def sides(self, name: str) -> Sides:
         if name not in self.cached:
             pair = (self.groups[HUMAN], self.groups[name])
             present = [group for group in range(GROUPS) if any((side == group).any() for side in pair)]

@@ -34,6 +34,11 @@ def run(empty_app: str, tmp_path: Path) -> Run:
     return make_run(tmp_path / "live-home", n=N, seeds=2, projection=False)
 
 
+def settled(page: Page) -> None:
+    """Wait until no rerun is under way: what is clicked on meanwhile may belong to the page that is going."""
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+
+
 def type_into(page: Page, label: str, text: str) -> None:
     charts.settle(page)
     box = page.get_by_role("combobox", name=re.compile(label))
@@ -150,7 +155,11 @@ def test_a_study_from_the_open_run_to_its_measures(page: Page, empty_app: str, r
     assert measured is not None
     assert set(measured.measures) == set(MEASURES)
     page.get_by_role("radio", name="Sweeps").click()
+    expect(page.get_by_role("radio", name="Decoder parameter")).to_be_visible()
+    settled(page)
     page.get_by_role("radio", name="Decoder parameter").click()
+    expect(page).to_have_url(re.compile(r"[?&]axis=decoder(&|$)"))
+    settled(page)
     page.get_by_role("button", name="Compute", exact=True).click()
     expect(page.get_by_role("heading", name=re.compile("against the decoder's parameter"))).to_be_visible(
         timeout=JOB_TIMEOUT_MS
