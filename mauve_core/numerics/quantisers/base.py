@@ -36,7 +36,7 @@ class Quantised:
     k : int
         Bins, those that hold no row included.
     objective : float
-        What the fit made small; comparable between fits of one quantiser to the same rows alone.
+        The smaller the better; comparable between fits of one quantiser to the same rows alone.
     objective_name : str
         What ``objective`` is.
     assign : callable

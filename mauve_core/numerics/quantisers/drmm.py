@@ -39,7 +39,8 @@ class ResidualMixtureQuantiser(MixtureSettings):
         """See :class:`mauve_core.numerics.quantisers.base.Quantiser`; needs as many different rows as components.
 
         The same rows in another order give each row the same label, and equal seeds equal labels on the CPU with
-        equally many threads; on other devices up to the rounding of sums. ``objective`` is the mean of -log p(x).
+        equally many threads; on other devices up to the rounding of sums. ``objective`` is the mean of -log p(x) of the
+        whole mixture. The layers are trained on losses of their own, so that it need not fall in every epoch.
         """
         require_own_size(self.title, self.bins, k)
         mixture = fit_mixture(x, self, seed=seed, progress=progress, device=device)
