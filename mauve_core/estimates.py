@@ -10,7 +10,7 @@ are tabulated by pair and summed by a sparse product.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,25 +18,49 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from mauve_core.config import HUMAN, PartitionKind
+from mauve_core.config import HUMAN, PartitionKind, ScoreConfig
 from mauve_core.errors import InputError
 from mauve_core.numerics.bootstrap import centred_interval, resample_weights, resampled_counts
 from mauve_core.numerics.divergences import frontier_integral, mid_point, mixture_terms
 from mauve_core.numerics.frontier import REFERENCE_WEIGHTS, Frontier, trapezoid_area
 from mauve_core.numerics.scores import STAR_SMOOTHING
 from mauve_core.numerics.smoothing import ADDED_COUNT, probabilities
-from mauve_core.result import Candidate, Comparison, Estimate
+from mauve_core.result import Candidate, Comparison, Estimate, Partition
 
 SCORE_BOUNDS = {"mauve": (0.0, 1.0), "mauve_star": (0.0, 1.0), "frontier_integral": (0.0, 1.0), "mid": (0.0, np.log(2))}
 """Range of each score; the last is in nats."""
 
 
-_PURPOSES = ("clustering", "bootstrap", "projection", "subsets", "methods", "permutations")
+_PURPOSES = ("clustering", "bootstrap", "projection", "subsets", "methods", "permutations", "halves")
 
 
 def stream(seed: int, purpose: str) -> SeedSequence:
     """The seed sequence of a purpose, one of those above, from the one seed."""
     return SeedSequence(seed).spawn(len(_PURPOSES))[_PURPOSES.index(purpose)]
+
+
+@dataclass(frozen=True)
+class HalfSeeds:
+    """Streams of the comparison of the human texts with themselves.
+
+    Attributes
+    ----------
+    cut : SeedSequence
+        Of which text falls into which half.
+    clustering : tuple of SeedSequence
+        A k-means seed each.
+    resampling : SeedSequence
+    """
+
+    cut: SeedSequence
+    clustering: tuple[SeedSequence, ...]
+    resampling: SeedSequence
+
+
+def half_seeds(score: ScoreConfig) -> HalfSeeds:
+    """Those that follow from the one seed."""
+    cut, clustering, resampling = stream(score.seed, "halves").spawn(3)
+    return HalfSeeds(cut, tuple(clustering.spawn(score.seeds)), resampling)
 
 
 @dataclass(frozen=True)
@@ -72,16 +96,28 @@ def sample_counts(comparison: Comparison, kind: PartitionKind = "pairwise") -> d
     samples = {}
     for candidate, candidate_weights in zip(comparison.candidates, weights[1:], strict=True):
         partitions = comparison.joint if kind == "joint" else candidate.partitions
-        name = candidate.name
-        samples[name] = CountSamples(
-            p=np.stack([part.counts(HUMAN) for part in partitions]),
-            q=np.stack([part.counts(name) for part in partitions]),
-            p_resampled=np.stack([resampled_counts(p.labels[HUMAN], p.k, weights[0]) for p in partitions], axis=1),
-            q_resampled=np.stack(
-                [resampled_counts(p.labels[name], p.k, candidate_weights) for p in partitions], axis=1
-            ),
-        )
+        samples[candidate.name] = _counted(partitions, candidate.name, weights[0], candidate_weights)
     return samples
+
+
+def _halves_counts(halves: Candidate, score: ScoreConfig) -> CountSamples:
+    """The same for the halves of the human texts."""
+    p_weights, q_weights = (
+        resample_weights(halves.source.n, score.bootstrap, np.random.default_rng(child))
+        for child in half_seeds(score).resampling.spawn(2)
+    )
+    return _counted(halves.partitions, halves.name, p_weights, q_weights)
+
+
+def _counted(
+    partitions: Sequence[Partition], name: str, p_weights: NDArray[np.int32], q_weights: NDArray[np.int32]
+) -> CountSamples:
+    return CountSamples(
+        p=np.stack([part.counts(HUMAN) for part in partitions]),
+        q=np.stack([part.counts(name) for part in partitions]),
+        p_resampled=np.stack([resampled_counts(part.labels[HUMAN], part.k, p_weights) for part in partitions], axis=1),
+        q_resampled=np.stack([resampled_counts(part.labels[name], part.k, q_weights) for part in partitions], axis=1),
+    )
 
 
 @dataclass(frozen=True)
@@ -118,6 +154,8 @@ class ScoreBasis:
 def score_basis(comparison: Comparison, kind: PartitionKind, smoothing: str) -> dict[str, ScoreBasis]:
     """Everything but the scaling constant, for every candidate; worth keeping between calls of :func:`rescored`.
 
+    Of the pairwise partitions, also for the halves of the human texts where there are any, under the key ``human``.
+
     Raises
     ------
     InputError
@@ -125,7 +163,10 @@ def score_basis(comparison: Comparison, kind: PartitionKind, smoothing: str) -> 
     """
     if smoothing not in ADDED_COUNT:
         raise InputError("No smoothing of that name", allowed=", ".join(ADDED_COUNT), received=repr(smoothing))
-    return {name: basis_of(counts, smoothing) for name, counts in sample_counts(comparison, kind).items()}
+    counts = sample_counts(comparison, kind)
+    if kind == "pairwise" and comparison.halves is not None:
+        counts[HUMAN] = _halves_counts(comparison.halves, comparison.config.score)
+    return {name: basis_of(found, smoothing) for name, found in counts.items()}
 
 
 def rescored(comparison: Comparison, kind: PartitionKind, basis: Mapping[str, ScoreBasis], scale: float) -> Comparison:
@@ -145,8 +186,11 @@ def rescored(comparison: Comparison, kind: PartitionKind, basis: Mapping[str, Sc
     for candidate in comparison.candidates:
         estimates = estimates_of(basis[candidate.name], scale, score.confidence)
         candidates.append(_with_scores(candidate, kind, estimates))
+    halves = comparison.halves
+    if halves is not None and HUMAN in basis:
+        halves = _with_scores(halves, kind, estimates_of(basis[HUMAN], scale, score.confidence))
     config = dataclasses.replace(comparison.config, score=score)
-    return dataclasses.replace(comparison, candidates=tuple(candidates), config=config)
+    return dataclasses.replace(comparison, candidates=tuple(candidates), config=config, halves=halves)
 
 
 def _with_scores(candidate: Candidate, kind: PartitionKind, scores: Mapping[str, Estimate]) -> Candidate:

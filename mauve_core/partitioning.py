@@ -7,17 +7,18 @@ same settings gets the same clusters.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from mauve_core.config import PartitionKind, ScoreConfig
-from mauve_core.estimates import stream
+from mauve_core.config import HUMAN, PartitionKind, ScoreConfig
+from mauve_core.estimates import half_seeds, stream
 from mauve_core.numerics.clustering import default_k, kmeans
 from mauve_core.numerics.reduction import reduce_features
-from mauve_core.result import Partition
+from mauve_core.result import OTHER_HALF, Partition
 
 
 def clustering_seeds(score: ScoreConfig, candidates: int) -> tuple[list[SeedSequence], list[list[SeedSequence]]]:
@@ -56,6 +57,32 @@ def partitions(
         made.append(partition(kind, reduced, sizes, index, seed, score))
         advance()
     return tuple(made)
+
+
+def human_halves(
+    features: NDArray[np.float32], k: int, score: ScoreConfig, advance: Callable[[], None]
+) -> tuple[Partition, ...]:
+    """One random half of the human texts clustered with the other, under each seed.
+
+    Parameters
+    ----------
+    features : (n, d) float32 array
+        Of the human texts; one of an odd number is left out.
+    k : int
+        Clusters of the candidates' partitions. The halves get half as many, so that a cluster holds as many texts.
+    advance : callable
+        Called after each partition.
+
+    Raises
+    ------
+    InputError
+        As :func:`partitions`.
+    """
+    seeds, half = half_seeds(score), len(features) // 2
+    order = np.random.default_rng(seeds.cut).permutation(len(features))
+    sides = {HUMAN: features[np.sort(order[:half])], OTHER_HALF: features[np.sort(order[half : 2 * half])]}
+    settings = dataclasses.replace(score, k=max(2, round(k / 2)))
+    return partitions("pairwise", sides, seeds.clustering, settings, advance)
 
 
 def reduced_together(features: Mapping[str, NDArray[np.float32]], score: ScoreConfig) -> NDArray[np.float32]:

@@ -27,9 +27,9 @@ from mauve_core.errors import InputError
 from mauve_core.estimates import rescored, score_basis, stream
 from mauve_core.feature_store import FeatureStore
 from mauve_core.numerics.reduction import usable_features
-from mauve_core.partitioning import clustering_seeds, partitions, reduced_together
+from mauve_core.partitioning import clustering_seeds, human_halves, partitions, reduced_together
 from mauve_core.progress import Progress, silent
-from mauve_core.result import Candidate, Comparison, Partition, Source
+from mauve_core.result import OTHER_HALF, Candidate, Comparison, Partition, Source
 
 MIN_TEXTS = 20
 """Fewest texts on a side: below it, not even two clusters would have ten texts each."""
@@ -92,6 +92,7 @@ def compare(
     _check_features(encoded)
     clock.lap("encoding")
     pairwise, joint = _partition_all(encoded, config, progress)
+    halves, why_not = _halves(encoded[HUMAN], next(iter(pairwise.values()))[0].k, config, progress)
     clock.lap("clustering")
     projection = _project(encoded, config, progress)
     clock.lap("projection")
@@ -100,9 +101,10 @@ def compare(
         candidates=tuple(Candidate(encoded[name].source, {}, {}, pairwise[name]) for name in candidates),
         joint=joint,
         config=config,
-        warnings=(),
+        warnings=why_not,
         environment={},
         projection=projection,
+        halves=halves,
     )
     return _finish(comparison, corpora, used_device, clock, progress)
 
@@ -120,7 +122,7 @@ def _finish(
     clock.lap("scoring")
     return dataclasses.replace(
         comparison,
-        warnings=advice(comparison.sources, corpora, comparison.config),
+        warnings=(*advice(comparison.sources, corpora, comparison.config), *comparison.warnings),
         environment=_environment(comparison.config.encoder, device, clock),
     )
 
@@ -252,6 +254,28 @@ def _partition_all(
         pair = {HUMAN: features[HUMAN], name: features[name]}
         pairwise[name] = partitions("pairwise", pair, seeds, config.score, advance)
     return pairwise, joint
+
+
+def _halves(
+    human: _Encoded, k: int, config: CompareConfig, progress: Progress
+) -> tuple[Candidate | None, tuple[str, ...]]:
+    """The human texts against themselves, without scores yet; or None and why."""
+    if human.source.n < 2 * MIN_TEXTS:
+        why = f"{human.source.n} human texts are too few to hold one half of them against the other."
+        return None, (why,)
+    done, total = 0, config.score.seeds
+
+    def advance() -> None:
+        nonlocal done
+        done += 1
+        progress("clustering human halves", done, total)
+
+    progress("clustering human halves", 0, total)
+    try:
+        found = human_halves(human.features, k, config.score, advance)
+    except InputError as error:
+        return None, (f"One half of the human texts cannot be held against the other: {error}",)
+    return Candidate(dataclasses.replace(human.source, name=OTHER_HALF, n=human.source.n // 2), {}, {}, found), ()
 
 
 def _project(encoded: Mapping[str, _Encoded], config: CompareConfig, progress: Progress) -> NDArray[np.float32] | None:

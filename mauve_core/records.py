@@ -1,7 +1,8 @@
 """A comparison as plain JSON values plus a few arrays, and back without losing a bit.
 
 JSON carries names, settings and scores (Python writes a float so that it reads back equal); the labels and the map
-stay arrays: ``joint`` and ``pairwise-<i>`` are (seeds, n) int32 with the human side first, ``projection`` is (n, 2).
+stay arrays: ``joint``, ``pairwise-<i>`` and ``halves`` are (seeds, n) int32 with the human side first, and
+``projection`` is (n, 2).
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.config import CompareConfig, PartitionKind
+from mauve_core.config import HUMAN, CompareConfig, PartitionKind
 from mauve_core.result import Candidate, Comparison, Estimate, Partition, Source
 
-JOINT, PROJECTION = "joint", "projection"
+JOINT, PROJECTION, HALVES = "joint", "projection", "halves"
 
 
 def record_of_comparison(comparison: Comparison) -> dict[str, Any]:
@@ -29,6 +30,7 @@ def record_of_comparison(comparison: Comparison) -> dict[str, Any]:
         "warnings": list(comparison.warnings),
         "environment": dict(comparison.environment),
         "projection": comparison.projection is not None,
+        "halves": None if comparison.halves is None else _record_of_candidate(comparison.halves),
     }
 
 
@@ -40,6 +42,8 @@ def arrays_of_comparison(comparison: Comparison) -> dict[str, NDArray[Any]]:
         arrays[JOINT] = _stack(comparison.joint, names)
     for index, candidate in enumerate(comparison.candidates):
         arrays[_pairwise(index)] = _stack(candidate.partitions, [names[0], candidate.name])
+    if comparison.halves is not None:
+        arrays[HALVES] = _stack(comparison.halves.partitions, [names[0], comparison.halves.name])
     if comparison.projection is not None:
         arrays[PROJECTION] = np.asarray(comparison.projection, dtype=np.float32)
     return arrays
@@ -49,6 +53,7 @@ def array_keys(record: Mapping[str, Any]) -> list[str]:
     """The keys of the arrays that belong to a record."""
     keys = [JOINT] if record["joint"] else []
     keys += [_pairwise(index) for index in range(len(record["candidates"]))]
+    keys += [HALVES] if record.get("halves") else []
     return keys + ([PROJECTION] if record["projection"] else [])
 
 
@@ -61,12 +66,7 @@ def comparison_from_record(record: Mapping[str, Any], arrays: Mapping[str, NDArr
         The two do not belong together or are damaged.
     """
     human = _source(record["human"])
-    candidates = []
-    for index, item in enumerate(record["candidates"]):
-        source = _source(item["source"])
-        partitions = _partitions("pairwise", item["partitions"], arrays[_pairwise(index)], [human, source])
-        scores, joint_scores = _estimates(item["scores"]), _estimates(item["joint_scores"])
-        candidates.append(Candidate(source, scores, joint_scores, partitions))
+    candidates = [_candidate(item, arrays[_pairwise(index)], human) for index, item in enumerate(record["candidates"])]
     sources = [human, *(candidate.source for candidate in candidates)]
     projection = arrays[PROJECTION] if record["projection"] else None
     if projection is not None and projection.shape != (sum(source.n for source in sources), 2):
@@ -79,7 +79,22 @@ def comparison_from_record(record: Mapping[str, Any], arrays: Mapping[str, NDArr
         warnings=tuple(record["warnings"]),
         environment=dict(record["environment"]),
         projection=projection,
+        halves=_halves(record.get("halves"), arrays),
     )
+
+
+def _halves(item: Mapping[str, Any] | None, arrays: Mapping[str, NDArray[Any]]) -> Candidate | None:
+    """None for a run that was stored before there were any."""
+    if item is None:
+        return None
+    one_half = dataclasses.replace(_source(item["source"]), name=HUMAN)
+    return _candidate(item, arrays[HALVES], one_half)
+
+
+def _candidate(item: Mapping[str, Any], labels: NDArray[np.int32], human: Source) -> Candidate:
+    source = _source(item["source"])
+    partitions = _partitions("pairwise", item["partitions"], labels, [human, source])
+    return Candidate(source, _estimates(item["scores"]), _estimates(item["joint_scores"]), partitions)
 
 
 def _record_of_candidate(candidate: Candidate) -> dict[str, Any]:

@@ -19,6 +19,9 @@ HIGHER_IS_CLOSER = {"mauve": True, "mauve_star": True, "frontier_integral": Fals
 
 TITLES = {"mauve": "MAUVE", "mauve_star": "MAUVE*", "frontier_integral": "Frontier integral", "mid": "Mid-point"}
 
+HALVES_TITLE = "human halves"
+"""What a table calls the human texts held against themselves."""
+
 _GAP = "  "
 
 
@@ -87,7 +90,8 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
         ``human`` (name, n, origin, digest, tokens_median, cut, notes), ``settings`` (of the comparison, as
         :meth:`CompareConfig.as_dict` gives them), ``warnings`` (list of str), ``candidates`` (list in the order given:
         the same entries as ``human``, ``k``, ``rank``, and for each score an object with ``mean``, ``sd`` (None with
-        one seed), ``low`` and ``high``) and ``environment``.
+        one seed), ``low`` and ``high``), ``halves`` (of one half of the human texts against the other: ``n``, ``k`` and
+        the scores; None where they could not be halved) and ``environment``.
     """
     ranks = {standing.candidate.name: standing.rank for standing in standings(comparison)}
     return {
@@ -103,6 +107,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
             }
             for candidate in comparison.candidates
         ],
+        "halves": None if comparison.halves is None else _halves_json(comparison.halves),
         "environment": dict(comparison.environment),
     }
 
@@ -132,12 +137,24 @@ def _leaderboard(comparison: Comparison) -> str:
     rows = [["Rank", "Candidate", "n", "k", *(TITLES[score] for score in SCORES)]]
     for standing in standings(comparison):
         candidate = standing.candidate
-        scores = [candidate.scores[score] for score in SCORES]
         rank = f"{standing.rank} =" if standing.tied else str(standing.rank)
         counts = [str(candidate.source.n), str(candidate.partitions[0].k)]
-        rows.append([rank, printable(candidate.name), *counts, *(_mean_and_spread(score) for score in scores)])
-        rows.append(["", "", "", "", *(f"[{score.low:.3f}, {score.high:.3f}]" for score in scores)])
+        rows.append([rank, printable(candidate.name), *counts, *_means(candidate)])
+        rows.append(_interval_row(candidate))
+    if comparison.halves is not None:
+        halves = comparison.halves
+        counts = [str(halves.source.n), str(halves.partitions[0].k)]
+        rows.append(["-", HALVES_TITLE, *counts, *_means(halves)])
+        rows.append(_interval_row(halves))
     return aligned(rows)
+
+
+def _means(candidate: Candidate) -> list[str]:
+    return [_mean_and_spread(candidate.scores[score]) for score in SCORES]
+
+
+def _interval_row(candidate: Candidate) -> list[str]:
+    return ["", "", "", "", *(f"[{candidate.scores[s].low:.3f}, {candidate.scores[s].high:.3f}]" for s in SCORES)]
 
 
 def _reading_help(config: CompareConfig) -> str:
@@ -152,6 +169,8 @@ def _reading_help(config: CompareConfig) -> str:
             "MAUVE and MAUVE*: 1 is the closest. Frontier integral and mid-point: 0 is the closest.",
             "Rank: by mean MAUVE. Going down, a candidate whose MAUVE interval overlaps that of the first of its group",
             "ties with it (=); the first candidate that does not overlap opens the next group.",
+            f"{HALVES_TITLE.capitalize()}: one random half of the human texts against the other, half as many texts in",
+            "half as many clusters: about what a candidate that writes like people would come to.",
         ]
     )
 
@@ -183,6 +202,11 @@ def _settings(comparison: Comparison) -> list[str]:
     )
     lines.append("partition: pairwise, each candidate with the human side")
     return lines
+
+
+def _halves_json(halves: Candidate) -> dict[str, Any]:
+    scores = {score: _estimate_json(halves.scores[score]) for score in SCORES}
+    return {"n": halves.source.n, "k": halves.partitions[0].k, **scores}
 
 
 def _source_json(source: Source) -> dict[str, Any]:

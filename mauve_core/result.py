@@ -132,6 +132,10 @@ class Candidate:
         return self.source.name
 
 
+OTHER_HALF = "the other half"
+"""Name of the side that stands for a candidate where one half of the human texts is held against the other."""
+
+
 @dataclass(frozen=True)
 class Comparison:
     """One human corpus against any number of candidates.
@@ -150,6 +154,10 @@ class Comparison:
         Versions, device, start time (ISO 8601, UTC) and seconds for each stage.
     projection : (n_total, 2) float32 array or None
         UMAP positions, the human side first, then the candidates in order. For navigation only.
+    halves : Candidate or None
+        One random half of the human texts against the other, ``OTHER_HALF``, under every k-means seed: about what a
+        candidate that writes like people would come to. Half as many texts in half as many clusters; no joint scores.
+        None where the human texts are too few, or too alike, to be halved.
     """
 
     human: Source
@@ -159,6 +167,7 @@ class Comparison:
     warnings: tuple[str, ...]
     environment: Mapping[str, Any]
     projection: NDArray[np.float32] | None = None
+    halves: Candidate | None = None
 
     @property
     def sources(self) -> tuple[Source, ...]:

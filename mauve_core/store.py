@@ -1,8 +1,9 @@
 """Runs on disk: a comparison with its texts, labels, map and features, saved whole or not at all, reopened bit for bit.
 
 A run is one folder below ``<home>/runs``: ``comparison.json`` (settings, scores, sources), ``joint.npy`` and one
-``pairwise-<i>.npy`` a candidate ((seeds, n) int32 labels, the human side first), ``projection.npy``, and for each
-source ``texts-<i>.parquet`` and ``features-<i>.npy``. It is written under a hidden name and renamed when complete.
+``pairwise-<i>.npy`` a candidate ((seeds, n) int32 labels, the human side first), ``halves.npy`` (of the human texts
+against themselves), ``projection.npy``, and for each source ``texts-<i>.parquet`` and ``features-<i>.npy``. It is
+written under a hidden name and renamed when complete.
 What is found out about a run later stands beside it: ``attached/<name>.json`` (measures, sweeps), ``ratings.sqlite``.
 ``catalogue.sqlite`` is an index of those folders and is brought up to date from them whenever runs are listed.
 Nothing is pickled, and loading imports neither torch nor transformers.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.config import HUMAN, SCORES, CompareConfig, ScoreConfig
 from mauve_core.corpus import Corpus, corpus_from_texts
-from mauve_core.result import Candidate, Comparison, Estimate, Partition, Source
+from mauve_core.result import OTHER_HALF, Candidate, Comparison, Estimate, Partition, Source
 
 N = {HUMAN: 7, "grün & <b>": 5, "b": 6}
 """Texts of each source; one name is awkward on purpose."""
@@ -70,4 +72,13 @@ def make_comparison(**scores: dict[str, Estimate]) -> Comparison:
         warnings=("Fewer than 1,000 texts",),
         environment={"device": "cpu", "seconds": {"clustering": 0.1}},
         projection=rng.normal(size=(sum(N.values()), 2)).astype(np.float32),
+        halves=halves(sources[0]),
     )
+
+
+def halves(human: Source) -> Candidate:
+    """The human texts against themselves, three a side."""
+    labels = {HUMAN: np.array([0, 1, 1], np.int32), OTHER_HALF: np.array([1, 1, 0], np.int32)}
+    parts = tuple(Partition("pairwise", seed, 2, 0.5 + seed, labels) for seed in range(SEEDS))
+    scores = {score: estimate(0.9, 0.85, 0.95) for score in SCORES}
+    return Candidate(dataclasses.replace(human, name=OTHER_HALF, n=3), scores, {}, parts)

@@ -10,10 +10,22 @@ import pytest
 from mauve_core.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.errors import CancelledError, InputError
-from mauve_core.estimates import CountSamples, basis_of, estimates_of, sample_counts
+from mauve_core.estimates import (
+    CountSamples,
+    basis_of,
+    estimates_of,
+    half_seeds,
+    rescored,
+    sample_counts,
+    score_basis,
+)
 from mauve_core.numerics.divergences import kl_divergence
 from mauve_core.numerics.scores import score_counts
+from mauve_core.numerics.smoothing import probabilities
+from mauve_core.numerics.summaries import mauve_f
+from mauve_core.partitioning import partitions
 from mauve_core.pipeline import MIN_TEXTS, compare
+from mauve_core.result import OTHER_HALF
 from tests.synthetic import make_comparison_inputs, make_side
 
 SCORE = ScoreConfig(seeds=3, restarts=2, bootstrap=200)
@@ -78,6 +90,56 @@ def test_every_text_has_a_cluster_and_sizes_add_up(comparison):
     assert set(comparison.joint[0].labels) == {HUMAN, "close", "shifted", "collapsed"}
     assert set(comparison.candidates[0].partitions[0].labels) == {HUMAN, "close"}
     assert comparison.joint[0].k == 16  # max(2, round(160 / 10))
+
+
+def test_the_human_halves_are_scored_like_a_candidate(comparison):
+    halves = comparison.halves
+    assert halves.source.n == 80
+    assert halves.joint_scores == {}
+    for seed, part in enumerate(halves.partitions):
+        assert part.k == comparison.candidates[0].partitions[0].k // 2
+        assert [part.counts(side).sum() for side in (HUMAN, OTHER_HALF)] == [80, 80]
+        expected = score_counts(part.counts(HUMAN), part.counts(OTHER_HALF))
+        for name in SCORES:
+            assert halves.scores[name].values[seed] == pytest.approx(float(expected[name]), abs=1e-12)
+            assert halves.scores[name].low <= halves.scores[name].mean <= halves.scores[name].high
+    scores = {candidate.name: candidate.scores["mauve"] for candidate in comparison.candidates}
+    assert halves.scores["mauve"].mean > scores["shifted"].mean
+    assert not halves.scores["mauve"].overlaps(scores["collapsed"])
+
+
+def test_the_halves_are_disjoint_and_clustered_as_their_features_alone_would_be(inputs, comparison):
+    human, _, features = inputs
+    rows = features[HUMAN].copy()
+    order = np.random.default_rng(half_seeds(SCORE).cut).permutation(len(human))
+    sides = {HUMAN: rows[sorted(order[:80])], OTHER_HALF: rows[sorted(order[80:])]}
+    half = dataclasses.replace(SCORE, k=8)
+    again = partitions("pairwise", sides, half_seeds(SCORE).clustering, half, lambda: None)
+    for one, other in zip(again, comparison.halves.partitions, strict=True):
+        assert all((one.labels[side] == other.labels[side]).all() for side in sides)
+
+
+def test_a_rescored_comparison_rescores_its_halves(comparison):
+    found = rescored(comparison, "pairwise", score_basis(comparison, "pairwise", "krichevsky-trofimov"), 2.0)
+    for seed, part in enumerate(found.halves.partitions):
+        p, q = (probabilities(part.counts(side), "krichevsky-trofimov") for side in (HUMAN, OTHER_HALF))
+        expected = float(mauve_f(p, q, "kl", 2.0))
+        assert found.halves.scores["mauve"].values[seed] == pytest.approx(expected, abs=1e-12)
+    joint = rescored(comparison, "joint", score_basis(comparison, "joint", "none"), 2.0)
+    assert joint.halves == comparison.halves
+
+
+@pytest.mark.parametrize("alike", [False, True])
+def test_human_texts_that_cannot_be_halved_are_said_to_be_so(alike):
+    n = 160 if alike else 2 * MIN_TEXTS - 1
+    human, candidates, features = make_comparison_inputs(n=n)
+    features = {name: features[name] for name in (HUMAN, "close")}
+    if alike:
+        features[HUMAN] = np.repeat(features[HUMAN][:1], n, axis=0)
+    result = compare(human, {"close": candidates["close"]}, CONFIG, features=features)
+    assert result.halves is None
+    said = "cannot be held against the other: " if alike else f"{n} human texts are too few"
+    assert any(said in warning for warning in result.warnings)
 
 
 def test_same_inputs_give_the_same_numbers_and_another_seed_gives_others(inputs, comparison):

@@ -40,7 +40,10 @@ def assert_same(first: Comparison, second: Comparison) -> None:
     assert second.projection is not None
     assert first.projection.tobytes() == second.projection.tobytes()
     pairs = list(zip(first.joint, second.joint, strict=True))
-    for one, two in zip(first.candidates, second.candidates, strict=True):
+    assert first.halves is not None
+    assert second.halves is not None
+    candidates = zip((*first.candidates, first.halves), (*second.candidates, second.halves), strict=True)
+    for one, two in candidates:
         assert (one.source, one.scores, one.joint_scores) == (two.source, two.scores, two.joint_scores)
         pairs += zip(one.partitions, two.partitions, strict=True)
     for one, two in pairs:
@@ -296,3 +299,15 @@ def test_listing_and_loading_import_no_torch(store: RunStore) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_run_from_before_there_were_human_halves_still_opens(store: RunStore) -> None:
+    run = save(store)
+    path = run.path / COMPARISON
+    meta = json.loads(path.read_text())
+    del meta["comparison"]["halves"]
+    path.write_text(json.dumps(meta))
+    (run.path / "halves.npy").unlink()
+    loaded = store.load(run.id).comparison
+    assert loaded.halves is None
+    assert loaded.candidates[0].scores == run.comparison.candidates[0].scores

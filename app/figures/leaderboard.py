@@ -14,10 +14,10 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from app.figures.theme import NEUTRAL_COLOUR, base_layout, candidate_style, short_name
+from app.figures.theme import HUMAN_COLOUR, NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name
 from mauve_core.config import SCORES, PartitionKind
-from mauve_core.report import HIGHER_IS_CLOSER, TITLES, Standing, standings
-from mauve_core.result import Comparison, Estimate
+from mauve_core.report import HALVES_TITLE, HIGHER_IS_CLOSER, TITLES, Standing, standings
+from mauve_core.result import Candidate, Comparison, Estimate
 
 UNBROKEN = "\N{NO-BREAK SPACE}"
 TO = f"{UNBROKEN}to{UNBROKEN}"
@@ -35,24 +35,43 @@ def leaderboard_frame(comparison: Comparison, kind: PartitionKind, *, by: str = 
     Returns
     -------
     DataFrame
-        rank, tied, candidate, for each score its mean and _sd, _low, _high; n_human, n, k, encoder, partition,
-        scale, seeds, confidence.
+        rank (0 for the human halves), tied, candidate, for each score its mean and _sd, _low, _high; n_human, n, k,
+        encoder, partition, scale, seeds, confidence. The last row of the pairwise partition holds one half of the
+        human texts against the other, where they could be halved.
     """
-    config = comparison.config
     rows = []
     for standing in standings(comparison, by, kind):
         name = standing.candidate.name
-        row: dict[str, Any] = {"rank": standing.rank, "tied": standing.tied, "candidate": name}
-        for score in SCORES:
-            estimate = estimate_of(standing, score, kind)
-            row |= {score: estimate.mean, f"{score}_sd": float("nan") if estimate.sd is None else estimate.sd}
-            row |= {f"{score}_low": estimate.low, f"{score}_high": estimate.high}
-        row |= {"n_human": comparison.human.n, "n": standing.candidate.source.n}
-        row |= {"k": comparison.partition(kind, name).k}
-        row |= {"encoder": config.encoder.model if config.encoder else "features given", "partition": kind}
-        row |= {"scale": config.score.scale, "seeds": config.score.seeds, "confidence": config.score.confidence}
-        rows.append(row)
-    return pd.DataFrame(rows)
+        sizes = {"n_human": comparison.human.n, "n": standing.candidate.source.n}
+        sizes["k"] = comparison.partition(kind, name).k
+        place = {"rank": standing.rank, "tied": standing.tied, "candidate": name}
+        rows.append(place | _numbers(standing.candidate, kind) | sizes)
+    halves = shown_halves(comparison, kind)
+    if halves is not None:
+        sizes = {"n_human": halves.source.n, "n": halves.source.n, "k": halves.partitions[0].k}
+        rows.append({"rank": 0, "tied": False, "candidate": HALVES_TITLE} | _numbers(halves, kind) | sizes)
+    config = comparison.config
+    return pd.DataFrame(rows).assign(
+        encoder=config.encoder.model if config.encoder else "features given",
+        partition=kind,
+        scale=config.score.scale,
+        seeds=config.score.seeds,
+        confidence=config.score.confidence,
+    )
+
+
+def shown_halves(comparison: Comparison, kind: PartitionKind) -> Candidate | None:
+    """The human texts against themselves, where the partition has them: joint clusters would be too many for halves."""
+    return comparison.halves if kind == "pairwise" else None
+
+
+def _numbers(candidate: Candidate, kind: PartitionKind) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    for score in SCORES:
+        estimate = estimate_of(candidate, score, kind)
+        row |= {score: estimate.mean, f"{score}_sd": float("nan") if estimate.sd is None else estimate.sd}
+        row |= {f"{score}_low": estimate.low, f"{score}_high": estimate.high}
+    return row
 
 
 def shown_table(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.DataFrame:
@@ -80,7 +99,9 @@ def shown_table(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.DataFram
 
 
 def rank_label(rank: int, tied: bool) -> str:
-    """``2``, or ``2=`` where the rank is shared."""
+    """``2``, or ``2=`` where the rank is shared; a dash for the human halves, which have none."""
+    if rank == 0:
+        return "–"
     return f"{rank}=" if tied else str(rank)
 
 
@@ -90,9 +111,8 @@ def score_label(mean: float, sd: float, low: float, high: float) -> str:
     return f"**{mean:.3f}**{spread}".replace(" ", UNBROKEN) + f"  \n{low:.3f} to {high:.3f}".replace(" to ", TO)
 
 
-def estimate_of(standing: Standing, score: str, kind: PartitionKind) -> Estimate:
+def estimate_of(candidate: Candidate, score: str, kind: PartitionKind) -> Estimate:
     """The candidate's estimate under that partition."""
-    candidate = standing.candidate
     return (candidate.joint_scores if kind == "joint" else candidate.scores)[score]
 
 
@@ -100,9 +120,11 @@ def interval_figure(comparison: Comparison, kind: PartitionKind, *, by: str = "m
     """A panel for each score: dot = mean, thick line = spread over seeds, thin line = bootstrap interval.
 
     Candidates stand from best to worst by the score ``by``; a grey bracket in its panel joins those of one rank.
-    Colour and marker follow the run's own order of candidates.
+    Colour and marker follow the run's own order of candidates. The human texts against themselves stand on top, in
+    the colour of P, and a dotted line carries their mean down.
     """
-    placed = standings(comparison, by, kind)
+    placed, halves = standings(comparison, by, kind), shown_halves(comparison, kind)
+    names = [short_name(standing.candidate.name) for standing in placed]
     order = [candidate.name for candidate in comparison.candidates]
     figure = make_subplots(
         rows=1,
@@ -114,29 +136,36 @@ def interval_figure(comparison: Comparison, kind: PartitionKind, *, by: str = "m
     traces: list[go.Scatter] = []
     columns: list[int] = []
     for column, score in enumerate(SCORES, start=1):
-        estimates = [estimate_of(standing, score, kind) for standing in placed]
+        estimates = [estimate_of(standing.candidate, score, kind) for standing in placed]
         for place, (standing, estimate) in enumerate(zip(placed, estimates, strict=True)):
-            index = order.index(standing.candidate.name)
-            traces += _interval(estimate, place, standing.candidate.name, index)
+            name = standing.candidate.name
+            traces += _interval(estimate, place, name, candidate_style(order.index(name)))
+        traces += [] if halves is None else _ceiling(estimate_of(halves, score, kind), len(placed))
         traces += _ties(placed, estimates) if score == by else []
         columns += [column] * (len(traces) - len(columns))
     figure.add_traces(traces, rows=[1] * len(traces), cols=columns)
     figure.update_yaxes(
-        tickvals=list(range(len(placed))),
-        ticktext=[html.escape(short_name(standing.candidate.name)) for standing in placed],
-        range=[len(placed) - 0.4, -0.6],
+        tickvals=list(range(len(placed))) + [-1] * (halves is not None),
+        ticktext=[html.escape(name) for name in names] + [HALVES_TITLE] * (halves is not None),
+        range=[len(placed) - 0.4, -0.6 - (halves is not None)],
         showgrid=False,
         zeroline=False,
     )
     figure.update_xaxes(nticks=5, zeroline=False)
     figure.update_annotations(font_size=14)
-    height = 70 + _ROW_HEIGHT * len(placed)
+    height = 70 + _ROW_HEIGHT * (len(placed) + (halves is not None))
     figure.update_layout(base_layout(height=height, margin={"l": 8, "r": 8, "t": 32, "b": 8}, showlegend=False))
     return figure
 
 
-def _interval(estimate: Estimate, place: int, name: str, index: int) -> list[go.Scatter]:
-    style = candidate_style(index)
+def _ceiling(estimate: Estimate, rows: int) -> list[go.Scatter]:
+    """The halves' own row, and their mean down to the last candidate."""
+    line = _stroke([estimate.mean] * 2, [-1, rows - 0.5], HUMAN_COLOUR, 1.5)
+    line.line.dash = "dot"
+    return [line, *_interval(estimate, -1, HALVES_TITLE, Style(HUMAN_COLOUR, "solid", "circle"))]
+
+
+def _interval(estimate: Estimate, place: int, name: str, style: Style) -> list[go.Scatter]:
     sd = estimate.sd or 0.0
     spread = "" if estimate.sd is None else f"<br>± {estimate.sd:.4f} over {len(estimate.values)} seeds"
     hover = (

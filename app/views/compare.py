@@ -61,7 +61,17 @@ def _leaderboard(run: Run, state: State, partition: PartitionKind) -> None:
         f"Mean ± sd over {score.seeds} k-means seeds; below it the {score.confidence:.0%} bootstrap interval over "
         "texts, the thin line. "
         f"{score_controls.described(state, partition, run.comparison.config.score.scale)}. "
-        f"{run.comparison.human.n:,} human texts. Grey bracket: tied."
+        f"{run.comparison.human.n:,} human texts. Grey bracket: tied.{_about_halves(run, partition)}"
+    )
+
+
+def _about_halves(run: Run, partition: PartitionKind) -> str:
+    halves = leaderboard.shown_halves(run.comparison, partition)
+    if halves is None:
+        return ""
+    return (
+        f" Human halves: one random half of the human texts against the other, {halves.source.n:,} a side in "
+        f"{halves.partitions[0].k:,} clusters: about what a candidate that writes like people would come to."
     )
 
 

@@ -54,7 +54,15 @@ def test_the_stored_scores_are_shown_with_spread_and_rank(open_page: OpenPage, s
         assert rows[candidate.name]["Encoder"] == "features given"
     for standing in standings(stored_run.comparison):
         assert rows[standing.candidate.name]["Rank"].rstrip("=") == str(standing.rank)
-    assert list(rows) == [standing.candidate.name for standing in standings(stored_run.comparison)]
+    assert list(rows) == [*(item.candidate.name for item in standings(stored_run.comparison)), "human halves"]
+    halves = stored_run.comparison.halves
+    assert halves is not None
+    assert {name: rows["human halves"][COLUMNS[name]] for name in SCORES} == {
+        name: shown(halves.scores[name]) for name in SCORES
+    }
+    assert rows["human halves"]["Rank"] == "–"
+    assert any(f"{halves.source.n:,} a side" in caption.value for caption in app.caption)
+    assert "human halves" not in leaderboard(open_page(partition="joint"))
 
 
 @pytest.mark.usefixtures("run_home")

@@ -132,10 +132,11 @@ def test_the_leaderboard_ranks_as_the_core_does() -> None:
     for comparison in (TIED, APART):
         frame = leaderboard_frame(comparison, "pairwise")
         placed = standings(comparison)
-        assert frame["candidate"].tolist() == [standing.candidate.name for standing in placed]
-        assert frame["rank"].tolist() == [standing.rank for standing in placed]
-    assert shown_table(leaderboard_frame(TIED, "pairwise"), str)["Rank"].tolist() == ["1=", "1="]
-    assert shown_table(leaderboard_frame(APART, "pairwise"), str)["Rank"].tolist() == ["1", "2"]
+        assert frame["candidate"].tolist() == [*(standing.candidate.name for standing in placed), "human halves"]
+        assert frame["rank"].tolist() == [*(standing.rank for standing in placed), 0]
+    assert shown_table(leaderboard_frame(TIED, "pairwise"), str)["Rank"].tolist() == ["1=", "1=", "–"]
+    assert shown_table(leaderboard_frame(APART, "pairwise"), str)["Rank"].tolist() == ["1", "2", "–"]
+    assert shown_table(leaderboard_frame(APART, "joint"), str)["Rank"].tolist() == ["1", "2"]
 
 
 def test_the_leaderboard_carries_every_number_and_setting() -> None:
@@ -216,3 +217,13 @@ def test_every_candidate_has_a_row_for_every_weight() -> None:
         "disjoint": len(DRAWN_WEIGHTS),
         NASTY: len(DRAWN_WEIGHTS),
     }
+
+
+def test_the_human_halves_are_a_row_in_blue_with_a_line_down_to_the_last_candidate() -> None:
+    figure = interval_figure(APART, "pairwise")
+    dots = [trace for trace in figure.data if trace.mode == "markers" and trace.marker.color == HUMAN_COLOUR]
+    assert [(dot.x[0], dot.y[0]) for dot in dots] == [(0.9, -1)] * len(SCORES)
+    lines = [trace for trace in figure.data if trace.mode == "lines" and trace.line.dash == "dot"]
+    assert [(line.x, line.y) for line in lines] == [((0.9, 0.9), (-1, 1.5))] * len(SCORES)
+    assert figure.layout.yaxis.ticktext[-1] == "human halves"
+    assert "human halves" not in interval_figure(APART, "joint").layout.yaxis.ticktext
