@@ -23,7 +23,7 @@ from mauve_core.numerics.gaussian_ratios import gaussian_ratios
 from mauve_core.numerics.gram_kernels import Gram, ngram_gram, subsequence_gram
 from mauve_core.numerics.kde_ratios import kde_ratios
 from mauve_core.numerics.knn_ratios import knn_ratios, knn_ratios_from_gram
-from mauve_core.numerics.mmd import mmd
+from mauve_core.numerics.mmd import mmd, mmd_left_out
 from mauve_core.numerics.quantisers import QUANTISERS
 from mauve_core.numerics.ratios import LogRatios, ratio_atoms
 from mauve_core.numerics.reduction import reduce_features
@@ -86,9 +86,12 @@ class Fit(ABC):
     Attributes
     ----------
     notes : tuple of str
+    z : float or None
+        Standard scores above halves of the human side, where the estimator has them.
     """
 
     notes: tuple[str, ...] = ()
+    z: float | None = None
 
     @abstractmethod
     def value(self, method: Method) -> float:
@@ -237,6 +240,25 @@ class Distance(Fit):
         return self._without if self._again and self._sides.without else None
 
 
+class Discrepancy(Fit):
+    """The MMD, with its standard score."""
+
+    def __init__(self, sides: Sides, seed: SeedSequence) -> None:
+        found = mmd(sides.x_p, sides.x_q, splits=MMD_SPLITS, seed=seed)
+        self.notes, self.z, self._value = found.notes, found.z, found.value
+        self._sides, self._seed = sides, seed
+
+    @cached_property
+    def _without(self) -> NDArray[np.float64]:
+        return mmd_left_out(self._sides.x_p, self._sides.x_q, self._sides.without, seed=self._seed)
+
+    def value(self, method: Method) -> float:  # noqa: ARG002
+        return self._value
+
+    def left_out(self, method: Method) -> NDArray[np.float64] | None:  # noqa: ARG002
+        return self._without if self._sides.without else None
+
+
 def fit(estimator: str, sides: Sides, seed: SeedSequence) -> Fit:
     """The estimator of that name, fitted.
 
@@ -290,7 +312,7 @@ _FITS: dict[str, Callable[[Sides, SeedSequence], Fit]] = {
     "transport": lambda sides, seed: Distance(sides, lambda p, q: plug_in_cost(p, q, seed=seed).value),
     "frechet": lambda sides, _: Distance(sides, lambda p, q: frechet_cost(p, q).value),
     "quantised-transport": _quantised_transport,
-    "mmd": lambda sides, seed: Distance(sides, lambda p, q: mmd(p, q, splits=MMD_SPLITS, seed=seed).value),
+    "mmd": Discrepancy,
 }
 
 DRAWING = frozenset({*QUANTISERS, "classifier", "gaussian", "strings", "quantised-transport"})

@@ -258,7 +258,9 @@ def _score(method: Method, fits: _Fits) -> MethodScore:
     values = [one.value(method) for one in fits.fits]
     mean = float(np.mean(values))
     left_out = [one.left_out(method) for one in fits.fits]
-    score = MethodScore(mean, _sd(values), None, None, None, fits.n)
+    scores = [one.z for one in fits.fits if one.z is not None]
+    z = float(np.mean(scores)) if len(scores) == len(values) else None
+    score = MethodScore(mean, _sd(values), None, None, None, fits.n, z=z)
     kept = [row for row in left_out if row is not None]
     if len(kept) < len(left_out):
         return score
