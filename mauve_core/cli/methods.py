@@ -69,7 +69,7 @@ def scores_table(table: MethodTable) -> str:
         tested += " z: standard scores above random halves of the human texts."
     return (
         f"{aligned(rows)}\n\nValue \u00b1 standard deviation over seeds / over texts; - where there is none. "
-        f"MAUVE: larger is closer to the human texts; all others: smaller.{halves}{tested}"
+        f"MAUVE and the areas under transport frontiers: larger is closer to the human texts; all others: smaller.{halves}{tested}"
     )
 
 

@@ -26,7 +26,8 @@ from mauve_core.methods import (
     parse_method,
     stored_methods,
 )
-from mauve_core.methods.fitting import MMD_SPLITS, fit
+from mauve_core.methods.distances import MMD_SPLITS
+from mauve_core.methods.fitting import fit
 from mauve_core.methods.running import SPREAD_STAGE, STAGE, sides_of
 from mauve_core.numerics.mmd import mmd
 from mauve_core.numerics.smoothing import probabilities
