@@ -65,9 +65,11 @@ def scores_table(table: MethodTable) -> str:
     halves = "" if table.results[0].ceiling is None else f" Human halves: {table.results[0].ceiling.n} texts a side."
     asked = table.settings.get("permutations", 0)
     tested = f" p: of P = Q, {asked} permutations within prompts, the first seed." if asked else ""
+    if any(score.z is not None for result in table.results for score in result.scores.values()):
+        tested += " z: standard scores above random halves of the human texts."
     return (
         f"{aligned(rows)}\n\nValue \u00b1 standard deviation over seeds / over texts; - where there is none. "
-        f"MAUVE: larger is closer to the human texts; all others: smaller.{halves}{tested}"
+        f"MAUVE and the areas under transport frontiers: larger is closer to the human texts; all others: smaller.{halves}{tested}"
     )
 
 
@@ -83,4 +85,5 @@ def agreement_table(table: MethodTable) -> str:
 def _cell(score: MethodScore) -> str:
     sds = [f"{sd:.2g}" if sd is not None else "-" for sd in (score.sd_seeds, score.sd_texts)]
     tested = "" if score.p_value is None else f" (p = {score.p_value:.2g})"
-    return f"{score.value:.4g} \u00b1 {' / '.join(sds)}{tested}"
+    above = "" if score.z is None else f" (z = {score.z:.1f})"
+    return f"{score.value:.4g} \u00b1 {' / '.join(sds)}{tested}{above}"

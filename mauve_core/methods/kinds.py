@@ -93,6 +93,8 @@ class EstimatorKind:
     reason : str
         What the papers say of it where its ranking differs; one or two sentences.
     source : str
+    own_scale : float or None
+        The constant c under which a frontier of its own becomes an area in [0, 1]; None where it has none.
     """
 
     name: str
@@ -101,6 +103,7 @@ class EstimatorKind:
     scale: float | None
     reason: str
     source: str
+    own_scale: float | None = None
 
 
 _RATIOS = "JMLR 2023, sections 4.2 and 7.3.1"
@@ -214,6 +217,26 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             None,
             "Transport between cluster centres: weighs how far clusters lie apart.",
             "JMLR 2023, section 7.4.2",
+        ),
+        EstimatorKind(
+            "transport-linear",
+            "Transport, linear frontier",
+            False,
+            None,
+            "Weighs how far clusters lie apart, on the way over mixtures; in the papers it put small models with "
+            "nucleus sampling before large ones with ancestral sampling, against people's judgments.",
+            "JMLR 2023, section 7.4.2, equation 31",
+            own_scale=SCALES["quantised"],
+        ),
+        EstimatorKind(
+            "transport-barycentric",
+            "Transport, barycentric frontier",
+            False,
+            None,
+            "Barycentres may lie anywhere between the clusters, so that the area follows from the quantised transport "
+            "cost alone and, under one seed, ranks as it does.",
+            "JMLR 2023, section 7.4.2, equation 32",
+            own_scale=SCALES["quantised"],
         ),
         EstimatorKind(
             "mmd",

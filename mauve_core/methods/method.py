@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.errors import InputError
 from mauve_core.methods.kinds import ESTIMATORS, SUMMARIES, EstimatorKind
+from mauve_core.numerics.frontier import Frontier, trapezoid_area
 from mauve_core.numerics.generators import generator_of
 from mauve_core.numerics.smoothing import SMOOTHINGS, added_count
 from mauve_core.numerics.summaries import FIVE
@@ -37,7 +38,7 @@ class Method:
     smoothing : str
         Of the histograms, as ``numerics.smoothing.probabilities`` reads it; "none" for estimators without bins.
     scale : float or None
-        The constant c of MAUVE; None takes the estimator's.
+        The constant c of MAUVE, or of the area under a frontier of transport costs; None takes the estimator's.
     """
 
     estimator: str = "kmeans"
@@ -53,8 +54,9 @@ class Method:
         generator = generator_of(self.divergence)
         kind, summary = ESTIMATORS[self.estimator], SUMMARIES[self.summary]
         given = {item.name for item in fields(self)[1:] if getattr(self, item.name) != item.default}
-        if kind.scale is None and given:
-            raise InputError(f"The method {kind.name} takes no {', '.join(sorted(given))}", allowed=kind.name)
+        if kind.scale is None and given - ({"scale"} if kind.own_scale else set()):
+            refused = sorted(given - {"scale"}) if kind.own_scale else sorted(given)
+            raise InputError(f"The method {kind.name} takes no {', '.join(refused)}", allowed=kind.name)
         if not kind.bins and "smoothing" in given:
             raise InputError(f"The method {kind.name} has no bins to smooth", received=self.smoothing)
         if not summary.takes_divergence and "divergence" in given:
@@ -86,7 +88,7 @@ class Method:
         """The method as a table names it."""
         kind = self.estimator_kind
         if kind.scale is None:
-            return kind.title
+            return kind.title + ("" if self.scale is None else f" · c = {self.scale:g}")
         parts = [kind.title]
         if self.smoothing != "none":
             parts.append(SMOOTHINGS.get(self.smoothing, self.smoothing))
@@ -98,14 +100,17 @@ class Method:
     @property
     def higher_is_closer(self) -> bool:
         """Whether a larger value means texts more like the human ones."""
-        return self.estimator_kind.scale is not None and SUMMARIES[self.summary].higher_is_closer
+        kind = self.estimator_kind
+        return SUMMARIES[self.summary].higher_is_closer if kind.scale is not None else kind.own_scale is not None
 
     @property
     def bounds(self) -> tuple[float, float]:
         """Range of the value; the unbiased estimate of MMD may fall below 0."""
         if self.estimator == "mmd":
             return -np.inf, np.inf
-        return 0.0, 1.0 if self.estimator_kind.scale is not None and self.summary in ("mauve", "auc") else np.inf
+        kind = self.estimator_kind
+        area = kind.own_scale is not None or (kind.scale is not None and self.summary in ("mauve", "auc"))
+        return 0.0, 1.0 if area else np.inf
 
     @property
     def estimator_kind(self) -> EstimatorKind:
@@ -114,10 +119,17 @@ class Method:
 
     def value(self, p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
         """(...) the summary of (..., k) histograms."""
-        scale = self.scale or self.estimator_kind.scale
-        if scale is None:
+        usual = self.estimator_kind.scale
+        if usual is None:
             raise InputError(f"The method {self.estimator} does not work on histograms")
-        return SUMMARIES[self.summary].value(p, q, self.divergence, scale)
+        return SUMMARIES[self.summary].value(p, q, self.divergence, self.scale or usual)
+
+    def area(self, frontier: Frontier) -> float:
+        """The area under the exponentiated frontier of an estimator with one of its own."""
+        usual = self.estimator_kind.own_scale
+        if usual is None:
+            raise InputError(f"The method {self.estimator} has no frontier of its own")
+        return float(trapezoid_area(*frontier.curve(self.scale or usual)))
 
 
 _PARTS = tuple(item.name for item in fields(Method))[1:]
@@ -169,6 +181,17 @@ PRESETS: dict[str, tuple[Method, ...]] = {
     "smoothing": tuple(Method(smoothing=name) for name in SMOOTHINGS),
     "quantisers": tuple(Method(name) for name in ("kmeans", "drmm", "lattice")),
     "estimators": tuple(Method(name) for name in ("kmeans", "knn", "kde", "classifier", "gaussian")),
-    "transport": tuple(Method(name) for name in ("kmeans", "quantised-transport", "frechet", "transport", "mmd")),
+    "transport": tuple(
+        Method(name)
+        for name in (
+            "kmeans",
+            "transport-linear",
+            "transport-barycentric",
+            "quantised-transport",
+            "frechet",
+            "transport",
+            "mmd",
+        )
+    ),
 }
 """Methods that belong beside each other (JMLR 2023, sections 7.3 and 7.4; ICLR 2023, section 2), the default first."""

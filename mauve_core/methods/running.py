@@ -18,9 +18,10 @@ from mauve_core.encoders.models import load_tokenizer
 from mauve_core.errors import InputError
 from mauve_core.estimates import stream
 from mauve_core.feature_store import FeatureStore
-from mauve_core.methods.fitting import DRAWING, Binned, Fit, Rows, Sides, Tokens, fit
+from mauve_core.methods.fitting import DRAWING, STREAMS, fit
 from mauve_core.methods.kinds import ESTIMATORS
 from mauve_core.methods.method import Method
+from mauve_core.methods.sides import Binned, Fit, Rows, Sides, Tokens
 from mauve_core.methods.table import MethodResult, MethodScore, MethodTable
 from mauve_core.metrics.spread import CONFIDENCE, GROUPS, group_of
 from mauve_core.numerics.jackknife import jackknife_sd, t_interval
@@ -162,7 +163,10 @@ class _Work:
     def fitted(self, estimator: str, done: int, total: int) -> _Fitted:
         """Fit every candidate, then the halves; the time is that of the candidates."""
         base = stream(self.score.seed, "methods")
-        key = (*base.spawn_key, zlib.crc32(estimator.encode()))  # by name, whatever other estimators there are
+        key = (
+            *base.spawn_key,
+            zlib.crc32(STREAMS.get(estimator, estimator).encode()),
+        )  # by name, whatever other estimators there are
         own, halves = SeedSequence(base.entropy, spawn_key=key).spawn(2)
         names = [candidate.name for candidate in self.run.comparison.candidates]
         count = self.seeds if estimator in DRAWING else 1
@@ -258,7 +262,9 @@ def _score(method: Method, fits: _Fits) -> MethodScore:
     values = [one.value(method) for one in fits.fits]
     mean = float(np.mean(values))
     left_out = [one.left_out(method) for one in fits.fits]
-    score = MethodScore(mean, _sd(values), None, None, None, fits.n)
+    scores = [one.z for one in fits.fits if one.z is not None]
+    z = float(np.mean(scores)) if len(scores) == len(values) else None
+    score = MethodScore(mean, _sd(values), None, None, None, fits.n, z=z)
     kept = [row for row in left_out if row is not None]
     if len(kept) < len(left_out):
         return score

@@ -36,6 +36,9 @@ class MethodScore:
     p_value : float or None
         Of P = Q by permuting texts between the sides, within prompts where both have texts for them; under the first
         seed. None where it was not asked for, or the method has no bins.
+    z : float or None
+        Standard scores of the candidate's MMD above random halves of the human texts, brought to as many texts (see
+        ``numerics.mmd``): mean 0 and standard deviation about 1 for equal sources. None for other estimators.
     """
 
     value: float
@@ -45,6 +48,7 @@ class MethodScore:
     high: float | None
     n: int
     p_value: float | None = None
+    z: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON values; an infinite value is the text "inf"."""

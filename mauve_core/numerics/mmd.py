@@ -7,7 +7,7 @@ median distance between two texts of both sides together. Kernel values are form
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,9 @@ MEDIAN_TEXTS = 2000
 
 KERNEL_LIMIT = 12_000
 """Most texts of both sides in a kernel matrix that is kept: 1.2 GB."""
+
+DISTANCES_LIMIT = 6000
+"""Most texts of both sides whose distances are kept while texts are left out: 0.3 GB, and twice that on the way."""
 
 _SYMMETRY = 1e-9
 """Share of the largest entry by which a kernel matrix may miss its transpose."""
@@ -125,6 +128,58 @@ def mmd(
     return Mmd(value, biased, null_mean, null_sd, (value - null_mean) / null_sd, width, n, m, splits, notes)
 
 
+def mmd_left_out(
+    x_p: ArrayLike,
+    x_q: ArrayLike,
+    kept: Sequence[tuple[NDArray[np.integer], NDArray[np.integer]]],
+    *,
+    seed: int | np.random.SeedSequence,
+) -> NDArray[np.float64]:
+    """The unbiased estimate on parts of both sides, each with a bandwidth of its own, from distances taken once.
+
+    Parameters
+    ----------
+    x_p, x_q : (n, d), (m, d) array
+    kept : sequence of (rows of x_p, rows of x_q)
+        The parts; at least two texts of each side.
+    seed : int or numpy.random.SeedSequence
+        As :func:`mmd` takes it: the same seed draws the same texts for a bandwidth.
+
+    Returns
+    -------
+    (len(kept),) float64 array
+        ``mmd(x_p[rows], x_q[columns], seed=seed).value``, to rounding. Of more than :data:`DISTANCES_LIMIT` texts
+        distances are taken anew for each part.
+
+    Raises
+    ------
+    InputError
+        See :func:`median_bandwidth`.
+    """
+    x, n = _pooled(x_p, x_q, least_p=2, least_q=2), len(np.asarray(x_p))
+    few = len(x) <= DISTANCES_LIMIT
+    distances = _squared_distances(x) if few else np.empty((0, 0))
+    of_median = _copy(seed).spawn(2)[0]
+    values = np.empty(len(kept))
+    for place, (rows_p, rows_q) in enumerate(kept):
+        rows = np.concatenate([rows_p, rows_q + n])
+        human = np.arange(rows.size)[None] < len(rows_p)
+        if min(len(rows_p), len(rows_q)) < 2:
+            raise InputError("A side has too few texts", allowed="two or more of each side")
+        drawn = _for_median(rows.size, of_median)
+        if few:
+            width = _median(distances[np.ix_(rows[drawn], rows[drawn])])
+            with np.errstate(under="ignore"):
+                kernel = np.exp(distances[np.ix_(rows, rows)] / (-2 * width**2))
+            blocks: Iterable[tuple[slice, NDArray[np.float64]]] = [(slice(0, rows.size), kernel)]
+        else:
+            part = x[rows] - x[rows].mean(axis=0)
+            width = _median(_squared_distances(part[drawn]))
+            blocks = _kernel_rows(part, width)
+        values[place] = _estimates(blocks, human, ~human)[0][0]
+    return values
+
+
 def median_bandwidth(x_p: ArrayLike, x_q: ArrayLike, *, seed: int | np.random.SeedSequence) -> float:
     """The median distance between two texts of both sides together.
 
@@ -144,12 +199,22 @@ def median_bandwidth(x_p: ArrayLike, x_q: ArrayLike, *, seed: int | np.random.Se
     InputError
         Features that do not fit together, or a median of 0 because most texts are equal.
     """
-    from scipy.spatial.distance import pdist
-
     x = _pooled(x_p, x_q)
-    if len(x) > MEDIAN_TEXTS:
-        x = x[np.random.default_rng(_copy(seed).spawn(1)[0]).choice(len(x), MEDIAN_TEXTS, replace=False)]
-    median = float(np.median(pdist(x)))
+    return _median(_squared_distances(x[_for_median(len(x), seed)]))
+
+
+def _for_median(n: int, seed: int | np.random.SeedSequence) -> NDArray[np.int64]:
+    """Rows of n texts among which the median is taken."""
+    if n <= MEDIAN_TEXTS:
+        return np.arange(n)
+    return np.random.default_rng(_copy(seed).spawn(1)[0]).choice(n, MEDIAN_TEXTS, replace=False)
+
+
+def _median(squared: NDArray[np.float64]) -> float:
+    """The median distance between two texts, from their squared distances (n, n)."""
+    from scipy.spatial.distance import squareform
+
+    median = float(np.median(np.sqrt(squareform(squared, checks=False))))
     if median == 0:
         raise InputError(
             "The median distance between texts is 0",
@@ -207,6 +272,13 @@ def kernel_statistic(kernel: ArrayLike, *, unbiased: bool = True) -> Statistic:
         return _estimates(((at, table[at]) for at in blocks), first, second)[0 if unbiased else 1]
 
     return statistic
+
+
+def _squared_distances(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(N, N) squared distances, summed from differences: exactly 0 between equal rows."""
+    from scipy.spatial.distance import pdist, squareform
+
+    return np.asarray(squareform(pdist(x, "sqeuclidean")), dtype=np.float64)
 
 
 def _estimates(

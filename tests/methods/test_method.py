@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from mauve_core.errors import InputError
 from mauve_core.methods import ESTIMATORS, PRESETS, SUMMARIES, Method, parse_method
 from mauve_core.numerics.divergences import frontier_integral, kl_divergence, mid_point
 from mauve_core.numerics.frontier import mauve
+from mauve_core.numerics.transport_frontiers import displacement_frontier
 
 P, Q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
 
@@ -22,6 +25,8 @@ P, Q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
         "gaussian:scale=2.5",
         "frechet",
         "mmd",
+        "transport-linear",
+        "transport-barycentric:scale=2",
     ],
 )
 def test_a_method_is_read_as_it_is_written(spec):
@@ -52,6 +57,9 @@ def test_presets_can_be_written_and_read(name):
         ("kmeans:summary=auc,divergence=chi2", "divergence itself"),
         ("kmeans:divergence=fi-chi2-printed", "has no frontier"),
         ("frechet:summary=mid", "takes no summary"),
+        ("frechet:scale=2", "takes no scale"),
+        ("transport-linear:summary=mid,scale=2", "takes no summary\\."),
+        ("transport-linear:scale=-2", "positive number"),
     ],
 )
 def test_parts_that_do_not_go_together_are_refused(spec, message):
@@ -95,6 +103,25 @@ def test_every_summary_says_which_way_is_closer():
 
 def test_estimators_without_a_frontier_have_no_value_on_histograms():
     for name, kind in ESTIMATORS.items():
-        if kind.scale is None:
-            with pytest.raises(InputError, match="does not work on histograms"):
-                Method(name).value(P, Q)
+        if kind.scale is not None:
+            continue
+        with pytest.raises(InputError, match="does not work on histograms"):
+            Method(name, scale=kind.own_scale).value(P, Q)
+        with pytest.raises(InputError, match="no frontier of its own") if kind.own_scale is None else nullcontext():
+            Method(name).area(displacement_frontier(0.1))
+
+
+def test_the_area_under_a_transport_frontier_grows_as_the_cost_falls():
+    for scale in (None, 2.0):
+        method = Method("transport-barycentric", scale=scale)
+        assert method.higher_is_closer
+        assert method.bounds == (0.0, 1.0)
+        areas = [method.area(displacement_frontier(cost)) for cost in (0.0, 0.1, 1.0, 4.0)]
+        # With x = exp(-c l^2 C), y = exp(-c (1 - l)^2 C): no cost is the whole square, and the area falls with c C.
+        assert areas[0] == 1.0
+        assert sorted(areas, reverse=True) == areas
+        assert len(set(areas)) == len(areas)
+    one, other = (Method("transport-linear", scale=scale) for scale in (2.5, 5.0))
+    assert one.area(displacement_frontier(0.4)) == pytest.approx(other.area(displacement_frontier(0.2)), rel=1e-12)
+    assert other.area(displacement_frontier(0.2)) == Method("transport-linear").area(displacement_frontier(0.2))
+    assert one.title.endswith("c = 2.5")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,7 +26,10 @@ from mauve_core.methods import (
     parse_method,
     stored_methods,
 )
-from mauve_core.methods.running import SPREAD_STAGE, STAGE
+from mauve_core.methods.distances import MMD_SPLITS
+from mauve_core.methods.fitting import fit
+from mauve_core.methods.running import SPREAD_STAGE, STAGE, sides_of
+from mauve_core.numerics.mmd import mmd
 from mauve_core.numerics.smoothing import probabilities
 from mauve_core.store import RunStore
 from tests.synthetic import make_run
@@ -147,6 +151,35 @@ def test_a_permutation_test_tells_far_sides_from_equal_ones(run):
     assert all(score.p_value is None for score in table.results[2].scores.values())
     again = methods_run(run, methods[:1], permutations=199).results[0]
     assert again.scores == table.results[0].scores
+
+
+def test_the_mmd_says_how_far_above_halves_of_the_human_texts_it_lies(run, capsys):
+    method, other = Method("mmd"), Method("frechet")
+    table = methods_run(run, [method, other])
+    found = {name: table.results[0].scores[name] for name in NAMES}
+    assert abs(found["close"].z) < found["shifted"].z < found["collapsed"].z
+    assert all(score.z is None for score in table.results[1].scores.values())
+    values = json.loads(json.dumps(table.as_dict()))
+    assert MethodTable.from_dict(values) == table
+    for result in values["results"]:
+        for one in result["scores"].values():
+            del one["z"]  # as tables were kept before there was one
+    older = MethodTable.from_dict(values).results[0].scores
+    assert older == {name: replace(score, z=None) for name, score in found.items()}
+    assert main(["methods", run.id, "--method", "mmd", "--quiet"]) == 0
+    said = capsys.readouterr().out
+    assert f"(z = {found['collapsed'].z:.1f})" in said
+    assert "z: standard scores" in said
+
+
+def test_the_mmd_without_a_group_is_that_of_the_other_texts(run):
+    sides = sides_of(run, "shifted")
+    fitted = fit("mmd", sides, np.random.SeedSequence(5))
+    whole = mmd(sides.x_p, sides.x_q, splits=MMD_SPLITS, seed=np.random.SeedSequence(5))
+    assert (fitted.value(Method("mmd")), fitted.z) == (whole.value, whole.z)
+    found = fitted.left_out(Method("mmd"))
+    alone = [mmd(sides.x_p[p], sides.x_q[q], splits=2, seed=np.random.SeedSequence(5)).value for p, q in sides.without]
+    assert found == pytest.approx(alone, rel=1e-10)
 
 
 def score(value, reach):

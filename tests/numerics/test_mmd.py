@@ -7,7 +7,7 @@ import pytest
 
 from mauve_core.errors import InputError
 from mauve_core.numerics import mmd as module
-from mauve_core.numerics.mmd import kernel_matrix, kernel_statistic, median_bandwidth, mmd
+from mauve_core.numerics.mmd import kernel_matrix, kernel_statistic, median_bandwidth, mmd, mmd_left_out
 from mauve_core.numerics.permutation import draw_splits, permutation_test
 
 # Sums of up to 1e4 kernel values of at most 1, divided by as many.
@@ -199,3 +199,22 @@ class TestRefusals:
         with pytest.raises(InputError, match="not a number for some draw"):
             permutation_test(statistic, 1, 2, permutations=5, seed=0)
         assert np.isfinite(kernel_statistic(np.eye(3), unbiased=False)(*sides(1, 2))).all()
+
+
+@pytest.mark.parametrize(("limit", "median_texts"), [(6000, 2000), (6000, 40), (0, 2000), (0, 40)])
+def test_parts_have_the_values_that_they_have_alone(monkeypatch, limit, median_texts):
+    monkeypatch.setattr(module, "DISTANCES_LIMIT", limit)
+    monkeypatch.setattr(module, "MEDIAN_TEXTS", median_texts)
+    x, y = samples(31, 26, shift=0.3)
+    groups = np.arange(31) % 5, np.arange(26) % 5
+    kept = [tuple(np.flatnonzero(side != group) for side in groups) for group in range(5)]
+    found = mmd_left_out(x, y, kept, seed=3)
+    alone = [mmd(x[a], y[b], splits=2, seed=3).value for a, b in kept]
+    assert found == pytest.approx(alone, abs=ROUNDING)
+    assert len(set(alone)) == 5
+
+
+def test_a_part_needs_two_texts_of_each_side():
+    x, y = samples(8, 8)
+    with pytest.raises(InputError, match="two or more"):
+        mmd_left_out(x, y, [(np.arange(8), np.arange(1))], seed=0)
