@@ -140,7 +140,7 @@ def stack(run_id: str) -> Stack:
     return Stack.of(load_run(run_id).comparison)
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@st.cache_resource(max_entries=64, show_spinner=False)
 def error_intervals(
     run_id: str, kind: PartitionKind, candidate: str, seed: int, weight: float, smoothing: Smoothing
 ) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:

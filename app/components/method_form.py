@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -26,6 +27,8 @@ GROUPS = {
 }
 """Titles of the groups, in the order in which they are offered."""
 
+MAX_SEEDS, MAX_PERMUTATIONS = 100, 1_000_000
+_PERMUTATIONS_STEP = 999
 _PARTS = ("divergence", "summary", "smoothing")
 _Parts = dict[str, str | float | None]
 
@@ -45,22 +48,13 @@ def show(run: Run, table: MethodTable | None) -> None:
     _groups(key, at_first, suffix)
     chosen = _chosen(key, at_first)
     _builder(key, suffix)
-    stored = None if table is None else table.settings.get("seeds")
-    seeds = st.number_input(
-        "Seeds",
-        1,
-        100,
-        stored if isinstance(stored, int) and 1 <= stored <= 100 else SEEDS,
-        key=f"methods_seeds_{suffix}",
-        help="Of estimators that draw. Those of k-means are the run's own.",
-        width=160,
-    )
+    seeds, permutations = _numbers({} if table is None else table.settings, suffix)
     st.caption(
         "Methods with k-means read the run's own clusters and take no time. Every other estimator is fitted anew to "
         "each candidate, seed and, for the spread over texts, without each group of texts: minutes for some."
     )
     if st.button("Compute", type="primary", icon=":material/play_arrow:", key="methods_start", disabled=not chosen):
-        _start(run, chosen, int(seeds))
+        _start(run, chosen, seeds, permutations)
 
 
 def _without_features(run: Run) -> list[str]:
@@ -189,9 +183,42 @@ def _title(spec: str) -> str:
         return spec
 
 
-def _start(run: Run, specs: Sequence[str], seeds: int) -> None:
+def _numbers(settings: Mapping[str, Any], suffix: str) -> tuple[int, int]:
+    """Seeds and permutations, at first those of a stored table's settings."""
+    with st.container(horizontal=True):
+        seeds = st.number_input(
+            "Seeds",
+            1,
+            MAX_SEEDS,
+            _stored(settings, "seeds", 1, MAX_SEEDS, SEEDS),
+            key=f"methods_seeds_{suffix}",
+            help="Of estimators that draw. Those of k-means are the run's own.",
+            width=160,
+        )
+        permutations = st.number_input(
+            "Permutations",
+            0,
+            MAX_PERMUTATIONS,
+            _stored(settings, "permutations", 0, MAX_PERMUTATIONS, 0),
+            step=_PERMUTATIONS_STEP,
+            key=f"methods_permutations_{suffix}",
+            help="Draws of a test of P = Q for each candidate and method with bins; 0 for none. Texts change sides, "
+            "within a prompt if the sides share prompts, and the bins stay. With 999 the smallest possible p-value is "
+            "1/1,000. Every candidate under every method is a test, and many tests at once want more: 20 draws for "
+            "each.",
+            width=160,
+        )
+    return int(seeds), int(permutations)
+
+
+def _stored(settings: Mapping[str, Any], name: str, low: int, high: int, usual: int) -> int:
+    value = settings.get(name)
+    return value if isinstance(value, int) and low <= value <= high else usual
+
+
+def _start(run: Run, specs: Sequence[str], seeds: int, permutations: int) -> None:
     try:
-        task = MethodsTask(run.id, tuple(specs), seeds)
+        task = MethodsTask(run.id, tuple(specs), seeds, permutations)
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return

@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.components import charts
 from app.components.markup import escaped
-from app.figures import agreement, methods
+from app.figures import agreement, method_tests, methods
 from app.figures.theme import short_name
 from mauve_core.methods import Disagreement, Method, MethodTable
 from mauve_core.store import Run
@@ -29,18 +29,20 @@ def show(run: Run, table: MethodTable) -> None:
 
 
 def shown_scores(table: MethodTable) -> pd.DataFrame:
-    """The table as text: a row a method; value, spreads and rank of each candidate in ``line_0``, ``line_1`` ...
+    """The table as text: a row a method; value, spreads, rank and p of each candidate in ``line_0``, ``line_1`` ...
 
     Then ``ceiling`` and ``seconds``. Columns are not named after candidates, because one may be called anything.
     """
-    rows = []
+    rows, tests = [], method_tests.p_values_of(table)
     for number, result in enumerate(table.results, start=1):
         arrow = "↑" if result.method.higher_is_closer else "↓"
         row = {"method": f"{number}  {result.method.title} {arrow}"}
         found = {item.candidate: item for item in methods.places(result, table.candidates)}
         for column, name in enumerate(table.candidates):
             item = found[name]
-            row[f"line_{column}"] = f"{methods.score_label(item.score)}  ({item.label})"
+            test = tests.get((result.method, name))
+            tested = "" if test is None else f"  {test.label}"
+            row[f"line_{column}"] = f"{methods.score_label(item.score)}  ({item.label}){tested}"
         row["ceiling"] = "" if result.ceiling is None else methods.score_label(result.ceiling)
         row["seconds"] = f"{result.seconds:,.1f}"
         rows.append(row)
@@ -98,6 +100,9 @@ def _scores(run: Run, table: MethodTable) -> None:
         f"texts, ↓ smaller is. {halves}{n} texts of the smaller side. Methods with k-means read the run's own "
         f"pairwise clusters and seeds ({run.comparison.config.score.seeds})."
     )
+    about = method_tests.about_tests(table)
+    if about:
+        st.caption(about)
 
 
 def _agreement(run: Run, table: MethodTable) -> None:

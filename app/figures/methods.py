@@ -19,6 +19,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app.figures.leaderboard import UNBROKEN, rank_label
+from app.figures.method_tests import Tested, Tests, p_values_of
 from app.figures.theme import NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name, translucent
 from mauve_core.config import HUMAN
 from mauve_core.methods import MethodResult, MethodScore, MethodTable
@@ -100,8 +101,10 @@ def scores_frame(table: MethodTable) -> pd.DataFrame:
     DataFrame
         number (of the method), method, title, closer ("larger" or "smaller"), candidate (``human`` for two halves of
         the human texts), place, rank, tied and joined (as of :class:`Place`; 0 and no ties for the halves), value,
-        sd_seeds, sd_texts, low, high (NaN where unknown), n, seconds (of the estimator), notes.
+        sd_seeds, sd_texts, low, high (NaN where unknown), n, p_value and p_holm (of P = Q, alone
+        and corrected; NaN where there was no test), seconds (of the estimator), notes.
     """
+    tests, untested = p_values_of(table), Tested(math.nan, math.nan)
     rows = []
     for number, result in enumerate(table.results, start=1):
         about = {"number": number, "method": result.method.spec, "title": result.method.title}
@@ -109,10 +112,11 @@ def scores_frame(table: MethodTable) -> pd.DataFrame:
         end = {"seconds": result.seconds, "notes": "; ".join(result.notes)}
         for item in sorted(places(result, table.candidates), key=lambda item: table.candidates.index(item.candidate)):
             place = {name: getattr(item, name) for name in ("candidate", "place", "rank", "tied", "joined")}
-            rows.append({**about, **place, **_numbers(item.score), **end})
+            test = tests.get((result.method, item.candidate), untested)
+            rows.append({**about, **place, **_numbers(item.score), **_tested(test), **end})
         if result.ceiling is not None:
             place = {"candidate": HUMAN, "place": 0, "rank": 0, "tied": False, "joined": ""}
-            rows.append({**about, **place, **_numbers(result.ceiling), **end})
+            rows.append({**about, **place, **_numbers(result.ceiling), **_tested(untested), **end})
     return pd.DataFrame(rows)
 
 
@@ -126,8 +130,9 @@ def bump_figure(table: MethodTable, order: Sequence[str]) -> go.Figure:
     """
     columns = [places(result, table.candidates) for result in table.results]
     figure = go.Figure([_joins(columns, "overlap"), _joins(columns, "unknown")])
+    tests = p_values_of(table)
     for name in table.candidates:
-        figure.add_trace(_path(table, columns, name, candidate_style(order.index(name))))
+        figure.add_trace(_path(table, columns, tests, name, candidate_style(order.index(name))))
     last, rows = len(columns) - 1, len(table.candidates)
     labels = column_labels(table.results)
     figure.add_trace(go.Scatter(x=[last], y=[1], yaxis="y2", mode="markers", marker={"opacity": 0}, hoverinfo="skip"))
@@ -194,6 +199,10 @@ def _numbers(score: MethodScore) -> dict[str, float]:
     return {"value": score.value, **known, "n": score.n}
 
 
+def _tested(test: Tested) -> dict[str, float]:
+    return {"p_value": test.p_value, "p_holm": test.corrected}
+
+
 def _joins(columns: Sequence[Sequence[Place]], kind: Joined) -> go.Scatter:
     """Bars between those of one rank: broad where intervals overlap, dotted where none are known."""
     x: list[float | None] = []
@@ -209,9 +218,12 @@ def _joins(columns: Sequence[Sequence[Place]], kind: Joined) -> go.Scatter:
     return go.Scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip", meta=kind)
 
 
-def _path(table: MethodTable, columns: Sequence[Sequence[Place]], name: str, style: Style) -> go.Scatter:
+def _path(table: MethodTable, columns: Sequence[Sequence[Place]], tests: Tests, name: str, style: Style) -> go.Scatter:
     found = [next(item for item in column if item.candidate == name) for column in columns]
-    hovers = [_hover(result, item) for result, item in zip(table.results, found, strict=True)]
+    hovers = [
+        _hover(result, item, tests.get((result.method, name)))
+        for result, item in zip(table.results, found, strict=True)
+    ]
     return go.Scatter(
         x=list(range(len(found))),
         y=[item.place for item in found],
@@ -224,14 +236,15 @@ def _path(table: MethodTable, columns: Sequence[Sequence[Place]], name: str, sty
     )
 
 
-def _hover(result: MethodResult, item: Place) -> str:
+def _hover(result: MethodResult, item: Place, test: Tested | None) -> str:
     score = item.score
     known = score.low is not None and score.high is not None
     interval = f"interval {value_label(score.low or 0)} to {value_label(score.high or 0)}" if known else "no interval"
+    tested = "" if test is None else f"<br>{test.words}"
     return (
         f"{html.escape(result.method.title)}: place {item.place}<br>{value_label(score.value)}, over seeds ± "
         f"{spread(score.sd_seeds, score.value)}, over texts ± {spread(score.sd_texts, score.value)}<br>{interval}"
-        f"{_JOINED[item.joined]}"
+        f"{_JOINED[item.joined]}{tested}"
     )
 
 

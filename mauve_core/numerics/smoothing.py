@@ -110,16 +110,20 @@ def _good_turing(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     A bin with c texts keeps the mass c where c > phi(c + 1), phi(t) the number of bins with t texts; otherwise the
     phi(c) bins like it share (phi(c + 1) + 1) (c + 1).
     """
-    masses = np.empty_like(counts)
-    k = counts.shape[-1]
-    for row, mass in zip(counts.reshape(-1, k), masses.reshape(-1, k), strict=True):
-        values, place, bins = np.unique(row, return_inverse=True, return_counts=True)
-        with_one_more = np.zeros(values.size)
-        neighbours = np.flatnonzero(np.diff(values) == 1)
-        with_one_more[neighbours] = bins[neighbours + 1]
-        shared = (with_one_more + 1) * (values + 1) / bins
-        mass[:] = np.where(values > with_one_more, values, shared)[place]
-    return masses
+    rows = counts.reshape(-1, counts.shape[-1])
+    order = np.argsort(rows, axis=-1)
+    ascending = np.take_along_axis(rows, order, axis=-1)
+    first = np.ones(rows.shape, dtype=np.bool_)
+    first[:, 1:] = ascending[:, 1:] != ascending[:, :-1]
+    start = np.flatnonzero(first)  # of each run of equal counts within a row
+    values, bins = ascending.ravel()[start], np.diff(start, append=rows.size)
+    follows = np.flatnonzero((np.diff(values) == 1) & (start[1:] % rows.shape[1] > 0))
+    with_one_more = np.zeros(values.size)
+    with_one_more[follows] = bins[follows + 1]
+    mass = np.where(values > with_one_more, values, (with_one_more + 1) * (values + 1) / bins)
+    masses = np.empty_like(rows)
+    np.put_along_axis(masses, order, np.repeat(mass, bins).reshape(rows.shape), axis=-1)
+    return masses.reshape(counts.shape)
 
 
 _BY_COUNT: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {

@@ -20,6 +20,7 @@ from app.figures.agreement import (
     reason,
 )
 from app.figures.leaderboard import UNBROKEN, rank_label
+from app.figures.method_tests import LEVEL, about_tests, p_label, p_values_of
 from app.figures.methods import (
     NAMED,
     bump_figure,
@@ -168,6 +169,71 @@ def test_the_frame_holds_every_number_and_the_ceiling() -> None:
     (ceiling,) = frame[frame["candidate"] == HUMAN].to_dict("records")
     assert (ceiling["method"], ceiling["value"], ceiling["n"], ceiling["place"]) == ("kmeans", 0.99, 50, 0)
     assert frame[frame["method"] == "kmeans"]["joined"].tolist() == ["", "", "overlap", ""]
+
+
+def with_p(item: MethodResult, *p_values: float) -> MethodResult:
+    scores = {name: replace(one, p_value=p) for (name, one), p in zip(item.scores.items(), p_values, strict=True)}
+    return replace(item, scores=scores)
+
+
+TESTED = MethodTable(
+    (with_p(PUBLISHED, 0.001, 0.01, 0.4), with_p(FRONTIER, 0.001, 0.015, 0.5), CLASSIFIER), {"permutations": 999}
+)
+
+
+def test_p_values_are_corrected_for_all_tests_of_the_table() -> None:
+    found = p_values_of(TESTED)
+    assert set(found) == {(item.method, name) for item in (PUBLISHED, FRONTIER) for name in ORDER[1:]}
+    # By hand, in ascending order: 6, 5, 4, 3, 2, 1 times the p-value, never less than the one before.
+    corrected = [0.006, 0.04, 0.8, 0.006, 0.045, 0.8]
+    assert [item.corrected for item in found.values()] == pytest.approx(corrected, rel=1e-12)
+    assert [item.label for item in found.values()] == ["p 0.001*", "p 0.01*", "p 0.4", "p 0.001*", "p 0.015*", "p 0.5"]
+    assert p_values_of(TABLE) == {}
+    frame = scores_frame(TESTED)
+    for _, row in frame.iterrows():
+        test = next((test for (method, name), test in found.items() if (method.spec, name) == (
+            row["method"], row["candidate"]
+        )), None)  # fmt: skip
+        if test is None:
+            assert math.isnan(row["p_value"])
+            assert math.isnan(row["p_holm"])
+        else:
+            assert (row["p_value"], row["p_holm"]) == (test.p_value, test.corrected)
+    assert frame["p_value"].notna().sum() == 6
+
+
+def test_hovers_say_both_p_values_where_there_was_a_test() -> None:
+    drawn = paths(bump_figure(TESTED, ORDER))
+    assert drawn["b"].customdata[1].endswith("<br>P = Q: p 0.015, after Holm's correction 0.045")
+    assert not any("P = Q" in trace.customdata[2] for trace in drawn.values())
+
+
+def test_what_a_test_cannot_say_is_said() -> None:
+    assert about_tests(TABLE) == ""
+    assert about_tests(MethodTable((CLASSIFIER,), {"permutations": 99})).startswith("P = Q was not tested")
+    about = about_tests(TESTED)
+    assert "by 999 permutations" in about
+    assert "cannot lie below 0.001. None of the 6 p-values is corrected" in about
+    assert "there is no star" not in about
+    alone = MethodTable((replace(PUBLISHED, scores={"b": replace(score(0.5), p_value=0.2)}),), {"permutations": 99})
+    assert about_tests(alone).endswith("it cannot lie below 0.01.")
+
+
+@pytest.mark.parametrize("permutations", [19, 59, 118, 119, 120])
+def test_too_few_permutations_for_any_star_are_said(permutations: int) -> None:
+    least = 1 / (permutations + 1)
+    table = MethodTable(
+        (with_p(PUBLISHED, least, least, least), with_p(FRONTIER, least, least, least)), {"permutations": permutations}
+    )
+    starred = all(item.label.endswith("*") for item in p_values_of(table).values())
+    assert starred == (permutations >= 119)  # 6 tests at 0.05 together: 120 values of p or more
+    assert starred == ("119 would allow one" not in about_tests(table))
+    assert LEVEL == 0.05
+
+
+@pytest.mark.parametrize(("p", "shown"), [(0.001, "0.001"), (1 / 3, "0.33"), (1.0, "1"), (1e-6, "1e−06")])
+def test_p_values_have_two_digits(p: float, shown: str) -> None:
+    assert p_label(p) == shown
 
 
 @pytest.mark.parametrize(

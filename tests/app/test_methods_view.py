@@ -142,6 +142,33 @@ def test_groups_are_added_and_removed_and_share_what_they_share(
     assert started == [("methods", MethodsTask(run.id, ("kmeans", "kde", "classifier", "gaussian"), 5))]
 
 
+def test_permutations_go_with_the_job_and_come_back(open_page: OpenPage, run: Run, started: list[Any]) -> None:
+    app = open_page(VIEW)
+    found(app.multiselect, "methods_chosen").set_value(["kmeans", "frechet"]).run()
+    found(app.number_input, "methods_permutations").set_value(999).run()
+    start(app)
+    (task,) = [task for _, task in started]
+    assert task == MethodsTask(run.id, ("kmeans", "frechet"), SEEDS, 999)
+    quick = MethodsTask(run.id, task.methods, 2, 99).compute()
+    app = open_page(VIEW)
+    assert found(app.number_input, "methods_permutations").value == 99
+    first, second = (row for _, row in app.dataframe[0].value.iterrows())
+    for place, name in enumerate(quick.candidates):
+        p = quick.results[0].scores[name].p_value
+        assert p is not None
+        assert f"  p {p:.2g}" in first[f"line_{place}"]
+        assert "  p " not in second[f"line_{place}"]  # it has no bins
+    assert "test of P = Q by 99 permutations" in said(app)
+    assert "cannot lie below 0.01" in said(app)
+
+
+@pytest.mark.usefixtures("table")
+def test_without_permutations_no_test_is_spoken_of(open_page: OpenPage) -> None:
+    app = open_page(VIEW)
+    assert found(app.number_input, "methods_permutations").value == 0
+    assert not any("P = Q by" in item.value for item in app.caption)
+
+
 def test_a_method_is_put_together_and_added_once(open_page: OpenPage, run: Run, started: list[Any]) -> None:
     app = open_page(VIEW)
     found(app.multiselect, "methods_chosen").set_value(["kmeans"]).run()

@@ -100,8 +100,11 @@ def test_names_and_constants():
 
 @pytest.mark.parametrize("smoothing", NAMES)
 def test_leading_axes_are_rows_of_their_own(smoothing):
-    counts = np.random.default_rng(0).integers(0, 5, size=(2, 3, 4))
-    np.testing.assert_array_equal(probabilities(counts, smoothing)[1, 2], probabilities(counts[1, 2], smoothing))
+    counts = np.random.default_rng(0).integers(1, 5, size=(20, 3, 4))
+    counts[0] = [[0, 0, 0, 1], [2, 2, 3, 5], [6, 6, 6, 6]]  # the next row goes on where the one before ends
+    found = probabilities(counts, smoothing)
+    for place in np.ndindex(20, 3):
+        np.testing.assert_array_equal(found[place], probabilities(counts[place], smoothing))
 
 
 @pytest.mark.parametrize("smoothing", NAMES)

@@ -1,0 +1,88 @@
+"""Tests of P = Q that were made with a table of methods, for all of them at once (Holm 1979)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mauve_core.methods import Method, MethodTable
+from mauve_core.numerics.multiple_tests import holm
+
+LEVEL = 0.05
+"""Corrected p-values up to this one have a star."""
+
+_ROUNDING = 1e-12
+"""A number of tests times a p-value is off by less."""
+
+
+@dataclass(frozen=True)
+class Tested:
+    """One candidate under one method: the p-value, and the same corrected for all tests of the table."""
+
+    p_value: float
+    corrected: float
+
+    @property
+    def label(self) -> str:
+        """``p 0.001``; with a star where the corrected value is at most :data:`LEVEL`."""
+        return f"p {p_label(self.p_value)}{'*' if _small(self.corrected) else ''}"
+
+    @property
+    def words(self) -> str:
+        """Both values, for a hover."""
+        return f"P = Q: p {p_label(self.p_value)}, after Holm's correction {p_label(self.corrected)}"
+
+
+Tests = Mapping[tuple[Method, str], Tested]
+
+
+def p_values_of(table: MethodTable) -> dict[tuple[Method, str], Tested]:
+    """The tests that were made, by method and candidate."""
+    found = {
+        (result.method, name): score.p_value
+        for result in table.results
+        for name, score in result.scores.items()
+        if score.p_value is not None
+    }
+    corrected = holm(list(found.values())).tolist() if found else []
+    return {key: Tested(p, after) for (key, p), after in zip(found.items(), corrected, strict=True)}
+
+
+def about_tests(table: MethodTable) -> str:
+    """What the p-values say and what they cannot; empty where no test was asked for."""
+    draws, count = table.settings.get("permutations"), len(p_values_of(table))
+    if not isinstance(draws, int) or draws < 1:
+        return ""
+    if not count:
+        return "P = Q was not tested: no method here counts texts in bins."
+    return (
+        f"p: test of P = Q by {draws:,} permutations, for methods with bins. Each draw exchanges texts between the two "
+        "sides, within a prompt if the sides share prompts, and keeps the bins of the first seed. p is the share of "
+        "draws at least as far from P = Q, the observed sides counted as one; it cannot lie below "
+        f"{p_label(1 / (draws + 1))}.{_about_many(count, draws) if count > 1 else ''}"
+    )
+
+
+def _about_many(count: int, draws: int) -> str:
+    about = (
+        f" None of the {count:,} p-values is corrected for the others. Star: at most {LEVEL:g} after Holm's correction "
+        "for all of them; the corrected values stand in the hovers and the CSV."
+    )
+    least = count / (draws + 1)
+    if _small(least):
+        return about
+    needed = math.ceil(count / LEVEL * (1 - _ROUNDING)) - 1
+    return (
+        f"{about} With {draws:,} permutations none of them can come below {p_label(min(least, 1))}, so there is no "
+        f"star; {needed:,} would allow one."
+    )
+
+
+def p_label(p_value: float) -> str:
+    """Two digits of a p-value."""
+    return f"{p_value:.2g}".replace("-", "−")
+
+
+def _small(p_value: float) -> bool:
+    return p_value <= LEVEL * (1 + _ROUNDING)

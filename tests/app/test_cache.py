@@ -1,0 +1,39 @@
+"""What pages share between reruns goes with the run that it was computed from."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import streamlit
+from numpy.typing import NDArray
+
+from app import cache, cluster_table
+from mauve_core.config import HUMAN
+from mauve_core.store import Run
+from tests.synthetic import make_run
+
+NAME = "shifted"
+
+
+def afresh(run: Run, weight: float) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    partition = run.comparison.partition("joint", NAME, 0)
+    return cluster_table.error_intervals(partition.counts(HUMAN), partition.counts(NAME), weight)
+
+
+def test_a_replaced_run_has_its_own_intervals_of_the_errors(own_home: Path) -> None:
+    streamlit.cache_resource.clear()
+    streamlit.cache_data.clear()
+    first = make_run(own_home, n=40, seeds=1, projection=False)
+    before = cache.error_intervals(first.id, "joint", NAME, 0, 0.5, "none")
+    assert cache.error_intervals(first.id, "joint", NAME, 0, 0.5, "none") is before
+    shutil.rmtree(first.path)
+    second = make_run(own_home, n=50, seeds=1, projection=False)
+    assert second.id == first.id
+    run = cache.load_run(second.id)  # as every page does first
+    found = cache.error_intervals(run.id, "joint", NAME, 0, 0.5, "none")
+    expected = afresh(run, 0.5)
+    for error in ("type_1", "type_2"):
+        np.testing.assert_array_equal(found[error], expected[error])
+        assert len(found[error][0]) != len(before[error][0]) or (found[error][0] != before[error][0]).any()
