@@ -132,17 +132,21 @@ def frontier_integral(p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
     InputError
         Not probability vectors over the same bins.
     """
-    left, right = _checks.distributions(p, q)
-    total = left + right
-    u = np.divide(np.abs(left - right), total, out=np.zeros_like(total), where=total > 0)
+    terms = integral_terms(*_checks.distributions(p, q))
+    return np.asarray(np.minimum(terms.sum(axis=-1), 1.0))
+
+
+def integral_terms(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Non-negative terms of FI_KL by bin, unchecked: what :func:`frontier_integral` sums; symmetric in p and q."""
+    total = p + q
+    u = np.divide(np.abs(p - q), total, out=np.zeros_like(total), where=total > 0)
     near = np.minimum(u, _INTEGRAL_NEAR) ** 2
     series = np.zeros_like(near)
     for j in range(_INTEGRAL_TERMS, 0, -1):
         series = (series + 2 / (4 * j * j - 1)) * near
     far = np.maximum(u, _INTEGRAL_NEAR)
     closed = 1 - (1 + far) * ((1 - far) * np.log1p(far) - xlogy(1 - far, 1 - far)) / (2 * far)
-    terms = total / 2 * np.where(u < _INTEGRAL_NEAR, series, closed)
-    return np.asarray(np.minimum(terms.sum(axis=-1), 1.0))
+    return np.asarray(total / 2 * np.where(u < _INTEGRAL_NEAR, series, closed))
 
 
 def mixture_terms(
