@@ -121,6 +121,8 @@ def test_the_app_imports_public_modules_of_the_core():
         "import mauve_core",
         "from mauve_core import CompareConfig, RunStore, compare, read_corpus, to_json",
         "import mauve_core.numerics.scores, mauve_core.encoders, mauve_core.jobs, mauve_core.__main__",
+        "import mauve_core.methods.running, mauve_core.numerics.quantisers, mauve_core.encoders.glove",
+        "import mauve_core.numerics.transport_frontiers, mauve_core.numerics.string_models, mauve_core.study",
     ],
 )
 def test_importing_loads_neither_torch_nor_transformers(statement):
