@@ -46,8 +46,9 @@ def cluster_table(human: ArrayLike, model: ArrayLike, weight: float, smoothing: 
         Texts of each side in each cluster; neither side is empty.
     weight : float in (0, 1)
         Weight of P in the mixture R.
-    smoothing : {"none", "krichevsky-trofimov"}
-        Applies to the errors; p and q are plain shares of the counts.
+    smoothing : str
+        A key of ``mauve_core.numerics.smoothing.SMOOTHINGS``. Applies to the errors; p and q are plain shares of the
+        counts.
 
     Returns
     -------

@@ -53,7 +53,8 @@ class State:
         Weight of P in the mixture R.
     scale : float or None
         The constant c of MAUVE; None takes the run's own.
-    smoothing : {"none", "krichevsky-trofimov"}
+    smoothing : str
+        A key of ``mauve_core.numerics.smoothing.SMOOTHINGS``.
     lasso : tuple of (x, y) or None
         Corners of the polygon drawn on the map, in its coordinates.
     hidden : tuple of int

@@ -16,7 +16,7 @@ from mauve_core.errors import InputError
 
 Pooling = Literal["auto", "last", "first", "mean"]
 Dtype = Literal["float32", "bfloat16", "float16"]
-Smoothing = Literal["none", "krichevsky-trofimov"]
+Smoothing = Literal["none", "krichevsky-trofimov", "laplace", "braess-sauer", "good-turing"]
 PartitionKind = Literal["pairwise", "joint"]
 
 HUMAN = "human"

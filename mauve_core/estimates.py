@@ -3,8 +3,8 @@
 Works on the labels that a comparison keeps, so that another scaling constant or smoothing needs no new clustering and
 is fast enough for a slider. Two facts make it fast. A frontier does not depend on the scaling constant (JMLR 2023,
 section 3.1), so the frontiers of all resamples can be kept, and only the area under exp(-c x), exp(-c y) is taken anew.
-And a bin's share of an error depends on nothing but its two counts, of which there are few different pairs, so shares
-are tabulated by pair and summed by a sparse product.
+And a bin's share of an error, unless the smoothing asks for the other counts, depends on nothing but its two counts, of
+which there are few different pairs, so shares are tabulated by pair and summed by a sparse product.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from mauve_core.config import HUMAN, PartitionKind, ScoreConfig
-from mauve_core.errors import InputError
 from mauve_core.numerics.bootstrap import centred_interval, resample_weights, resampled_counts
 from mauve_core.numerics.divergences import frontier_integral, mid_point, mixture_terms
-from mauve_core.numerics.frontier import REFERENCE_WEIGHTS, Frontier, trapezoid_area
+from mauve_core.numerics.frontier import REFERENCE_WEIGHTS, Frontier, divergence_frontier, trapezoid_area
 from mauve_core.numerics.scores import STAR_SMOOTHING
-from mauve_core.numerics.smoothing import ADDED_COUNT, probabilities
+from mauve_core.numerics.smoothing import added_count, probabilities
 from mauve_core.result import Candidate, Comparison, Estimate, Partition
 
 SCORE_BOUNDS = {"mauve": (0.0, 1.0), "mauve_star": (0.0, 1.0), "frontier_integral": (0.0, 1.0), "mid": (0.0, np.log(2))}
@@ -156,13 +155,17 @@ def score_basis(comparison: Comparison, kind: PartitionKind, smoothing: str) -> 
 
     Of the pairwise partitions, also for the halves of the human texts where there are any, under the key ``human``.
 
+    Parameters
+    ----------
+    smoothing : str
+        As :func:`mauve_core.numerics.smoothing.probabilities` reads it.
+
     Raises
     ------
     InputError
         The smoothing has no such name.
     """
-    if smoothing not in ADDED_COUNT:
-        raise InputError("No smoothing of that name", allowed=", ".join(ADDED_COUNT), received=repr(smoothing))
+    added_count(smoothing)  # for its error, before anything is drawn
     counts = sample_counts(comparison, kind)
     if kind == "pairwise" and comparison.halves is not None:
         counts[HUMAN] = _halves_counts(comparison.halves, comparison.config.score)
@@ -225,17 +228,22 @@ def tabulated_frontier(p_counts: NDArray[np.int64], q_counts: NDArray[np.int64],
     ----------
     p_counts, q_counts : (..., k) int64 arrays
         Human and candidate counts; every row of ``p_counts`` has one sum, and so has every row of ``q_counts``.
-    smoothing : {"none", "krichevsky-trofimov"}
+    smoothing : str
+        As :func:`mauve_core.numerics.smoothing.probabilities` reads it. Where what a bin is given depends on counts, so
+        does the total of a histogram; hardly two bins are equal then, and the frontier is taken bin by bin, some ten
+        times slower.
 
     Returns
     -------
     Frontier
         Equal to ``divergence_frontier`` of the smoothed counts, to rounding.
     """
+    added = added_count(smoothing)
+    if added is None:
+        return divergence_frontier(probabilities(p_counts, smoothing), probabilities(q_counts, smoothing))
     shape, k = p_counts.shape[:-1], p_counts.shape[-1]
     radix = int(q_counts.max()) + 1
     codes, place = np.unique((p_counts.astype(np.int64) * radix + q_counts).ravel(), return_inverse=True)
-    added = ADDED_COUNT[smoothing]
     p = (codes // radix + added) / (p_counts.reshape(-1, k)[0].sum() + added * k)
     q = (codes % radix + added) / (q_counts.reshape(-1, k)[0].sum() + added * k)
     table = np.empty((codes.size, 2, REFERENCE_WEIGHTS.size))

@@ -10,7 +10,13 @@ from mauve_core.config import PartitionKind, Smoothing
 
 SCALES = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 50.0)
 
-SMOOTHING_TITLES: dict[Smoothing, str] = {"none": "None", "krichevsky-trofimov": "Krichevsky–Trofimov"}
+SMOOTHING_TITLES: dict[Smoothing, str] = {
+    "none": "None",
+    "krichevsky-trofimov": "Krichevsky–Trofimov",
+    "laplace": "Laplace",
+    "braess-sauer": "Braess–Sauer",
+    "good-turing": "Modified Good–Turing",
+}
 PARTITION_TITLES: dict[PartitionKind, str] = {"pairwise": "Pairwise (as published)", "joint": "Joint"}
 
 _SCALE, _SMOOTHING, _PARTITION = "control_scale", "control_smoothing", "control_partition"
@@ -28,7 +34,6 @@ def show(state: State, run_scale: float, *, default_partition: PartitionKind) ->
     """
     scale = run_scale if state.scale is None else state.scale
     session.follow_url(_SCALE, scale)
-    session.follow_url(_SMOOTHING, state.smoothing)
     session.follow_url(_PARTITION, state.partition_or(default_partition))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.segmented_control(
@@ -42,15 +47,7 @@ def show(state: State, run_scale: float, *, default_partition: PartitionKind) ->
             help="Pairwise: humans are clustered with one candidate at a time, as in the papers. "
             "Joint: with all candidates at once, so that clusters are the same for all.",
         )
-        st.segmented_control(
-            "Smoothing of counts",
-            list(SMOOTHING_TITLES),
-            key=_SMOOTHING,
-            required=True,
-            format_func=SMOOTHING_TITLES.__getitem__,
-            on_change=_write_smoothing,
-            help="Krichevsky–Trofimov adds half a text to every cluster. MAUVE* always does.",
-        )
+        smoothing(state, "MAUVE* always has Krichevsky–Trofimov.")
         st.select_slider(
             "Scaling constant c",
             sorted({*SCALES, run_scale, scale}),
@@ -64,11 +61,33 @@ def show(state: State, run_scale: float, *, default_partition: PartitionKind) ->
         )
 
 
+def smoothing(state: State, where: str) -> None:
+    """The choice of smoothing alone; ``where`` says what it acts on."""
+    session.follow_url(_SMOOTHING, state.smoothing)
+    st.selectbox(
+        "Smoothing of counts",
+        list(SMOOTHING_TITLES),
+        key=_SMOOTHING,
+        format_func=SMOOTHING_TITLES.__getitem__,
+        on_change=_write_smoothing,
+        width=215,
+        help="Texts added to every cluster: half a text (Krichevsky–Trofimov); one (Laplace); half where it has none, "
+        "one where it has one, else three quarters (Braess–Sauer). Modified Good–Turing shifts counts by how many "
+        f"clusters have the same count, and how many one text more. {where}",
+    )
+
+
+def smoothing_in_words(state: State) -> str:
+    """The smoothing, for the middle of a sentence."""
+    if state.smoothing == "none":
+        return "no smoothing"
+    return f"{SMOOTHING_TITLES[state.smoothing].replace('Modified', 'modified')} smoothing"
+
+
 def described(state: State, partition: PartitionKind, run_scale: float) -> str:
     """The settings in words, for the line under a figure."""
     scale = run_scale if state.scale is None else state.scale
-    smoothing = "no smoothing" if state.smoothing == "none" else "Krichevsky–Trofimov smoothing"
-    return f"{partition.capitalize()} partition, c = {scale:g}, {smoothing}"
+    return f"{partition.capitalize()} partition, c = {scale:g}, {smoothing_in_words(state)}"
 
 
 def _write_scale(run_scale: float) -> None:

@@ -7,7 +7,7 @@ import streamlit as st
 
 from app import session
 from app.cluster_table import ORDERS, cluster_table, ordered
-from app.components import charts, cluster_detail, focus
+from app.components import charts, cluster_detail, focus, score_controls
 from app.components.focus import Focus
 from app.components.sidebar import opened_run
 from app.figures.clusters import cluster_figure
@@ -27,10 +27,11 @@ def main() -> None:
         focus.controls(here)
         order = _order_picker()
         weight = focus.weight_slider(state)
+        score_controls.smoothing(state, "Here it acts on the errors alone.")
     counts = here.partition.counts(HUMAN), here.partition.counts(here.candidate)
     table = cluster_table(*counts, weight, state.smoothing)
     rows = ordered(table, order)
-    _histogram(here, rows, order)
+    _histogram(here, rows, order, score_controls.smoothing_in_words(state))
     if state.cluster is not None and here.cluster is None:
         st.info(f"There is no cluster {state.cluster} here: clusters go from 0 to {here.partition.k - 1}.")
     if here.cluster is None:
@@ -57,7 +58,7 @@ def _order_picker() -> str:
     )
 
 
-def _histogram(here: Focus, rows: pd.DataFrame, order: str) -> None:
+def _histogram(here: Focus, rows: pd.DataFrame, order: str, smoothing: str) -> None:
     """The chart and the table that says the same, in one place."""
     n, m = int(rows["human"].sum()), int(rows["model"].sum())
     st.session_state[_SHOWN] = rows["cluster"].tolist()
@@ -76,7 +77,7 @@ def _histogram(here: Focus, rows: pd.DataFrame, order: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
             f"{len(rows)} clusters of the {here.partition.kind} partition, {n:,} human and {m:,} model texts, "
-            f"sorted by {ORDERS[order].lower()}.",
+            f"sorted by {ORDERS[order].lower()}; errors with {smoothing}.",
             width="stretch",
         )
         charts.csv_button(lambda: rows, key="clusters_csv", file_name=f"{here.run.name}-{here.candidate}-clusters")

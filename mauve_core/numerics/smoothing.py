@@ -17,7 +17,7 @@ from mauve_core.errors import InputError
 from mauve_core.numerics import _checks
 
 ADDED_COUNT = {"none": 0.0, "krichevsky-trofimov": 0.5}
-"""The smoothings of the scores: name -> texts added to every bin."""
+"""The smoothings of MAUVE as published and of MAUVE*: name -> texts added to every bin."""
 
 SMOOTHINGS = {
     "none": "Empirical frequencies",

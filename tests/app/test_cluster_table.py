@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from app.cluster_table import ORDERS, cluster_table, error_intervals, ordered, value_counts, wilson_interval
 from mauve_core.errors import InputError
 from mauve_core.numerics.divergences import kl_divergence
+from mauve_core.numerics.smoothing import SMOOTHINGS
 
 ROUNDING = 1e-12
 
@@ -42,7 +43,7 @@ def test_an_overwritten_cluster_leads_type_1_and_a_missed_one_type_2() -> None:
     assert table["type_2"][0] < 0 < table["type_2"][1]
 
 
-@pytest.mark.parametrize("smoothing", ["none", "krichevsky-trofimov"])
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
 def test_equal_sides_have_no_error_to_share(smoothing: str) -> None:
     table = cluster_table([1, 2, 4], [1, 2, 4], 0.3, smoothing)
     assert not table[["type_1", "type_2", "type_1_nats", "type_2_nats"]].to_numpy().any()

@@ -10,7 +10,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.cluster_table import cluster_table, ordered, wilson_interval
+from app.components.score_controls import SMOOTHING_TITLES
 from mauve_core.config import HUMAN
+from mauve_core.numerics.smoothing import SMOOTHINGS
 from mauve_core.result import Partition
 from mauve_core.store import Run
 from tests.synthetic import TOPICS
@@ -121,6 +123,21 @@ def test_the_table_mirrors_the_chart_in_its_order(open_page: OpenPage, stored_ru
     mirror = next(item.value for item in app.dataframe if "log2_ratio" in item.value.columns)
     assert mirror["cluster"].tolist() == ordered(table, "q")["cluster"].tolist()
     np.testing.assert_allclose(mirror["q"], ordered(table, "q")["q"])
+
+
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+def test_the_smoothing_acts_on_the_errors_and_is_said(open_page: OpenPage, stored_run: Run, smoothing: str) -> None:
+    partition = stored_run.comparison.partition("joint", "shifted")
+    counts = partition.counts(HUMAN), partition.counts("shifted")
+    cluster = largest(partition, "shifted")
+    app = open_page(VIEW, candidate="shifted", cluster=str(cluster))
+    app.selectbox(key="control_smoothing").set_value(smoothing).run()
+    assert not app.exception
+    assert url_of(app).get("smoothing", "none") == smoothing
+    row = cluster_table(*counts, 0.5, smoothing).iloc[cluster]
+    assert [metric.value for metric in app.metric][2:] == [f"{row['type_1']:.1%}", f"{row['type_2']:.1%}"]
+    title = SMOOTHING_TITLES[smoothing].lower() if smoothing != "none" else "no"  # type: ignore[index]
+    assert any(f"errors with {title} smoothing." in caption.value.lower() for caption in app.caption)
 
 
 def test_an_unknown_cluster_is_named(open_page: OpenPage) -> None:

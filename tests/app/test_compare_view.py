@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.components.score_controls import SMOOTHING_TITLES
 from app.figures.leaderboard import UNBROKEN
 from mauve_core.config import HUMAN, SCORES, PartitionKind
 from mauve_core.estimates import basis_of, estimates_of, sample_counts
-from mauve_core.numerics.divergences import error_shares
-from mauve_core.numerics.smoothing import probabilities
+from mauve_core.numerics.divergences import error_shares, kl_divergence
+from mauve_core.numerics.scores import score_counts
+from mauve_core.numerics.smoothing import SMOOTHINGS, probabilities
 from mauve_core.report import standings
 from mauve_core.result import Estimate
 from mauve_core.store import Run
@@ -80,7 +82,7 @@ def test_warnings_and_the_run_in_the_url(open_page: OpenPage, stored_run: Run) -
 def test_scale_smoothing_and_partition_act_at_once(open_page: OpenPage, stored_run: Run, kind: PartitionKind) -> None:
     app = open_page()
     app.segmented_control(key="control_partition").set_value(kind).run()
-    app.segmented_control(key="control_smoothing").set_value("krichevsky-trofimov").run()
+    app.selectbox(key="control_smoothing").set_value("krichevsky-trofimov").run()
     app.select_slider(key="control_scale").set_value(2.0).run()
     assert not app.exception
     changed = {"run": stored_run.id, "scale": "2", "smoothing": "krichevsky-trofimov"}
@@ -102,6 +104,44 @@ def test_smoothing_alone_is_not_mistaken_for_the_stored_scores(open_page: OpenPa
         row = rows[candidate.name]
         assert row[COLUMNS["mauve"]] == row[COLUMNS["mauve_star"]] == shown(candidate.scores["mauve_star"])
         assert row[COLUMNS["mid"]] != shown(candidate.scores["mid"])
+
+
+@pytest.mark.usefixtures("run_home")
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+def test_every_smoothing_of_the_core_can_be_chosen(open_page: OpenPage, stored_run: Run, smoothing: str) -> None:
+    app = open_page()
+    app.selectbox(key="control_smoothing").set_value(smoothing).run()
+    assert not app.exception
+    assert url_of(app).get("smoothing", "none") == smoothing
+    rows = leaderboard(app)
+    for candidate in stored_run.comparison.candidates:
+        counts = [np.stack([part.counts(side) for part in candidate.partitions]) for side in (HUMAN, candidate.name)]
+        afresh = score_counts(*counts, smoothing=smoothing)
+        for score in SCORES:
+            assert rows[candidate.name][COLUMNS[score]].startswith(f"**{afresh[score].mean():.3f}**")
+    two = app.table[1].value.set_index("Candidate")["Adds (type I)"]
+    for candidate in stored_run.comparison.candidates:
+        errors = [
+            kl_divergence(q, (p + q) / 2)
+            for p, q in (
+                [probabilities(part.counts(side), smoothing) for side in (HUMAN, candidate.name)]
+                for part in candidate.partitions
+            )
+        ]
+        assert two[f"**{candidate.name}**"].startswith(f"{np.mean(errors):.4f}")
+
+
+@pytest.mark.usefixtures("run_home")
+def test_a_smoothing_that_is_none_counts_as_absent(open_page: OpenPage, stored_run: Run) -> None:
+    app = open_page(smoothing="lidstone")
+    assert not app.exception
+    assert app.selectbox(key="control_smoothing").value == "none"
+    candidate = stored_run.comparison.candidates[0]
+    assert leaderboard(app)[candidate.name][COLUMNS["mauve"]] == shown(candidate.scores["mauve"])
+
+
+def test_every_smoothing_has_a_title() -> None:
+    assert list(SMOOTHING_TITLES) == list(SMOOTHINGS)
 
 
 @pytest.mark.usefixtures("run_home")

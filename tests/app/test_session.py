@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from app import session
 from app.session import MAX_LASSO_POINTS, MAX_RATER, State, parse, to_parameters
+from mauve_core.numerics.smoothing import SMOOTHINGS
 
 names = st.text(min_size=1, max_size=30)
 numbers = st.floats(-100, 100, allow_subnormal=False).map(lambda x: float(f"{x:.5g}"))
@@ -22,7 +23,7 @@ states = st.builds(
     cluster=st.none() | st.integers(0, 10**6),
     weight=st.floats(0, 1, allow_subnormal=False).map(lambda x: float(f"{x:.5g}")),
     scale=st.none() | st.floats(0.001, 1000).map(lambda x: float(f"{x:.5g}")),
-    smoothing=st.sampled_from(["none", "krichevsky-trofimov"]),
+    smoothing=st.sampled_from(list(SMOOTHINGS)),
     seed=st.integers(0, 100),
     hidden=st.frozensets(st.integers(0, 20)).map(lambda places: tuple(sorted(places))),
     lasso=st.none() | st.lists(st.tuples(numbers, numbers), min_size=3, max_size=20).map(tuple),
@@ -52,9 +53,9 @@ def test_the_default_state_writes_nothing() -> None:
     [
         ("weight", "1.5"), ("weight", "nan"), ("weight", "half"), ("scale", "0"), ("scale", "-5"), ("scale", "inf"),
         ("cluster", "-1"), ("cluster", "1e3"), ("cluster", "²"), ("cluster", "9" * 30), ("partition", "JOINT"),
-        ("smoothing", "laplace"), ("lasso", "1,2;3,4"), ("lasso", "1,2;3,4;5"), ("lasso", "1,2;3,4;nan,1"),
-        ("lasso", ";".join(["0,0"] * (MAX_LASSO_POINTS + 1))), ("run", ""), ("nonsense", "1"),
-        ("section", "Sweeps"), ("axis", "width"), ("axis", ""), ("score", "MAUVE"), ("measure", ""), ("across", ""),
+        ("smoothing", "Laplace"), ("smoothing", "add-0.1"), ("lasso", "1,2;3,4"), ("lasso", "1,2;3,4;5"),
+        ("lasso", "1,2;3,4;nan,1"), ("lasso", ";".join(["0,0"] * (MAX_LASSO_POINTS + 1))), ("run", ""),
+        ("nonsense", "1"), ("section", "Sweeps"), ("axis", "width"), ("axis", ""), ("score", "MAUVE"), ("measure", ""), ("across", ""),
         ("tab", "Rate"), ("rater", ""), ("rater", " \t\n"), ("question", ""),
     ],
 )  # fmt: skip
