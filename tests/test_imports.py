@@ -18,7 +18,7 @@ LAYERS = (
     ("errors",),
     ("files", "progress", "config"),
     ("result", "numerics"),
-    ("corpus", "feature_store", "words"),
+    ("corpus", "feature_store", "perturbations", "words"),
     ("encoders", "wikipedia"),
     ("decoding", "estimates", "advice", "judgments", "published"),
     ("metrics", "partitioning"),

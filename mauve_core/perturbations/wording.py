@@ -1,0 +1,153 @@
+"""Where a text's words and sentences lie, and how words are taken out without disturbing what stands around them.
+
+Sentences come from syntok: rules for Indo-European languages (abbreviations, initials, decimals, quotes, brackets)
+that need no model and no download, run in linear time and give offsets into the text as it stands. pysbd, the other
+splitter without downloads, has had no release since 2021; nltk's and spaCy's want downloaded data or a large install.
+
+Stop words are scikit-learn's, which the distinctive words of clusters leave out too. The paper takes NLTK's list, which
+is a download. The two differ: scikit-learn's has some words of content (fire, system) and lacks six function words,
+which are added here; contractions are recognised by their parts.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import regex
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+ARTICLES = frozenset({"a", "an", "the"})
+STOP_WORDS = ENGLISH_STOP_WORDS | {"did", "does", "doing", "having", "ought", "theirs"}
+_CLITICS = ("'s", "'re", "'ve", "'ll", "'d", "'m")
+
+_LETTERS = r"[\p{L}\p{M}\p{N}]+"
+WORD = rf"(?:\p{{L}}\.){{2,}}|{_LETTERS}(?:(?:['’‐‑-]|(?<=\p{{N}})[.,:](?=\p{{N}})){_LETTERS})*"
+"""A word with the marks inside it: don't, well-known, 3.5, U.S."""
+_PIECES = regex.compile(rf"(?P<word>{WORD})|(?P<space>\s+)|(?P<mark>.)", regex.DOTALL)
+_CLOSING = regex.compile(r"[\p{Pe}\p{Pf}.,;:!?…%]")
+_OPENING = regex.compile(r"[\p{Ps}\p{Pi}]")
+_PLAIN_QUOTES = frozenset("'\"")
+_GLUED = frozenset("/\\&@#_=+~^|<>$")
+"""Marks that make their neighbour part of something else: A/B, #the, the_end."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a text.
+
+    Attributes
+    ----------
+    text : str
+    kind : {"word", "space", "mark"}
+        A word, a run of white space, or one character that is neither.
+    """
+
+    text: str
+    kind: str
+
+
+def pieces_of(text: str) -> list[Piece]:
+    """The words, white space and marks of a text in order; joined, they are the text."""
+    return [Piece(match[0], str(match.lastgroup)) for match in _PIECES.finditer(text)]
+
+
+def is_article(word: str) -> bool:
+    """Whether an English word is an article, in any case."""
+    return word.lower() in ARTICLES
+
+
+def is_stop_word(word: str) -> bool:
+    """Whether an English word is a stop word, in any case; so is a contraction of one (it's, they'll, don't)."""
+    plain = word.lower().replace("’", "'")
+    if plain in STOP_WORDS or plain.replace("'", "") in STOP_WORDS or plain.endswith("n't"):
+        return True
+    return any(plain.endswith(clitic) and plain.removesuffix(clitic) in STOP_WORDS for clitic in _CLITICS)
+
+
+def stands_alone(pieces: Sequence[Piece], at: int) -> bool:
+    """Whether the word there is a word of the sentence, rather than part of A/B, #the or the_end."""
+    return not any(0 <= near < len(pieces) and pieces[near].text in _GLUED for near in (at - 1, at + 1))
+
+
+def without(pieces: Sequence[Piece], dropped: Sequence[bool], *, parted: bool = False) -> str:
+    """The text without those pieces.
+
+    Of the white space on both sides of a gap one side goes, and so does what would stand after an opening mark, before
+    a closing one or at the end; line breaks stay.
+
+    Parameters
+    ----------
+    parted : bool
+        Whether words that a gap would join get a space between them.
+    """
+    kept: list[Piece] = []
+    gap = False
+    for at, (piece, drop) in enumerate(zip(pieces, dropped, strict=True)):
+        if drop:
+            gap = True
+            continue
+        if gap:
+            gap = False
+            before = kept[-1] if kept else Piece("", "space")
+            if _inline(piece) and _opens(kept):
+                continue
+            if piece.kind == "space" and before.kind == "space":
+                if not _breaks(piece.text):
+                    continue
+                if kept and not _breaks(before.text):
+                    kept.pop()
+            elif kept and _inline(before) and _closes(pieces, at):
+                kept.pop()
+            elif parted and piece.kind == before.kind == "word":
+                kept.append(Piece(" ", "space"))
+        kept.append(piece)
+    if gap and kept and _inline(kept[-1]):
+        kept.pop()
+    return "".join(piece.text for piece in kept)
+
+
+def sentences_of(text: str) -> list[tuple[int, int]]:
+    """Start and end of every sentence, white space around it left out.
+
+    A sentence ends where syntok says so and white space follows; an empty line always ends one. Between the sentences
+    there is white space alone. Scripts that write no spaces are one sentence a paragraph.
+    """
+    from syntok import segmenter
+
+    starts = [tokens[0].offset for paragraph in segmenter.analyze(text) for tokens in paragraph if tokens]
+    starts = [start for start in starts if start == 0 or text[start - 1].isspace()]
+    first = len(text) - len(text.lstrip())
+    bounds = [first, *(start for start in starts if start > first), len(text)]
+    found = []
+    for start, after in itertools.pairwise(bounds):
+        end = start + len(text[start:after].rstrip())
+        if end > start:
+            found.append((start, end))
+    return found
+
+
+def _opens(kept: Sequence[Piece]) -> bool:
+    """Whether the last piece opens a bracket or a quotation; a plain quote does so after white space."""
+    if not kept or kept[-1].kind != "mark":
+        return False
+    plain = kept[-1].text in _PLAIN_QUOTES and (len(kept) == 1 or kept[-2].kind == "space")
+    return plain or _OPENING.match(kept[-1].text) is not None
+
+
+def _closes(pieces: Sequence[Piece], at: int) -> bool:
+    """Whether that piece closes a sentence, a bracket or a quotation; a plain quote does so before white space."""
+    if pieces[at].kind != "mark":
+        return False
+    plain = pieces[at].text in _PLAIN_QUOTES and (at + 1 == len(pieces) or pieces[at + 1].kind == "space")
+    return plain or _CLOSING.match(pieces[at].text) is not None
+
+
+def _breaks(space: str) -> bool:
+    """Whether white space holds a line break."""
+    return len(f"{space}.".splitlines()) > 1
+
+
+def _inline(piece: Piece) -> bool:
+    return piece.kind == "space" and not _breaks(piece.text)
