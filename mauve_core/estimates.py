@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from mauve_core.config import HUMAN, PartitionKind, ScoreConfig
+from mauve_core.errors import InputError
 from mauve_core.numerics.bootstrap import centred_interval, resample_weights, resampled_counts
 from mauve_core.numerics.divergences import frontier_integral, mid_point, mixture_terms
 from mauve_core.numerics.frontier import REFERENCE_WEIGHTS, Frontier, divergence_frontier, trapezoid_area
@@ -86,16 +87,12 @@ def sample_counts(comparison: Comparison, kind: PartitionKind = "pairwise") -> d
     One resample of the human texts serves all candidates, so that their intervals move together. Depends on the
     stored labels and ``config.score`` alone: the same comparison gives the same numbers every time.
     """
-    score = comparison.config.score
-    streams = stream(score.seed, "bootstrap").spawn(1 + len(comparison.candidates))
-    weights = [
-        resample_weights(source.n, score.bootstrap, np.random.default_rng(child))
-        for source, child in zip(comparison.sources, streams, strict=True)
-    ]
+    human_weights = resamples(comparison, HUMAN)
     samples = {}
-    for candidate, candidate_weights in zip(comparison.candidates, weights[1:], strict=True):
+    for candidate in comparison.candidates:
+        candidate_weights = resamples(comparison, candidate.name)
         partitions = comparison.joint if kind == "joint" else candidate.partitions
-        samples[candidate.name] = _counted(partitions, candidate.name, weights[0], candidate_weights)
+        samples[candidate.name] = _counted(partitions, candidate.name, human_weights, candidate_weights)
     return samples
 
 
@@ -117,6 +114,17 @@ def _counted(
         p_resampled=np.stack([resampled_counts(part.labels[HUMAN], part.k, p_weights) for part in partitions], axis=1),
         q_resampled=np.stack([resampled_counts(part.labels[name], part.k, q_weights) for part in partitions], axis=1),
     )
+
+
+def resamples(comparison: Comparison, source: str) -> NDArray[np.int32]:
+    """(B, n) how often each text of ``source`` is drawn in each resample of the bootstrap."""
+    score = comparison.config.score
+    names = [each.name for each in comparison.sources]
+    if source not in names:
+        raise InputError(f"No source named {source!r} in this comparison", allowed=", ".join(names))
+    place = names.index(source)
+    child = stream(score.seed, "bootstrap").spawn(len(names))[place]
+    return resample_weights(comparison.sources[place].n, score.bootstrap, np.random.default_rng(child))
 
 
 @dataclass(frozen=True)
@@ -266,14 +274,15 @@ def estimates_of(basis: ScoreBasis, scale: float, confidence: float) -> dict[str
         "frontier_integral": basis.frontier_integral,
         "mid": basis.mid,
     }
-    return {score: _estimate(spread, confidence, SCORE_BOUNDS[score]) for score, spread in spreads.items()}
+    return {score: estimate_of(spread, confidence, SCORE_BOUNDS[score]) for score, spread in spreads.items()}
 
 
 def _areas(frontier: Frontier, scale: float) -> NDArray[np.float64]:
     return trapezoid_area(*frontier.curve(scale))
 
 
-def _estimate(spread: Spread, confidence: float, bounds: tuple[float, float]) -> Estimate:
+def estimate_of(spread: Spread, confidence: float, bounds: tuple[float, float]) -> Estimate:
+    """Mean and standard deviation over seeds, and the interval of the mean, centred on it, from its resamples."""
     mean = float(spread.values.mean())
     low, high = centred_interval(mean, spread.resampled.mean(axis=1), confidence, bounds=bounds)
     sd = float(spread.values.std(ddof=1)) if len(spread.values) > 1 else None

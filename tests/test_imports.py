@@ -21,7 +21,7 @@ LAYERS = (
     ("corpus", "feature_store", "perturbations", "words"),
     ("encoders", "wikipedia"),
     ("decoding", "estimates", "advice", "judgments", "published"),
-    ("metrics", "partitioning"),
+    ("metrics", "partitioning", "what_if"),
     ("pipeline", "records"),
     ("store",),
     ("task", "dropin", "report", "measuring", "sweeps"),
