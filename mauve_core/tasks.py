@@ -12,6 +12,7 @@ from mauve_core.progress import Progress
 from mauve_core.study import StudyTask
 from mauve_core.sweeps import SweepTask
 from mauve_core.task import ComparisonTask
+from mauve_core.without import WithoutTask
 
 
 class Task(Protocol):
@@ -41,6 +42,7 @@ KINDS: dict[str, type[Task]] = {
     "sweep": SweepTask,
     "methods": MethodsTask,
     "study": StudyTask,
+    "without": WithoutTask,
 }
 
 
