@@ -224,7 +224,7 @@ def _action(state: State) -> Side:
             args=("side",),
         )
         st.button(
-            "Clear",
+            "Clear selection",
             icon=":material/undo:",
             type="tertiary",
             on_click=_clear,

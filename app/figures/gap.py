@@ -29,7 +29,9 @@ LABEL_LENGTH = 27
 """Characters of a cluster's number and words beside its bar; the list has more of them."""
 
 NOW, THEN = "now", "then"
-_ROW_HEIGHT, _FOOT = 25, 52
+_ROW_HEIGHT, _HEAD, _FOOT = 25, 28, 52
+"""The head is for the buttons over the figure, which would take the clicks on the first row."""
+
 _WHAT_IF_HEIGHT, _STEPS_HEIGHT = 170, 380
 _CLEAR = "rgba(0,0,0,0)"
 _CHOSEN = translucent(NEUTRAL_COLOUR, 0.35)
@@ -233,14 +235,14 @@ def _interval_bars(rows: pd.DataFrame) -> dict[str, object]:
 def _ledger_layout(
     rows: pd.DataFrame, words: Mapping[int, str], reach: tuple[float, float] | None
 ) -> dict[str, object]:
-    height = _ROW_HEIGHT * len(rows) + _FOOT
     return base_layout(
-        height=height,
+        height=_HEAD + _ROW_HEIGHT * len(rows) + _FOOT,
+        margin={"l": 8, "r": 8, "t": _HEAD, "b": 8},
         barmode="overlay",
         bargap=0.25,
         hovermode="closest",
         clickmode="event+select",
-        dragmode=False,
+        dragmode="zoom",
         xaxis={
             "title": {"text": "nats"},
             "range": None if reach is None else list(reach),

@@ -1,0 +1,289 @@
+"""The Gap page: a ledger that adds up, the what-if against the core's own, the greedy list, states that teach."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.cluster_table import cluster_table, error_intervals
+from app.gap_table import error_totals
+from mauve_core import jobs
+from mauve_core.config import HUMAN, SCORES, PartitionKind
+from mauve_core.numerics.greedy import greedy
+from mauve_core.numerics.smoothing import SMOOTHINGS
+from mauve_core.numerics.what_if import capped, dropped, matched
+from mauve_core.result import Comparison, Partition
+from mauve_core.store import Run, RunStore
+from mauve_core.what_if import WhatIf, prepare, text_weights, what_if
+
+OpenPage = Callable[..., AppTest]
+VIEW = "views/gap.py"
+MODEL = "shifted"
+
+LEDGER = ("cluster", "words", "of error", "trust", "human", "model")
+
+pytestmark = pytest.mark.usefixtures("run_home")
+
+
+def lists(app: AppTest, *columns: str) -> list[pd.DataFrame]:
+    """The tables with just these columns."""
+    return [item.value for item in app.dataframe if tuple(item.value.columns) == columns]
+
+
+def url_of(app: AppTest) -> dict[str, str]:
+    return {name: value if isinstance(value, str) else value[0] for name, value in dict(app.query_params).items()}
+
+
+def says(app: AppTest, text: str) -> bool:
+    """Whether it stands in a paragraph, caption or box."""
+    return any(text in item.value for item in [*app.markdown, *app.caption, *app.info])
+
+
+def part_of(run: Run, kind: PartitionKind = "joint", seed: int = 0) -> Partition:
+    return run.comparison.partition(kind, MODEL, seed)
+
+
+def over_written(run: Run) -> int:
+    """The cluster that adds most to the type I error."""
+    part = part_of(run)
+    return int(cluster_table(part.counts(HUMAN), part.counts(MODEL), 0.5)["type_1"].to_numpy().argmax())
+
+
+def scores_shown(app: AppTest) -> pd.DataFrame:
+    """The what-if's table."""
+    return next(table.value for table in app.table if "Change" in table.value.columns)
+
+
+def expect_scores(app: AppTest, found: WhatIf) -> None:
+    shown = scores_shown(app)
+    for row, score in zip(shown.itertuples(), SCORES, strict=True):
+        for cell, estimate, sign in (
+            (row[2], found.before[score], ""), (row[3], found.after[score], ""), (row[4], found.change[score], "+")
+        ):  # fmt: skip
+            low, high = f"{estimate.low:{sign}.3f}", f"{estimate.high:{sign}.3f}"
+            expected = f"**{estimate.mean:{sign}.3f}** ± {estimate.sd:.3f}  \n{low} to {high}"
+            assert str(cell).replace("\N{NO-BREAK SPACE}", " ") == expected.replace("-", "−")
+
+
+@pytest.mark.parametrize(("kind", "seed"), [("joint", 0), ("pairwise", 1)])
+def test_the_ledger_is_the_partitions_own_and_adds_up(
+    open_page: OpenPage, stored_run: Run, kind: PartitionKind, seed: int
+) -> None:
+    app = open_page(VIEW, candidate=MODEL, partition=kind, seed=str(seed), weight="0.3")
+    assert not app.exception
+    part = part_of(stored_run, kind, seed)
+    counts = part.counts(HUMAN), part.counts(MODEL)
+    table, intervals = cluster_table(*counts, 0.3), error_intervals(*counts, 0.3)
+    parts = [part_of(stored_run, kind, each) for each in (0, 1)]
+    totals = error_totals(np.stack([p.counts(HUMAN) for p in parts]), np.stack([p.counts(MODEL) for p in parts]), 0.3)
+    for shown, error in zip(lists(app, *LEDGER), ("type_1", "type_2"), strict=True):
+        first = table.sort_values(error, ascending=False).iloc[0]
+        low, high = (limit[int(first["cluster"])] for limit in intervals[error])
+        assert shown["cluster"][0] == f"{first['cluster']:.0f}"
+        assert shown["of error"][0] == f"{first[error]:.1%} ({low:z.0%} to {high:z.0%})"
+        assert (shown["human"][0], shown["model"][0]) == (first["human"], first["model"])
+        assert shown["human"].sum() == counts[0].sum()
+        assert shown["model"].sum() == counts[1].sum()
+        total = totals[error]
+        assert says(app, f"**{total[seed]:.4f} nats** here, {total.mean():.4f} ± {total.std(ddof=1):.4f} over 2 seeds")
+        assert says(app, f"sum {total[seed]:.4f} nats.")
+        assert set(shown["trust"]) <= {"stable", "unsure", "noise", ""}
+
+
+def test_the_weight_moves_the_ledger(open_page: OpenPage) -> None:
+    app = open_page(VIEW, candidate=MODEL)
+    before = [table["of error"].tolist() for table in lists(app, *LEDGER)]
+    app.slider(key="focus_weight").set_value(0.9).run()
+    assert url_of(app)["weight"] == "0.9"
+    after = [table["of error"].tolist() for table in lists(app, *LEDGER)]
+    assert all(old != new for old, new in zip(before, after, strict=True))
+
+
+def test_without_a_cluster_the_page_says_what_to_do(open_page: OpenPage) -> None:
+    app = open_page(VIEW)
+    assert not app.exception
+    assert says(app, "to read the texts of a cluster")
+    assert says(app, "Choose texts to see")
+    assert not any("Change" in table.value.columns for table in app.table)
+
+
+def test_the_cluster_of_the_url_shows_its_texts_and_fills_the_what_if(open_page: OpenPage, stored_run: Run) -> None:
+    cluster, part = over_written(stored_run), part_of(stored_run)
+    app = open_page(VIEW, candidate=MODEL, cluster=str(cluster))
+    assert not app.exception
+    human, model = lists(app, "id", "text")
+    for shown, source in ((human, HUMAN), (model, MODEL)):
+        corpus = stored_run.corpora[source]
+        assert shown["id"].tolist() == [corpus.ids[i] for i in np.flatnonzero(part.labels[source] == cluster)][:8]
+    assert app.multiselect(key="what_if_chosen").value == [cluster]
+    weights = text_weights(part, MODEL, dropped(part.k, [cluster]))
+    expect_scores(app, what_if(prepare(stored_run.comparison, MODEL, "joint"), model=weights))
+    chosen = int((part.labels[MODEL] == cluster).sum())
+    assert says(app, f"Chosen: {chosen} of 60 texts of {MODEL}")
+
+
+def test_an_unknown_cluster_is_named(open_page: OpenPage) -> None:
+    app = open_page(VIEW, cluster="4321", chosen="1,987")
+    assert not app.exception
+    assert says(app, "no cluster 4321")
+    assert says(app, "no cluster 987")
+
+
+def test_choices_are_written_to_the_url_and_cleared(open_page: OpenPage, stored_run: Run) -> None:
+    part = part_of(stored_run)
+    app = open_page(VIEW, candidate=MODEL, cluster=str(over_written(stored_run)))
+    app.multiselect(key="what_if_chosen").set_value([2, 1]).run()
+    assert url_of(app)["chosen"] == "1,2"
+    app.selectbox(key="what_if_action").set_value("weight").run()
+    app.number_input(key="what_if_factor").set_value(0.3).run()
+    app.segmented_control(key="what_if_side").set_value("both").run()
+    assert {name: url_of(app)[name] for name in ("action", "factor", "side")} == {
+        "action": "weight", "factor": "0.3", "side": "both",
+    }  # fmt: skip
+    by_cluster = np.where(np.isin(np.arange(part.k), [1, 2]), 0.3, 1.0)
+    sides = {name: text_weights(part, name, by_cluster) for name in (HUMAN, MODEL)}
+    expect_scores(app, what_if(prepare(stored_run.comparison, MODEL, "joint"), human=sides[HUMAN], model=sides[MODEL]))
+    app.button(key="what_if_clear").click().run()
+    assert url_of(app)["chosen"] == "none"
+    assert app.multiselect(key="what_if_chosen").value == []
+    assert not any("Change" in table.value.columns for table in app.table)
+
+
+def test_a_cap_and_other_settings(open_page: OpenPage, stored_run: Run) -> None:
+    part = part_of(stored_run, "pairwise", 1)
+    settings = {"partition": "pairwise", "seed": "1", "scale": "2", "smoothing": "laplace", "side": "human"}
+    app = open_page(VIEW, candidate=MODEL, chosen="0,1,2", action="cap", **settings)
+    assert not app.exception
+    weights = np.where(np.arange(part.k) < 3, capped(part.counts(HUMAN), part.counts(MODEL)), 1.0)
+    prepared = prepare(scaled(stored_run.comparison, 2.0), MODEL, "pairwise", "laplace")
+    expect_scores(app, what_if(prepared, model=text_weights(part, MODEL, weights)))
+    assert app.segmented_control(key="what_if_side").value == "model", "a cap is of the model's texts, whatever the URL"
+    assert app.segmented_control(key="what_if_side").disabled
+
+
+def scaled(comparison: Comparison, scale: float) -> Comparison:
+    score = dataclasses.replace(comparison.config.score, scale=scale)
+    return dataclasses.replace(comparison, config=dataclasses.replace(comparison.config, score=score))
+
+
+def test_a_slice_of_the_metadata(open_page: OpenPage, stored_run: Run) -> None:
+    app = open_page(VIEW, candidate=MODEL, pick="slice")
+    app.selectbox(key="what_if_field").set_value("topic").run()
+    app.selectbox(key="what_if_value").set_value("engine").run()
+    assert {name: url_of(app)[name] for name in ("field", "value")} == {"field": "topic", "value": "engine"}
+    kept = (stored_run.corpora[MODEL].metadata["topic"] != "engine").to_numpy(dtype=np.float64)
+    expect_scores(app, what_if(prepare(stored_run.comparison, MODEL, "joint"), model=kept))
+    app.selectbox(key="what_if_field").set_value("words").run()
+    assert "value" not in url_of(app)
+    assert not any("Change" in table.value.columns for table in app.table)
+
+
+def test_an_area_of_the_map(
+    open_page: OpenPage, stored_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = open_page(VIEW, candidate=MODEL, pick="lasso", lasso="0,0;1,0;1,1;0,1")
+    assert not app.exception
+    assert says(app, "made without a map")
+    places = np.random.default_rng(3).uniform(-1, 1, (240, 2)).astype(np.float32)
+    comparison = dataclasses.replace(stored_run.comparison, projection=places)
+    home = tmp_path / "mapped"
+    monkeypatch.setenv("MAUVE_LENS_HOME", str(home))
+    RunStore(home / "runs").save("mapped", comparison, stored_run.corpora)
+    app = open_page(VIEW, candidate=MODEL, pick="lasso")
+    assert says(app, "Lasso an area on the map first")
+    app = open_page(VIEW, candidate=MODEL, pick="lasso", lasso="0,0;1,0;1,1;0,1", side="both")
+    kept = {
+        source: ~(places[60 * place : 60 * place + 60] > 0).all(axis=1) for source, place in ((HUMAN, 0), (MODEL, 2))
+    }
+    found = what_if(prepare(comparison, MODEL, "joint"), human=kept[HUMAN], model=kept[MODEL])
+    expect_scores(app, found)
+    gone = {source: int((~each).sum()) for source, each in kept.items()}
+    assert says(app, f"Chosen: {gone[HUMAN]} of 60 texts of {HUMAN} and {gone[MODEL]} of 60 texts of {MODEL}")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "why"),
+    [
+        ({"chosen": "0", "action": "weight", "smoothing": "good-turing"}, "whole numbers"),
+        ({"pick": "slice", "field": "words", "value": "22", "action": "drop"}, "not usable"),
+    ],
+)
+def test_what_cannot_be_scored_is_explained(open_page: OpenPage, parameters: dict[str, str], why: str) -> None:
+    app = open_page(VIEW, candidate=MODEL, **parameters)
+    assert not app.exception
+    assert any(why in info.value for info in app.info)
+
+
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+def test_every_smoothing_gives_a_page(open_page: OpenPage, smoothing: str) -> None:
+    app = open_page(VIEW, candidate=MODEL, smoothing=smoothing)
+    assert not app.exception
+    assert len(lists(app, *LEDGER)) == 2
+    assert any("one of these smoothings" in info.value for info in app.info) == (
+        smoothing not in ("none", "krichevsky-trofimov")
+    )
+
+
+def test_the_greedy_list_and_its_way_into_the_what_if(open_page: OpenPage, stored_run: Run) -> None:
+    part = part_of(stored_run)
+    app = open_page(VIEW, candidate=MODEL)
+    app.segmented_control(key="greedy_score").set_value("frontier_integral").run()
+    assert url_of(app)["score"] == "frontier_integral"
+    steps = greedy(part.counts(HUMAN), part.counts(MODEL), score="frontier_integral")
+    columns = ("cluster", "words", "human", "model", "Frontier integral", "over seeds", "closed")
+    (shown,) = lists(app, *columns)
+    assert shown["cluster"].tolist() == [step.cluster for step in steps]
+    np.testing.assert_allclose(shown["Frontier integral"], [step.scores["frontier_integral"] for step in steps])
+    np.testing.assert_allclose(shown["closed"], [step.closed for step in steps])
+    assert says(app, f"{len(steps)} of {part.k} clusters close {steps[-1].closed:.0%} of the gap")
+    app.button(key="greedy_try").click().run()
+    clusters = sorted(step.cluster for step in steps)
+    assert url_of(app)["chosen"] == ",".join(map(str, clusters))
+    assert url_of(app)["action"] == "match"
+    weights = text_weights(part, MODEL, matched(part.counts(HUMAN), part.counts(MODEL), clusters))
+    expect_scores(app, what_if(prepare(stored_run.comparison, MODEL, "joint"), model=weights))
+
+
+def test_a_list_that_no_cluster_helps_says_so(open_page: OpenPage, stored_run: Run) -> None:
+    part = part_of(stored_run)
+    assert not greedy(part.counts(HUMAN), part.counts(MODEL), action="drop", score="frontier_integral")
+    app = open_page(VIEW, candidate=MODEL, score="frontier_integral")
+    assert not says(app, "There is no cluster with which")
+    app.segmented_control(key="greedy_fix").set_value("drop").run()
+    assert url_of(app)["fix"] == "drop"
+    assert says(app, "There is no cluster with which")
+
+
+def test_computing_in_full_starts_a_job_without_the_texts(
+    open_page: OpenPage, stored_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[tuple[str, dict[str, object]]] = []
+    monkeypatch.setattr(jobs, "start", lambda kind, spec: started.append((kind, dict(spec))))
+    cluster, part = over_written(stored_run), part_of(stored_run)
+    app = open_page(VIEW, candidate=MODEL, chosen=str(cluster), side="both")
+    app.button(key="what_if_start").click().run()
+    assert not app.exception
+    ((kind, spec),) = started
+    assert (kind, spec["run"], spec["candidate"]) == ("without", stored_run.id, MODEL)
+    expected = {
+        source: [stored_run.corpora[source].ids[i] for i in np.flatnonzero(part.labels[source] == cluster)]
+        for source in (HUMAN, MODEL)
+    }
+    assert spec["dropped"] == {source: ids for source, ids in expected.items() if ids}
+    app.selectbox(key="what_if_action").set_value("weight").run()
+    assert app.button(key="what_if_start").disabled
+
+
+def test_too_few_texts_cannot_be_compared_in_full(open_page: OpenPage, stored_run: Run) -> None:
+    counts = part_of(stored_run).counts(MODEL)
+    kept = int(np.where(counts < 20, counts, 0).argmax())
+    assert counts[kept] >= 10, "so many that no resample misses them all"
+    app = open_page(VIEW, candidate=MODEL, chosen=",".join(str(j) for j in range(counts.size) if j != kept))
+    assert app.button(key="what_if_start").disabled
+    assert "Fewer than 20 texts" in app.button(key="what_if_start").help

@@ -1,0 +1,129 @@
+"""Gap in the real browser: the ledger follows the weight, a clicked bar opens its texts, a what-if moves the scores."""
+
+from __future__ import annotations
+
+import re
+import urllib.parse
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from app.cluster_table import cluster_table
+from mauve_core.config import HUMAN
+from mauve_core.numerics.what_if import dropped
+from mauve_core.store import Run
+from mauve_core.what_if import prepare, text_weights, what_if
+from tests.browser import charts
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+CANDIDATE = "shifted"
+SINGLE = 1e-6
+"""Values travel as float32."""
+
+BARS = """plot => [Array.from(plot._fullData[0].x),
+    Array.from(plot._fullData[1].customdata, row => row[0])]"""
+
+
+def open_gap(page: Page, url: str, **parameters: str) -> None:
+    page.goto(f"{url}/gap?{urllib.parse.urlencode({'run': 'synthetic', 'candidate': CANDIDATE, **parameters})}")
+    expect(charts.chart(page, "gap_ledger_type_1")).to_be_visible()
+
+
+def expected_bars(run: Run, error: str, weight: float) -> dict[int, float]:
+    partition = run.comparison.partition("joint", CANDIDATE)
+    table = cluster_table(partition.counts(HUMAN), partition.counts(CANDIDATE), weight)
+    rows = table.sort_values([f"{error}_nats", "cluster"], ascending=[False, True]).head(12)
+    return dict(zip(rows["cluster"].tolist(), rows[f"{error}_nats"].tolist(), strict=True))
+
+
+def expect_bars(page: Page, run: Run, error: str, weight: float) -> None:
+    expected = expected_bars(run, error, weight)
+
+    def there(found: Any) -> bool:
+        nats, clusters = found
+        return clusters == list(expected) and bool(np.allclose(nats, list(expected.values()), atol=SINGLE))
+
+    charts.read_chart(page, f"gap_ledger_{error}", BARS, until=there)
+
+
+def click_row(page: Page, error: str, place: int) -> int:
+    """Click near the right end of a bar's row, beyond the bar; the cluster that Plotly has there."""
+    x, y, cluster = charts.read_chart(
+        page,
+        f"gap_ledger_{error}",
+        """(plot, place) => {
+            const layout = plot._fullLayout, rows = plot._fullData[1];
+            return [layout.xaxis._offset + layout.xaxis._length - 6, layout.yaxis._offset + layout.yaxis.d2p(place),
+                    rows.customdata[place][0]];
+        }""",
+        place,
+    )
+    charts.chart(page, f"gap_ledger_{error}").click(position={"x": x, "y": y})
+    return int(cluster)
+
+
+def expected_ids(run: Run, source: str, cluster: int) -> list[str]:
+    labels = run.comparison.partition("joint", CANDIDATE).labels[source]
+    return [run.corpora[source].ids[i] for i in np.flatnonzero(labels == cluster)]
+
+
+def expect_cluster(page: Page, run: Run, cluster: int) -> None:
+    """Exactly that cluster's texts stand below the ledger."""
+    expect(page).to_have_url(re.compile(rf"[?&]cluster={cluster}(&|$)"))
+    expect(page.get_by_role("heading", name=f"Cluster {cluster}", exact=True)).to_be_visible()
+    for side, title, source in (("human", "Human", HUMAN), ("model", CANDIDATE, CANDIDATE)):
+        expected = expected_ids(run, source, cluster)
+        total = len(run.corpora[source])
+        expect(page.get_by_text(f"{title} · {len(expected)} of {total} texts", exact=True)).to_be_visible()
+        cells = page.locator(f'[class*="st-key-cluster_texts_{side}"] td[data-testid^="glide-cell-1-"]')
+        expect(cells).to_have_text(expected[:8])
+
+
+def test_the_ledger_follows_the_weight(page: Page, live_app: str, live_run: Run) -> None:
+    open_gap(page, live_app)
+    for error in ("type_1", "type_2"):
+        expect_bars(page, live_run, error, 0.5)
+    page.get_by_role("slider", name=re.compile("Weight")).focus()
+    for _ in range(20):
+        page.keyboard.press("ArrowLeft")
+    expect(page).to_have_url(re.compile(r"[?&]weight=0\.3(&|$)"))
+    for error in ("type_1", "type_2"):
+        expect_bars(page, live_run, error, 0.3)
+        assert expected_bars(live_run, error, 0.3) != expected_bars(live_run, error, 0.5)
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Clusters").click()
+    expect(page.get_by_role("slider", name=re.compile("Weight"))).to_have_value("0.3")
+
+
+def test_a_clicked_bar_opens_exactly_that_clusters_texts(page: Page, live_app: str, live_run: Run) -> None:
+    open_gap(page, live_app)
+    for error, place in (("type_1", 1), ("type_2", 0)):
+        cluster = click_row(page, error, place)
+        assert cluster == list(expected_bars(live_run, error, 0.5))[place]
+        expect_cluster(page, live_run, cluster)
+    page.reload()
+    expect_cluster(page, live_run, cluster)
+    page.get_by_role("link", name="On the map").click()
+    expect(page).to_have_url(re.compile(rf"/map\?.*cluster={cluster}(&|$)"))
+
+
+def test_a_what_if_moves_the_scores_and_is_undone(page: Page, live_app: str, live_run: Run) -> None:
+    open_gap(page, live_app)
+    cluster = click_row(page, "type_1", 0)
+    expect_cluster(page, live_run, cluster)
+    page.get_by_role("tab", name="What would close the gap").click()
+    part = live_run.comparison.partition("joint", CANDIDATE)
+    weights = text_weights(part, CANDIDATE, dropped(part.k, [cluster]))
+    found = what_if(prepare(live_run.comparison, CANDIDATE, "joint"), model=weights)
+    row = charts.table(page, "Change").get_by_role("row").filter(has_text=re.compile(r"MAUVE ↑"))
+    for estimate, sign in ((found.before["mauve"], ""), (found.after["mauve"], ""), (found.change["mauve"], "+")):
+        expect(row).to_contain_text(f"{estimate.mean:{sign}.3f}".replace("-", "−"))
+    drawn = charts.read_chart(page, "what_if_chart", "plot => Array.from(plot._fullData[0].x)")
+    assert drawn == pytest.approx([found.before["mauve"].mean, found.after["mauve"].mean], abs=SINGLE)
+    assert drawn[0] != drawn[1]
+    page.locator(".st-key-what_if_clear").get_by_role("button").click()
+    expect(page).to_have_url(re.compile(r"[?&]chosen=none(&|$)"))
+    expect(charts.table(page, "Change")).to_have_count(0)
+    expect(page).to_have_url(re.compile(rf"[?&]cluster={cluster}(&|$)"))
