@@ -76,11 +76,11 @@ def shown_steps(here: Focus, rows: pd.DataFrame, score: str) -> pd.DataFrame:
         {
             "cluster": clusters,
             "words": [words.get(cluster, "") for cluster in clusters],
-            "human": human[clusters],
-            "model": model[clusters],
             TITLES[score]: steps[score],
             "over seeds": [_with_spread(row) for _, row in steps.iterrows()],
-            "closed": steps["closed"],
+            "closed": 100 * steps["closed"],
+            "human": human[clusters],
+            "model": model[clusters],
         }
     ).reset_index(drop=True)
 
@@ -116,12 +116,13 @@ def _table(here: Focus, rows: pd.DataFrame, state: State) -> None:
         on_select=_choose_row,
         selection_mode="single-row",
         column_config={
-            "cluster": st.column_config.NumberColumn(width=60),
-            "words": st.column_config.TextColumn(width="medium"),
+            "cluster": st.column_config.NumberColumn(width=52),
+            "words": st.column_config.TextColumn(width=96),
+            TITLES[state.score]: st.column_config.NumberColumn(format="%.3f", width=66),
+            "over seeds": st.column_config.TextColumn(width=106),
+            "closed": st.column_config.NumberColumn("closed", format="%.0f %%", width=62),
             "human": st.column_config.NumberColumn(width=60),
             "model": st.column_config.NumberColumn(width=60),
-            TITLES[state.score]: st.column_config.NumberColumn(format="%.3f"),
-            "closed": st.column_config.NumberColumn("gap closed", format="percent"),
         },
     )
 

@@ -271,7 +271,7 @@ def _answer(here: Focus, state: State, groups: Groups, side: Side, scale: float)
     st.table(shown_scores(found), border="horizontal", hide_index=True)
     with st.container(horizontal=True, vertical_alignment="center"):
         confidence, seeds = here.run.comparison.config.score.confidence, here.run.comparison.config.score.seeds
-        counted = ", ".join(f"{escaped(side)} {texts:,.0f}" for side, texts in found.texts.items())
+        counted = ", ".join(f"{escaped(side)} {texts:,.1f}" for side, texts in found.texts.items())
         st.caption(
             f"{KEPT_CLUSTERS} Mean ± sd over {seeds} seeds of the {here.partition.kind} partition; below it the "
             f"{confidence:.0%} bootstrap interval over texts. The texts then count for: {counted}.",

@@ -299,7 +299,7 @@ def _dot(estimate: Estimate, place: int, name: str, symbol: str) -> go.Scatter:
             "thickness": 2,
         },
         mode="markers",
-        marker={"color": MODEL_COLOUR, "symbol": symbol, "size": 12, "line": {"width": 2}},
+        marker={"color": MODEL_COLOUR, "symbol": symbol, "size": 12, "line": {"width": 2, "color": MODEL_COLOUR}},
         hovertemplate=f"<b>{name}</b><br>{estimate.mean:.4f}{spread}"
         f"<br>interval {estimate.low:.4f} to {estimate.high:.4f}<extra></extra>",
     )

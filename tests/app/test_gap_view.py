@@ -236,11 +236,11 @@ def test_the_greedy_list_and_its_way_into_the_what_if(open_page: OpenPage, store
     app.segmented_control(key="greedy_score").set_value("frontier_integral").run()
     assert url_of(app)["score"] == "frontier_integral"
     steps = greedy(part.counts(HUMAN), part.counts(MODEL), score="frontier_integral")
-    columns = ("cluster", "words", "human", "model", "Frontier integral", "over seeds", "closed")
+    columns = ("cluster", "words", "Frontier integral", "over seeds", "closed", "human", "model")
     (shown,) = lists(app, *columns)
     assert shown["cluster"].tolist() == [step.cluster for step in steps]
     np.testing.assert_allclose(shown["Frontier integral"], [step.scores["frontier_integral"] for step in steps])
-    np.testing.assert_allclose(shown["closed"], [step.closed for step in steps])
+    np.testing.assert_allclose(shown["closed"], [100 * step.closed for step in steps])
     assert says(app, f"{len(steps)} of {part.k} clusters close {steps[-1].closed:.0%} of the gap")
     app.button(key="greedy_try").click().run()
     clusters = sorted(step.cluster for step in steps)
