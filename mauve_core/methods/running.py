@@ -214,11 +214,21 @@ class _Work:
         return self.tokens(HUMAN), self.tokens(name)
 
     def tokens(self, name: str) -> Tokens:
-        """Token ids of a side by the encoder's tokenizer; of a run without one, white-space words, numbered."""
+        """Token ids of a side by the encoder's tokenizer; where there is none, words, numbered.
+
+        They are the words that are looked up where the encoder is a file of word vectors, which need not be there any
+        more; and what stands between white space where the run was given features.
+        """
+        from mauve_core.encoders.catalogue import names_word_vectors
+        from mauve_core.encoders.word_vectors import words as looked_up
+
         if name not in self.read:
             texts, encoder = list(self.run.corpora[name].texts), self.run.comparison.config.encoder
             if encoder is None:
                 rows = [[self.words.setdefault(word, len(self.words)) for word in text.split()] for text in texts]
+            elif names_word_vectors(encoder.model):
+                split = map(looked_up, texts)
+                rows = [[self.words.setdefault(word, len(self.words)) for word in words] for words in split]
             else:
                 tokenizer = load_tokenizer(encoder.model, encoder.revision)
                 rows = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
