@@ -25,6 +25,7 @@ from mauve_core.numerics.quantisers import QUANTISERS
 from mauve_core.numerics.ratios import LogRatios, ratio_atoms
 from mauve_core.numerics.string_models import string_ratios
 from mauve_core.numerics.transport import frechet_cost, plug_in_cost
+from mauve_core.numerics.transport_parts import plug_in_parts
 
 Histograms = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -154,7 +155,7 @@ _FITS: dict[str, Callable[[Sides, SeedSequence], Fit]] = {
     "strings": Strings,
     "ngram-kernel": lambda sides, _: Neighbours(sides, partial(ngram_gram, n=NGRAM)),
     "subsequence-kernel": lambda sides, _: Neighbours(sides, subsequence_gram),
-    "transport": lambda sides, seed: Distance(sides, lambda p, q: plug_in_cost(p, q, seed=seed).value),
+    "transport": lambda sides, seed: Distance(sides, lambda p, q: plug_in_cost(p, q, seed=seed).value, plug_in_parts),
     "frechet": lambda sides, _: Distance(sides, lambda p, q: frechet_cost(p, q).value),
     "quantised-transport": Transport,
     **{name: partial(interpolated, name) for name in ("transport-linear", "transport-barycentric")},
