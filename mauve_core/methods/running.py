@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -18,7 +19,9 @@ from mauve_core.encoders.models import load_tokenizer
 from mauve_core.errors import InputError
 from mauve_core.estimates import stream
 from mauve_core.feature_store import FeatureStore
-from mauve_core.methods.fitting import DRAWING, STREAMS, fit
+from mauve_core.measuring import collection_of
+from mauve_core.methods.direct import Likelihoods, Models
+from mauve_core.methods.fitting import DRAWING, STREAMS, WITHOUT_HALVES, fit
 from mauve_core.methods.kinds import ESTIMATORS
 from mauve_core.methods.method import Method
 from mauve_core.methods.sides import Binned, Fit, Rows, Sides, Tokens
@@ -48,6 +51,7 @@ def methods_run(
     *,
     seeds: int = SEEDS,
     permutations: int = 0,
+    models: Models | None = None,
     device: str = "cpu",
     feature_store: FeatureStore | None = None,
     progress: Progress = silent,
@@ -65,8 +69,10 @@ def methods_run(
         Seeds of estimators that draw; those of k-means are the run's.
     permutations : int
         Draws of a permutation test of P = Q for each method with bins; 0 for none.
+    models : Models, optional
+        What stands for the two sides in direct estimation, which is left out without them.
     device : str
-        Where the quantisers that are networks are trained.
+        Where the quantisers that are networks are trained, and where these models read.
     feature_store : FeatureStore, optional
         Where features are found that were not kept with the run.
     progress : callable
@@ -88,7 +94,7 @@ def methods_run(
     if seeds < 1 or permutations < 0:
         received = f"{seeds} seeds, {permutations} permutations"
         raise InputError("The settings are not usable", allowed="at least 1 seed, 0 permutations", received=received)
-    work = _Work(run, _features(run, feature_store), seeds, device, progress)
+    work = _Work(run, _features(run, feature_store), seeds, device, progress, models)
     estimators = list(dict.fromkeys(method.estimator for method in methods))
     fitted: dict[str, _Fitted] = {}
     total = len(estimators) * (len(run.comparison.candidates) + 1)
@@ -110,7 +116,7 @@ def methods_run(
     if permutations:
         results = [_tested(result, fitted[result.method.estimator], run, permutations) for result in results]
     config = run.comparison.config
-    settings = {
+    settings: dict[str, Any] = {
         "run": run.id,
         "created": run.created,
         "seeds": seeds,
@@ -121,6 +127,8 @@ def methods_run(
         "config": config.as_dict(),
         "sources": {source.name: {"n": source.n, "digest": source.digest} for source in run.comparison.sources},
     }
+    if models is not None and "direct" in fitted:
+        settings["models"] = models.described()
     notes = tuple(f"{ESTIMATORS[name].title} is left out: {error}" for name, error in left_out.items())
     return MethodTable(tuple(results), settings, notes)
 
@@ -151,7 +159,13 @@ class _Fitted:
 
 class _Work:
     def __init__(
-        self, run: Run, features: Mapping[str, NDArray[np.float32]], seeds: int, device: str, progress: Progress
+        self,
+        run: Run,
+        features: Mapping[str, NDArray[np.float32]],
+        seeds: int,
+        device: str,
+        progress: Progress,
+        models: Models | None = None,
     ) -> None:
         self.run, self.features, self.seeds, self.device, self.progress = run, features, seeds, device, progress
         self.score: ScoreConfig = run.comparison.config.score
@@ -159,6 +173,8 @@ class _Work:
         self.cached: dict[str, Sides] = {}
         self.read: dict[str, Tokens] = {}
         self.words: dict[str, int] = {}
+        texts = {name: collection_of(corpus, name) for name, corpus in run.corpora.items()}
+        self.likelihoods = None if models is None else Likelihoods(models, texts, device=device, progress=progress)
 
     def fitted(self, estimator: str, done: int, total: int) -> _Fitted:
         """Fit every candidate, then the halves; the time is that of the candidates."""
@@ -176,7 +192,8 @@ class _Work:
             candidates[name] = self._candidate(estimator, name, child.spawn(count))
         seconds = time.perf_counter() - started
         self.progress(STAGE, done + len(names), total)
-        return _Fitted(candidates, tuple(self._half(estimator, child) for child in halves.spawn(HALVES)), seconds)
+        count = 0 if estimator in WITHOUT_HALVES else HALVES
+        return _Fitted(candidates, tuple(self._half(estimator, child) for child in halves.spawn(count)), seconds)
 
     def _candidate(self, estimator: str, name: str, seeds: Sequence[SeedSequence]) -> _Fits:
         sides = self.sides(name)
@@ -207,7 +224,10 @@ class _Work:
             ]
             pair_of_features = self.features[HUMAN], self.features[name]
             tokens = partial(self._both_tokens, name)
-            self.cached[name] = Sides(*pair_of_features, without, self.score, tokens, self.device, self.progress)
+            ratios = None if self.likelihoods is None else partial(self.likelihoods.ratios, name)
+            self.cached[name] = Sides(
+                *pair_of_features, without, self.score, tokens, self.device, self.progress, ratios=ratios
+            )
         return self.cached[name]
 
     def _both_tokens(self, name: str) -> tuple[Tokens, Tokens]:
@@ -239,7 +259,9 @@ class _Work:
 def _result(method: Method, fitted: _Fitted) -> MethodResult:
     scores = {name: _score(method, fits) for name, fits in fitted.candidates.items()}
     halves = [half.fits[0].value(method) for half in fitted.halves]
-    ceiling = MethodScore(float(np.mean(halves)), _sd(halves), None, None, None, fitted.halves[0].n)
+    ceiling = None
+    if halves:
+        ceiling = MethodScore(float(np.mean(halves)), _sd(halves), None, None, None, fitted.halves[0].n)
     notes = tuple(dict.fromkeys(note for fits in fitted.candidates.values() for one in fits.fits for note in one.notes))
     return MethodResult(method, scores, ceiling, fitted.seconds, notes)
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mauve_core.config import ScoreConfig
 from mauve_core.methods.method import Method
 from mauve_core.numerics.clustering import Clustering, default_k, kmeans
+from mauve_core.numerics.ratios import LogRatios
 from mauve_core.numerics.reduction import reduce_features
 from mauve_core.numerics.smoothing import probabilities
 from mauve_core.progress import Progress, silent
@@ -40,6 +41,8 @@ class Sides:
         Gives the token ids of the texts of both sides, for estimators that read texts.
     device : str
     progress : callable
+    ratios : callable, optional
+        Gives the ratios of the probabilities of the texts under two models, where these are known.
     """
 
     x_p: Features
@@ -49,6 +52,7 @@ class Sides:
     tokens: Callable[[], tuple[Tokens, Tokens]]
     device: str = "cpu"
     progress: Progress = silent
+    ratios: Callable[[], LogRatios] | None = None
 
     @cached_property
     def reduced(self) -> NDArray[np.float32]:
