@@ -55,7 +55,8 @@ def test_the_default_state_writes_nothing() -> None:
         ("cluster", "-1"), ("cluster", "1e3"), ("cluster", "²"), ("cluster", "9" * 30), ("partition", "JOINT"),
         ("smoothing", "Laplace"), ("smoothing", "add-0.1"), ("lasso", "1,2;3,4"), ("lasso", "1,2;3,4;5"),
         ("lasso", "1,2;3,4;nan,1"), ("lasso", ";".join(["0,0"] * (MAX_LASSO_POINTS + 1))), ("run", ""),
-        ("nonsense", "1"), ("section", "Sweeps"), ("axis", "width"), ("axis", ""), ("score", "MAUVE"), ("measure", ""), ("across", ""),
+        ("nonsense", "1"), ("section", "Sweeps"), ("axis", "width"), ("axis", ""), ("score", "MAUVE"),
+        ("measure", ""), ("across", ""),
         ("tab", "Rate"), ("rater", ""), ("rater", " \t\n"), ("question", ""),
     ],
 )  # fmt: skip
