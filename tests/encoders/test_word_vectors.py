@@ -162,6 +162,22 @@ def test_a_link_to_a_packed_file_is_read_as_it_is_named(tmp_path: Path) -> None:
     np.testing.assert_allclose(encode(TEXTS, EncoderConfig(str(link))).array[0], plain_average(TEXTS[0]), rtol=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # gensim's, not ours
+@pytest.mark.parametrize(
+    "name", ["test_glove.txt", "lee_fasttext.vec", "crime-and-punishment.vec", "toy-model.vec", "high_precision.kv.txt"]
+)
+def test_files_that_other_programs_wrote_are_read_as_gensim_reads_them(name: str) -> None:
+    # GloVe wrote the first, which has no line of counts, fastText the second; both readers round to float32 once.
+    gensim = pytest.importorskip("gensim", reason="gensim is not installed")
+    path = Path(gensim.__file__).parent / "test" / "test_data" / name
+    assert identify(str(path)).kind == "word-vectors"
+    peer = gensim.models.KeyedVectors.load_word2vec_format(str(path), no_header=name == "test_glove.txt")
+    ours = read_vectors(path, {word.encode(): row for row, word in enumerate(peer.index_to_key)})
+    assert ours.found.all()
+    np.testing.assert_array_equal(ours.array, peer.vectors)
+    assert ours.phrases == ours.repeated.sum() == 0
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
