@@ -25,7 +25,7 @@ LAYERS = (
     ("pipeline", "records"),
     ("store",),
     ("task", "dropin", "report", "measuring", "sweeps"),
-    ("study", "methods"),
+    ("study", "methods", "probing"),
     ("tasks", "demo"),
     ("jobs",),
     ("worker",),
