@@ -21,7 +21,7 @@ LAYERS = (
     ("corpus", "feature_store", "perturbations", "words"),
     ("encoders", "wikipedia"),
     ("decoding", "estimates", "advice", "judgments", "published"),
-    ("metrics", "partitioning", "what_if"),
+    ("metrics", "partitioning", "what_if", "trust"),
     ("pipeline", "records"),
     ("store",),
     ("task", "dropin", "report", "measuring", "sweeps"),
