@@ -22,7 +22,7 @@ from mauve_core.numerics.gram_kernels import Gram, ngram_gram, subsequence_gram
 from mauve_core.numerics.kde_ratios import kde_ratios
 from mauve_core.numerics.knn_ratios import knn_ratios, knn_ratios_from_gram
 from mauve_core.numerics.quantisers import QUANTISERS
-from mauve_core.numerics.ratios import LogRatios, ratio_atoms
+from mauve_core.numerics.ratios import LogRatios, coordinates_kept, ratio_atoms
 from mauve_core.numerics.string_models import string_ratios
 from mauve_core.numerics.transport import frechet_cost, plug_in_cost
 from mauve_core.numerics.transport_parts import plug_in_parts
@@ -37,7 +37,8 @@ class Ratios(Fit):
     """Density ratios at the texts, or at draws; fitted anew without each group, unless that is too costly."""
 
     def __init__(self, sides: Sides, estimate: Callable[[Features, Features], LogRatios], *, again: bool) -> None:
-        found = estimate(sides.x_p, sides.x_q)
+        with coordinates_kept(sides.coordinates):
+            found = estimate(sides.x_p, sides.x_q)
         self.notes = found.notes
         self._all = ratio_atoms(found)
         self._sides, self._estimate, self._again = sides, estimate, again
@@ -45,7 +46,8 @@ class Ratios(Fit):
     @cached_property
     def _without(self) -> list[Histograms]:
         pairs = ((self._sides.x_p[p], self._sides.x_q[q]) for p, q in self._sides.without)
-        return [ratio_atoms(self._estimate(x_p, x_q)) for x_p, x_q in pairs]
+        with coordinates_kept(self._sides.coordinates):
+            return [ratio_atoms(self._estimate(x_p, x_q)) for x_p, x_q in pairs]
 
     def value(self, method: Method) -> float:
         return float(method.value(*self._all))
