@@ -19,17 +19,28 @@ from mauve_core.__main__ import main
 from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.decoding import GenerationSettings, generate_files, read_prompts
-from mauve_core.encoders import Encoder, encode, feature_key, identify, vector_files, word_vectors
-from mauve_core.encoders.catalogue import names_word_vectors
+from mauve_core.encoders import (
+    Encoder,
+    PrefixEncoder,
+    encode,
+    feature_key,
+    identify,
+    models,
+    vector_files,
+    word_vectors,
+)
+from mauve_core.encoders.catalogue import OFFLINE_DEFAULT, names_word_vectors
 from mauve_core.encoders.glove import WordTable, word_features
 from mauve_core.encoders.models import load_model, load_tokenizer
 from mauve_core.encoders.vector_files import read_vectors
 from mauve_core.errors import CancelledError, InputError, ModelUnavailableError, StorageError
 from mauve_core.feature_store import FeatureStore
+from mauve_core.measuring import measure_run
 from mauve_core.methods import Method, methods_run
 from mauve_core.methods.running import _Work
 from mauve_core.pipeline import compare
 from mauve_core.store import RunStore
+from mauve_core.sweeps import SweepTask
 
 LINES = ["the 1 0 0", "cat 0 2 0", "sat 0 0 -4", ". 0.5 0.5 0.5", "n't 8 8 8"]
 TEXTS = ("The cat sat.", "the purple cat", "sat sat")
@@ -467,6 +478,41 @@ def test_a_string_method_runs_on_such_a_run(study: Path) -> None:
     (result,) = methods_run(RunStore().load("words"), [Method("strings")]).results
     near, far = result.closeness(("near", "far"))
     assert near > far
+
+
+def test_lengths_are_those_of_an_encoder_that_cuts_there(vectors: str, tmp_path: Path, passes: list[int]) -> None:
+    store, config = FeatureStore(tmp_path / "store"), EncoderConfig(vectors)
+    encoder = PrefixEncoder(config)
+    assert encoder.token_lengths(TEXTS).tolist() == [4, 3, 2]
+    found = encoder.encode_prefixes(TEXTS, [3, 1, 2], store=store)
+    assert passes == [5], "all lengths take their words from one pass"
+    assert list(found) == [1, 2, 3]
+    for length, features in found.items():
+        plain = encode(TEXTS, replace(config, max_tokens=length))
+        np.testing.assert_array_equal(features.array, plain.array)
+        assert (features.key, features.limit) == (plain.key, length)
+        assert store.get(plain.key) is not None
+
+
+def test_a_sweep_over_length(study: Path) -> None:
+    assert main([*arguments(study), "--quiet", "--out", "words"]) == 0
+    sweep = SweepTask("words", "length", (4, 12)).sweep()
+    own = RunStore().load("words").comparison.candidate("far").scores["mauve"].mean
+    (last,) = [point for point in sweep.points if point.candidate == "far" and point.value == 12]
+    assert last.scores["mauve"].mean == own
+
+
+def test_measures_of_such_a_run_take_the_packaged_models_tokens(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def tokenizer(name: str, revision: str | None = None) -> Any:
+        asked.append((name, revision))
+        return lambda texts, **_: {"input_ids": [[len(word) for word in text.split()] for text in texts]}
+
+    monkeypatch.setattr(models, "load_tokenizer", tokenizer)
+    assert main([*arguments(study), "--quiet", "--out", "words"]) == 0
+    measure_run(RunStore().load("words"), ["repetition"])
+    assert set(asked) == {(OFFLINE_DEFAULT, None)}
 
 
 @pytest.mark.slow
