@@ -18,6 +18,10 @@ SHOWN = 12
 """Told-apart pairs of one method that are listed; further ones are counted, and stand in the CSV."""
 
 
+ROWS = 20
+"""Methods up to which the table stands in full; with more it scrolls."""
+
+
 def show(run: Run, table: MethodTable) -> None:
     """Everything that was computed."""
     order = [candidate.name for candidate in run.comparison.candidates]
@@ -76,6 +80,7 @@ def _scores(run: Run, table: MethodTable) -> None:
     st.dataframe(
         shown_scores(table),
         hide_index=True,
+        height="content" if len(table.results) <= ROWS else "auto",
         key="methods_table",
         column_config={
             "method": st.column_config.TextColumn("method", pinned=True),

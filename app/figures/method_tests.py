@@ -74,8 +74,8 @@ def _about_many(count: int, draws: int) -> str:
         return about
     needed = math.ceil(count / LEVEL * (1 - _ROUNDING)) - 1
     return (
-        f"{about} With {draws:,} permutations none of them can come below {p_label(min(least, 1))}, so there is no "
-        f"star; {needed:,} would allow one."
+        f"{about} With {draws:,} permutations no corrected value can come below {p_label(min(least, 1))}, so there is "
+        f"no star; {needed:,} would allow one."
     )
 
 
