@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.components import job_panel
+from app.components import job_panel, model_picker
 from app.components.markup import escaped
 from mauve_core.errors import InputError, MauveLensError
 from mauve_core.feature_store import FeatureStore
@@ -49,12 +49,13 @@ def show(run: Run, table: MethodTable | None) -> None:
     chosen = _chosen(key, at_first)
     _builder(key, suffix)
     seeds, permutations = _numbers({} if table is None else table.settings, suffix)
+    models = _models(suffix) if any(parse_method(spec).estimator == "direct" for spec in chosen) else (None, None)
     st.caption(
         "Methods with k-means read the run's own clusters and take no time. Every other estimator is fitted anew to "
         "each candidate, seed and, for the spread over texts, without each group of texts: minutes for some."
     )
     if st.button("Compute", type="primary", icon=":material/play_arrow:", key="methods_start", disabled=not chosen):
-        _start(run, chosen, seeds, permutations)
+        _start(run, chosen, (seeds, permutations), models)
 
 
 def _without_features(run: Run) -> list[str]:
@@ -216,9 +217,32 @@ def _stored(settings: Mapping[str, Any], name: str, low: int, high: int, usual: 
     return value if isinstance(value, int) and low <= value <= high else usual
 
 
-def _start(run: Run, specs: Sequence[str], seeds: int, permutations: int) -> None:
+def _models(suffix: str) -> tuple[str, str]:
+    """The causal models whose probabilities direct estimation takes."""
+    human, candidate = st.columns(2)
+    with human:
+        first = model_picker.show(
+            "Model that stands for people",
+            key=f"methods_human_model_{suffix}",
+            causal=True,
+            help_text="Direct estimation compares probabilities of two models. A model trained on human texts like "
+            "these stands for the unknown human distribution.",
+        )
+    with candidate:
+        second = model_picker.show(
+            "Model of the candidates",
+            key=f"methods_candidate_model_{suffix}",
+            causal=True,
+            help_text="Which wrote them.",
+        )
+    return first, second
+
+
+def _start(
+    run: Run, specs: Sequence[str], numbers: tuple[int, int], models: tuple[str, str] | tuple[None, None]
+) -> None:
     try:
-        task = MethodsTask(run.id, tuple(specs), seeds, permutations)
+        task = MethodsTask(run.id, tuple(specs), *numbers, *models)
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return

@@ -46,7 +46,8 @@ def shown_scores(table: MethodTable) -> pd.DataFrame:
             item = found[name]
             test = tests.get((result.method, name))
             tested = "" if test is None else f"  {test.label}"
-            row[f"line_{column}"] = f"{methods.score_label(item.score)}  ({item.label}){tested}"
+            scored = f"{methods.score_label(item.score)}  ({item.label})"
+            row[f"line_{column}"] = f"{scored}{methods.z_label(item.score)}{tested}"
         row["ceiling"] = "" if result.ceiling is None else methods.score_label(result.ceiling)
         row["seconds"] = f"{result.seconds:,.1f}"
         rows.append(row)
@@ -108,6 +109,11 @@ def _scores(run: Run, table: MethodTable) -> None:
     about = method_tests.about_tests(table)
     if about:
         st.caption(about)
+    if any(score.z is not None for result in table.results for score in result.scores.values()):
+        st.caption(
+            "z: how many standard deviations the MMD lies above the mean of random halves of the human texts held "
+            "against each other, which have half as many texts."
+        )
 
 
 def _agreement(run: Run, table: MethodTable) -> None:

@@ -101,8 +101,9 @@ def scores_frame(table: MethodTable) -> pd.DataFrame:
     DataFrame
         number (of the method), method, title, closer ("larger" or "smaller"), candidate (``human`` for two halves of
         the human texts), place, rank, tied and joined (as of :class:`Place`; 0 and no ties for the halves), value,
-        sd_seeds, sd_texts, low, high (NaN where unknown), n, p_value and p_holm (of P = Q, alone
-        and corrected; NaN where there was no test), seconds (of the estimator), notes.
+        sd_seeds, sd_texts, low, high (NaN where unknown), n, z (standard scores of an MMD above halves of the human
+        texts), p_value and p_holm (of P = Q, alone and corrected; NaN where there was no test), seconds (of the
+        estimator), notes.
     """
     tests, untested = p_values_of(table), Tested(math.nan, math.nan)
     rows = []
@@ -176,6 +177,11 @@ def score_label(score: MethodScore) -> str:
     return f"{value_label(score.value)} ± {spreads}".replace(" ", UNBROKEN)
 
 
+def z_label(score: MethodScore) -> str:
+    """``  z 3.1``; empty for a method without one."""
+    return "" if score.z is None else f"  z{UNBROKEN}{score.z:.1f}".replace("-", "−")
+
+
 def value_label(value: float) -> str:
     """Four digits of a value, or four decimals where it lies below 1; an infinite one as its sign."""
     if not math.isfinite(value):
@@ -196,7 +202,7 @@ def spread(sd: float | None, value: float) -> str:
 def _numbers(score: MethodScore) -> dict[str, float]:
     spreads = {name: getattr(score, name) for name in ("sd_seeds", "sd_texts", "low", "high")}
     known = {name: math.nan if value is None else value for name, value in spreads.items()}
-    return {"value": score.value, **known, "n": score.n}
+    return {"value": score.value, **known, "n": score.n, "z": math.nan if score.z is None else score.z}
 
 
 def _tested(test: Tested) -> dict[str, float]:
