@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from mauve_core.metrics.repetition import ends_in_copies
 from mauve_core.numerics.ngrams import ngrams
 
-TOKEN = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
+_WORD = r"\w+(?:['’]\w+)*"
+WORD = re.compile(_WORD)
+TOKEN = re.compile(_WORD + r"|[^\w\s]")
 
 NGRAM = 4
 """Words of an n-gram of distinct-n."""
@@ -80,22 +82,27 @@ def text_properties(texts: Sequence[str]) -> dict[str, NDArray[np.float64]]:
         By name of :data:`PROPERTIES`; 0 or 1 where binary, nan where a text is too short to have it.
     """
     stop = stop_words()
-    tokens = [TOKEN.findall(text) for text in texts]
+    lowered = [text.lower() for text in texts]
+    tokens = [TOKEN.findall(text) for text in lowered]
+    many = np.array([len(each) for each in tokens], dtype=np.int64)
+    of_words = np.array([len(WORD.findall(text)) for text in lowered], dtype=np.int64)
+    of_stop = np.array([sum(map(stop.__contains__, each)) for each in tokens], dtype=np.int64)
     words = [text.split() for text in texts]
     known: dict[str, int] = {}
     ids = [np.array([known.setdefault(word, len(known)) for word in each], dtype=np.int64) for each in words]
     return {
         "length": np.array([len(each) for each in words], dtype=np.float64),
-        "stop_words": _shares([[token.lower() in stop for token in each] for each in tokens]),
-        "punctuation": _shares([[not (token[0].isalnum() or token[0] == "_") for token in each] for each in tokens]),
+        "stop_words": _shares(of_stop, many),
+        "punctuation": _shares(many - of_words, many),
         "distinct": _distinct(ids),
         "repetition": np.array([ends_in_copies(each) for each in ids], dtype=np.float64),
         "truncated": np.array([_is_truncated(text) for text in texts], dtype=np.float64),
     }
 
 
-def _shares(found: Sequence[Sequence[bool]]) -> NDArray[np.float64]:
-    return np.array([sum(each) / len(each) if each else np.nan for each in found], dtype=np.float64)
+def _shares(counts: NDArray[np.int64], totals: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(n,) counts / totals; nan where the total is 0."""
+    return np.asarray(np.divide(counts, totals, out=np.full(totals.size, np.nan), where=totals > 0))
 
 
 def _distinct(ids: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
@@ -103,10 +110,10 @@ def _distinct(ids: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
     n = len(ids)
     flat = np.concatenate([*ids, np.zeros(0, dtype=np.int64)])
     found = ngrams(flat, np.array([each.size for each in ids], dtype=np.int64), NGRAM)[-1]
-    total = np.bincount(found.owner, minlength=n)
     kinds = max(found.distinct, 1)
-    different = np.bincount(np.unique(found.owner * kinds + found.ids) // kinds, minlength=n)
-    return np.asarray(np.divide(different, total, out=np.full(n, np.nan), where=total > 0))
+    keys = np.sort(found.owner * kinds + found.ids)
+    first = np.append(True, keys[1:] != keys[:-1])[: keys.size]
+    return _shares(np.bincount(keys[first] // kinds, minlength=n), np.bincount(found.owner, minlength=n))
 
 
 def _is_truncated(text: str) -> bool:
