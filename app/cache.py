@@ -7,24 +7,30 @@ and must not be changed by a view.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from app import cluster_table
+from app import cluster_table, gap_table
 from app.figures.frontier import DRAWN_WEIGHTS, ErrorCurve
 from app.selection import Stack
 from mauve_core import estimates
 from mauve_core.config import HUMAN, PartitionKind, Smoothing
 from mauve_core.estimates import ScoreBasis, score_basis
 from mauve_core.numerics.frontier import divergence_frontier
+from mauve_core.numerics.greedy import greedy
 from mauve_core.numerics.sampling_clusters import ClusterAdvice, merged, recommend_clusters
 from mauve_core.numerics.sampling_texts import TextAdvice, recommend_texts
 from mauve_core.numerics.smoothing import probabilities
+from mauve_core.numerics.trust import Trust
 from mauve_core.result import Comparison
 from mauve_core.store import COMPARISON, ID_PATTERN, Run, RunStore, RunSummary
+from mauve_core.trust import trust
+from mauve_core.what_if import Prepared, WhatIf, prepare, what_if
 from mauve_core.words import DistinctiveWord, WordCounts, count_words
 
 Stamp = tuple[str, int | None]
@@ -129,6 +135,75 @@ def sampling_advice(run_id: str, candidate: str) -> tuple[TextAdvice, ClusterAdv
     sizes = sorted({max(k // 2**power, min(k, 2)) for power in range(k.bit_length())})
     clusters = recommend_clusters([merged(p, q, size) for size in sizes], replicates=draws, seed=seed)
     return recommend_texts(p, q, replicates=draws, seed=seed), clusters
+
+
+# The gap
+
+GREEDY_STEPS = 10
+"""Clusters of the list of those that make most of the gap."""
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def cluster_trust(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> Trust:
+    """Which clusters differ beyond chance, and in the other seeds' partitions too.
+
+    Sides are exchanged within texts of one id where both sides have texts of the same ids.
+    """
+    run = load_run(run_id)
+    ids = {name: run.corpora[name].ids for name in (HUMAN, candidate)}
+    paired = not set(ids[HUMAN]).isdisjoint(ids[candidate])
+    return trust(run.comparison, candidate, kind, seed, prompts=ids if paired else None)
+
+
+@st.cache_resource(max_entries=4, show_spinner="Resampling")
+def _prepared(run_id: str, kind: PartitionKind, candidate: str, smoothing: Smoothing, scale: float) -> Prepared:
+    return prepare(_scaled(load_run(run_id).comparison, scale), candidate, kind, smoothing)
+
+
+@st.cache_resource(max_entries=64, show_spinner="Scoring")
+def what_if_scores(
+    run_id: str,
+    kind: PartitionKind,
+    candidate: str,
+    smoothing: Smoothing,
+    scale: float,
+    human: NDArray[np.float64] | None,
+    model: NDArray[np.float64] | None,
+) -> WhatIf:
+    """The candidate's scores as they are and with these weights for texts, under every seed.
+
+    Raises
+    ------
+    InputError
+        As ``mauve_core.what_if.what_if``; a smoothing that asks for whole counts where weights are not whole.
+    """
+    return what_if(_prepared(run_id, kind, candidate, smoothing, scale), human=human, model=model)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def greedy_list(
+    run_id: str,
+    kind: PartitionKind,
+    candidate: str,
+    seed: int,
+    action: str,
+    score: str,
+    scale: float,
+    smoothing: Smoothing,
+) -> pd.DataFrame:
+    """``app.gap_table.step_rows`` of the clusters that close most of the gap."""
+    comparison = load_run(run_id).comparison
+    shown = comparison.partition(kind, candidate, seed)
+    counts = shown.counts(HUMAN), shown.counts(candidate)
+    settings = {"action": action, "score": score, "smoothing": smoothing}
+    steps = greedy(*counts, **settings, steps=GREEDY_STEPS, scale=scale)
+    partitions = [comparison.partition(kind, candidate, place) for place in range(comparison.config.score.seeds)]
+    return gap_table.step_rows(steps, partitions, shown, candidate, **settings, scale=scale)
+
+
+def _scaled(comparison: Comparison, scale: float) -> Comparison:
+    score = dataclasses.replace(comparison.config.score, scale=scale)
+    return dataclasses.replace(comparison, config=dataclasses.replace(comparison.config, score=score))
 
 
 # Words and map

@@ -1,4 +1,4 @@
-"""What the reader is looking at, kept in the URL: run, candidate, partition, cluster, mixture weight, lasso, measures.
+"""What the reader is looking at, kept in the URL: run, candidate, partition, cluster, mixture weight, lasso, what-if.
 
 The URL is the single truth, so that a link shows a collaborator the same view, a reload loses nothing, and a cluster
 chosen in one view is the one chosen in the others. Only departures from the defaults are written. Streamlit empties
@@ -21,16 +21,27 @@ from mauve_core.sweeps import AXES, Over
 Point = tuple[float, float]
 Section = Literal["measures", "sweeps", "generate"]
 Tab = Literal["rate", "results"]
+Pick = Literal["clusters", "lasso", "slice"]
+Side = Literal["model", "human", "both"]
+Action = Literal["drop", "cap", "match", "weight"]
+Fix = Literal["match", "drop"]
 
 MAX_LASSO_POINTS = 200
 """A freehand lasso has many more corners than a link should carry; every n-th is kept, and that polygon is the one
 drawn and tested."""
+
+MAX_CHOSEN = 200
+"""Clusters of a what-if that a link carries."""
+
+FACTORS = 0.0, 100.0
+"""What a text can count for in a what-if."""
 
 MAX_RATER = 60
 """Characters of a rater's name; the rest is cut."""
 
 _COPY = "_url_copy"
 _PAGE = "_url_page"
+_NO_CLUSTER = "none"
 
 
 @dataclass(frozen=True)
@@ -66,13 +77,28 @@ class State:
     axis : {"length", "n", "k", "scale", "decoder"}
         What the sweep that is shown goes over.
     score : str
-        The score that the sweep shows, of ``mauve_core.config.SCORES``.
+        The score that the sweep shows and that the list of the gap's clusters goes by, of
+        ``mauve_core.config.SCORES``.
     tab : {"rate", "results"}
         Part of the page Judge.
     rater : str or None
         Who rates: one name on one line; None asks.
     question : str or None
         The question whose results are shown; None takes the first.
+    pick : {"clusters", "lasso", "slice"}
+        What the what-if changes: ``chosen``, the texts in ``lasso``, or those whose metadata ``field`` is ``value``.
+    chosen : tuple of int or None
+        Clusters of the what-if, growing; None takes ``cluster``.
+    field, value : str or None
+        A column of metadata, and a value of it as text.
+    side : {"model", "human", "both"}
+        Whose texts the what-if changes.
+    action : {"drop", "cap", "match", "weight"}
+        What it does to them.
+    factor : float in FACTORS
+        What each of them counts for when they are weighted.
+    fix : {"match", "drop"}
+        What the list of the gap's clusters does to each.
     """
 
     run: str | None = None
@@ -94,6 +120,14 @@ class State:
     tab: Tab = "rate"
     rater: str | None = None
     question: str | None = None
+    pick: Pick = "clusters"
+    chosen: tuple[int, ...] | None = None
+    field: str | None = None
+    value: str | None = None
+    side: Side = "model"
+    action: Action = "drop"
+    factor: float = 0.5
+    fix: Fix = "match"
 
     def partition_or(self, default: PartitionKind) -> PartitionKind:
         """The partition asked for, else ``default`` ("joint" in Clusters and Map, "pairwise" in Compare)."""
@@ -108,22 +142,22 @@ def current() -> State:
 def update(**changes: Any) -> State:
     """Write ``changes`` (fields of :class:`State`) into the URL and keep the rest; None clears a field.
 
-    A new run forgets candidate, cluster, seed, lasso and hidden sources. A new partition or seed forgets the cluster,
-    as does a new candidate under the pairwise partition, because cluster numbers mean something else there. What is
-    passed explicitly stays.
+    A new run forgets candidate, cluster, seed, lasso, hidden sources and what the what-if changes. A new partition or
+    seed forgets the clusters, as does a new candidate under the pairwise partition, because cluster numbers mean
+    something else there. What is passed explicitly stays.
     """
     before = current()
     after = dataclasses.replace(before, **_cleaned(changes))
     forgotten: set[str] = set()
     if after.run != before.run:
-        forgotten |= {"candidate", "cluster", "seed", "lasso", "hidden"}
+        forgotten |= {"candidate", "cluster", "seed", "lasso", "hidden", "chosen", "field", "value"}
     partition = after.partition_or("joint")
     if (
         partition != before.partition_or("joint")
         or after.seed != before.seed
         or (partition == "pairwise" and after.candidate != before.candidate and before.candidate is not None)
     ):
-        forgotten.add("cluster")
+        forgotten |= {"cluster", "chosen"}
     cleared: dict[str, Any] = dict.fromkeys(forgotten - set(changes))
     after = dataclasses.replace(after, **_cleaned(cleared))
     _write(to_parameters(after))
@@ -194,10 +228,12 @@ def _cleaned(changes: Mapping[str, Any]) -> dict[str, Any]:
     cleaned = {name: getattr(defaults, name) if value is None else value for name, value in changes.items()}
     if cleaned.get("lasso") is not None:
         cleaned["lasso"] = _thinned(cleaned["lasso"])
-    for name in {"weight", "scale"} & cleaned.keys():
+    for name in {"weight", "scale", "factor"} & cleaned.keys():
         cleaned[name] = None if cleaned[name] is None else float(cleaned[name])
     if cleaned.get("cluster") is not None:
         cleaned["cluster"] = int(cleaned["cluster"])
+    if cleaned.get("chosen") is not None:
+        cleaned["chosen"] = tuple(sorted({int(cluster) for cluster in cleaned["chosen"]}))[:MAX_CHOSEN]
     return cleaned
 
 
@@ -214,8 +250,8 @@ def _number(value: float) -> str:
 def _written(name: str, value: Any) -> str:
     if name == "lasso":
         return ";".join(f"{_number(x)},{_number(y)}" for x, y in value)
-    if name == "hidden":
-        return ",".join(map(str, value))
+    if name in ("hidden", "chosen"):
+        return ",".join(map(str, value)) or _NO_CLUSTER
     return _number(value) if isinstance(value, float) else str(value)
 
 
@@ -242,6 +278,15 @@ def _read_index(text: str) -> int | None:
 def _read_indices(text: str) -> tuple[int, ...] | None:
     indices = [_read_index(item) for item in text.split(",")]
     return None if None in indices else tuple(sorted(cast("set[int]", set(indices))))
+
+
+def _read_chosen(text: str) -> tuple[int, ...] | None:
+    indices = () if text == _NO_CLUSTER else _read_indices(text)
+    return indices if indices is None or len(indices) <= MAX_CHOSEN else None
+
+
+def _read_factor(text: str) -> float | None:
+    return _read_number(text, *FACTORS)
 
 
 def _read_partition(text: str) -> PartitionKind | None:
@@ -283,6 +328,22 @@ def _read_tab(text: str) -> Tab | None:
     return cast("Tab", text) if text in get_args(Tab) else None
 
 
+def _read_pick(text: str) -> Pick | None:
+    return cast("Pick", text) if text in get_args(Pick) else None
+
+
+def _read_side(text: str) -> Side | None:
+    return cast("Side", text) if text in get_args(Side) else None
+
+
+def _read_action(text: str) -> Action | None:
+    return cast("Action", text) if text in get_args(Action) else None
+
+
+def _read_fix(text: str) -> Fix | None:
+    return cast("Fix", text) if text in get_args(Fix) else None
+
+
 def _read_rater(text: str) -> str | None:
     return " ".join(text.split())[:MAX_RATER].strip() or None
 
@@ -307,4 +368,12 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "tab": _read_tab,
     "rater": _read_rater,
     "question": _read_text,
+    "pick": _read_pick,
+    "chosen": _read_chosen,
+    "field": _read_text,
+    "value": str,
+    "side": _read_side,
+    "action": _read_action,
+    "factor": _read_factor,
+    "fix": _read_fix,
 }

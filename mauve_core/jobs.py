@@ -104,7 +104,7 @@ def start(kind: str, spec: Mapping[str, Any]) -> JobState:
     Parameters
     ----------
     kind : str
-        One of ``mauve_core.tasks.KINDS``: "comparison", "measures", "sweep", "study".
+        One of ``mauve_core.tasks.KINDS``: "comparison", "measures", "sweep", "methods", "study", "without".
     spec : mapping
         As the ``as_dict`` of that kind's task writes it.
 

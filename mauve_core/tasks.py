@@ -13,6 +13,7 @@ from mauve_core.progress import Progress
 from mauve_core.study import StudyTask
 from mauve_core.sweeps import SweepTask
 from mauve_core.task import ComparisonTask
+from mauve_core.without import WithoutTask
 
 
 class Task(Protocol):
@@ -43,6 +44,7 @@ KINDS: dict[str, type[Task]] = {
     "methods": MethodsTask,
     "probes": ProbesTask,
     "study": StudyTask,
+    "without": WithoutTask,
 }
 
 

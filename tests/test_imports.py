@@ -25,7 +25,7 @@ LAYERS = (
     ("pipeline", "records", "properties"),
     ("store", "attributes", "why"),
     ("task", "dropin", "report", "measuring", "sweeps"),
-    ("study", "methods", "probing"),
+    ("study", "methods", "probing", "without"),
     ("tasks", "demo"),
     ("jobs",),
     ("worker",),

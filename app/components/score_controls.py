@@ -32,8 +32,6 @@ def show(state: State, run_scale: float, *, default_partition: PartitionKind) ->
     default_partition : {"pairwise", "joint"}
         The partition of this view when the URL names none.
     """
-    scale = run_scale if state.scale is None else state.scale
-    session.follow_url(_SCALE, scale)
     session.follow_url(_PARTITION, state.partition_or(default_partition))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.segmented_control(
@@ -48,17 +46,24 @@ def show(state: State, run_scale: float, *, default_partition: PartitionKind) ->
             "Joint: with all candidates at once, so that clusters are the same for all.",
         )
         smoothing(state, "MAUVE* always has Krichevsky–Trofimov.")
-        st.select_slider(
-            "Scaling constant c",
-            sorted({*SCALES, run_scale, scale}),
-            key=_SCALE,
-            format_func=lambda value: f"{value:g}",
-            on_change=_write_scale,
-            args=(run_scale,),
-            width=230,
-            help="Larger values stretch differences between good models. "
-            "Compare only scores of the same c. The papers take 5.",
-        )
+        scale(state, run_scale)
+
+
+def scale(state: State, run_scale: float) -> float:
+    """The choice of the scaling constant alone; ``run_scale`` is the value when the URL names none."""
+    value = run_scale if state.scale is None else state.scale
+    session.follow_url(_SCALE, value)
+    return st.select_slider(
+        "Scaling constant c",
+        sorted({*SCALES, run_scale, value}),
+        key=_SCALE,
+        format_func=lambda each: f"{each:g}",
+        on_change=_write_scale,
+        args=(run_scale,),
+        width=230,
+        help="Larger values stretch differences between good models. "
+        "Compare only scores of the same c. The papers take 5.",
+    )
 
 
 def smoothing(state: State, where: str) -> None:
@@ -86,13 +91,13 @@ def smoothing_in_words(state: State) -> str:
 
 def described(state: State, partition: PartitionKind, run_scale: float) -> str:
     """The settings in words, for the line under a figure."""
-    scale = run_scale if state.scale is None else state.scale
-    return f"{partition.capitalize()} partition, c = {scale:g}, {smoothing_in_words(state)}"
+    value = run_scale if state.scale is None else state.scale
+    return f"{partition.capitalize()} partition, c = {value:g}, {smoothing_in_words(state)}"
 
 
 def _write_scale(run_scale: float) -> None:
-    scale = st.session_state[_SCALE]
-    session.update(scale=None if scale == run_scale else scale)
+    chosen = st.session_state[_SCALE]
+    session.update(scale=None if chosen == run_scale else chosen)
 
 
 def _write_smoothing() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from app import session
-from app.session import MAX_LASSO_POINTS, MAX_RATER, State, parse, to_parameters
+from app.session import FACTORS, MAX_CHOSEN, MAX_LASSO_POINTS, MAX_RATER, State, parse, to_parameters
 from mauve_core.numerics.smoothing import SMOOTHINGS
 
 names = st.text(min_size=1, max_size=30)
@@ -36,6 +36,14 @@ states = st.builds(
     tab=st.sampled_from(["rate", "results"]),
     rater=st.none() | names.map(lambda name: " ".join(name.split()) or None),
     question=st.none() | names,
+    pick=st.sampled_from(["clusters", "lasso", "slice"]),
+    chosen=st.none() | st.frozensets(st.integers(0, 10**6), max_size=20).map(lambda clusters: tuple(sorted(clusters))),
+    field=st.none() | names,
+    value=st.none() | st.text(max_size=30),
+    side=st.sampled_from(["model", "human", "both"]),
+    action=st.sampled_from(["drop", "cap", "match", "weight"]),
+    factor=st.floats(*FACTORS, allow_subnormal=False).map(lambda x: float(f"{x:.5g}")),
+    fix=st.sampled_from(["match", "drop"]),
 )
 
 
@@ -58,6 +66,10 @@ def test_the_default_state_writes_nothing() -> None:
         ("nonsense", "1"), ("section", "Sweeps"), ("axis", "width"), ("axis", ""), ("score", "MAUVE"),
         ("measure", ""), ("across", ""),
         ("tab", "Rate"), ("rater", ""), ("rater", " \t\n"), ("question", ""),
+        ("pick", "Lasso"), ("chosen", ""), ("chosen", "1,-2"), ("chosen", "1,none"),
+        ("chosen", ",".join(map(str, range(MAX_CHOSEN + 1)))),
+        ("field", ""), ("side", "human,model"), ("action", "delete"), ("factor", "-0.1"), ("factor", "100.1"),
+        ("factor", "nan"), ("factor", "half"), ("fix", "cap"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_counts_as_absent(name: str, text: str) -> None:
@@ -111,7 +123,8 @@ def test_a_new_run_forgets_what_belongs_to_the_old_one() -> None:
         session.update(run="b")
 
     before = {"run": "a", "candidate": "x", "cluster": "3", "lasso": "0,0;1,0;1,1", "scale": "2"}
-    assert after(before, script) == {"run": "b", "scale": "2"}
+    what_if = {"chosen": "1,2", "field": "topic", "value": "river", "action": "weight", "factor": "0.25"}
+    assert after(before | what_if, script) == {"run": "b", "scale": "2", "action": "weight", "factor": "0.25"}
 
 
 def test_naming_the_run_forgets_nothing_and_never_replaces_one() -> None:
@@ -135,7 +148,7 @@ def test_a_new_partition_forgets_the_cluster_unless_it_comes_with_one() -> None:
 
         session.update(partition="pairwise", cluster=5)
 
-    assert after({"cluster": "3"}, other) == {"partition": "pairwise"}
+    assert after({"cluster": "3", "chosen": "3,4"}, other) == {"partition": "pairwise"}
     assert after({"cluster": "3"}, with_cluster) == {"partition": "pairwise", "cluster": "5"}
 
 
@@ -161,6 +174,24 @@ def test_a_long_lasso_is_thinned_to_what_a_link_carries() -> None:
     assert len(lasso) <= MAX_LASSO_POINTS
     # Written with five digits: half a unit in the last place of values up to 334.
     assert lasso[-1] == (pytest.approx(995 / 7, abs=5e-3), pytest.approx(995 / 3, abs=5e-3))
+
+
+def test_chosen_clusters_are_sorted_and_none_of_them_differs_from_no_choice() -> None:
+    def some() -> None:
+        from app import session
+
+        session.update(chosen=[7, 2, 7])
+
+    def none() -> None:
+        from app import session
+
+        session.update(chosen=[])
+
+    assert after({"cluster": "3"}, some) == {"cluster": "3", "chosen": "2,7"}
+    found = after({"cluster": "3"}, none)
+    assert found == {"cluster": "3", "chosen": "none"}
+    assert parse(found).chosen == ()
+    assert parse({"cluster": "3"}).chosen is None
 
 
 def test_a_change_of_page_brings_the_query_string_back() -> None:

@@ -1,0 +1,158 @@
+"""Both errors shared out among the clusters: totals, a bar a cluster, and the same clusters in words."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+from app import cache, session
+from app.cluster_table import CONFIDENCE
+from app.components import charts, score_controls
+from app.components.focus import Focus
+from app.components.markup import escaped
+from app.figures.gap import common_reach, ledger_figure
+from app.gap_table import ERRORS, TOGETHER, error_totals, ledger_rows, row_label
+from app.selection import clicked_value
+from app.session import State
+from mauve_core.config import HUMAN
+from mauve_core.numerics.trust import LABELS
+
+TITLES = {
+    "type_1": ("Adds: the model writes what humans don't", "orange", "Type I error, KL(Q|R)"),
+    "type_2": ("Misses: humans write what the model misses", "blue", "Type II error, KL(P|R)"),
+}
+
+_TRUST_HELP = "Is the difference in this cluster real? " + "; ".join(f"{name}: {said}" for name, said in LABELS.items())
+_LIST_HEIGHT = 248
+_WORDS_LISTED, _WORDS_BY_BAR = 6, 3
+_CHART, _LIST, _SHOWN = "gap_ledger_{}", "gap_list_{}", "gap_shown_{}"
+
+
+def show(here: Focus, table: pd.DataFrame, weight: float, state: State) -> None:
+    """Both columns; ``table`` is the partition's cluster table at that weight."""
+    intervals = cache.error_intervals(*here.key, weight, state.smoothing)
+    ledgers = {error: ledger_rows(table, error, intervals[error]) for error in ERRORS}
+    totals = _totals(here, weight, state)
+    reach = common_reach(*ledgers.values())
+    for column, error in zip(st.columns(2, gap="medium"), ERRORS, strict=True):
+        with column:
+            _error(here, error, ledgers[error], totals[error], reach)
+    st.caption(
+        f"{here.partition.k} clusters of the {here.partition.kind} partition at weight {weight:.2f}, "
+        f"{score_controls.smoothing_in_words(state)}. Lines and brackets: {CONFIDENCE:.0%} bootstrap intervals over "
+        f"texts, clusters held fixed. Click a bar to read the cluster's texts."
+        + "".join(f" {escaped(note)}." for note in cache.cluster_trust(*here.key).notes)
+    )
+
+
+def words_of(here: Focus, most: int) -> dict[int, str]:
+    """The most distinctive words of every cluster that has any."""
+    found = cache.cluster_words(*here.key)
+    return {cluster: ", ".join(word.word for word in words[:most]) for cluster, words in enumerate(found) if words}
+
+
+def shown_list(here: Focus, rows: pd.DataFrame, labels: NDArray[np.str_]) -> pd.DataFrame:
+    """The ledger in words: cluster, trust, words, share with its interval, counts."""
+    words = words_of(here, _WORDS_LISTED)
+    single = rows["cluster"] != TOGETHER
+    return pd.DataFrame(
+        {
+            "cluster": [row_label(row) for _, row in rows.iterrows()],
+            "words": [words.get(int(cluster), "") for cluster in rows["cluster"]],
+            "of error": [
+                f"{share:z.1%}" + (f" ({low:z.0%} to {high:z.0%})" if one else "")
+                for share, low, high, one in zip(rows["share"], rows["low"], rows["high"], single, strict=True)
+            ],
+            "trust": [
+                labels[int(cluster)] if one else "" for cluster, one in zip(rows["cluster"], single, strict=True)
+            ],
+            "human": rows["human"].astype(int),
+            "model": rows["model"].astype(int),
+        }
+    )
+
+
+def _totals(here: Focus, weight: float, state: State) -> dict[str, np.ndarray]:
+    """Each error under every seed."""
+    comparison, kind = here.run.comparison, here.partition.kind
+    seeds = range(comparison.config.score.seeds)
+    parts = [comparison.partition(kind, here.candidate, seed) for seed in seeds]
+    p, q = (np.stack([part.counts(name) for part in parts]) for name in (HUMAN, here.candidate))
+    return error_totals(p, q, weight, state.smoothing)
+
+
+def _error(here: Focus, error: str, rows: pd.DataFrame, totals: np.ndarray, reach: tuple[float, float]) -> None:
+    title, colour, name = TITLES[error]
+    total = totals[here.partition.seed]
+    st.markdown(f"**:{colour}[{title}]**  \n{name}: {_total_in_words(total, totals)}")
+    words = words_of(here, _WORDS_BY_BAR)
+    charts.show_chart(
+        ledger_figure(rows, error, words, reach=reach, chosen=here.cluster),
+        key=_CHART.format(error),
+        file_name=f"{here.run.name}-{here.candidate}-{error}",
+        on_select=partial(_choose_bar, error),
+        selection_mode="points",
+        alt=f"Share of each cluster in the {name}; the list below has the same numbers.",
+    )
+    st.caption(_sum_in_words(rows, total))
+    _list(here, error, rows)
+    charts.csv_button(
+        lambda: rows.assign(words=[words.get(int(cluster), "") for cluster in rows["cluster"]]),
+        key=f"gap_csv_{error}",
+        file_name=f"{here.run.name}-{here.candidate}-{error}",
+    )
+
+
+def _total_in_words(total: float, totals: NDArray[np.float64]) -> str:
+    """The error in the partition shown, and its mean and spread over the seeds."""
+    if totals.size == 1:
+        return f"**{total:.4f} nats**"
+    return f"**{total:.4f} nats** here, {totals.mean():.4f} ± {totals.std(ddof=1):.4f} over {totals.size} seeds"
+
+
+def _sum_in_words(rows: pd.DataFrame, total: float) -> str:
+    """How the bars and the clusters without one add up to the error."""
+    single = rows["cluster"] != TOGETHER
+    parts = [f"{single.sum()} clusters shown: {rows['nats'][single].sum():z.4f}"]
+    parts += [f"{row_label(row)}: together {row['nats']:z.4f}" for _, row in rows[~single].iterrows()]
+    return f"{'; '.join(parts)}; sum {total:.4f} nats.".replace("-", "−")
+
+
+def _list(here: Focus, error: str, rows: pd.DataFrame) -> None:
+    key = _LIST.format(error)
+    st.session_state[_SHOWN.format(error)] = rows["cluster"].tolist()
+    places = rows.index[rows["cluster"] == here.cluster].tolist()
+    st.session_state[key] = {"selection": {"rows": places, "columns": [], "cells": []}}
+    st.dataframe(
+        shown_list(here, rows, cache.cluster_trust(*here.key).label),
+        hide_index=True,
+        height=_LIST_HEIGHT,
+        key=key,
+        on_select=partial(_choose_row, error),
+        selection_mode="single-row",
+        column_config={
+            "cluster": st.column_config.TextColumn(width=50),
+            "words": st.column_config.TextColumn(width=112),
+            "of error": st.column_config.TextColumn(width=132),
+            "trust": st.column_config.TextColumn(width=62, help=_TRUST_HELP),
+            "human": st.column_config.NumberColumn(width=62),
+            "model": st.column_config.NumberColumn(width=62),
+        },
+    )
+
+
+def _choose_bar(error: str) -> None:
+    cluster = clicked_value(st.session_state[_CHART.format(error)]["selection"], 0)
+    if cluster is not None and cluster != TOGETHER:
+        session.update(cluster=cluster)
+
+
+def _choose_row(error: str) -> None:
+    rows = st.session_state[_LIST.format(error)]["selection"]["rows"]
+    cluster = st.session_state[_SHOWN.format(error)][rows[0]] if rows else None
+    if cluster != TOGETHER:
+        session.update(cluster=cluster)

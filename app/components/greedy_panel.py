@@ -1,0 +1,163 @@
+"""The few clusters that make most of the gap, one after the other, with the score after each."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from app import cache, session
+from app.components import charts, score_controls
+from app.components.focus import Focus
+from app.components.gap_ledger import words_of
+from app.components.markup import escaped
+from app.figures.gap import steps_figure
+from app.figures.leaderboard import UNBROKEN, titled
+from app.session import Fix, State
+from mauve_core.config import HUMAN, SCORES
+from mauve_core.numerics.smoothing import ADDED_COUNT
+from mauve_core.report import TITLES
+
+FIXES: dict[Fix, str] = {"match": "Bring each to the human share", "drop": "Drop the model's texts in each"}
+_SCORE, _FIX, _TABLE, _SHOWN = "greedy_score", "greedy_fix", "greedy_table", "greedy_shown"
+_WORDS = 6
+
+
+def show(here: Focus, state: State, scale: float) -> None:
+    """Controls, the line and the table."""
+    session.follow_url(_SCORE, state.score)
+    session.follow_url(_FIX, state.fix)
+    with st.container(horizontal=True, gap="medium"):
+        st.segmented_control(
+            "By score", list(SCORES), key=_SCORE, required=True, format_func=titled, on_change=_write_score
+        )
+        st.segmented_control(
+            "What is done", list(FIXES), key=_FIX, required=True, format_func=FIXES.__getitem__, on_change=_write_fix
+        )
+    if state.smoothing not in ADDED_COUNT:
+        known = " or ".join(title for name, title in score_controls.SMOOTHING_TITLES.items() if name in ADDED_COUNT)
+        st.info(f"The list is made with one of these smoothings of counts: {known}. Choose one of them above.")
+        return
+    rows = cache.greedy_list(*here.key, state.fix, state.score, scale, state.smoothing)
+    if len(rows) == 1:
+        st.info("There is no cluster with which this would bring the score closer to that of equal sides.")
+        return
+    st.markdown(_in_words(here, rows, state.score))
+    left, right = st.columns([5, 6], gap="medium")
+    name = f"{here.run.name}-{here.candidate}-clusters-of-the-gap"
+    with left:
+        charts.show_chart(
+            steps_figure(rows, state.score, words_of(here, _WORDS)),
+            key="greedy_chart",
+            file_name=name,
+            alt=f"{TITLES[state.score]} after each cluster; the table beside it has the same numbers.",
+        )
+    with right:
+        _table(here, rows, state)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(_about(here, rows, state, scale), width="stretch")
+        st.button(
+            "Try these as what-if",
+            icon=":material/science:",
+            type="tertiary",
+            on_click=_try,
+            args=(rows["cluster"].iloc[1:].tolist(), state.fix),
+            key="greedy_try",
+            help="Every score with its interval, under What would close the gap",
+        )
+        charts.csv_button(lambda: rows, key="greedy_csv", file_name=name)
+
+
+def shown_steps(here: Focus, rows: pd.DataFrame, score: str) -> pd.DataFrame:
+    """The list as text: cluster, words, counts, the score here and over seeds, how much of the gap is closed."""
+    words, steps = words_of(here, _WORDS), rows.iloc[1:]
+    human, model = here.partition.counts(HUMAN), here.partition.counts(here.candidate)
+    clusters = steps["cluster"].astype(int)
+    return pd.DataFrame(
+        {
+            "cluster": clusters,
+            "words": [words.get(cluster, "") for cluster in clusters],
+            "human": human[clusters],
+            "model": model[clusters],
+            TITLES[score]: steps[score],
+            "over seeds": [_with_spread(row) for _, row in steps.iterrows()],
+            "closed": steps["closed"],
+        }
+    ).reset_index(drop=True)
+
+
+def _in_words(here: Focus, rows: pd.DataFrame, score: str) -> str:
+    first, last, spread = rows.iloc[0], rows.iloc[-1], rows[rows["mean"].notna()].iloc[-1]
+    said = (
+        f"**{len(rows) - 1} of {here.partition.k} clusters close {last['closed']:.0%} of the gap in this partition:** "
+        f"{TITLES[score]} goes from {first[score]:.3f} to {last[score]:.3f}"
+    )
+    if pd.isna(spread["sd"]):
+        return f"{said}."
+    after = "" if spread["step"] == last["step"] else f" after {spread['step']:.0f}"
+    return f"{said}; over seeds, the same texts, from {_with_spread(first)} to {_with_spread(spread)}{after}."
+
+
+def _with_spread(row: pd.Series) -> str:
+    if pd.isna(row["mean"]):
+        return "–"
+    spread = "" if pd.isna(row["sd"]) else f" ± {row['sd']:.3f}"
+    return f"{row['mean']:.3f}{spread}".replace(" ", UNBROKEN)
+
+
+def _table(here: Focus, rows: pd.DataFrame, state: State) -> None:
+    shown = shown_steps(here, rows, state.score)
+    st.session_state[_SHOWN] = shown["cluster"].tolist()
+    places = shown.index[shown["cluster"] == here.cluster].tolist()
+    st.session_state[_TABLE] = {"selection": {"rows": places, "columns": [], "cells": []}}
+    st.dataframe(
+        shown,
+        hide_index=True,
+        key=_TABLE,
+        on_select=_choose_row,
+        selection_mode="single-row",
+        column_config={
+            "cluster": st.column_config.NumberColumn(width=60),
+            "words": st.column_config.TextColumn(width="medium"),
+            "human": st.column_config.NumberColumn(width=60),
+            "model": st.column_config.NumberColumn(width=60),
+            TITLES[state.score]: st.column_config.NumberColumn(format="%.3f"),
+            "closed": st.column_config.NumberColumn("gap closed", format="percent"),
+        },
+    )
+
+
+def _about(here: Focus, rows: pd.DataFrame, state: State, scale: float) -> str:
+    seeds = here.run.comparison.config.score.seeds
+    about = (
+        "Each step takes the cluster that brings the score closest to that of equal sides (the dotted blue line), "
+        "after all before it; some other set of as many may close more. The list is made in one partition, so the gain "
+        "here is the best case"
+    )
+    if seeds > 1:
+        about += f"; over seeds: the same texts, in the clusters of all {seeds} seeds, mean ± sd"
+    about += f". c = {scale:g}, {score_controls.smoothing_in_words(state)}."
+    filled = [str(int(row["cluster"])) for _, row in rows.iterrows() if row["filled"]]
+    if filled:
+        name = escaped(here.candidate)
+        about += (
+            f" {name} has no text in {', '.join(filled)}: the score is what it would be if it wrote there; no weight "
+            "of its texts can do that, so nothing is said over seeds."
+        )
+    return about
+
+
+def _write_score() -> None:
+    session.update(score=st.session_state[_SCORE])
+
+
+def _write_fix() -> None:
+    session.update(fix=st.session_state[_FIX])
+
+
+def _choose_row() -> None:
+    rows = st.session_state[_TABLE]["selection"]["rows"]
+    session.update(cluster=st.session_state[_SHOWN][rows[0]] if rows else None)
+
+
+def _try(clusters: list[int], fix: Fix) -> None:
+    session.update(pick="clusters", chosen=clusters, action=fix, side="model")

@@ -1,0 +1,74 @@
+"""Gap: which clusters make the gap between the two sides, and what would close it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import streamlit as st
+
+from app import cache, session
+from app.cluster_table import cluster_table
+from app.components import cluster_detail, focus, gap_ledger, greedy_panel, score_controls, what_if_panel
+from app.components.focus import Focus
+from app.components.sidebar import opened_run
+from mauve_core.config import HUMAN
+from mauve_core.numerics.trust import LABELS, Trust
+
+TABS = ("Texts of a cluster", "What would close the gap", "The few clusters that make most of it")
+_TRUST_COLOURS: dict[str, Literal["green", "yellow", "gray"]] = {
+    "stable": "green", "unsure": "yellow", "noise": "gray"
+}  # fmt: skip
+
+
+def main() -> None:
+    """Lay out the page."""
+    run, state = opened_run(), session.current()
+    here = focus.of(run, state)
+    st.title("Gap", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        focus.controls(here)
+        weight = focus.weight_slider(state)
+        score_controls.smoothing(state, "MAUVE* always has Krichevsky–Trofimov.")
+        scale = score_controls.scale(state, run.comparison.config.score.scale)
+    counts = here.partition.counts(HUMAN), here.partition.counts(here.candidate)
+    table = cluster_table(*counts, weight, state.smoothing)
+    gap_ledger.show(here, table, weight, state)
+    if state.cluster is not None and here.cluster is None:
+        st.info(f"There is no cluster {state.cluster} here: clusters go from 0 to {here.partition.k - 1}.")
+    texts, what_if, greedy = st.tabs(TABS, key="gap_tabs")
+    with texts:
+        if here.cluster is None:
+            st.caption(":material/ads_click: Click a bar, or tick a row of a list, to read the texts of a cluster.")
+        else:
+            _heading(here, here.cluster)
+            cluster_detail.show(here, here.cluster, table, weight, state.smoothing)
+    with what_if:
+        what_if_panel.show(here, state, scale)
+    with greedy:
+        greedy_panel.show(here, state, scale)
+
+
+def _heading(here: Focus, cluster: int) -> None:
+    judged = cache.cluster_trust(*here.key)
+    label = str(judged.label[cluster])
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.subheader(f"Cluster {cluster}", anchor=False)
+        st.badge(label, color=_TRUST_COLOURS[label], help=_trust_in_words(judged, cluster))
+        st.page_link("views/clusters.py", label="In Clusters", icon=":material/bar_chart:")
+        st.page_link("views/map.py", label="On the map", icon=":material/scatter_plot:")
+        st.button("Close", icon=":material/close:", type="tertiary", on_click=_close, key="gap_close")
+
+
+def _trust_in_words(judged: Trust, cluster: int) -> str:
+    meaning = LABELS[str(judged.label[cluster])].capitalize()
+    return (
+        f"{meaning}. p = {judged.p[cluster]:.2g} when sides are exchanged, {judged.adjusted[cluster]:.2g} adjusted "
+        f"over all clusters; the same sign in {judged.agreement[cluster]:.0%} of the other seeds' partitions."
+    )
+
+
+def _close() -> None:
+    session.update(cluster=None)
+
+
+main()
