@@ -2,7 +2,8 @@
 
 A run's id is the key of everything derived from it. A run that was replaced or deleted on disk empties the caches, as
 soon as a page asks for it with :func:`load_run`, which every page does first. What is cached is shared by all sessions
-and must not be changed by a view.
+and must not be changed by a view. Streamlit shows no spinner for what one cached function asks of another, so the
+message belongs to the outer one; it comes up after half a second.
 """
 
 from __future__ import annotations
@@ -90,12 +91,12 @@ def _stamp(run_id: str) -> Stamp:
     return str(root), written
 
 
-@st.cache_resource(max_entries=8, show_spinner="Resampling")
+@st.cache_resource(max_entries=8, show_spinner=False)
 def _score_basis(run_id: str, kind: PartitionKind, smoothing: Smoothing) -> dict[str, ScoreBasis]:
     return score_basis(load_run(run_id).comparison, kind, smoothing)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@st.cache_resource(max_entries=64, show_spinner="Resampling")
 def rescored(run_id: str, kind: PartitionKind, scale: float | None, smoothing: Smoothing) -> Comparison:
     """The run's comparison with the scores of one partition under these settings; scale None is the run's own.
 
@@ -224,14 +225,14 @@ def error_intervals(
     return cluster_table.error_intervals(partition.counts(HUMAN), partition.counts(candidate), weight, smoothing)
 
 
-@st.cache_resource(max_entries=8, show_spinner="Counting words")
+@st.cache_resource(max_entries=8, show_spinner=False)
 def word_counts(run_id: str, candidate: str) -> WordCounts:
     """The words of the human texts and, after them, the candidate's."""
     corpora = load_run(run_id).corpora
     return count_words([*corpora[HUMAN].texts, *corpora[candidate].texts])
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@st.cache_resource(max_entries=64, show_spinner="Counting words")
 def cluster_words(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> list[tuple[DistinctiveWord, ...]]:
     """For each cluster, what tells its human and candidate texts from those of the other clusters."""
     partition = load_run(run_id).comparison.partition(kind, candidate, seed)

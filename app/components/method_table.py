@@ -33,7 +33,7 @@ def show(run: Run, table: MethodTable) -> None:
 
 
 def shown_scores(table: MethodTable) -> pd.DataFrame:
-    """The table as text: a row a method; value, spreads, rank and p of each candidate in ``line_0``, ``line_1`` ...
+    """The table as text: a row a method; value, spreads, rank, z and p of each candidate in ``line_0``, ``line_1`` ...
 
     Then ``ceiling`` and ``seconds``. Columns are not named after candidates, because one may be called anything.
     """
@@ -45,9 +45,9 @@ def shown_scores(table: MethodTable) -> pd.DataFrame:
         for column, name in enumerate(table.candidates):
             item = found[name]
             test = tests.get((result.method, name))
-            tested = "" if test is None else f"  {test.label}"
-            scored = f"{methods.score_label(item.score)}  ({item.label})"
-            row[f"line_{column}"] = f"{scored}{methods.z_label(item.score)}{tested}"
+            chance = (method_tests.z_label(item.score), "" if test is None else test.label)
+            parts = (methods.score_label(item.score), f"({item.label})", *filter(None, chance))
+            row[f"line_{column}"] = "  ".join(parts)
         row["ceiling"] = "" if result.ceiling is None else methods.score_label(result.ceiling)
         row["seconds"] = f"{result.seconds:,.1f}"
         rows.append(row)
@@ -106,14 +106,8 @@ def _scores(run: Run, table: MethodTable) -> None:
         f"texts, ↓ smaller is. {halves}{n} texts of the smaller side. Methods with k-means read the run's own "
         f"pairwise clusters and seeds ({run.comparison.config.score.seeds})."
     )
-    about = method_tests.about_tests(table)
-    if about:
+    for about in filter(None, (method_tests.about_tests(table), method_tests.about_z(table))):
         st.caption(about)
-    if any(score.z is not None for result in table.results for score in result.scores.values()):
-        st.caption(
-            "z: how many standard deviations the MMD lies above the mean of random halves of the human texts held "
-            "against each other, which have half as many texts."
-        )
 
 
 def _agreement(run: Run, table: MethodTable) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from app.components.markup import with_minus
 from app.components.method_form import GROUPS
 from app.components.method_table import SHOWN, shown_scores
 from app.figures.leaderboard import UNBROKEN
-from app.figures.methods import scores_frame, value_label
+from app.figures.methods import value_label
 from mauve_core import jobs
 from mauve_core.jobs import JobState
 from mauve_core.methods import ESTIMATORS, PRESETS, Method, MethodResult, MethodScore, MethodsTask, MethodTable
@@ -426,12 +425,3 @@ def test_direct_estimation_asks_for_two_models(open_page: OpenPage, run: Run, st
     methods = (*MethodsTask.methods, "direct")
     expected = MethodsTask(run.id, methods, SEEDS, human_model="gpt2-large", candidate_model="gpt2")
     assert started == [("methods", expected)]
-
-
-def test_the_standard_score_of_the_mmd_is_shown(run: Run) -> None:
-    result = handmade(run, Method("mmd"), 0.1, 0.2, 0.3)
-    scores = {name: dataclasses.replace(score, z=-3.14) for name, score in result.scores.items()}
-    table = MethodTable((dataclasses.replace(result, scores=scores),))
-    assert shown_scores(table)["line_0"][0].endswith(f"z{UNBROKEN}−3.1")
-    assert "z" not in shown_scores(MethodTable((handmade(run, Method("mmd"), 0.1, 0.2, 0.3),)))["line_0"][0]
-    assert scores_frame(table)["z"].dropna().tolist() == [-3.14] * 3
