@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from app import cluster_table, gap_table
 from app.figures.frontier import DRAWN_WEIGHTS, ErrorCurve
 from app.selection import Stack
-from mauve_core import estimates
+from mauve_core import estimates, why
 from mauve_core.config import HUMAN, PartitionKind, Smoothing
 from mauve_core.estimates import ScoreBasis, score_basis
 from mauve_core.numerics.frontier import divergence_frontier
@@ -32,6 +32,7 @@ from mauve_core.result import Comparison
 from mauve_core.store import COMPARISON, ID_PATTERN, Run, RunStore, RunSummary
 from mauve_core.trust import trust
 from mauve_core.what_if import Prepared, WhatIf, prepare, what_if
+from mauve_core.why import WhyCard, WhySource, why_source
 from mauve_core.words import DistinctiveWord, WordCounts, count_words
 
 Stamp = tuple[str, int | None]
@@ -223,6 +224,21 @@ def error_intervals(
     """Bootstrap intervals of every cluster's share of the two errors."""
     partition = load_run(run_id).comparison.partition(kind, candidate, seed)
     return cluster_table.error_intervals(partition.counts(HUMAN), partition.counts(candidate), weight, smoothing)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _why_source(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> WhySource:
+    run = load_run(run_id)
+    stored = run.features(HUMAN), run.features(candidate)
+    features = None if stored[0] is None or stored[1] is None else (stored[0], stored[1])
+    partition = run.comparison.partition(kind, candidate, seed)
+    return why_source(partition, run.corpora[HUMAN], run.corpora[candidate], candidate, features)
+
+
+@st.cache_resource(max_entries=256, show_spinner="Reading the texts")
+def why_card(run_id: str, kind: PartitionKind, candidate: str, seed: int, cluster: int) -> WhyCard:
+    """What tells about one cluster."""
+    return why.why_card(_why_source(run_id, kind, candidate, seed), cluster)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
