@@ -67,8 +67,8 @@ def _phrases(focus: Focus, card: WhyCard) -> None:
         else:
             column.caption("No phrase is clearly its own.")
     st.caption(
-        "Phrases of one to three words by log odds with a Dirichlet prior (Monroe, Colaresi and Quinn 2008), by "
-        "texts that have them, with 95 % intervals, each about one phrase; texts: of this set, and of the other, that have it."
+        "Phrases of one to three words by log odds with a Dirichlet prior (Monroe, Colaresi and Quinn 2008) over texts "
+        "that have them, with 95 % intervals, each about one phrase; texts: of this set, and of the other, that do."
     )
 
 
