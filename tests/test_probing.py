@@ -237,6 +237,28 @@ def test_frozen_clusters_hold_the_runs_own_texts(run):
     assert labels[2].tolist() == partition.labels["close"].tolist()
 
 
+def test_frozen_clusters_learn_nothing_from_new_texts(run):
+    partition, score = run.comparison.joint[0], run.comparison.config.score
+    features = {name: run.features(name) for name in partition.labels}
+    new = np.random.default_rng(1).normal(size=(500, DIMENSION)).astype(np.float32)
+    (labels,), kept = nearest_clusters(partition, features, [new], score)
+
+    def unit(x):
+        return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+    own = unit(np.concatenate(list(features.values())).astype(np.float64))
+    mean = own.mean(axis=0)
+    _, singular, directions = np.linalg.svd(own - mean, full_matrices=False)
+    explained = np.cumsum(singular**2) / (singular**2).sum()
+    kept_directions = directions[: int(np.searchsorted(explained, score.explained_variance)) + 1].T
+    assert kept_directions.shape[1] < DIMENSION
+    stored = np.concatenate(list(partition.labels.values()))
+    centres = np.stack([((own - mean) @ kept_directions)[stored == c].mean(axis=0) for c in range(partition.k)])
+    distances = np.linalg.norm(((unit(new) - mean) @ kept_directions)[:, None] - centres, axis=2)
+    assert labels.tolist() == distances.argmin(axis=1).tolist()
+    assert kept == 1
+
+
 def test_json_and_back(run):
     table = probes(run, "shuffle-words@0.5", splits=1)
     again = ProbeTable.from_dict(json.loads(json.dumps(table.as_dict())))
