@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mauve_core import jobs
 from mauve_core.__main__ import main
 from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.corpus import corpus_from_texts
@@ -363,7 +361,7 @@ def test_first_halves_are_swapped_within_each_comparison_half(encoded):
 
 
 @pytest.mark.slow
-def test_the_command_and_the_job(encoded, capsys):
+def test_the_command_and_the_task(encoded, capsys):
     assert main(["probe", encoded.id, "--splits", "1", "--seeds", "1", "--device", "cpu", "--quiet"]) == 0
     out = capsys.readouterr().out
     for line in ("none", *(item.spec for item in PAPER), "model"):
@@ -378,10 +376,7 @@ def test_the_command_and_the_job(encoded, capsys):
     assert values["lines"][1]["scores"]["auc"]["sd"] is not None
     assert main(["probe", encoded.id, "--perturbation", "nothing"]) == 2
     task = ProbesTask(encoded.id, ("shuffle-words",), rows=tuple(range(44)), splits=1, device="cpu")
-    state = jobs.start("probes", task.as_dict())
-    while jobs.status(state.id).active:
-        time.sleep(0.2)
-    assert jobs.status(state.id).run == encoded.id
+    assert read_task("probes", json.loads(json.dumps(task.as_dict()))).perform() == encoded.id
     assert stored_probes(RunStore().load(encoded.id)).settings["rows"] == list(range(44))
 
 
