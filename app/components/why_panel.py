@@ -55,12 +55,13 @@ def _flag(each: PropertyEffect, what: str, names: tuple[str, str]) -> str:
 
 def _phrases(focus: Focus, card: WhyCard) -> None:
     near = ", ".join(map(str, card.neighbours))
-    lists = (
+    lists = [
         (f"Human rather than {focus.candidate}, here", card.human_phrases),
         (f"{focus.candidate} rather than human, here", card.model_phrases),
         (f"This cluster rather than its neighbours {near}" if near else "This cluster", card.cluster_phrases),
-    )
-    for column, (title, phrases) in zip(st.columns(3, gap="medium"), lists, strict=True):
+    ]
+    shown = lists if card.human and card.model else lists[2:]
+    for column, (title, phrases) in zip(st.columns(3, gap="medium"), shown, strict=False):
         column.markdown(f"**{escaped(title)}**")
         if phrases:
             column.dataframe(shown_phrases(phrases), hide_index=True)

@@ -107,6 +107,7 @@ def effects_figure(rows: pd.DataFrame, candidate: str) -> go.Figure:
     figure.add_vline(x=0, line={"color": NEUTRAL_COLOUR, "width": 1})
     figure.update_layout(
         base_layout(
+            showlegend=True,
             height=80 + _ROW_HEIGHT * len(titles),
             margin={"l": 8, "r": 8, "t": 36, "b": 8},
             xaxis={"range": [-1.05, 1.05], "zeroline": False, "title": "← smaller · Cliff's delta · larger →"},
