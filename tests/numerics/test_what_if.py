@@ -40,6 +40,7 @@ def small_pair(seed: int, k: int = 7) -> tuple[NDArray[np.int64], NDArray[np.int
 
 
 class TestWeights:
+    @settings(max_examples=40)
     @given(labelled(), st.sampled_from(["none", "krichevsky-trofimov"]))
     def test_whole_weights_are_texts_repeated_or_left_out(self, drawn, smoothing):
         p, q, weights = drawn
@@ -192,7 +193,6 @@ class TestGreedy:
         for step, (_, value) in zip(found, twin, strict=True):
             assert step.scores[score] == pytest.approx(value, abs=ROUNDING)
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("action", ACTIONS)
     @pytest.mark.parametrize("score", BEST)
     def test_many_clusters_against_trying_everything(self, action, score):
@@ -220,7 +220,7 @@ class TestGreedy:
         tables = np.stack([_changed(p, q, done | (np.arange(120) == cluster), action) for cluster in moves.clusters])
         np.testing.assert_allclose(found, score_counts(p, tables)[score], rtol=0, atol=ROUNDING)
 
-    @settings(max_examples=30)
+    @settings(max_examples=20)
     @given(count_pairs(), st.sampled_from(sorted(BEST)))
     def test_matching_closes_more_at_every_step(self, pair, score):
         p, q = pair
