@@ -50,6 +50,17 @@ def test_clusters_that_are_the_topic_and_clusters_that_are_not() -> None:
     assert {row.column for row in found if row.kind == "surface"} == set(SURFACE)
 
 
+def test_the_values_of_a_column_keep_their_names() -> None:
+    topic = np.repeat(["a", "b", "c"], [10, 30, 20])
+    clusters = np.repeat([0, 1, 2], [10, 30, 20])
+    clusters[:5] = 1  # half of a's texts stand among b's
+    found = attributes([partition(clusters)], {HUMAN: corpus(topic=topic.tolist())}, seed=0).rows
+    values = by_column(found, "topic")[0].by_value
+    assert [(v.value, v.n) for v in values] == [("b", 30), ("c", 20), ("a", 10)]
+    assert [v.share for v in values] == pytest.approx([0.5, 1 / 3, 1 / 6])
+    assert [v.purity.mean for v in values] == pytest.approx([30 / 35, 1, (1 + 5 / 35) / 2])
+
+
 def test_every_value_is_kept_by_seed_and_split() -> None:
     rng = np.random.default_rng(1)
     given = corpus(topic=[f"topic {i % 4}" for i in range(N)])
