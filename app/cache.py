@@ -2,8 +2,8 @@
 
 A run's id is the key of everything derived from it. A run that was replaced or deleted on disk empties the caches, as
 soon as a page asks for it with :func:`load_run`, which every page does first. What is cached is shared by all sessions
-and must not be changed by a view. Streamlit shows no spinner for what one cached function asks of another, so the message
-belongs to the outer one; it comes up after half a second.
+and must not be changed by a view. Streamlit shows no spinner for what one cached function asks of another, so the
+message belongs to the outer one; it comes up after half a second.
 """
 
 from __future__ import annotations
