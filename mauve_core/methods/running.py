@@ -38,6 +38,9 @@ STAGE = "Fitting"
 SPREAD_STAGE = "Leaving out texts, group by group"
 """Stage name of the progress; counts methods. The first of an estimator takes the time."""
 
+TEST_STAGE = "Exchanging texts between the sides"
+"""Stage name of the progress of the permutation tests; counts methods."""
+
 SEEDS = 3
 """Seeds of an estimator that draws, where the run has no fits of its own for it."""
 
@@ -114,7 +117,10 @@ def methods_run(
     if not results:
         raise next(iter(left_out.values()))
     if permutations:
-        results = [_tested(result, fitted[result.method.estimator], run, permutations) for result in results]
+        for done, result in enumerate(results):
+            progress(TEST_STAGE, done, len(results))
+            results[done] = _tested(result, fitted[result.method.estimator], run, permutations)
+        progress(TEST_STAGE, len(results), len(results))
     config = run.comparison.config
     settings: dict[str, Any] = {
         "run": run.id,
@@ -268,7 +274,7 @@ def _result(method: Method, fitted: _Fitted) -> MethodResult:
 
 def _tested(result: MethodResult, fitted: _Fitted, run: Run, permutations: int) -> MethodResult:
     """The result with a p-value for each candidate, where the method has bins; all methods permute alike."""
-    scores = dict(result.scores)
+    scores, notes = dict(result.scores), list[str]()
     seed = stream(run.comparison.config.score.seed, "permutations")
     for name, fits in fitted.candidates.items():
         first = fits.fits[0]
@@ -286,7 +292,8 @@ def _tested(result: MethodResult, fitted: _Fitted, run: Run, permutations: int) 
             smaller_is_farther=result.method.higher_is_closer,
         )
         scores[name] = replace(scores[name], p_value=found.p_value)
-    return replace(result, scores=scores)
+        notes += [f"{name}: {note}" for note in found.notes]
+    return replace(result, scores=scores, notes=(*result.notes, *notes))
 
 
 def _score(method: Method, fits: _Fits) -> MethodScore:

@@ -28,7 +28,7 @@ from mauve_core.methods import (
 )
 from mauve_core.methods.distances import MMD_SPLITS
 from mauve_core.methods.fitting import WITHOUT_HALVES, fit
-from mauve_core.methods.running import SPREAD_STAGE, STAGE, sides_of
+from mauve_core.methods.running import SPREAD_STAGE, STAGE, TEST_STAGE, sides_of
 from mauve_core.numerics.mmd import mmd
 from mauve_core.numerics.smoothing import probabilities
 from mauve_core.store import RunStore
@@ -144,7 +144,9 @@ def test_the_same_task_gives_the_same_table_and_is_kept_beside_the_run(run):
 
 def test_a_permutation_test_tells_far_sides_from_equal_ones(run):
     methods = [Method(), Method(summary="mid", smoothing="laplace"), Method("knn")]
-    table = methods_run(run, methods, permutations=199)
+    stages = []
+    table = methods_run(run, methods, permutations=199, progress=lambda *told: stages.append(told))
+    assert [told for told in stages if told[0] == TEST_STAGE][-1] == (TEST_STAGE, len(methods), len(methods))
     for result in table.results[:2]:
         assert result.scores["collapsed"].p_value == pytest.approx(1 / 200, abs=1e-12)  # no draw comes near
         assert result.scores["close"].p_value > 0.05
