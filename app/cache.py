@@ -2,7 +2,8 @@
 
 A run's id is the key of everything derived from it. A run that was replaced or deleted on disk empties the caches, as
 soon as a page asks for it with :func:`load_run`, which every page does first. What is cached is shared by all sessions
-and must not be changed by a view.
+and must not be changed by a view. Streamlit shows no spinner for what one cached function asks of another, so the
+message belongs to the outer one; it comes up after half a second.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from app import cluster_table, gap_table
 from app.figures.frontier import DRAWN_WEIGHTS, ErrorCurve
 from app.selection import Stack
-from mauve_core import estimates
+from mauve_core import estimates, why
 from mauve_core.config import HUMAN, PartitionKind, Smoothing
 from mauve_core.estimates import ScoreBasis, score_basis
 from mauve_core.numerics.frontier import divergence_frontier
@@ -31,6 +32,7 @@ from mauve_core.result import Comparison
 from mauve_core.store import COMPARISON, ID_PATTERN, Run, RunStore, RunSummary
 from mauve_core.trust import trust
 from mauve_core.what_if import Prepared, WhatIf, prepare, what_if
+from mauve_core.why import WhyCard, WhySource, why_source
 from mauve_core.words import DistinctiveWord, WordCounts, count_words
 
 Stamp = tuple[str, int | None]
@@ -90,12 +92,12 @@ def _stamp(run_id: str) -> Stamp:
     return str(root), written
 
 
-@st.cache_resource(max_entries=8, show_spinner="Resampling")
+@st.cache_resource(max_entries=8, show_spinner=False)
 def _score_basis(run_id: str, kind: PartitionKind, smoothing: Smoothing) -> dict[str, ScoreBasis]:
     return score_basis(load_run(run_id).comparison, kind, smoothing)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@st.cache_resource(max_entries=64, show_spinner="Resampling")
 def rescored(run_id: str, kind: PartitionKind, scale: float | None, smoothing: Smoothing) -> Comparison:
     """The run's comparison with the scores of one partition under these settings; scale None is the run's own.
 
@@ -224,14 +226,29 @@ def error_intervals(
     return cluster_table.error_intervals(partition.counts(HUMAN), partition.counts(candidate), weight, smoothing)
 
 
-@st.cache_resource(max_entries=8, show_spinner="Counting words")
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _why_source(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> WhySource:
+    run = load_run(run_id)
+    stored = run.features(HUMAN), run.features(candidate)
+    features = None if stored[0] is None or stored[1] is None else (stored[0], stored[1])
+    partition = run.comparison.partition(kind, candidate, seed)
+    return why_source(partition, run.corpora[HUMAN], run.corpora[candidate], candidate, features)
+
+
+@st.cache_resource(max_entries=256, show_spinner="Reading the texts")
+def why_card(run_id: str, kind: PartitionKind, candidate: str, seed: int, cluster: int) -> WhyCard:
+    """What tells about one cluster."""
+    return why.why_card(_why_source(run_id, kind, candidate, seed), cluster)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
 def word_counts(run_id: str, candidate: str) -> WordCounts:
     """The words of the human texts and, after them, the candidate's."""
     corpora = load_run(run_id).corpora
     return count_words([*corpora[HUMAN].texts, *corpora[candidate].texts])
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@st.cache_resource(max_entries=64, show_spinner="Counting words")
 def cluster_words(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> list[tuple[DistinctiveWord, ...]]:
     """For each cluster, what tells its human and candidate texts from those of the other clusters."""
     partition = load_run(run_id).comparison.partition(kind, candidate, seed)

@@ -69,6 +69,12 @@ def cost_table(runs: Sequence[Run], table: MethodTable, rounds: int) -> str:
     return "\n".join(lines)
 
 
+def remarks(table: MethodTable) -> str:
+    """What an estimator said of its fits, and which could not be fitted."""
+    said = {result.method.title: result.notes[0] for result in table.results if result.notes}
+    return "\n".join([f"- {title}: {note}." for title, note in said.items()] + [f"- {note}" for note in table.notes])
+
+
 def _mean(values: Sequence[float]) -> str:
     return f"{np.mean(values):.2g}" if values else "draws nothing"
 
@@ -114,6 +120,8 @@ as many.
 
 Run {runs[0].id}: {len(runs[0].comparison.candidates)} candidates, {runs[0].comparison.human.n} human texts; methods
 that draw do so under {first.settings["seeds"]} seeds.
+
+{remarks(first)}
 """,
         "## What each is\n\n"
         + "\n".join(f"- **{k.title}** (`{k.name}`; {k.source}). {k.reason}" for k in ESTIMATORS.values()),

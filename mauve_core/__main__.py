@@ -20,6 +20,7 @@ from mauve_core.cli import (
     measuring,
     methods,
     models,
+    probing,
     published,
     serving,
     stored,
@@ -48,7 +49,19 @@ def build_parser() -> Parser:
     """Every command with its options."""
     parser = Parser(prog="mauve-lens", description="See how machine-written text differs from human text, and why.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for group in (comparing, studying, stored, models, measuring, methods, judging, published, sweeping, serving):
+    for group in (
+        comparing,
+        studying,
+        stored,
+        models,
+        measuring,
+        methods,
+        judging,
+        probing,
+        published,
+        sweeping,
+        serving,
+    ):
         group.add_commands(commands)
     return parser
 

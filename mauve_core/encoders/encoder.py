@@ -1,8 +1,9 @@
-"""Texts -> features: one vector a text from a pretrained transformer, computed once and kept by content.
+"""Texts -> features: one vector a text from a pretrained model, computed once and kept by content.
 
 The features are those of NeurIPS 2021 section 4 and JMLR 2023 section 4.1: the hidden state that stands for the whole
 text (see :mod:`mauve_core.encoders.pooling`), by default of the last layer. A text's features do not depend on the
-texts that share its batch, nor on their order, up to the rounding of the forward pass.
+texts that share its batch, nor on their order, up to the rounding of the forward pass. Where the model is a file of
+word vectors, :mod:`mauve_core.encoders.word_vectors` averages them, and neither torch nor transformers is loaded.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from mauve_core.config import EncoderConfig
 from mauve_core.encoders.batching import pad, plan_batches
-from mauve_core.encoders.catalogue import identify
+from mauve_core.encoders.catalogue import ModelIdentity, identify
 from mauve_core.encoders.features import Features, from_store, kept_features, of_tokens
 from mauve_core.encoders.models import LoadedModel, load_model
 from mauve_core.encoders.pooling import ResolvedPooling, pool, resolve_pooling
@@ -31,6 +32,8 @@ from mauve_core.progress import Progress, silent
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from mauve_core.encoders.word_vectors import WordEncoder
 
 FORMAT = 1
 """Part of every key; raised when the same settings would give other numbers."""
@@ -65,17 +68,19 @@ def encode(
     store : FeatureStore, optional
         Where features are looked up and kept; without one nothing is written.
     device : str
-        "auto" takes the first CUDA device, else the CPU.
+        "auto" takes the first CUDA device, else the CPU. Word vectors are averaged on the CPU in any case.
     batch_tokens : int, optional
         Most padded tokens a batch; see ``BATCH_TOKENS``. Memory and speed only: the features stay the same.
     progress : callable
         Called as ``progress("Tokenizing texts", texts done, texts)`` and ``progress("Encoding tokens", tokens done,
-        tokens)``. If it raises, the finished rows stay in the store.
+        tokens)``, or for word vectors ``progress("Reading word vectors", bytes done, bytes)``. If it raises, the
+        finished rows stay in the store.
 
     Raises
     ------
     InputError
         No texts, a text that is empty or not valid Unicode, a layer the model lacks, or features that are not finite.
+        Of word vectors: a file that is none, a setting that means nothing for them, or a text without any known word.
     ModelUnavailableError
         The model is unknown or cannot be reached.
     StorageError
@@ -93,18 +98,12 @@ def feature_key(texts: Sequence[str], config: EncoderConfig) -> str:
     Raises
     ------
     InputError
-        No texts, or a text that is not a valid Unicode string.
+        No texts, a text that is not a valid Unicode string, or a setting that means nothing for word vectors.
     ModelUnavailableError
         The model is unknown or cannot be reached.
     """
     _check_texts(texts)
-    identity = identify(config.model, config.revision)
-    pooling = "mean" if config.pooling == "auto" and identity.mean_pooling else config.pooling
-    settings = [FORMAT, identity.digest, pooling, config.layer, config.max_tokens, config.dtype, len(texts)]
-    total = hashlib.sha256(json.dumps(settings).encode())
-    for index, text in enumerate(texts):
-        total.update(hashlib.sha256(_utf8(text, index)).digest())
-    return total.hexdigest()
+    return _key(texts, config, identify(config.model, config.revision))
 
 
 class Encoder:
@@ -123,15 +122,20 @@ class Encoder:
         self._batch_tokens = batch_tokens
         self._loaded: LoadedModel | None = None
         self._layer: int | None = None
+        self._words: WordEncoder | None = None
 
     def encode(
         self, texts: Sequence[str], *, store: FeatureStore | None = None, progress: Progress = silent
     ) -> Features:
         """Features of ``texts``; as :func:`encode`."""
-        key = feature_key(texts, self.config)
+        _check_texts(texts)
+        identity = identify(self.config.model, self.config.revision)
+        key = _key(texts, self.config, identity)
         stored = None if store is None else store.get(key)
         if stored is not None:
             return from_store(key, stored)
+        if identity.kind == "word-vectors":
+            return self._word_encoder(identity).encode(texts, self.config, key, store, progress)
         tokens = tokenize(texts, self._model(), self.config.max_tokens, progress)
         array, device = self._compute(tokens, key, store, progress)
         return kept_features(array, tokens, self.config, key, device, store)
@@ -157,8 +161,20 @@ class Encoder:
         other = Encoder(
             replace(self.config, max_tokens=max_tokens), device=self._device, batch_tokens=self._batch_tokens
         )
-        other._loaded, other._layer = self._model(), self._layer
+        identity = identify(self.config.model, self.config.revision)
+        if identity.kind == "word-vectors":
+            other._words = self._word_encoder(identity)
+        else:
+            other._loaded, other._layer = self._model(), self._layer
         return other
+
+    def _word_encoder(self, identity: ModelIdentity) -> WordEncoder:
+        """The one in use, or a new one where the file has changed."""
+        from mauve_core.encoders.word_vectors import WordEncoder
+
+        if self._words is None or self._words.identity != identity:
+            self._words = WordEncoder(identity)
+        return self._words
 
     def _model(self) -> LoadedModel:
         if self._loaded is None:
@@ -305,6 +321,20 @@ def _resolve_layer(layer: int, loaded: LoadedModel) -> int | None:
         raise InputError(f"The model {loaded.identity.name} has no layer {layer}", allowed=allowed)
     index = layer % (layers + 1)
     return None if index == layers else index
+
+
+def _key(texts: Sequence[str], config: EncoderConfig, identity: ModelIdentity) -> str:
+    if identity.kind == "word-vectors":
+        from mauve_core.encoders.word_vectors import key_settings
+
+        settings: list[Any] = [*key_settings(identity, config), len(texts)]
+    else:
+        pooling = "mean" if config.pooling == "auto" and identity.mean_pooling else config.pooling
+        settings = [FORMAT, identity.digest, pooling, config.layer, config.max_tokens, config.dtype, len(texts)]
+    total = hashlib.sha256(json.dumps(settings).encode())
+    for index, text in enumerate(texts):
+        total.update(hashlib.sha256(_utf8(text, index)).digest())
+    return total.hexdigest()
 
 
 def _check_texts(texts: Sequence[str]) -> None:

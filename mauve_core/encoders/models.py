@@ -80,7 +80,7 @@ def load_model(
     InputError
         The model is neither causal nor masked, or the device does not exist.
     """
-    identity = identify(name, revision)
+    identity = _language_model(name, revision)
     with _quiet_transformers():
         import torch
         from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer
@@ -119,8 +119,10 @@ def load_tokenizer(name: str, revision: str | None = None) -> Any:
     ------
     ModelUnavailableError
         The model is unknown or cannot be reached.
+    InputError
+        It is a file of word vectors, which has no tokenizer.
     """
-    identity = identify(name, revision)
+    identity = _language_model(name, revision)
     with _quiet_transformers():
         from transformers import AutoTokenizer
 
@@ -144,6 +146,17 @@ def resolve_device(device: str) -> str:
     if kind == "cuda" and not torch.cuda.is_available():
         raise InputError("This machine has no CUDA device", received=device, todo="Use --device cpu or auto")
     return device
+
+
+def _language_model(name: str, revision: str | None) -> ModelIdentity:
+    """The model's identity; InputError where the name stands for word vectors."""
+    identity = identify(name, revision)
+    if identity.kind == "word-vectors":
+        raise InputError(
+            f"{name} is a file of word vectors, which has no tokenizer and can neither write nor score texts",
+            allowed="a language model: catalogue name, hub id, folder or GGUF file",
+        )
+    return identity
 
 
 def _plain_checkpoint(identity: ModelIdentity) -> Path | str:

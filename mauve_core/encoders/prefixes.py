@@ -4,7 +4,8 @@ In a causal model a token's hidden state depends on the tokens up to it alone, s
 prefix holds the hidden states of every shorter one, and their pooled vectors are what an encoder with a smaller
 ``max_tokens`` would compute. That fails where a shorter text is not a prefix in tokens (a special token at the end), or
 where the model's positions depend on the length of the sequence, or in a masked model: then each length is encoded by
-itself. Either way every length is stored under the key that a plain encoder of that ``max_tokens`` looks up.
+itself, as it is with word vectors. Either way every length is stored under the key that a plain encoder of that
+``max_tokens`` looks up.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.config import EncoderConfig
+from mauve_core.encoders.catalogue import names_word_vectors
 from mauve_core.encoders.encoder import STAGE, Encoder, Rows, feature_key
 from mauve_core.encoders.features import Features, from_store, kept_features
 from mauve_core.encoders.models import LoadedModel
@@ -100,7 +102,10 @@ class PrefixEncoder(Encoder):
             if stored is not None:
                 found[length] = from_store(key, stored)
         keys = {length: key for length, key in keys.items() if length not in found}
-        if keys:
+        if keys and names_word_vectors(self.config.model):
+            for length in reversed(keys):  # the longest first: it has the words of all
+                found[length] = self.with_max_tokens(length).encode(texts, store=store, progress=progress)
+        elif keys:
             tokens = {length: tokenize(texts, self._model(), length, progress) for length in keys}
             if _one_pass_will_do(self._model(), list(tokens.values())):
                 found |= self._in_one_pass(tokens, keys, store, progress)
@@ -116,6 +121,8 @@ class PrefixEncoder(Encoder):
         stored = None if store is None else store.get(feature_key(texts, self.config))
         if stored is not None:
             return stored.lengths
+        if names_word_vectors(self.config.model):
+            return self.encode(texts, store=store, progress=progress).lengths
         return tokenize(texts, self._model(), self.config.max_tokens, progress).lengths
 
     def _in_one_pass(

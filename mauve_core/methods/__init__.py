@@ -3,6 +3,7 @@
 methods_run(run, PRESETS["estimators"])
 """
 
+from mauve_core.methods.direct import Models
 from mauve_core.methods.kinds import ESTIMATORS, SUMMARIES
 from mauve_core.methods.method import PRESETS, Method, parse_method
 from mauve_core.methods.running import methods_run
@@ -19,6 +20,7 @@ __all__ = [
     "MethodScore",
     "MethodTable",
     "MethodsTask",
+    "Models",
     "methods_run",
     "parse_method",
     "stored_methods",

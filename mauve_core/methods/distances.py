@@ -5,7 +5,7 @@ JMLR 2023, section 7.4.2; Gretton et al., JMLR 2012.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from mauve_core.methods.method import Method
-from mauve_core.methods.sides import Binned, Features, Fit, Sides
+from mauve_core.methods.sides import Binned, Features, Fit, Rows, Sides
 from mauve_core.numerics.frontier import Frontier
 from mauve_core.numerics.mmd import mmd, mmd_left_out
 from mauve_core.numerics.smoothing import probabilities
@@ -30,35 +30,41 @@ SPREAD_LIMIT = 200
 CLUSTERED = ("quantised-transport", "transport-linear", "transport-barycentric")
 """Estimators between the same k-means clusters."""
 
+Compute = Callable[[Features, Features], float]
+LeftOut = Callable[[Features, Features, Sequence[tuple[Rows, Rows]]], NDArray[np.float64]]
+
 FrontierOf = Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], Frontier]
 """p (k,), q (k,), centres (k, d) -> frontier."""
 
 
 class Distance(Fit):
-    """A distance of its own."""
+    """A distance of its own between the texts themselves, taken again without each group.
 
-    def __init__(
-        self,
-        sides: Sides,
-        compute: Callable[[Features, Features], float],
-        notes: tuple[str, ...] = (),
-        *,
-        again: bool = True,
-    ) -> None:
+    Parameters
+    ----------
+    sides : Sides
+    compute : callable
+        Features of both sides -> value.
+    left_out : callable, optional
+        Features of both sides and the rows that are kept -> values, where that is quicker than ``compute`` on each.
+    """
+
+    def __init__(self, sides: Sides, compute: Compute, left_out: LeftOut | None = None) -> None:
         self._value = compute(sides.x_p, sides.x_q)
-        self.notes = notes
-        self._sides, self._compute, self._again = sides, compute, again
+        self._sides, self._compute, self._left_out = sides, compute, left_out
 
     @cached_property
     def _without(self) -> NDArray[np.float64]:
-        pairs = self._sides.without
-        return np.array([self._compute(self._sides.x_p[p], self._sides.x_q[q]) for p, q in pairs])
+        x_p, x_q, pairs = self._sides.x_p, self._sides.x_q, self._sides.without
+        if self._left_out is not None:
+            return self._left_out(x_p, x_q, pairs)
+        return np.array([self._compute(x_p[p], x_q[q]) for p, q in pairs])
 
     def value(self, method: Method) -> float:  # noqa: ARG002 (such a method has no parts)
         return self._value
 
     def left_out(self, method: Method) -> NDArray[np.float64] | None:  # noqa: ARG002
-        return self._without if self._again and self._sides.without else None
+        return self._without if self._sides.without else None
 
 
 class Discrepancy(Fit):

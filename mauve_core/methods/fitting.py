@@ -12,6 +12,7 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
+from mauve_core.errors import InputError
 from mauve_core.methods.distances import CLUSTERED, Discrepancy, Distance, Transport, interpolated
 from mauve_core.methods.method import Method
 from mauve_core.methods.sides import Binned, Features, Fit, Sides, Tokens
@@ -21,9 +22,10 @@ from mauve_core.numerics.gram_kernels import Gram, ngram_gram, subsequence_gram
 from mauve_core.numerics.kde_ratios import kde_ratios
 from mauve_core.numerics.knn_ratios import knn_ratios, knn_ratios_from_gram
 from mauve_core.numerics.quantisers import QUANTISERS
-from mauve_core.numerics.ratios import LogRatios, ratio_atoms
+from mauve_core.numerics.ratios import LogRatios, coordinates_kept, ratio_atoms
 from mauve_core.numerics.string_models import string_ratios
 from mauve_core.numerics.transport import frechet_cost, plug_in_cost
+from mauve_core.numerics.transport_parts import plug_in_parts
 
 Histograms = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -35,7 +37,8 @@ class Ratios(Fit):
     """Density ratios at the texts, or at draws; fitted anew without each group, unless that is too costly."""
 
     def __init__(self, sides: Sides, estimate: Callable[[Features, Features], LogRatios], *, again: bool) -> None:
-        found = estimate(sides.x_p, sides.x_q)
+        with coordinates_kept(sides.coordinates):
+            found = estimate(sides.x_p, sides.x_q)
         self.notes = found.notes
         self._all = ratio_atoms(found)
         self._sides, self._estimate, self._again = sides, estimate, again
@@ -43,7 +46,8 @@ class Ratios(Fit):
     @cached_property
     def _without(self) -> list[Histograms]:
         pairs = ((self._sides.x_p[p], self._sides.x_q[q]) for p, q in self._sides.without)
-        return [ratio_atoms(self._estimate(x_p, x_q)) for x_p, x_q in pairs]
+        with coordinates_kept(self._sides.coordinates):
+            return [ratio_atoms(self._estimate(x_p, x_q)) for x_p, x_q in pairs]
 
     def value(self, method: Method) -> float:
         return float(method.value(*self._all))
@@ -52,6 +56,28 @@ class Ratios(Fit):
         if not self._again or not self._sides.without:
             return None
         return np.array([float(method.value(*pair)) for pair in self._without])
+
+
+class Direct(Fit):
+    """Probabilities of the texts under two models, which stay as they are while texts are left out."""
+
+    def __init__(self, sides: Sides, _: SeedSequence) -> None:
+        if sides.ratios is None:
+            raise InputError(
+                "Direct estimation needs two causal models, in the place of the human side and of the candidates",
+                todo="Name both: --human-model and --candidate-model, or models=Models(human, candidate)",
+            )
+        self._found, self._without = sides.ratios(), sides.without
+        self.notes = self._found.notes
+
+    def value(self, method: Method) -> float:
+        return float(method.value(*ratio_atoms(self._found)))
+
+    def left_out(self, method: Method) -> NDArray[np.float64] | None:
+        found = self._found
+        parts = (LogRatios(found.at_p[rows_p], found.at_q[rows_q]) for rows_p, rows_q in self._without)
+        values = [float(method.value(*ratio_atoms(part))) for part in parts]
+        return np.array(values) if values else None
 
 
 class Strings(Fit):
@@ -127,15 +153,19 @@ _FITS: dict[str, Callable[[Sides, SeedSequence], Fit]] = {
     "kde": lambda sides, _: Ratios(sides, kde_ratios, again=True),
     "classifier": lambda sides, seed: Ratios(sides, partial(classifier_ratios, seed=seed), again=False),
     "gaussian": lambda sides, seed: Ratios(sides, partial(gaussian_ratios, seed=seed), again=True),
+    "direct": Direct,
     "strings": Strings,
     "ngram-kernel": lambda sides, _: Neighbours(sides, partial(ngram_gram, n=NGRAM)),
     "subsequence-kernel": lambda sides, _: Neighbours(sides, subsequence_gram),
-    "transport": lambda sides, seed: Distance(sides, lambda p, q: plug_in_cost(p, q, seed=seed).value),
+    "transport": lambda sides, seed: Distance(sides, lambda p, q: plug_in_cost(p, q, seed=seed).value, plug_in_parts),
     "frechet": lambda sides, _: Distance(sides, lambda p, q: frechet_cost(p, q).value),
     "quantised-transport": Transport,
     **{name: partial(interpolated, name) for name in ("transport-linear", "transport-barycentric")},
     "mmd": Discrepancy,
 }
+
+WITHOUT_HALVES = frozenset({"direct"})
+"""Estimators that cannot compare two halves of the human texts: one model would stand for both."""
 
 DRAWING = frozenset({*QUANTISERS, *CLUSTERED, "classifier", "gaussian", "strings"})
 """Estimators whose result depends on a seed."""

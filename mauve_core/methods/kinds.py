@@ -170,6 +170,15 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "JMLR 2023, sections 4.3 and 7.3.1",
         ),
         EstimatorKind(
+            "direct",
+            "Model probabilities",
+            False,
+            SCALES["direct"],
+            "Two language models in the place of the two sides, whatever the decoder; in the papers it put ancestral "
+            "before nucleus sampling, against people's judgments.",
+            "JMLR 2023, section 7.3.3",
+        ),
+        EstimatorKind(
             "strings",
             "String models",
             False,

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -18,7 +19,9 @@ from mauve_core.encoders.models import load_tokenizer
 from mauve_core.errors import InputError
 from mauve_core.estimates import stream
 from mauve_core.feature_store import FeatureStore
-from mauve_core.methods.fitting import DRAWING, STREAMS, fit
+from mauve_core.measuring import collection_of
+from mauve_core.methods.direct import Likelihoods, Models
+from mauve_core.methods.fitting import DRAWING, STREAMS, WITHOUT_HALVES, fit
 from mauve_core.methods.kinds import ESTIMATORS
 from mauve_core.methods.method import Method
 from mauve_core.methods.sides import Binned, Fit, Rows, Sides, Tokens
@@ -35,6 +38,9 @@ STAGE = "Fitting"
 SPREAD_STAGE = "Leaving out texts, group by group"
 """Stage name of the progress; counts methods. The first of an estimator takes the time."""
 
+TEST_STAGE = "Exchanging texts between the sides"
+"""Stage name of the progress of the permutation tests; counts methods."""
+
 SEEDS = 3
 """Seeds of an estimator that draws, where the run has no fits of its own for it."""
 
@@ -48,6 +54,7 @@ def methods_run(
     *,
     seeds: int = SEEDS,
     permutations: int = 0,
+    models: Models | None = None,
     device: str = "cpu",
     feature_store: FeatureStore | None = None,
     progress: Progress = silent,
@@ -65,8 +72,10 @@ def methods_run(
         Seeds of estimators that draw; those of k-means are the run's.
     permutations : int
         Draws of a permutation test of P = Q for each method with bins; 0 for none.
+    models : Models, optional
+        What stands for the two sides in direct estimation, which is left out without them.
     device : str
-        Where the quantisers that are networks are trained.
+        Where the quantisers that are networks are trained, and where these models read.
     feature_store : FeatureStore, optional
         Where features are found that were not kept with the run.
     progress : callable
@@ -88,7 +97,7 @@ def methods_run(
     if seeds < 1 or permutations < 0:
         received = f"{seeds} seeds, {permutations} permutations"
         raise InputError("The settings are not usable", allowed="at least 1 seed, 0 permutations", received=received)
-    work = _Work(run, _features(run, feature_store), seeds, device, progress)
+    work = _Work(run, _features(run, feature_store), seeds, device, progress, models)
     estimators = list(dict.fromkeys(method.estimator for method in methods))
     fitted: dict[str, _Fitted] = {}
     total = len(estimators) * (len(run.comparison.candidates) + 1)
@@ -108,9 +117,12 @@ def methods_run(
     if not results:
         raise next(iter(left_out.values()))
     if permutations:
-        results = [_tested(result, fitted[result.method.estimator], run, permutations) for result in results]
+        for done, result in enumerate(results):
+            progress(TEST_STAGE, done, len(results))
+            results[done] = _tested(result, fitted[result.method.estimator], run, permutations)
+        progress(TEST_STAGE, len(results), len(results))
     config = run.comparison.config
-    settings = {
+    settings: dict[str, Any] = {
         "run": run.id,
         "created": run.created,
         "seeds": seeds,
@@ -121,6 +133,8 @@ def methods_run(
         "config": config.as_dict(),
         "sources": {source.name: {"n": source.n, "digest": source.digest} for source in run.comparison.sources},
     }
+    if models is not None and "direct" in fitted:
+        settings["models"] = models.described()
     notes = tuple(f"{ESTIMATORS[name].title} is left out: {error}" for name, error in left_out.items())
     return MethodTable(tuple(results), settings, notes)
 
@@ -151,7 +165,13 @@ class _Fitted:
 
 class _Work:
     def __init__(
-        self, run: Run, features: Mapping[str, NDArray[np.float32]], seeds: int, device: str, progress: Progress
+        self,
+        run: Run,
+        features: Mapping[str, NDArray[np.float32]],
+        seeds: int,
+        device: str,
+        progress: Progress,
+        models: Models | None = None,
     ) -> None:
         self.run, self.features, self.seeds, self.device, self.progress = run, features, seeds, device, progress
         self.score: ScoreConfig = run.comparison.config.score
@@ -159,6 +179,8 @@ class _Work:
         self.cached: dict[str, Sides] = {}
         self.read: dict[str, Tokens] = {}
         self.words: dict[str, int] = {}
+        texts = {name: collection_of(corpus, name) for name, corpus in run.corpora.items()}
+        self.likelihoods = None if models is None else Likelihoods(models, texts, device=device, progress=progress)
 
     def fitted(self, estimator: str, done: int, total: int) -> _Fitted:
         """Fit every candidate, then the halves; the time is that of the candidates."""
@@ -176,7 +198,8 @@ class _Work:
             candidates[name] = self._candidate(estimator, name, child.spawn(count))
         seconds = time.perf_counter() - started
         self.progress(STAGE, done + len(names), total)
-        return _Fitted(candidates, tuple(self._half(estimator, child) for child in halves.spawn(HALVES)), seconds)
+        count = 0 if estimator in WITHOUT_HALVES else HALVES
+        return _Fitted(candidates, tuple(self._half(estimator, child) for child in halves.spawn(count)), seconds)
 
     def _candidate(self, estimator: str, name: str, seeds: Sequence[SeedSequence]) -> _Fits:
         sides = self.sides(name)
@@ -207,18 +230,31 @@ class _Work:
             ]
             pair_of_features = self.features[HUMAN], self.features[name]
             tokens = partial(self._both_tokens, name)
-            self.cached[name] = Sides(*pair_of_features, without, self.score, tokens, self.device, self.progress)
+            ratios = None if self.likelihoods is None else partial(self.likelihoods.ratios, name)
+            self.cached[name] = Sides(
+                *pair_of_features, without, self.score, tokens, self.device, self.progress, ratios=ratios
+            )
         return self.cached[name]
 
     def _both_tokens(self, name: str) -> tuple[Tokens, Tokens]:
         return self.tokens(HUMAN), self.tokens(name)
 
     def tokens(self, name: str) -> Tokens:
-        """Token ids of a side by the encoder's tokenizer; of a run without one, white-space words, numbered."""
+        """Token ids of a side by the encoder's tokenizer; where there is none, words, numbered.
+
+        They are the words that are looked up where the encoder is a file of word vectors, which need not be there any
+        more; and what stands between white space where the run was given features.
+        """
+        from mauve_core.encoders.catalogue import names_word_vectors
+        from mauve_core.encoders.word_vectors import words as looked_up
+
         if name not in self.read:
             texts, encoder = list(self.run.corpora[name].texts), self.run.comparison.config.encoder
             if encoder is None:
                 rows = [[self.words.setdefault(word, len(self.words)) for word in text.split()] for text in texts]
+            elif names_word_vectors(encoder.model):
+                split = map(looked_up, texts)
+                rows = [[self.words.setdefault(word, len(self.words)) for word in words] for words in split]
             else:
                 tokenizer = load_tokenizer(encoder.model, encoder.revision)
                 rows = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
@@ -229,14 +265,16 @@ class _Work:
 def _result(method: Method, fitted: _Fitted) -> MethodResult:
     scores = {name: _score(method, fits) for name, fits in fitted.candidates.items()}
     halves = [half.fits[0].value(method) for half in fitted.halves]
-    ceiling = MethodScore(float(np.mean(halves)), _sd(halves), None, None, None, fitted.halves[0].n)
+    ceiling = None
+    if halves:
+        ceiling = MethodScore(float(np.mean(halves)), _sd(halves), None, None, None, fitted.halves[0].n)
     notes = tuple(dict.fromkeys(note for fits in fitted.candidates.values() for one in fits.fits for note in one.notes))
     return MethodResult(method, scores, ceiling, fitted.seconds, notes)
 
 
 def _tested(result: MethodResult, fitted: _Fitted, run: Run, permutations: int) -> MethodResult:
     """The result with a p-value for each candidate, where the method has bins; all methods permute alike."""
-    scores = dict(result.scores)
+    scores, notes = dict(result.scores), list[str]()
     seed = stream(run.comparison.config.score.seed, "permutations")
     for name, fits in fitted.candidates.items():
         first = fits.fits[0]
@@ -254,7 +292,8 @@ def _tested(result: MethodResult, fitted: _Fitted, run: Run, permutations: int) 
             smaller_is_farther=result.method.higher_is_closer,
         )
         scores[name] = replace(scores[name], p_value=found.p_value)
-    return replace(result, scores=scores)
+        notes += [f"{name}: {note}" for note in found.notes]
+    return replace(result, scores=scores, notes=(*result.notes, *notes))
 
 
 def _score(method: Method, fits: _Fits) -> MethodScore:

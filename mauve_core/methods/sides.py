@@ -6,7 +6,7 @@ A fit is the costly part and serves every divergence, smoothing and summary.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mauve_core.config import ScoreConfig
 from mauve_core.methods.method import Method
 from mauve_core.numerics.clustering import Clustering, default_k, kmeans
+from mauve_core.numerics.ratios import Coordinates, LogRatios
 from mauve_core.numerics.reduction import reduce_features
 from mauve_core.numerics.smoothing import probabilities
 from mauve_core.progress import Progress, silent
@@ -40,6 +41,8 @@ class Sides:
         Gives the token ids of the texts of both sides, for estimators that read texts.
     device : str
     progress : callable
+    ratios : callable, optional
+        Gives the ratios of the probabilities of the texts under two models, where these are known.
     """
 
     x_p: Features
@@ -49,6 +52,7 @@ class Sides:
     tokens: Callable[[], tuple[Tokens, Tokens]]
     device: str = "cpu"
     progress: Progress = silent
+    ratios: Callable[[], LogRatios] | None = None
 
     @cached_property
     def reduced(self) -> NDArray[np.float32]:
@@ -65,6 +69,11 @@ class Sides:
 
     @cached_property
     def _clustered(self) -> dict[object, Clustering]:
+        return {}
+
+    @cached_property
+    def coordinates(self) -> dict[Hashable, Coordinates]:
+        """Principal coordinates that estimators computed so far, as ``numerics.ratios.coordinates_kept`` keeps them."""
         return {}
 
     @property

@@ -5,9 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
+from mauve_core.encoders.catalogue import PACKAGED
 from mauve_core.errors import InputError
+from mauve_core.methods.direct import Models
 from mauve_core.methods.method import PRESETS, parse_method
 from mauve_core.methods.running import SEEDS, methods_run
 from mauve_core.methods.table import MethodTable
@@ -29,6 +32,8 @@ class MethodsTask:
     methods : tuple of str
         As :func:`mauve_core.methods.method.parse_method` reads them; the first is what others are held against.
     seeds, permutations : int
+    human_model, candidate_model : str or None
+        Causal models for direct estimation; both or none.
     device : str
         As :func:`mauve_core.methods.running.methods_run` takes them.
     """
@@ -37,12 +42,18 @@ class MethodsTask:
     methods: tuple[str, ...] = tuple(method.spec for method in PRESETS["divergences"])
     seeds: int = SEEDS
     permutations: int = 0
+    human_model: str | None = None
+    candidate_model: str | None = None
     device: str = "cpu"
 
     def __post_init__(self) -> None:
         for what, value in (("run's id", self.run), ("device", self.device)):
             if not isinstance(value, str) or not value.strip():
                 raise InputError(f"Methods need the {what}", allowed="text", received=repr(value))
+        given = (self.human_model, self.candidate_model)
+        if given != (None, None) and not all(isinstance(model, str) and model.strip() for model in given):
+            received = " and ".join(map(repr, given))
+            raise InputError("The models of methods are not usable", allowed="both named, or none", received=received)
         if not self.methods or len({parse_method(spec) for spec in self.methods}) < len(self.methods):
             received = ", ".join(self.methods)
             raise InputError("The methods cannot be used", allowed="one or more, none twice", received=received)
@@ -76,9 +87,17 @@ class MethodsTask:
             )
         return cls(**{**values, "methods": tuple(chosen)})
 
+    @property
+    def models(self) -> Models | None:
+        """The two models, where they are named."""
+        if self.human_model is None or self.candidate_model is None:
+            return None
+        return Models(self.human_model, self.candidate_model)
+
     def absolute(self) -> Self:
-        """The same: nothing here is a path."""
-        return self
+        """The same with absolute paths of models that are files or folders."""
+        human, candidate = map(_absolute, (self.human_model, self.candidate_model))
+        return dataclasses.replace(self, human_model=human, candidate_model=candidate)
 
     def perform(self, progress: Progress = silent) -> str:
         """As :meth:`compute`; returns the run's id."""
@@ -97,7 +116,13 @@ class MethodsTask:
         run = store.load(self.run)
         methods = [parse_method(spec) for spec in self.methods]
         table = methods_run(
-            run, methods, seeds=self.seeds, permutations=self.permutations, device=self.device, progress=progress
+            run,
+            methods,
+            seeds=self.seeds,
+            permutations=self.permutations,
+            models=self.models,
+            device=self.device,
+            progress=progress,
         )
         store.attach(run.id, ATTACHMENT, table.as_dict())
         return table
@@ -113,3 +138,9 @@ def stored_methods(run: Run) -> MethodTable | None:
     """
     values = run.attachment(ATTACHMENT)
     return None if values is None else MethodTable.from_dict(values)
+
+
+def _absolute(model: str | None) -> str | None:
+    if model is None or model in PACKAGED or not Path(model).expanduser().exists():
+        return model
+    return str(Path(model).expanduser().absolute())

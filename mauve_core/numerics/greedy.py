@@ -142,9 +142,8 @@ def _changed(
     """(k,) counts of the candidate with the clusters that are done matched or dropped."""
     if action == "drop":
         return np.where(done, 0.0, q)
-    model = q[~done].sum()
-    factor = q.sum() * p[~done].sum() / (p.sum() * model) if model > 0 else 1.0
-    return np.where(done, q.sum() * p / p.sum(), factor * q)
+    factor = q.sum() * p[~done].sum() / (p.sum() * q[~done].sum())
+    return np.asarray(np.where(done, q.sum() * p / p.sum(), factor * q))
 
 
 def _moves(
@@ -159,13 +158,12 @@ def _moves(
         clusters = clusters[(kept[clusters] > 0) & (kept[clusters] < kept.sum())]
         factor = 1 / (kept.sum() - kept[clusters] + added * p.size)
         return _Moves(clusters, np.zeros_like(p), kept + added, factor, added * factor)
-    # From counts, whose sums are exact: that nothing is left to thin must not depend on rounding.
+    # From counts, whose sums are exact: that nothing is left to thin must not depend on rounding. Where nothing is left
+    # the rest cannot be given its human share, or has none, and then the move changes nothing.
     human, model = p[~done].sum() - p[clusters], q[~done].sum() - q[clusters]
-    possible = (model > 0) | (human == 0)
-    clusters, human, model = clusters[possible], human[possible], model[possible]
+    clusters, human, model = clusters[model > 0], human[model > 0], model[model > 0]
     n, share = q.sum(), p / p.sum()
-    total = n + added * p.size
-    factor = np.divide(n * human / p.sum(), model, out=np.ones_like(model), where=model > 0)
+    total, factor = n + added * p.size, n * human / (p.sum() * model)
     fixed, moving = np.where(done, n * share, 0.0) + added, np.where(done, 0.0, q)
     return _Moves(clusters, fixed / total, moving / total, factor, (n * share[clusters] + added) / total)
 

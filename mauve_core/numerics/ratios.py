@@ -23,6 +23,10 @@ All three agree in the limit of exact ratios and many points.
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +41,11 @@ from mauve_core.numerics.reduction import _principal_axes
 from mauve_core.numerics.summaries import f_frontier
 
 _Array = NDArray[np.float64]
+
+Coordinates = tuple[_Array, _Array, str]
+"""Principal coordinates of P (n, c) and of Q (m, c), and a note on them."""
+
+_KEPT: ContextVar[dict[Hashable, Coordinates] | None] = ContextVar("kept coordinates", default=None)
 
 SCALES = {"quantised": 5.0, "knn": 10.0, "kde": 10.0, "classifier": 2.5, "gaussian": 1.0, "direct": 5.0}
 """The constant c of MAUVE for each estimator (JMLR 2023, section 7.3.1). The paper names none for direct estimation,
@@ -215,9 +224,7 @@ def direct_ratios(
     return LogRatios(at_p, at_q, infinite_notes(at_p, at_q))
 
 
-def principal_coordinates(
-    x_p: ArrayLike, x_q: ArrayLike, components: int, *, least_rows: int = 1
-) -> tuple[_Array, _Array, str]:
+def principal_coordinates(x_p: ArrayLike, x_q: ArrayLike, components: int, *, least_rows: int = 1) -> Coordinates:
     """Both sides on the first principal components of their union (JMLR 2023, algorithm 2, line 2).
 
     Rows are centred, not brought to unit length: algorithm 2 takes the embeddings as they are.
@@ -245,17 +252,29 @@ def principal_coordinates(
     """
     wanted = _checks.whole("The number of principal components", components, low=1)
     left, right = both_features(x_p, x_q, least_rows=least_rows)
-    stacked = np.concatenate([left, right])
-    mean = np.asarray(stacked.mean(axis=0, dtype=np.float64))
-    variances, directions = _principal_axes(stacked, mean)
-    if variances.sum() <= LEAST_VARIANCE * (mean @ mean + variances.sum()):
-        raise InputError("All features are equal, so there is nothing to compare", allowed="texts that differ")
-    coordinates = np.empty((len(stacked), min(wanted, variances.size)))
-    for part in _checks.row_blocks(len(stacked)):
-        coordinates[part] = (stacked[part] - mean) @ directions[:, :wanted]
-    kept = coordinates.shape[1]
-    note = f"{kept} principal components with {variances[:kept].sum() / variances.sum():.1%} of the variance"
-    return coordinates[: len(left)], coordinates[len(left) :], note
+    kept = _KEPT.get()
+    if kept is None:
+        return _projected(left, right, wanted)
+    key = (_digest(left), _digest(right), wanted)
+    if key not in kept:
+        kept[key] = _projected(left, right, wanted)
+        for side in kept[key][:2]:
+            side.flags.writeable = False
+    return kept[key]
+
+
+@contextmanager
+def coordinates_kept(kept: dict[Hashable, Coordinates]) -> Iterator[None]:
+    """Within it, :func:`principal_coordinates` computes those of the same features once and puts them into ``kept``.
+
+    For estimators and seeds that look at the same texts in turn: the coordinates are the same to the last bit, and the
+    features are compared by content. The coordinates cannot be written to.
+    """
+    token = _KEPT.set(kept)
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
 
 
 def both_features(
@@ -275,6 +294,24 @@ def infinite_notes(at_p: _Array, at_q: _Array) -> tuple[str, ...]:
     human, candidate = (f"{np.isinf(side).sum()} of {side.size}" for side in (at_p, at_q))
     infinite = np.isinf(at_p).any() or np.isinf(at_q).any()
     return (f"{human} human and {candidate} candidate points are seen on one side only",) if infinite else ()
+
+
+def _projected(left: NDArray[np.float32], right: NDArray[np.float32], wanted: int) -> Coordinates:
+    stacked = np.concatenate([left, right])
+    mean = np.asarray(stacked.mean(axis=0, dtype=np.float64))
+    variances, directions = _principal_axes(stacked, mean)
+    if variances.sum() <= LEAST_VARIANCE * (mean @ mean + variances.sum()):
+        raise InputError("All features are equal, so there is nothing to compare", allowed="texts that differ")
+    coordinates = np.empty((len(stacked), min(wanted, variances.size)))
+    for part in _checks.row_blocks(len(stacked)):
+        coordinates[part] = (stacked[part] - mean) @ directions[:, :wanted]
+    count = coordinates.shape[1]
+    note = f"{count} principal components with {variances[:count].sum() / variances.sum():.1%} of the variance"
+    return coordinates[: len(left)], coordinates[len(left) :], note
+
+
+def _digest(x: NDArray[np.float32]) -> tuple[tuple[int, ...], bytes]:
+    return x.shape, hashlib.blake2b(np.ascontiguousarray(x).data, digest_size=16).digest()
 
 
 def _second_mean(logs: _Array, generator: Generator, weight: float) -> float:

@@ -14,12 +14,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import regex
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 ARTICLES = frozenset({"a", "an", "the"})
-STOP_WORDS = ENGLISH_STOP_WORDS | {"did", "does", "doing", "having", "ought", "theirs"}
+_MORE_STOP_WORDS = frozenset({"did", "does", "doing", "having", "ought", "theirs"})
 _CLITICS = ("'s", "'re", "'ve", "'ll", "'d", "'m")
 
 _LETTERS = r"[\p{L}\p{M}\p{N}]+"
@@ -53,6 +53,14 @@ def pieces_of(text: str) -> list[Piece]:
     return [Piece(match[0], str(match.lastgroup)) for match in _PIECES.finditer(text)]
 
 
+@cache
+def stop_words() -> frozenset[str]:
+    """The English stop words, in small letters."""
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    return frozenset(ENGLISH_STOP_WORDS) | _MORE_STOP_WORDS
+
+
 def is_article(word: str) -> bool:
     """Whether an English word is an article, in any case."""
     return word.lower() in ARTICLES
@@ -60,10 +68,10 @@ def is_article(word: str) -> bool:
 
 def is_stop_word(word: str) -> bool:
     """Whether an English word is a stop word, in any case; so is a contraction of one (it's, they'll, don't)."""
-    plain = word.lower().replace("’", "'")
-    if plain in STOP_WORDS or plain.replace("'", "") in STOP_WORDS or plain.endswith("n't"):
+    plain, known = word.lower().replace("’", "'"), stop_words()
+    if plain in known or plain.replace("'", "") in known or plain.endswith("n't"):
         return True
-    return any(plain.endswith(clitic) and plain.removesuffix(clitic) in STOP_WORDS for clitic in _CLITICS)
+    return any(plain.endswith(clitic) and plain.removesuffix(clitic) in known for clitic in _CLITICS)
 
 
 def stands_alone(pieces: Sequence[Piece], at: int) -> bool:

@@ -15,6 +15,7 @@ from mauve_core.config import HUMAN
 from mauve_core.numerics.smoothing import SMOOTHINGS
 from mauve_core.result import Partition
 from mauve_core.store import Run
+from mauve_core.why import why_card, why_source
 from tests.synthetic import TOPICS
 
 OpenPage = Callable[..., AppTest]
@@ -156,3 +157,27 @@ def test_the_weight_moves_the_errors(open_page: OpenPage, stored_run: Run) -> No
     assert after[:2] == before[:2]
     assert after[2:] != before[2:]
     assert url_of(app)["weight"] == "0.95"
+
+
+def test_the_why_card_is_the_cores(open_page: OpenPage, stored_run: Run) -> None:
+    partition = stored_run.comparison.partition("joint", "shifted", 0)
+    cluster = largest(partition, "shifted")
+    app = open_page(VIEW, candidate="shifted", cluster=str(cluster))
+    assert not app.exception
+    stored = [stored_run.features(name) for name in (HUMAN, "shifted")]
+    assert stored[0] is not None
+    assert stored[1] is not None
+    corpora = stored_run.corpora
+    source = why_source(partition, corpora[HUMAN], corpora["shifted"], "shifted", (stored[0], stored[1]))
+    card = why_card(source, cluster)
+    phrases = tables(app, "phrase", "log odds", "texts")
+    expected = [found for found in (card.human_phrases, card.model_phrases, card.cluster_phrases) if found]
+    assert [table["phrase"].tolist() for table in phrases] == [[each.text for each in found] for found in expected]
+    assert card.pairs
+    texts = [element.value for element in app.text]
+    assert corpora[HUMAN].texts[card.pairs[0].human] in texts
+    assert corpora["shifted"].texts[card.pairs[0].model] in texts
+    app.segmented_control(key="why_pair").set_value(len(card.pairs) - 1).run()
+    assert corpora["shifted"].texts[card.pairs[-1].model] in [element.value for element in app.text]
+    flagged = [each for each in (*card.sides, *card.rest) if each.separates]
+    assert len(app.warning) + len(app.info) == len(flagged)

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
+from app.components.method_table import shown_scores
 from app.figures.agreement import (
     AGREEMENT_SCALE,
     agreement_figure,
@@ -20,7 +21,7 @@ from app.figures.agreement import (
     reason,
 )
 from app.figures.leaderboard import UNBROKEN, rank_label
-from app.figures.method_tests import LEVEL, about_tests, p_label, p_values_of
+from app.figures.method_tests import LEVEL, about_tests, about_z, p_label, p_values_of, z_label
 from app.figures.methods import (
     NAMED,
     bump_figure,
@@ -229,6 +230,25 @@ def test_too_few_permutations_for_any_star_are_said(permutations: int) -> None:
     assert starred == (permutations >= 119)  # 6 tests at 0.05 together: 120 values of p or more
     assert starred == ("119 would allow one" not in about_tests(table))
     assert LEVEL == 0.05
+
+
+def test_standard_scores_are_shown_where_they_are() -> None:
+    above = {name: replace(one, z=z) for (name, one), z in zip(CLASSIFIER.scores.items(), (12.34, -0.56), strict=False)}
+    table = MethodTable((PUBLISHED, replace(CLASSIFIER, scores={**CLASSIFIER.scores, **above})))
+    assert [z_label(one) for one in table.results[1].scores.values()] == ["z 12.3", "z −0.6", ""]
+    assert z_label(replace(score(0.5), z=-0.01)) == "z 0.0"
+    frame = scores_frame(table)
+    assert frame["z"].dropna().tolist() == [12.34, -0.56]
+    drawn = paths(bump_figure(table, ORDER))
+    assert [trace.customdata[1].partition("<br>z ")[2] for trace in drawn.values()] == [
+        "12.3 above human halves",
+        "−0.6 above human halves",
+        "",
+    ]
+    cells = shown_scores(table)
+    assert [cells[f"line_{place}"][1].partition(")")[2] for place in range(3)] == ["  z 12.3", "  z −0.6", ""]
+    assert about_z(table).startswith("z: ")
+    assert about_z(TABLE) == ""
 
 
 @pytest.mark.parametrize(("p", "shown"), [(0.001, "0.001"), (1 / 3, "0.33"), (1.0, "1"), (1e-6, "1e−06")])

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Multiselect
 
 from app import cache
+from app.components.markup import with_minus
 from app.components.method_form import GROUPS
 from app.components.method_table import SHOWN, shown_scores
 from app.figures.leaderboard import UNBROKEN
@@ -382,13 +383,19 @@ def test_the_advice_is_the_cores_for_the_candidate_of_the_url(open_page: OpenPag
     assert not app.exception
     assert app.selectbox(key="sampling_candidate").value == "shifted"
     texts, clusters = cache.sampling_advice(run.id, "shifted")
-    assert texts.reason in said(app)
-    assert clusters.reason in said(app)
+    assert with_minus(texts.reason) in said(app)
+    assert "to the power −" in said(app)
+    assert with_minus(clusters.reason) in said(app)
     assert (texts.n, texts.k) == (60, run.comparison.candidate("shifted").partitions[0].k)
     assert clusters.curve.k[-1] == texts.k
     app.selectbox(key="sampling_candidate").set_value("collapsed").run()
-    assert cache.sampling_advice(run.id, "collapsed")[0].reason in said(app)
+    assert with_minus(cache.sampling_advice(run.id, "collapsed")[0].reason) in said(app)
     assert app.query_params["candidate"] in ("collapsed", ["collapsed"])
+
+
+def test_minus_signs_stand_before_numbers_alone() -> None:
+    said = "to the power -0.86 ± 0.01, -.5 and (-3); k-means, a-1, 5-7, 1.5-2, --seed, nucleus-0.9"
+    assert with_minus(said) == "to the power −0.86 ± 0.01, −.5 and (−3); k-means, a-1, 5-7, 1.5-2, --seed, nucleus-0.9"
 
 
 # States around
@@ -405,3 +412,16 @@ def test_a_run_that_is_not_there_is_said(open_page: OpenPage) -> None:
     app = open_page(VIEW, run="gone")
     assert not app.exception
     assert len(app.error) == 1
+
+
+def test_direct_estimation_asks_for_two_models(open_page: OpenPage, run: Run, started: list[Any]) -> None:
+    app = open_page(VIEW)
+    assert all("model_" not in str(box.key) for box in app.selectbox)
+    choose(app, "estimator", "direct")
+    next(button for button in app.button if str(button.key).startswith("methods_add")).click().run()
+    found(app.selectbox, "methods_human_model").set_value("gpt2-large").run()
+    found(app.selectbox, "methods_candidate_model").set_value("gpt2").run()
+    start(app)
+    methods = (*MethodsTask.methods, "direct")
+    expected = MethodsTask(run.id, methods, SEEDS, human_model="gpt2-large", candidate_model="gpt2")
+    assert started == [("methods", expected)]

@@ -9,7 +9,7 @@ import pytest
 
 from mauve_core.config import CompareConfig, ScoreConfig
 from mauve_core.corpus import corpus_from_texts
-from mauve_core.encoders import glove
+from mauve_core.encoders import vector_files
 from mauve_core.encoders.glove import word_features, words_of
 from mauve_core.errors import InputError
 from mauve_core.pipeline import compare
@@ -105,7 +105,7 @@ def test_entries_of_several_words_and_second_vectors_are_passed_over_and_counted
 )
 @pytest.mark.parametrize("name", ["bad.txt", "bad.txt.gz"])
 def test_a_malformed_line_is_named(tmp_path, monkeypatch, line, received, name):
-    monkeypatch.setattr(glove, "LINE_LIMIT", 100)
+    monkeypatch.setattr(vector_files, "LINE_LIMIT", 100)
     path = written(tmp_path, [*LINES, line, *LINES], name)
     with pytest.raises(InputError) as refused:
         word_features({"a": ["the cat"]}, path)
@@ -157,13 +157,13 @@ def test_other_arguments_that_are_refused(tmp_path):
 
 
 def test_progress_reaches_the_size_of_the_file_and_never_falls(tmp_path, monkeypatch):
-    monkeypatch.setattr(glove, "REPORT", 2)
+    monkeypatch.setattr(vector_files, "REPORT", 2)
     path, seen = written(tmp_path, name="vectors.txt.gz"), []
     word_features({"a": ["the"]}, path, progress=lambda *told: seen.append(told))
     done = [told[1] for told in seen]
     assert done == sorted(done)
     assert len(seen) > 2
-    assert seen[-1] == (glove.STAGE, path.stat().st_size, path.stat().st_size)
+    assert seen[-1] == (vector_files.STAGE, path.stat().st_size, path.stat().st_size)
 
 
 def test_the_features_serve_a_comparison(tmp_path):

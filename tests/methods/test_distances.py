@@ -94,3 +94,15 @@ def test_estimators_between_clusters_share_them():
     assert all(one._centres is fits[0]._centres for one in fits)
     other = fit(FRONTIERS[0], given, SeedSequence(4))
     assert other._centres is not fits[0]._centres
+
+
+@pytest.mark.parametrize("name", ["transport", "frechet"])
+def test_a_distance_without_a_group_is_that_of_the_other_texts(name):
+    given = sides(0.4, 90, 70, groups=GROUPS)
+    found = fit(name, given, SeedSequence(2)).left_out(Method(name))
+    alone = []
+    for rows_p, rows_q in given.without:
+        part = Sides(given.x_p[rows_p], given.x_q[rows_q], (), given.score, given.tokens)
+        alone.append(fit(name, part, SeedSequence(2)).value(Method(name)))
+    assert found == pytest.approx(alone, rel=1e-9)
+    assert len(set(alone)) == GROUPS

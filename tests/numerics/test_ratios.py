@@ -18,6 +18,7 @@ from mauve_core.numerics.ratios import (
     EXPECTATIONS,
     SCALES,
     LogRatios,
+    coordinates_kept,
     direct_ratios,
     principal_coordinates,
     ratio_atoms,
@@ -325,6 +326,27 @@ class TestPrincipalCoordinates:
         u_p, u_q, _ = principal_coordinates(x_p, x_q, 3)
         between = np.linalg.norm(x_p[:, None] - x_q, axis=2)
         np.testing.assert_allclose(np.linalg.norm(u_p[:, None] - u_q, axis=2), between, rtol=1e-5)
+
+    def test_those_that_are_kept_are_the_same_for_the_same_features_alone(self):
+        kept = {}
+        pairs = [Pair(5, shift=shift).draw(20, 12, seed) for seed, shift in enumerate((0.0, 1.0))]
+        pairs += [(pairs[0][1], pairs[0][0])]
+        with coordinates_kept(kept):
+            for asked in (2, 3):
+                for x_p, x_q in pairs * 2:
+                    found = principal_coordinates(x_p.copy(), x_q.copy(), asked)
+                    with coordinates_kept({}):
+                        alone = principal_coordinates(x_p, x_q, asked)
+                    np.testing.assert_array_equal(found[0], alone[0])
+                    np.testing.assert_array_equal(found[1], alone[1])
+                    assert found[2] == alone[2]
+                    with pytest.raises(ValueError, match="read-only"):
+                        found[0][0] = 1
+            with pytest.raises(InputError, match="different dimensions"):
+                principal_coordinates(np.eye(3), np.eye(4), 2)
+            assert len(kept) == 6
+        principal_coordinates(*Pair(5).draw(9, 9, 9), 2)
+        assert len(kept) == 6
 
     @pytest.mark.parametrize(
         ("x_p", "x_q", "components", "said"),

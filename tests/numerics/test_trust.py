@@ -79,6 +79,8 @@ class TestStatistics:
         assert set(found.label) <= set(LABELS)
         assert (found.label[:4] == "stable").all()
         assert (found.low[:4] > 0).all()
+        # No draw comes near that: the sides themselves are the only ones as far.
+        np.testing.assert_allclose(found.p[:4], 1 / (1 + found.permutations))
 
     @pytest.mark.parametrize("paired", [False, True])
     def test_the_deviation_is_that_of_drawing_texts_again(self, paired):

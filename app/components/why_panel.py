@@ -1,0 +1,123 @@
+"""Why a cluster is one, and why the sides differ in it: the card of ``mauve_core.why`` as a page shows it."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from app import cache
+from app.components import charts
+from app.components.focus import Focus
+from app.components.markup import escaped
+from app.figures.why import effects_figure, effects_frame, phrases_frame
+from mauve_core.config import HUMAN
+from mauve_core.phrases import Phrase
+from mauve_core.properties import PROPERTIES
+from mauve_core.why import PropertyEffect, WhyCard
+
+PAIR_HEIGHT = 220
+
+
+def show(focus: Focus, cluster: int) -> None:
+    """The card of one cluster of the focus' partition."""
+    card = cache.why_card(*focus.key, cluster)
+    for note in card.notes:
+        st.caption(escaped(note))
+    _flags(focus, card)
+    _phrases(focus, card)
+    _properties(focus, card)
+    _pairs(focus, card)
+
+
+def _flags(focus: Focus, card: WhyCard) -> None:
+    """Properties that tell something apart by themselves, in words."""
+    for each in card.sides:
+        if each.separates:
+            names = ("the human texts", f"those of {escaped(focus.candidate)}")
+            st.warning(_flag(each, "tells the two sides apart here", names), icon=":material/flag:")
+    for each in card.rest:
+        if each.separates:
+            names = ("the texts here", "all others")
+            st.info(_flag(each, "tells this cluster from all other texts", names), icon=":material/flag:")
+
+
+def _flag(each: PropertyEffect, what: str, names: tuple[str, str]) -> str:
+    effect, kind = each.effect, PROPERTIES[each.name]
+    if effect is None:
+        return ""
+    unit = f" {kind.unit}" if kind.unit else ""
+    return (
+        f"**{kind.title}** alone {what}: {effect.first:.3g}{unit} in {names[0]}, {effect.second:.3g}{unit} in "
+        f"{names[1]} (AUC {effect.auc:.2f}, {effect.low:.2f} to {effect.high:.2f}). Look no further before that is "
+        "explained."
+    )
+
+
+def _phrases(focus: Focus, card: WhyCard) -> None:
+    near = ", ".join(map(str, card.neighbours))
+    lists = [
+        (f"Human rather than {focus.candidate}, here", card.human_phrases),
+        (f"{focus.candidate} rather than human, here", card.model_phrases),
+        (f"This cluster rather than its neighbours {near}" if near else "This cluster", card.cluster_phrases),
+    ]
+    shown = lists if card.human and card.model else lists[2:]
+    for column, (title, phrases) in zip(st.columns(3, gap="medium"), shown, strict=False):
+        column.markdown(f"**{escaped(title)}**")
+        if phrases:
+            column.dataframe(shown_phrases(phrases), hide_index=True)
+        else:
+            column.caption("No phrase is clearly its own.")
+    st.caption(
+        "Phrases of one to three words by log odds with a Dirichlet prior (Monroe, Colaresi and Quinn 2008) over texts "
+        "that have them, with 95 % intervals, each about one phrase; texts: of this set, and of the other, that do."
+    )
+
+
+def shown_phrases(phrases: tuple[Phrase, ...]) -> pd.DataFrame:
+    """Phrase, log odds with its interval, and texts of both sets, as text."""
+    rows = phrases_frame(phrases)
+    odds = [
+        f"{one:.1f} ({low:.1f} to {high:.1f})".replace("-", "−")
+        for one, low, high in zip(rows["log_odds"], rows["low"], rows["high"], strict=True)
+    ]
+    texts = [f"{n} : {m}" for n, m in zip(rows["texts"], rows["other_texts"], strict=True)]
+    return pd.DataFrame({"phrase": rows["phrase"], "log odds": odds, "texts": texts})
+
+
+def _properties(focus: Focus, card: WhyCard) -> None:
+    rows = effects_frame(card)
+    if rows.empty:
+        return
+    name = f"{focus.run.name}-{focus.candidate}-cluster-{card.cluster}-properties"
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.markdown("**Properties**", width="content")
+        st.space("stretch")
+        charts.csv_button(lambda: rows, key="why_csv", file_name=name)
+    charts.show_chart(
+        effects_figure(rows, focus.candidate),
+        key="why_properties",
+        file_name=name,
+        alt="Effect size of every cheap property of the texts with its interval; the CSV has the numbers.",
+    )
+    st.caption(
+        "Cliff's delta: how much more often a text of the first set exceeds one of the second than the reverse; "
+        "0 no difference, ±1 no overlap. Lines: 95 % intervals. A property is flagged above where it alone separates."
+    )
+
+
+def _pairs(focus: Focus, card: WhyCard) -> None:
+    """Human and model texts that the encoder finds most alike, side by side."""
+    if not card.pairs:
+        return
+    st.markdown("**Nearest pairs**")
+    titles = [f"{place}: distance {pair.distance:.3g}" for place, pair in enumerate(card.pairs, start=1)]
+    chosen = st.segmented_control(
+        "Pair", range(len(titles)), default=0, required=True, key="why_pair", format_func=titles.__getitem__
+    )
+    pair = card.pairs[int(chosen or 0)]
+    sides = ((HUMAN, pair.human, "blue"), (focus.candidate, pair.model, "orange"))
+    for column, (source, place, colour) in zip(st.columns(2, gap="medium"), sides, strict=True):
+        corpus = focus.run.corpora[source]
+        with column, st.container(border=True, height=PAIR_HEIGHT):
+            st.markdown(f"**:{colour}[{escaped(source)}]** {escaped(corpus.ids[place])}")
+            st.text(corpus.texts[place])

@@ -1,0 +1,196 @@
+"""Files of word vectors: the vectors of chosen words from a file of many, in one pass.
+
+A word and its numbers stand on each line, separated by single spaces, with or without the first line of the word2vec
+format, which tells how many words and how many numbers there are; a file whose name ends in ``.gz`` is unpacked. Such
+files hold hundreds of thousands of words, so they are read line by line, and only what is asked for is kept.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.corpus.streams import refusals
+from mauve_core.errors import InputError
+from mauve_core.progress import Progress, silent
+
+STAGE = "Reading word vectors"
+"""Stage name of the progress; counts bytes of the file as it lies on disk."""
+
+LINE_LIMIT = 1 << 20
+"""Bytes of the longest line that is read; a longer one is no vector."""
+
+REPORT = 4096
+"""Lines between two reports of progress."""
+
+MOST_NUMBERS = 10_000
+"""Numbers of the longest vector."""
+
+_BOM = b"\xef\xbb\xbf"
+_HEADER = re.compile(rb"([0-9]{1,18}) ([0-9]{1,18})")
+
+
+@dataclass(frozen=True, eq=False)
+class WordVectors:
+    """Vectors of some words.
+
+    Attributes
+    ----------
+    array : (w, d) float32 array
+        Zeros for a word without a vector.
+    found : (w,) bool array
+    repeated : (w,) int64 array
+        Further vectors of each word, which were passed over.
+    phrases : int
+        Entries of several words in the whole file, which were passed over.
+    """
+
+    array: NDArray[np.float32]
+    found: NDArray[np.bool_]
+    repeated: NDArray[np.int64]
+    phrases: int
+
+    def followed_by(self, other: WordVectors) -> WordVectors:
+        """These words, then those of another pass over the same file."""
+        return WordVectors(
+            np.concatenate([self.array, other.array]),
+            np.concatenate([self.found, other.found]),
+            np.concatenate([self.repeated, other.repeated]),
+            other.phrases,
+        )
+
+
+def check_beginning(path: Path) -> None:
+    """Refuse a file whose first two lines are not those of a vector file; InputError as :func:`read_vectors`."""
+    with _opened(path) as (_, stream):
+        lines = [line for line in (stream.readline(LINE_LIMIT + 1), stream.readline(LINE_LIMIT + 1)) if line]
+    reading = _Reading(path, {line.removeprefix(_BOM).partition(b" ")[0]: 0 for line in lines})
+    for line in lines:
+        reading.take(line)
+    if not lines:
+        reading.finished()
+
+
+def read_vectors(path: Path, ids: Mapping[bytes, int], progress: Progress = silent) -> WordVectors:
+    """The vectors of chosen words from a file of many.
+
+    Every line must have as many fields as the first; numbers are read on the lines of chosen words alone. An entry of
+    several words (some files have a few) and a second vector of one word are passed over and counted.
+
+    Parameters
+    ----------
+    path : Path
+    ids : mapping of bytes to int
+        Row of each word, in UTF-8, from 0 without gaps.
+    progress : callable
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, a line is no word with finite numbers (the file and the line are named), or lines are
+        missing.
+    """
+    reading = _Reading(path, ids)
+    with _opened(path) as (raw, stream):
+        size = path.stat().st_size
+        while line := stream.readline(LINE_LIMIT + 1):
+            if reading.lines % REPORT == 0:
+                progress(STAGE, min(raw.tell(), size), size)
+            reading.take(line)
+        progress(STAGE, size, size)
+    return reading.finished()
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    """The file as it lies on disk, and its bytes unpacked."""
+    if not path.is_file():
+        raise InputError(
+            f"{path} is not a file", allowed="a file of word vectors", todo="Check the name and the folder"
+        )
+    with refusals(path), path.open("rb") as raw:
+        yield raw, gzip.GzipFile(fileobj=raw) if path.suffix.lower() == ".gz" else raw  # type: ignore[misc]
+
+
+class _Reading:
+    """A vector file, line by line."""
+
+    def __init__(self, path: Path, ids: Mapping[bytes, int]) -> None:
+        self.lines = 0
+        self._path, self._ids = path, ids
+        self._declared: int | None = None
+        self._numbers = 0
+        self._vectors: dict[int, NDArray[np.float32]] = {}
+        self._phrases, self._repeated = 0, np.zeros(len(ids), dtype=np.int64)
+
+    def take(self, line: bytes) -> None:
+        """The next line; InputError unless it is one of a vector file."""
+        self.lines += 1
+        if len(line) > LINE_LIMIT:
+            raise self._refused(f"more than {LINE_LIMIT:,} bytes")
+        line = line.rstrip(b" \r\n")
+        if self.lines == 1:
+            line = line.removeprefix(_BOM)
+            header = _HEADER.fullmatch(line)
+            if header:
+                self._declared, self._numbers = (int(field) for field in header.groups())
+            else:
+                self._numbers = line.count(b" ")
+            if not 0 < self._numbers <= MOST_NUMBERS:
+                raise self._refused(repr(line[:40].decode(errors="replace")))
+            if header:
+                return
+        fields = line.count(b" ")
+        if fields > self._numbers:
+            # Either several words or something else: the numbers tell.
+            self._parsed(line.split(b" ")[-self._numbers :])
+            self._phrases += 1
+        elif fields < self._numbers:
+            raise self._refused(f"{fields + 1 if line else 0} fields")
+        elif (row := self._ids.get(line[: line.index(b" ")])) is not None:
+            vector = self._parsed(line.split(b" ")[1:])
+            self._repeated[row] += row in self._vectors
+            self._vectors.setdefault(row, vector)
+
+    def finished(self) -> WordVectors:
+        """What was read; InputError if the file holds less, or more, than it says."""
+        there = self.lines - (self._declared is not None)
+        if there < 1 or (self._declared is not None and there != self._declared):
+            allowed = f"{self._declared:,} lines, as its first line says" if self._declared else "a word vector a line"
+            raise InputError(
+                f"{self._path} is not complete, or is no file of word vectors", allowed=allowed, received=f"{there:,}"
+            )
+        array = np.zeros((len(self._ids), self._numbers), dtype=np.float32)
+        for row, vector in self._vectors.items():
+            array[row] = vector
+        found = np.zeros(len(self._ids), dtype=np.bool_)
+        found[list(self._vectors)] = True
+        return WordVectors(array, found, self._repeated, self._phrases)
+
+    def _parsed(self, fields: list[bytes]) -> NDArray[np.float32]:
+        try:
+            with np.errstate(over="ignore"):
+                vector = np.array(fields, dtype=np.float32)
+        except ValueError as error:
+            raise self._refused("something else among the numbers") from error
+        if not np.isfinite(vector).all() or b"_" in b" ".join(fields):
+            raise self._refused("numbers that are not finite in float32")
+        return vector
+
+    def _refused(self, received: str) -> InputError:
+        allowed = (
+            f"a word and {self._numbers} numbers" if self.lines > 1 else f"a word and 1 to {MOST_NUMBERS:,} numbers"
+        )
+        return InputError(
+            f"Line {self.lines} of {self._path} is not that of a word vector",
+            allowed=f"{allowed}, separated by single spaces",
+            received=received,
+        )

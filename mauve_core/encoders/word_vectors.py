@@ -1,0 +1,112 @@
+"""A file of word vectors as an encoder: features, keys, lengths and notes like those of any other.
+
+A text is the average of its words' vectors (JMLR 2023, section 7.5.3; see :mod:`mauve_core.encoders.glove`). Its tokens
+are the words that are looked up, punctuation marks among them. Needs neither torch nor transformers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.config import EncoderConfig
+from mauve_core.encoders.catalogue import ModelIdentity, identify
+from mauve_core.encoders.features import Features, kept_features
+from mauve_core.encoders.glove import WordTable, words_of
+from mauve_core.encoders.tokenizing import CHUNK, STAGE, Tokenized
+from mauve_core.errors import InputError
+from mauve_core.feature_store import FeatureStore
+from mauve_core.progress import Progress, silent
+
+FORMAT = 1
+"""Part of every key; raised when the same words would be split or averaged otherwise."""
+
+TOKENISATION, LOWERCASE = "words", True
+"""How texts are split; see :mod:`mauve_core.encoders.glove`."""
+
+DEVICE = "cpu"
+"""Where averages are computed, whatever the device of other encoders."""
+
+_MEANT = {"pooling": ("auto", "mean"), "layer": (-1,), "dtype": ("float32",), "revision": (None,)}
+"""What the settings of language models may be; anything else would be ignored."""
+
+
+def words(text: str) -> list[str]:
+    """The words of a text that are looked up, in order."""
+    return words_of(text, TOKENISATION, lowercase=LOWERCASE)
+
+
+def key_settings(identity: ModelIdentity, config: EncoderConfig) -> list[str | int | bool]:
+    """Everything besides the texts that decides the numbers.
+
+    Raises
+    ------
+    InputError
+        A setting is given that means nothing for word vectors.
+    """
+    for name, allowed in _MEANT.items():
+        value = getattr(config, name)
+        if value not in allowed:
+            raise InputError(
+                f"The setting {name} means nothing for word vectors ({config.model}), which are averaged as they are",
+                allowed=" or ".join("none" if item is None else str(item) for item in allowed),
+                received=str(value),
+                todo="Leave it out, or choose a language model as the encoder",
+            )
+    return [identity.kind, FORMAT, identity.digest, TOKENISATION, LOWERCASE, config.max_tokens]
+
+
+class WordEncoder:
+    """Averages for any number of lists of texts; the file is read again only for words that are new.
+
+    Parameters
+    ----------
+    identity : ModelIdentity
+        Of kind "word-vectors".
+    """
+
+    def __init__(self, identity: ModelIdentity) -> None:
+        self.identity = identity
+        self._table = WordTable(Path(identity.location))
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        config: EncoderConfig,
+        key: str,
+        store: FeatureStore | None = None,
+        progress: Progress = silent,
+    ) -> Features:
+        """Features of ``texts``, kept under ``key`` when there is a store.
+
+        Raises
+        ------
+        InputError
+            The file cannot be read to its end, it has changed meanwhile, or no word of some text has a vector.
+        StorageError
+            The store's disk is full or refuses.
+        """
+        rows: list[NDArray[np.int32]] = []
+        limit, cut = config.max_tokens, np.zeros(len(texts), dtype=np.bool_)
+        for place, text in enumerate(texts):
+            if place % CHUNK == 0:
+                progress(STAGE, place, len(texts))
+            found = words(text)
+            cut[place] = len(found) > limit
+            rows.append(self._table.numbered(found[:limit]))
+        progress(STAGE, len(texts), len(texts))
+        self._table.read(progress)
+        averages = self._table.averages(rows)
+        if identify(config.model).digest != self.identity.digest:
+            raise InputError(f"{self.identity.location} changed while it was read", todo="Run the same command again")
+        tokens = Tokenized(
+            ids=tuple(rows),
+            lengths=averages.words.astype(np.int32),
+            cut=cut,
+            limit=limit,
+            notes=("Tokens are words and punctuation marks here, and their order does not count", *averages.notes),
+        )
+        return kept_features(averages.array, tokens, config, key, DEVICE, store)
