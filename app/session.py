@@ -1,4 +1,4 @@
-"""What the reader is looking at, kept in the URL: run, candidate, partition, cluster, mixture weight, lasso, measures.
+"""What the reader is looking at, kept in the URL: run, candidate, partition, cluster, mixture weight, lasso, measures ...
 
 The URL is the single truth, so that a link shows a collaborator the same view, a reload loses nothing, and a cluster
 chosen in one view is the one chosen in the others. Only departures from the defaults are written. Streamlit empties
@@ -16,15 +16,21 @@ from typing import Any, Literal, cast, get_args
 import streamlit as st
 
 from mauve_core.config import SCORES, PartitionKind, Smoothing
+from mauve_core.errors import InputError
+from mauve_core.perturbations import parse_perturbation
 from mauve_core.sweeps import AXES, Over
 
 Point = tuple[float, float]
 Section = Literal["measures", "sweeps", "generate"]
 Tab = Literal["rate", "results"]
+Part = Literal["scores", "flow", "text"]
 
 MAX_LASSO_POINTS = 200
 """A freehand lasso has many more corners than a link should carry; every n-th is kept, and that polygon is the one
 drawn and tested."""
+
+MAX_SPEC = 3000
+"""Characters of a perturbation: room for the longest pattern and replacement."""
 
 MAX_RATER = 60
 """Characters of a rater's name; the rest is cut."""
@@ -73,6 +79,12 @@ class State:
         Who rates: one name on one line; None asks.
     question : str or None
         The question whose results are shown; None takes the first.
+    part : {"scores", "flow", "text"}
+        Part of the page Probes.
+    perturbation : str or None
+        The perturbation in focus, as it is written; None takes the first of the stored ones.
+    flow : (int, int) or None
+        Cluster that texts left and cluster that they came to, two different ones.
     """
 
     run: str | None = None
@@ -94,6 +106,9 @@ class State:
     tab: Tab = "rate"
     rater: str | None = None
     question: str | None = None
+    part: Part = "scores"
+    perturbation: str | None = None
+    flow: tuple[int, int] | None = None
 
     def partition_or(self, default: PartitionKind) -> PartitionKind:
         """The partition asked for, else ``default`` ("joint" in Clusters and Map, "pairwise" in Compare)."""
@@ -108,15 +123,17 @@ def current() -> State:
 def update(**changes: Any) -> State:
     """Write ``changes`` (fields of :class:`State`) into the URL and keep the rest; None clears a field.
 
-    A new run forgets candidate, cluster, seed, lasso and hidden sources. A new partition or seed forgets the cluster,
-    as does a new candidate under the pairwise partition, because cluster numbers mean something else there. What is
-    passed explicitly stays.
+    A new run forgets candidate, cluster, seed, lasso, hidden sources, perturbation and flow. A new partition or seed
+    forgets the cluster, as does a new candidate under the pairwise partition, because cluster numbers mean something
+    else there. A new perturbation forgets the flow. What is passed explicitly stays.
     """
     before = current()
     after = dataclasses.replace(before, **_cleaned(changes))
     forgotten: set[str] = set()
     if after.run != before.run:
-        forgotten |= {"candidate", "cluster", "seed", "lasso", "hidden"}
+        forgotten |= {"candidate", "cluster", "seed", "lasso", "hidden", "perturbation", "flow"}
+    if after.perturbation != before.perturbation and before.perturbation is not None:
+        forgotten.add("flow")
     partition = after.partition_or("joint")
     if (
         partition != before.partition_or("joint")
@@ -214,7 +231,7 @@ def _number(value: float) -> str:
 def _written(name: str, value: Any) -> str:
     if name == "lasso":
         return ";".join(f"{_number(x)},{_number(y)}" for x, y in value)
-    if name == "hidden":
+    if name in ("hidden", "flow"):
         return ",".join(map(str, value))
     return _number(value) if isinstance(value, float) else str(value)
 
@@ -287,6 +304,24 @@ def _read_rater(text: str) -> str | None:
     return " ".join(text.split())[:MAX_RATER].strip() or None
 
 
+def _read_part(text: str) -> Part | None:
+    return cast("Part", text) if text in get_args(Part) else None
+
+
+def _read_perturbation(text: str) -> str | None:
+    try:
+        return parse_perturbation(text).spec if len(text) <= MAX_SPEC else None
+    except InputError:
+        return None
+
+
+def _read_flow(text: str) -> tuple[int, int] | None:
+    ends = [_read_index(item) for item in text.split(",")]
+    if len(ends) != 2 or None in ends or ends[0] == ends[1]:
+        return None
+    return cast("tuple[int, int]", tuple(ends))
+
+
 _READERS: dict[str, Callable[[str], Any]] = {
     "run": _read_text,
     "candidate": _read_text,
@@ -307,4 +342,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "tab": _read_tab,
     "rater": _read_rater,
     "question": _read_text,
+    "part": _read_part,
+    "perturbation": _read_perturbation,
+    "flow": _read_flow,
 }
