@@ -1,4 +1,4 @@
-"""What the reader is looking at, kept in the URL: run, candidate, partition, cluster, mixture weight, lasso, measures ...
+"""What the reader is looking at, kept in the URL: run, candidate, partition, cluster, mixture weight, lasso, and more.
 
 The URL is the single truth, so that a link shows a collaborator the same view, a reload loses nothing, and a cluster
 chosen in one view is the one chosen in the others. Only departures from the defaults are written. Streamlit empties

@@ -37,7 +37,9 @@ states = st.builds(
     rater=st.none() | names.map(lambda name: " ".join(name.split()) or None),
     question=st.none() | names,
     part=st.sampled_from(["scores", "flow", "text"]),
-    perturbation=st.sampled_from([None, "drop-articles", "typos:rate=0.1@0.5", r"replace:/a\/b/\1 & =,@/words=0.3@0.25"]),
+    perturbation=st.sampled_from(
+        [None, "drop-articles", "typos:rate=0.1@0.5", r"replace:/a\/b/\1 & =,@/words=0.3@0.25"]
+    ),
     flow=st.none() | st.tuples(st.integers(0, 999), st.integers(0, 999)).filter(lambda ends: ends[0] != ends[1]),
 )
 
