@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-MOST_WORDS = 2000
+MOST_WORDS = 1200
 """Words and marks of a version beyond which nothing is compared: the time grows with their product."""
 
 _PIECES = re.compile(r"\s*(?:\w+(?:['’]\w+)*|[^\w\s])|\s+")

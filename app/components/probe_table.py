@@ -46,7 +46,7 @@ def shown_scores(table: ProbeTable, measure: str, *, over: bool) -> pd.DataFrame
     rows = []
     for line in [table.control, *figures.by_distance(table, measure)]:
         row = {
-            "half": figures.row_label(line) if line.kind == "control" else line.title,
+            "half": figures.row_label(line),
             "changed": _percent(line.changed if line.kind == "perturbation" else math.nan),
         }
         row["moved"] = _percent(figures.moved_share(line))

@@ -17,7 +17,7 @@ from app.components.probe_form import obstacle
 from app.components.texts import snippet
 from app.figures.theme import short_name
 from app.session import State
-from app.text_space import Encoded, TextSpace, cosine_distance
+from app.text_space import Encoded, Neighbour, TextSpace, cosine_distance
 from mauve_core.config import HUMAN, EncoderConfig
 from mauve_core.errors import InputError, MauveLensError
 from mauve_core.perturbations import PERTURBATIONS, Perturbation, parse_perturbation, perturb
@@ -82,12 +82,14 @@ def show(run: Run, state: State) -> None:
     _lab(run, state, config)
 
 
-def neighbours_frame(run: Run, found: Sequence[tuple[str, int, float]], labels: Sequence[int]) -> pd.DataFrame:
-    """A row a neighbour: distance, source, id, cluster, first words."""
-    rows = [
-        (distance, source, run.corpora[source].ids[row], label, snippet(run.corpora[source].texts[row]))
-        for (source, row, distance), label in zip(found, labels, strict=True)
-    ]
+def neighbours_frame(run: Run, found: Sequence[Neighbour]) -> pd.DataFrame:
+    """A row a neighbour: distance, source, id, cluster (of the first joint partition), first words."""
+    labels = run.comparison.joint[0].labels
+    rows = []
+    for item in found:
+        corpus, row = run.corpora[item.source], item.row
+        about = item.distance, item.source, corpus.ids[row], int(labels[item.source][row])
+        rows.append((*about, snippet(corpus.texts[row])))
     return pd.DataFrame(rows, columns=["distance", "source", "id", "cluster", "text"])
 
 
@@ -134,14 +136,14 @@ def _box(run: Run, config: EncoderConfig) -> Tried:
             format_func=lambda name: "human" if name == HUMAN else short_name(name),
             on_change=_forget,
             args=(keys,),
-            width=200,
+            width=150,
         )
         corpus = run.corpora[source]
         if st.session_state.get(keys["id"]) not in corpus.ids:
             st.session_state[keys["id"]] = corpus.ids[0]
-        text_id = st.selectbox("Id", corpus.ids, key=keys["id"], on_change=_forget_text, args=(keys,), width=220)
+        text_id = st.selectbox("Id", corpus.ids, key=keys["id"], on_change=_forget_text, args=(keys,), width=150)
         st.button(
-            "Random", icon=":material/casino:", key="lab_random", on_click=_draw, args=(keys, corpus.ids), width=120
+            "Random", icon=":material/casino:", key="lab_random", on_click=_draw, args=(keys, corpus.ids), width=115
         )
     row = corpus.ids.index(text_id)
     st.session_state.setdefault(keys["text"], corpus.texts[row])
@@ -241,34 +243,37 @@ def _where(run: Run, state: State, tried: Tried, encoded: Encoded, space: TextSp
 
 
 def _neighbours(run: Run, tried: Tried, encoded: Encoded, space: TextSpace) -> None:
-    labels = run.comparison.joint[0].labels
-    columns = st.columns(2, gap="medium")
-    for column, side, title in (
-        (columns[0], HUMAN, "Nearest human texts"),
-        (columns[1], "model", "Nearest model texts"),
-    ):
-        near = space.nearest(encoded.vector, side, NEIGHBOURS, without=tried.place)
-        found = [(item.source, item.row, item.distance) for item in near]
-        frame = neighbours_frame(run, found, [int(labels[item.source][item.row]) for item in near])
-        with column:
-            st.markdown(f"**:{'blue' if side == HUMAN else 'orange'}[{title}]**")
-            st.dataframe(
-                frame.drop(columns=["source"]) if side == HUMAN else frame,
-                hide_index=True,
-                key=f"lab_{side}",
-                column_config={
-                    "distance": st.column_config.NumberColumn(format="%.4f", width=70),
-                    "source": st.column_config.TextColumn(width=90),
-                    "id": st.column_config.TextColumn(width=80),
-                    "cluster": st.column_config.NumberColumn(width=60),
-                    "text": st.column_config.TextColumn(width="large"),
-                },
-            )
     st.caption(
         "Cosine distance between features, in the space in which clusters are made before it is reduced. A human text "
         f"of this run usually has another one within {cache.usual_distance(run.id):.3f} (median)."
         + ("" if tried.edited else " The text itself is left out.")
     )
+    _nearest(run, space.nearest(encoded.vector, HUMAN, NEIGHBOURS, without=tried.place), HUMAN)
+    _nearest(run, space.nearest(encoded.vector, "model", NEIGHBOURS, without=tried.place), "model")
+
+
+def _nearest(run: Run, found: Sequence[Neighbour], side: str) -> None:
+    """The list of one side; a ticked text stands below it in full."""
+    st.markdown(f"**:{'blue' if side == HUMAN else 'orange'}[Nearest {side} texts]**")
+    frame = neighbours_frame(run, found)
+    event = st.dataframe(
+        frame.drop(columns=["source"]) if side == HUMAN else frame,
+        hide_index=True,
+        key=f"lab_{side}_{'_'.join(f'{item.row}' for item in found)}",
+        on_select="rerun",
+        selection_mode="single-row",
+        column_config={
+            "distance": st.column_config.NumberColumn(format="%.4f", width=70),
+            "source": st.column_config.TextColumn(width=110),
+            "id": st.column_config.TextColumn(width=80),
+            "cluster": st.column_config.NumberColumn(width=60),
+            "text": st.column_config.TextColumn(width="large"),
+        },
+    )
+    rows = event["selection"]["rows"] if isinstance(event, dict) else []
+    if rows and rows[0] < len(found):
+        with st.container(border=True):
+            st.text(run.corpora[found[rows[0]].source].texts[found[rows[0]].row])
 
 
 def _moves(
