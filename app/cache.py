@@ -9,6 +9,7 @@ message belongs to the outer one; it comes up after half a second.
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,17 +20,24 @@ from numpy.typing import NDArray
 from app import cluster_table, gap_table
 from app.figures.frontier import DRAWN_WEIGHTS, ErrorCurve
 from app.selection import Stack
+from app.text_space import Encoded, SharedEncoder, TextSpace
 from mauve_core import estimates, why
-from mauve_core.config import HUMAN, PartitionKind, Smoothing
+from mauve_core.config import HUMAN, EncoderConfig, PartitionKind, Smoothing
+from mauve_core.errors import InputError
 from mauve_core.estimates import ScoreBasis, score_basis
+from mauve_core.feature_store import FeatureStore
 from mauve_core.numerics.frontier import divergence_frontier
 from mauve_core.numerics.greedy import greedy
 from mauve_core.numerics.sampling_clusters import ClusterAdvice, merged, recommend_clusters
 from mauve_core.numerics.sampling_texts import TextAdvice, recommend_texts
 from mauve_core.numerics.smoothing import probabilities
 from mauve_core.numerics.trust import Trust
+from mauve_core.perturbations import parse_perturbation, perturb
+from mauve_core.progress import silent
 from mauve_core.result import Comparison
 from mauve_core.store import COMPARISON, ID_PATTERN, Run, RunStore, RunSummary
+from mauve_core.sweeps.clustered import stored_features
+from mauve_core.sweeps.request import Request
 from mauve_core.trust import trust
 from mauve_core.what_if import Prepared, WhatIf, prepare, what_if
 from mauve_core.why import WhyCard, WhySource, why_source
@@ -206,6 +214,67 @@ def greedy_list(
 def _scaled(comparison: Comparison, scale: float) -> Comparison:
     score = dataclasses.replace(comparison.config.score, scale=scale)
     return dataclasses.replace(comparison, config=dataclasses.replace(comparison.config, score=score))
+
+
+# Probes
+
+
+@st.cache_resource(max_entries=32, show_spinner="Perturbing texts")
+def perturbed_texts(run_id: str, source: str, spec: str, ids: tuple[str, ...]) -> dict[str, str]:
+    """By id, what became of the texts that a probe's flow holds: perturbed once more, which gives the same.
+
+    Raises
+    ------
+    InputError
+        The source has no such texts, or a pattern takes too long.
+    """
+    run = load_run(run_id)
+    texts = dict(zip(run.corpora[source].ids, run.corpora[source].texts, strict=True))
+    if not texts.keys() >= set(ids):
+        raise InputError("These probes were made of other texts", todo="Probe the run again")
+    seed = run.comparison.config.score.seed
+    done = perturb([texts[text_id] for text_id in ids], ids, parse_perturbation(spec), seed=seed)
+    return dict(zip(ids, done.texts, strict=True))
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def text_space(run_id: str) -> TextSpace:
+    """The run's features with its first joint partition, for one text more.
+
+    Raises
+    ------
+    InputError
+        The features were not kept.
+    """
+    run = load_run(run_id)
+    features = stored_features(Request(run, None, None, "auto", FeatureStore(), silent))
+    return TextSpace(features, run.comparison.joint[0], run.comparison.config.score)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def usual_distance(run_id: str) -> float:
+    """As ``TextSpace.usual_distance``."""
+    return text_space(run_id).usual_distance()
+
+
+def shared_encoder(config: EncoderConfig) -> SharedEncoder:
+    """The app's one encoder of that configuration; its model is loaded with the first text."""
+    return _shared_encoder(json.dumps(config.as_dict()))
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def _shared_encoder(config: str) -> SharedEncoder:
+    return SharedEncoder(EncoderConfig.from_dict(json.loads(config)))
+
+
+def encoded(config: EncoderConfig, text: str) -> Encoded:
+    """A text under the app's encoder; MauveLensError as from :meth:`SharedEncoder.encode`."""
+    return _encoded(json.dumps(config.as_dict()), text)
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def _encoded(config: str, text: str) -> Encoded:
+    return _shared_encoder(config).encode(text)
 
 
 # Words and map

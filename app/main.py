@@ -24,6 +24,7 @@ page = st.navigation(
         st.Page("views/methods.py", title="Methods", icon=":material/compare_arrows:"),
         st.Page("views/clusters.py", title="Clusters", icon=":material/bar_chart:"),
         st.Page("views/gap.py", title="Gap", icon=":material/balance:"),
+        st.Page("views/probes.py", title="Probes", icon=":material/experiment:"),
         st.Page("views/map.py", title="Map", icon=":material/scatter_plot:"),
         st.Page("views/judge.py", title="Judge", icon=":material/thumbs_up_down:"),
         st.Page("views/published.py", title="Published", icon=":material/menu_book:"),

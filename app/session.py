@@ -1,4 +1,4 @@
-"""What the reader is looking at, kept in the URL: run, candidate, partition, cluster, mixture weight, lasso, what-if.
+"""What the reader is looking at, kept in the URL: run, candidate, partition, cluster, mixture weight, lasso, and more.
 
 The URL is the single truth, so that a link shows a collaborator the same view, a reload loses nothing, and a cluster
 chosen in one view is the one chosen in the others. Only departures from the defaults are written. Streamlit empties
@@ -16,6 +16,8 @@ from typing import Any, Literal, cast, get_args
 import streamlit as st
 
 from mauve_core.config import SCORES, PartitionKind, Smoothing
+from mauve_core.errors import InputError
+from mauve_core.perturbations import parse_perturbation
 from mauve_core.sweeps import AXES, Over
 
 Point = tuple[float, float]
@@ -25,6 +27,7 @@ Pick = Literal["clusters", "lasso", "slice"]
 Side = Literal["model", "human", "both"]
 Action = Literal["drop", "cap", "match", "weight"]
 Fix = Literal["match", "drop"]
+Part = Literal["scores", "flow", "text"]
 
 MAX_LASSO_POINTS = 200
 """A freehand lasso has many more corners than a link should carry; every n-th is kept, and that polygon is the one
@@ -35,6 +38,8 @@ MAX_CHOSEN = 200
 
 FACTORS = 0.0, 100.0
 """What a text can count for in a what-if."""
+MAX_SPEC = 3000
+"""Characters of a perturbation: room for the longest pattern and replacement."""
 
 MAX_RATER = 60
 """Characters of a rater's name; the rest is cut."""
@@ -99,6 +104,12 @@ class State:
         What each of them counts for when they are weighted.
     fix : {"match", "drop"}
         What the list of the gap's clusters does to each.
+    part : {"scores", "flow", "text"}
+        Part of the page Probes.
+    perturbation : str or None
+        The perturbation in focus, as it is written; None takes the first of the stored ones.
+    flow : (int, int) or None
+        Cluster that texts left and cluster that they came to, two different ones.
     """
 
     run: str | None = None
@@ -128,6 +139,9 @@ class State:
     action: Action = "drop"
     factor: float = 0.5
     fix: Fix = "match"
+    part: Part = "scores"
+    perturbation: str | None = None
+    flow: tuple[int, int] | None = None
 
     def partition_or(self, default: PartitionKind) -> PartitionKind:
         """The partition asked for, else ``default`` ("joint" in Clusters and Map, "pairwise" in Compare)."""
@@ -142,15 +156,18 @@ def current() -> State:
 def update(**changes: Any) -> State:
     """Write ``changes`` (fields of :class:`State`) into the URL and keep the rest; None clears a field.
 
-    A new run forgets candidate, cluster, seed, lasso, hidden sources and what the what-if changes. A new partition or
-    seed forgets the clusters, as does a new candidate under the pairwise partition, because cluster numbers mean
-    something else there. What is passed explicitly stays.
+    A new run forgets candidate, cluster, seed, lasso, hidden sources, what the what-if changes, perturbation and flow.
+    A new partition or seed forgets the clusters, as does a new candidate under the pairwise partition, because cluster
+    numbers mean something else there. A new perturbation forgets the flow. What is passed explicitly stays.
     """
     before = current()
     after = dataclasses.replace(before, **_cleaned(changes))
     forgotten: set[str] = set()
     if after.run != before.run:
-        forgotten |= {"candidate", "cluster", "seed", "lasso", "hidden", "chosen", "field", "value"}
+        forgotten |= {"candidate", "cluster", "seed", "lasso", "hidden"}
+        forgotten |= {"chosen", "field", "value", "perturbation", "flow"}
+    if after.perturbation != before.perturbation and before.perturbation is not None:
+        forgotten.add("flow")
     partition = after.partition_or("joint")
     if (
         partition != before.partition_or("joint")
@@ -252,6 +269,8 @@ def _written(name: str, value: Any) -> str:
         return ";".join(f"{_number(x)},{_number(y)}" for x, y in value)
     if name in ("hidden", "chosen"):
         return ",".join(map(str, value)) or _NO_CLUSTER
+    if name in ("hidden", "flow"):
+        return ",".join(map(str, value))
     return _number(value) if isinstance(value, float) else str(value)
 
 
@@ -348,6 +367,24 @@ def _read_rater(text: str) -> str | None:
     return " ".join(text.split())[:MAX_RATER].strip() or None
 
 
+def _read_part(text: str) -> Part | None:
+    return cast("Part", text) if text in get_args(Part) else None
+
+
+def _read_perturbation(text: str) -> str | None:
+    try:
+        return parse_perturbation(text).spec if len(text) <= MAX_SPEC else None
+    except InputError:
+        return None
+
+
+def _read_flow(text: str) -> tuple[int, int] | None:
+    ends = [_read_index(item) for item in text.split(",")]
+    if len(ends) != 2 or None in ends or ends[0] == ends[1]:
+        return None
+    return cast("tuple[int, int]", tuple(ends))
+
+
 _READERS: dict[str, Callable[[str], Any]] = {
     "run": _read_text,
     "candidate": _read_text,
@@ -376,4 +413,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "action": _read_action,
     "factor": _read_factor,
     "fix": _read_fix,
+    "part": _read_part,
+    "perturbation": _read_perturbation,
+    "flow": _read_flow,
 }

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from app import session
-from app.session import FACTORS, MAX_CHOSEN, MAX_LASSO_POINTS, MAX_RATER, State, parse, to_parameters
+from app.session import FACTORS, MAX_CHOSEN, MAX_LASSO_POINTS, MAX_RATER, MAX_SPEC, State, parse, to_parameters
 from mauve_core.numerics.smoothing import SMOOTHINGS
 
 names = st.text(min_size=1, max_size=30)
@@ -44,6 +44,11 @@ states = st.builds(
     action=st.sampled_from(["drop", "cap", "match", "weight"]),
     factor=st.floats(*FACTORS, allow_subnormal=False).map(lambda x: float(f"{x:.5g}")),
     fix=st.sampled_from(["match", "drop"]),
+    part=st.sampled_from(["scores", "flow", "text"]),
+    perturbation=st.sampled_from(
+        [None, "drop-articles", "typos:rate=0.1@0.5", r"replace:/a\/b/\1 & =,@/words=0.3@0.25"]
+    ),
+    flow=st.none() | st.tuples(st.integers(0, 999), st.integers(0, 999)).filter(lambda ends: ends[0] != ends[1]),
 )
 
 
@@ -70,6 +75,9 @@ def test_the_default_state_writes_nothing() -> None:
         ("chosen", ",".join(map(str, range(MAX_CHOSEN + 1)))),
         ("field", ""), ("side", "human,model"), ("action", "delete"), ("factor", "-0.1"), ("factor", "100.1"),
         ("factor", "nan"), ("factor", "half"), ("fix", "cap"),
+        ("part", "Flow"), ("part", ""), ("flow", "3"), ("flow", "3,3"), ("flow", "3,-1"), ("flow", "1,2,3"),
+        ("flow", "a,b"), ("perturbation", ""), ("perturbation", "no-such"), ("perturbation", "typos:rate=2"),
+        ("perturbation", "replace:/(/x/"), ("perturbation", "typos" + " " * MAX_SPEC),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_counts_as_absent(name: str, text: str) -> None:
@@ -124,7 +132,9 @@ def test_a_new_run_forgets_what_belongs_to_the_old_one() -> None:
 
     before = {"run": "a", "candidate": "x", "cluster": "3", "lasso": "0,0;1,0;1,1", "scale": "2"}
     what_if = {"chosen": "1,2", "field": "topic", "value": "river", "action": "weight", "factor": "0.25"}
-    assert after(before | what_if, script) == {"run": "b", "scale": "2", "action": "weight", "factor": "0.25"}
+    probes = {"perturbation": "typos", "flow": "1,2", "part": "flow"}
+    kept = {"run": "b", "scale": "2", "action": "weight", "factor": "0.25", "part": "flow"}
+    assert after(before | what_if | probes, script) == kept
 
 
 def test_naming_the_run_forgets_nothing_and_never_replaces_one() -> None:
@@ -161,6 +171,27 @@ def test_a_new_candidate_forgets_the_cluster_of_a_pairwise_partition_only() -> N
     pairwise = {"candidate": "x", "partition": "pairwise", "cluster": "3"}
     assert after(pairwise, script) == {"candidate": "y", "partition": "pairwise"}
     assert after({"candidate": "x", "cluster": "3"}, script) == {"candidate": "y", "cluster": "3"}
+
+
+def test_a_perturbation_is_kept_as_it_is_usually_written() -> None:
+    assert parse({"perturbation": " typos:rate=0.050@0.50 "}).perturbation == "typos@0.5"
+
+
+def test_a_new_perturbation_forgets_the_flow_unless_it_comes_with_one() -> None:
+    def other() -> None:
+        from app import session
+
+        session.update(perturbation="typos")
+
+    def with_flow() -> None:
+        from app import session
+
+        session.update(perturbation="typos", flow=(1, 2))
+
+    before = {"perturbation": "drop-articles", "flow": "3,4"}
+    assert after(before, other) == {"perturbation": "typos"}
+    assert after(before, with_flow) == {"perturbation": "typos", "flow": "1,2"}
+    assert after({"flow": "3,4"}, other) == {"perturbation": "typos", "flow": "3,4"}  # the page's own is now named
 
 
 def test_a_long_lasso_is_thinned_to_what_a_link_carries() -> None:

@@ -1,0 +1,55 @@
+"""Texts before and after a perturbation, next to each other, with what differs marked.
+
+Corpus text reaches the page escaped, letter for letter: through ``st.text``, or through ``app.text_diff``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from app.text_diff import MOST_WORDS, marked
+
+PAGE_SIZE = 4
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A text that was perturbed."""
+
+    id: str
+    before: str
+    after: str
+
+
+def show(texts: Sequence[Changed], *, key: str) -> None:
+    """All of the texts, a page at a time, in the order given."""
+    digest = hashlib.sha1("\x1f".join(text.id for text in texts).encode(), usedforsecurity=False).hexdigest()[:12]
+    _pages(texts, key=f"{key}_{digest}")
+
+
+@st.fragment
+def _pages(texts: Sequence[Changed], *, key: str) -> None:
+    pages = -(-len(texts) // PAGE_SIZE)
+    page = st.pagination(pages, key=f"{key}_page", max_visible_pages=5) if pages > 1 else 1
+    for place, text in enumerate(texts[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]):
+        with st.container(border=True, gap="xsmall", key=f"{key}_{page}_{place}"):
+            st.text(text.id)
+            side_by_side(text.before, text.after)
+
+
+def side_by_side(before: str, after: str) -> None:
+    """Deletions struck through on the left, insertions underlined on the right."""
+    found = marked(before, after)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.caption("Before")
+        st.html(found.before)
+    with right:
+        st.caption("After")
+        st.html(found.after)
+    if not found.compared:
+        st.caption(f"More than {MOST_WORDS:,} words: differences are not marked.")

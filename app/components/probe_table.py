@@ -1,0 +1,172 @@
+"""What a score noticed of perturbations: the chart of all measures, the table, and the response to doses."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.components import charts
+from app.components.markup import escaped
+from app.figures import probes as figures
+from app.figures.methods import NONE
+from app.figures.theme import short_name
+from app.selection import clicked_value
+from mauve_core.probing import MEASURES, ProbeTable
+from mauve_core.store import Run
+
+_CHART, _BY, _SOURCES, _OVER = "probes_chart", "probes_by", "probes_sources", "probes_over"
+_LINES = "probes_lines"
+"""Session key: of the lines that the chart on the page holds, the names of those that have a flow."""
+
+
+def show(run: Run, table: ProbeTable) -> None:
+    """Everything that was scored."""
+    name = f"{run.name}-probes"
+    measure, sources = _controls(table, name)
+    st.session_state[_LINES] = [None if line.flow is None else line.name for line in table.lines]
+    charts.show_chart(
+        figures.distance_figure(table, measure, sources=sources),
+        key=_CHART,
+        file_name=name,
+        on_select=_choose,
+        selection_mode="points",
+        alt="Distance of every perturbed half from the untouched one, by six measures; the table has the numbers.",
+    )
+    _caption(table)
+    _scores(table, measure)
+    _doses(table, measure, name)
+    _notes(table)
+
+
+def shown_scores(table: ProbeTable, measure: str, *, over: bool) -> pd.DataFrame:
+    """The table as text, the control first, then the farthest by ``measure``; ``over``: less the control."""
+    rows = []
+    for line in [table.control, *figures.by_distance(table, measure)]:
+        row = {
+            "half": figures.row_label(line),
+            "changed": _percent(line.changed if line.kind == "perturbation" else math.nan),
+        }
+        row["moved"] = _percent(figures.moved_share(line))
+        for name in MEASURES:
+            found = table.over_control(line, name) if over else line.scores[name]
+            row[name] = NONE if over and line.kind == "control" else figures.spread_label(found)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _controls(table: ProbeTable, name: str) -> tuple[str, bool]:
+    """Which measure sorts, and whether the other sources are shown."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        measure = st.selectbox(
+            "Sort by",
+            list(MEASURES),
+            index=list(MEASURES).index("jensen-shannon"),
+            key=_BY,
+            format_func=figures.titled,
+            persist_state="session",
+            width=220,
+        )
+        has_sources = any(line.kind == "source" for line in table.lines)
+        sources = has_sources and st.toggle(
+            "Other sources as a yardstick",
+            value=True,
+            key=_SOURCES,
+            persist_state="session",
+            help="Texts of the run's other sources in place of the perturbed half. Without them the axes are those of "
+            "the perturbations alone.",
+        )
+        st.space("stretch")
+        charts.csv_button(lambda: figures.probes_frame(table), key="probes_csv", file_name=name)
+    return str(measure), bool(sources)
+
+
+def _caption(table: ProbeTable) -> None:
+    control = table.control
+    repeats = len(control.scores[MEASURES[0]].values)
+    spread = "one value, no spread" if repeats == 1 else f"mean ± standard deviation over {_repeats(table, repeats)}"
+    others = " Open diamonds: other sources in its place." if any(x.kind == "source" for x in table.lines) else ""
+    st.caption(
+        f"Filled dots: half of the {escaped(short_name(table.source))} texts, perturbed, against the untouched other "
+        f"half; {spread}; n = {control.n:,}, k = {control.k:,}. Grey band: both halves untouched, the noise floor."
+        f"{others} ↑ larger is closer, ↓ smaller is. Click a dot to see which texts moved."
+    )
+
+
+def _repeats(table: ProbeTable, repeats: int) -> str:
+    splits = table.settings.get("splits")
+    if isinstance(splits, int) and splits > 0 and repeats % splits == 0:
+        return f"{splits} split{'s' * (splits > 1)} × {repeats // splits} k-means seed{'s' * (repeats > splits)}"
+    return f"{repeats} repeats"
+
+
+def _scores(table: ProbeTable, measure: str) -> None:
+    over = (
+        st.segmented_control(
+            "Numbers",
+            ["values", "over"],
+            default="values",
+            required=True,
+            key=_OVER,
+            format_func={"values": "Values", "over": "Less the control"}.__getitem__,
+            label_visibility="collapsed",
+            help="Less the control: split by split and seed by seed, so that what both share cancels.",
+        )
+        == "over"
+    )
+    st.dataframe(
+        shown_scores(table, measure, over=over),
+        hide_index=True,
+        key="probes_table",
+        column_config={
+            "half": st.column_config.TextColumn("compared half", pinned=True, width="medium"),
+            "changed": st.column_config.TextColumn(help="Share of its texts that differ from what they were"),
+            "moved": st.column_config.TextColumn(help="Share of its texts in another cluster of the run than before"),
+            **{name: st.column_config.TextColumn(figures.titled(name)) for name in MEASURES},
+        },
+    )
+
+
+def _doses(table: ProbeTable, measure: str, name: str) -> None:
+    series = figures.dose_series(table)
+    if not series:
+        return
+    st.subheader(
+        "Response to the dose",
+        anchor=False,
+        help="A perturbation that was given with several shares of texts, words or letters. At 0 it is the control.",
+    )
+    charts.show_chart(
+        figures.dose_figure(table, series, measure),
+        key="probes_doses",
+        file_name=f"{name}-doses",
+        alt=f"{figures.titled(measure)} against the dose; the table has the numbers.",
+    )
+
+
+def _notes(table: ProbeTable) -> None:
+    with st.expander("How these were computed", icon=":material/tune:"):
+        for note in table.notes:
+            st.text(note)
+        for line in table.lines:
+            for note in line.notes:
+                st.text(f"{line.title}: {note}")
+        settings = {name: value for name, value in table.settings.items() if name != "rows"}
+        rows = table.settings.get("rows")
+        st.json({**settings, "rows": "all" if rows is None else f"{len(rows):,} chosen"}, expanded=1)
+
+
+def _percent(share: float) -> str:
+    return NONE if math.isnan(share) else f"{share:.0%}"
+
+
+def _choose() -> None:
+    """A click on a perturbation's dot opens its flow."""
+    place = clicked_value(st.session_state[_CHART]["selection"], 0)
+    if place is None:
+        return
+    name = st.session_state[_LINES][place]
+    if name is not None:
+        session.update(perturbation=name, part="flow")

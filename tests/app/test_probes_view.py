@@ -1,0 +1,552 @@
+"""The Probes page: what is asked, what came out, exactly the texts that moved, and one text under the encoder."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Multiselect
+
+from app import cache
+from app.components import text_lab
+from app.components.moved_texts import PAGE_SIZE
+from app.components.probe_table import shown_scores
+from app.figures.flows import flows_frame
+from app.figures.probes import by_distance, spread_label
+from app.text_diff import marked
+from mauve_core import jobs
+from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.corpus import corpus_from_texts
+from mauve_core.feature_store import FeatureStore
+from mauve_core.jobs import JobState
+from mauve_core.perturbations import parse_perturbation, perturb
+from mauve_core.pipeline import compare
+from mauve_core.probing import MEASURES, SPLITS, ProbesTask, ProbeTable, probe_run
+from mauve_core.probing.task import ATTACHMENT
+from mauve_core.store import Run, RunStore
+from mauve_core.tasks import read_task
+from tests.probe_tables import table_of
+from tests.tiny_models import SENTENCES, make_gpt2
+
+OpenPage = Callable[..., AppTest]
+VIEW = "views/probes.py"
+NASTY = "*b* <img> [x](y)"
+RENAMED = "replace:/river/engine/"
+
+
+@pytest.fixture(autouse=True)
+def typed_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    """AppTest sends titles alone; a browser sends those of what is offered, and anything else as it was typed."""
+
+    def sent(self: Multiselect[str]) -> list[str]:
+        titles = {value: self.format_func(value) for value in self.value}
+        return [title if title in self.options else value for value, title in titles.items()]
+
+    monkeypatch.setattr(Multiselect, "values", property(sent))
+
+
+@pytest.fixture
+def run(stored_run: Run, own_home: Path) -> Run:
+    """A copy of ``stored_run`` that may be added to, and that says it has an encoder."""
+    comparison = dataclasses.replace(
+        stored_run.comparison,
+        config=dataclasses.replace(stored_run.comparison.config, encoder=EncoderConfig("no-such/model")),
+    )
+    features = {name: np.asarray(stored_run.features(name)) for name in stored_run.corpora}
+    return RunStore(own_home / "runs").save(stored_run.id, comparison, stored_run.corpora, features)
+
+
+@pytest.fixture
+def table(run: Run) -> ProbeTable:
+    """Three perturbations; the first five texts of the largest cluster go to another one, a sixth to a third one."""
+    part = run.comparison.joint[0]
+    ids, labels = run.corpora[HUMAN].ids[::2], part.labels[HUMAN][::2]
+    big = int(np.bincount(labels, minlength=part.k).argmax())
+    there = [text_id for text_id, cluster in zip(ids, labels, strict=True) if cluster == big]
+    first, second = [cluster for cluster in range(part.k) if cluster != big][:2]
+    moved = {**dict.fromkeys(there[:5], first), **dict.fromkeys(there[5:6], second)}
+    found = table_of(run, {"shuffle-words": moved, "typos": {there[0]: first}, "typos@0.5": {}})
+    RunStore().attach(run.id, ATTACHMENT, found.as_dict())
+    return found
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
+    """Kind and task of what the page asked to start, in place of workers."""
+    found: list[tuple[str, Any]] = []
+
+    def start(kind: str, spec: dict[str, Any]) -> JobState:
+        found.append((kind, read_task(kind, json.loads(json.dumps(spec)))))
+        return JobState("20260101-000000000000-abcd", "x", "queued")
+
+    monkeypatch.setattr(jobs, "start", start)
+    return found
+
+
+def said(app: AppTest) -> str:
+    """Everything that the page says in Markdown, captions and infos, without escapes."""
+    parts = (*app.markdown, *app.caption, *app.info, *app.error, *app.subheader, *app.text)
+    return "\n".join(element.value for element in parts).replace("\\", "")
+
+
+def found(elements: Any, key: str) -> Any:
+    """The one widget whose key begins so."""
+    (item,) = [item for item in elements if str(item.key).startswith(key)]
+    return item
+
+
+def chosen(app: AppTest) -> list[str]:
+    return list(found(app.multiselect, "probes_chosen").value)
+
+
+def choose(app: AppTest, *specs: str) -> None:
+    found(app.multiselect, "probes_chosen").set_value(list(specs)).run()
+    assert not app.exception
+
+
+def start(app: AppTest) -> None:
+    app.button(key="probes_start").click().run()
+    assert not app.exception
+
+
+def url_of(app: AppTest) -> dict[str, str]:
+    return {name: value if isinstance(value, str) else value[0] for name, value in dict(app.query_params).items()}
+
+
+def html_of(app: AppTest) -> list[str]:
+    """What stands on the page as HTML, in order."""
+    return [element.proto.body for element in app.get("html")]
+
+
+# The form
+
+
+@pytest.mark.usefixtures("run")
+def test_a_run_without_probes_says_what_they_are_and_offers_the_papers(open_page: OpenPage) -> None:
+    app = open_page(VIEW)
+    assert not app.exception
+    assert "Nothing was probed yet" in said(app)
+    assert chosen(app) == list(ProbesTask.perturbations)
+    assert set(found(app.pills, "probes_pills").value) == set(ProbesTask.perturbations)
+    assert "Each half has 30 texts" in said(app)
+
+
+def test_the_papers_perturbations_start_as_one_job(open_page: OpenPage, run: Run, started: list[Any]) -> None:
+    app = open_page(VIEW)
+    start(app)
+    assert started == [("probes", ProbesTask(run.id, splits=SPLITS))]
+
+
+def test_pills_add_and_remove(open_page: OpenPage, run: Run, started: list[Any]) -> None:
+    app = open_page(VIEW)
+    choose(app, "typos:rate=0.2", "lowercase")
+    assert found(app.pills, "probes_pills").value == ["lowercase"]
+    found(app.pills, "probes_pills").set_value(["typos", "shuffle-words"]).run()
+    assert chosen(app)[0] == "typos:rate=0.2"
+    assert set(chosen(app)[1:]) == {"typos", "shuffle-words"}
+    found(app.number_input, "probes_splits").set_value(2).run()
+    start(app)
+    assert started == [("probes", ProbesTask(run.id, tuple(chosen(app)), splits=2))]
+
+
+def test_a_perturbation_is_put_together_and_added_once(open_page: OpenPage, run: Run, started: list[Any]) -> None:
+    app = open_page(VIEW)
+    choose(app, "lowercase")
+    found(app.selectbox, "probes_kind").set_value("typos").run()
+    found(app.number_input, "probes_rate_typos").set_value(0.1).run()
+    found(app.number_input, "probes_dose").set_value(0.5).run()
+    found(app.button, "probes_add").click().run()
+    found(app.button, "probes_add").click().run()
+    found(app.selectbox, "probes_kind").set_value("repeat-last-sentence").run()
+    found(app.number_input, "probes_times").set_value(3).run()
+    found(app.button, "probes_add").click().run()
+    start(app)
+    wanted = ("lowercase", "typos:rate=0.1@0.5", "repeat-last-sentence:times=3@0.5")
+    assert started == [("probes", ProbesTask(run.id, wanted))]
+
+
+def test_a_pattern_is_written_and_a_broken_one_is_said(open_page: OpenPage, run: Run, started: list[Any]) -> None:
+    app = open_page(VIEW)
+    choose(app, "lowercase")
+    found(app.selectbox, "probes_kind").set_value("replace").run()
+    assert found(app.button, "probes_add").disabled
+    assert not app.error
+    found(app.text_input, "probes_pattern").set_value("(").run()
+    assert found(app.button, "probes_add").disabled
+    assert "The pattern cannot be used" in said(app)
+    found(app.text_input, "probes_pattern").set_value("colou?r/s").run()
+    found(app.text_input, "probes_with").set_value("hue").run()
+    found(app.button, "probes_add").click().run()
+    start(app)
+    (task,) = [task for _, task in started]
+    assert task.perturbations == ("lowercase", r"replace:/colou?r\/s/hue/")
+    assert parse_perturbation(task.perturbations[1]).values["pattern"] == "colou?r/s"
+
+
+@pytest.mark.usefixtures("run")
+@pytest.mark.parametrize("typed", ["nothing", "typos:rate=2", "none@0.5", "replace:/(/x/", NASTY])
+def test_what_cannot_be_read_is_said_and_nothing_starts(open_page: OpenPage, typed: str) -> None:
+    app = open_page(VIEW)
+    choose(app, "lowercase", typed)
+    assert len(app.error) == 1
+    assert app.button(key="probes_start").disabled
+
+
+def test_typed_ones_are_read_and_each_counts_once(open_page: OpenPage, run: Run, started: list[Any]) -> None:
+    app = open_page(VIEW)
+    choose(app, "typos", "typos:rate=0.050", "drop-articles@0.50", "none")
+    start(app)
+    assert started == [("probes", ProbesTask(run.id, ("typos", "drop-articles@0.5")))]
+
+
+def test_texts_of_a_cluster_are_counted_and_may_be_too_few(open_page: OpenPage, run: Run) -> None:
+    part = run.comparison.joint[0]
+    cluster = int(part.counts("collapsed").argmax())
+    count = int((part.labels["collapsed"] == cluster).sum())
+    assert 0 < count < 40
+    app = open_page(VIEW, cluster=str(cluster))
+    found(app.selectbox, "probes_source").set_value("collapsed").run()
+    found(app.button_group, "probes_which").set_value("cluster").run()
+    assert f"{count} of 60 texts. Two halves need at least 40." in said(app)
+    assert app.button(key="probes_start").disabled
+
+
+@pytest.mark.usefixtures("run")
+@pytest.mark.parametrize(("which", "words"), [("cluster", "No cluster is chosen"), ("lasso", "No area is drawn")])
+def test_what_is_not_chosen_elsewhere_is_said(open_page: OpenPage, which: str, words: str) -> None:
+    app = open_page(VIEW)
+    found(app.button_group, "probes_which").set_value(which).run()
+    assert words in said(app)
+    assert app.button(key="probes_start").disabled
+
+
+def test_texts_by_metadata(open_page: OpenPage, run: Run, started: list[Any]) -> None:
+    topics = run.corpora["collapsed"].metadata["topic"]
+    app = open_page(VIEW)
+    found(app.selectbox, "probes_source").set_value("collapsed").run()
+    found(app.button_group, "probes_which").set_value("metadata").run()
+    assert app.button(key="probes_start").disabled
+    found(app.multiselect, "probes_values").set_value(["river", "engine"]).run()
+    start(app)
+    (task,) = [task for _, task in started]
+    assert task.rows == tuple(np.flatnonzero(topics.isin(["river", "engine"])))
+    assert len(task.rows) >= 40
+
+
+def test_given_features_cannot_be_probed(open_page: OpenPage, stored_run: Run, own_home: Path) -> None:
+    shutil.copytree(stored_run.path.parent, own_home / "runs")
+    for part in ("scores", "text"):
+        app = open_page(VIEW, part=part)
+        assert not app.exception
+        assert "made from given features" in said(app)
+        assert not [item for item in app.button if item.key in ("probes_start", "lab_load")]
+
+
+def test_a_run_without_features_says_so(open_page: OpenPage, run: Run) -> None:
+    for path in run.path.glob("features-*.npy"):
+        path.unlink()
+    for part in ("scores", "text"):
+        app = open_page(VIEW, part=part)
+        assert not app.exception
+        assert "were not kept with this run" in said(app)
+
+
+# What came out
+
+
+def test_the_table_has_the_cores_numbers_in_order(open_page: OpenPage, table: ProbeTable) -> None:
+    app = open_page(VIEW)
+    assert not app.exception
+    shown = app.dataframe[0].value
+    lines = [table.control, *by_distance(table, "jensen-shannon")]
+    for (_, row), line in zip(shown.iterrows(), lines, strict=True):
+        for measure in MEASURES:
+            assert row[measure] == spread_label(line.scores[measure])
+    assert shown["half"][0] == "None (control)"
+    assert shown["changed"].tolist() == ["–", *("90%" if x.kind == "perturbation" else "–" for x in lines[1:])]
+    moved = {line.name: f"{len(line.flow.moved) / len(line.flow.ids):.0%}" for line in lines if line.flow}
+    assert shown["moved"].tolist() == [moved.get(line.name, "–") for line in lines]
+    assert "2 splits × 2 k-means seeds" in said(app)
+    assert "Halves of <30> texts." in said(app)
+
+
+def test_less_the_control_with_its_own_spread(open_page: OpenPage, table: ProbeTable) -> None:
+    app = open_page(VIEW)
+    app.button_group(key="probes_over").set_value("over").run()
+    shown = app.dataframe[0].value
+    typos = shown[shown["half"] == "Typos, 5 % of letters"].iloc[0]
+    assert typos["auc"] == spread_label(table.over_control(table.line("typos"), "auc"))
+    assert set(shown.iloc[0][list(MEASURES)]) == {"–"}
+
+
+def test_what_sorts_is_chosen(open_page: OpenPage, table: ProbeTable) -> None:
+    app = open_page(VIEW)
+    app.selectbox(key="probes_by").set_value("mauve").run()
+    assert app.dataframe[0].value.equals(shown_scores(table, "mauve", over=False))
+
+
+@pytest.mark.usefixtures("table")
+def test_doses_make_a_curve_and_the_form_begins_with_what_is_there(open_page: OpenPage) -> None:
+    app = open_page(VIEW)
+    assert "Response to the dose" in said(app)
+    assert chosen(app) == ["shuffle-words", "typos", "typos@0.5"]
+    assert found(app.number_input, "probes_splits").value == 2
+
+
+@pytest.mark.usefixtures("run")
+def test_a_damaged_table_is_said(open_page: OpenPage, run: Run) -> None:
+    RunStore().attach(run.id, ATTACHMENT, {"lines": 3})
+    app = open_page(VIEW)
+    assert not app.exception
+    assert len(app.error) == 1
+    assert app.button(key="probes_start")
+
+
+# Flows
+
+
+def test_the_flow_of_the_first_perturbation_says_how_many_moved(open_page: OpenPage, table: ProbeTable) -> None:
+    app = open_page(VIEW, part="flow")
+    assert not app.exception
+    assert app.selectbox(key="probe_perturbation").value == "shuffle-words"
+    assert app.metric[0].value == "6 of 30"
+    flow = table.line("shuffle-words").flow
+    assert flow is not None
+    assert app.dataframe[0].value["texts"].tolist() == flows_frame(flow)["texts"].tolist() == [5, 1]
+    assert "Click a cell" in said(app)
+
+
+def expected_html(run: Run, flow_ids: tuple[str, ...], moved: list[str], spec: str) -> list[str]:
+    """Both sides of each text of the page, perturbed here and now."""
+    texts = dict(zip(run.corpora[HUMAN].ids, run.corpora[HUMAN].texts, strict=True))
+    seed = run.comparison.config.score.seed
+    done = perturb([texts[i] for i in flow_ids], flow_ids, parse_perturbation(spec), seed=seed)
+    after = dict(zip(flow_ids, done.texts, strict=True))
+    pairs = [marked(texts[text_id], after[text_id]) for text_id in moved]
+    return [side for pair in pairs for side in (pair.before, pair.after)]
+
+
+def test_a_flow_in_the_url_lists_exactly_the_texts_that_moved(open_page: OpenPage, run: Run, table: ProbeTable) -> None:
+    flow = table.line("shuffle-words").flow
+    assert flow is not None
+    row = flows_frame(flow).iloc[0]
+    source, target = int(row["from"]), int(row["to"])
+    moved = [i for i, b, a in zip(flow.ids, flow.before, flow.after, strict=True) if (b, a) == (source, target)]
+    app = open_page(VIEW, part="flow", perturbation="shuffle-words", flow=f"{source},{target}")
+    assert not app.exception
+    assert f"From cluster {source} to {target}: 5 texts" in said(app)
+    shown = [element.value for element in app.text if element.value in flow.ids]
+    assert shown == moved[:PAGE_SIZE]
+    assert html_of(app) == expected_html(run, flow.ids, moved[:PAGE_SIZE], "shuffle-words")
+    app.button(key="probe_flow_close").click().run()
+    assert "flow" not in url_of(app)
+    assert not html_of(app)
+
+
+@pytest.mark.usefixtures("table")
+def test_a_flow_that_is_not_there_is_said(open_page: OpenPage) -> None:
+    for flow in ("0,999", "998,999"):
+        app = open_page(VIEW, part="flow", flow=flow)
+        assert not app.exception
+        assert "No text went from cluster" in said(app)
+
+
+@pytest.mark.usefixtures("table")
+def test_a_perturbation_that_was_not_probed_is_said(open_page: OpenPage) -> None:
+    app = open_page(VIEW, part="flow", perturbation="first-third")
+    assert "first-third was not probed here" in said(app)
+    assert app.selectbox(key="probe_perturbation").value == "shuffle-words"
+
+
+@pytest.mark.usefixtures("table")
+def test_another_perturbation_forgets_the_flow_and_one_without_movement_says_so(open_page: OpenPage) -> None:
+    app = open_page(VIEW, part="flow", flow="0,1")
+    app.selectbox(key="probe_perturbation").set_value("typos@0.5").run()
+    assert not app.exception
+    assert url_of(app)["perturbation"] == "typos@0.5"
+    assert "flow" not in url_of(app)
+    assert "No text left its cluster" in said(app)
+
+
+def test_probes_of_other_texts_are_an_error_not_a_crash(open_page: OpenPage, run: Run, table: ProbeTable) -> None:
+    values = table.as_dict()
+    flow = values["lines"][1]["flow"]
+    moved = next(place for place, (b, a) in enumerate(zip(flow["before"], flow["after"], strict=True)) if b != a)
+    flow["ids"][moved] = "a stranger"
+    RunStore().attach(run.id, ATTACHMENT, values)
+    app = open_page(VIEW, part="flow", flow=f"{flow['before'][moved]},{flow['after'][moved]}")
+    assert not app.exception
+    assert "made of other texts" in said(app)
+
+
+# Real probes, and one text
+
+
+@pytest.fixture(scope="module")
+def encoded_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with a run of a few sentences, encoded by a tiny GPT-2, its texts full of markup."""
+    home = tmp_path_factory.mktemp("encoded")
+    folder = str(make_gpt2(tmp_path_factory.mktemp("model") / "tiny-gpt2"))
+    words = " ".join(SENTENCES[:4]).replace(".", "").split()
+
+    def side(name: str, seed: int) -> Any:
+        rng = np.random.default_rng(seed)
+        texts = [
+            ". ".join(" ".join(["The <b>", *rng.choice(words, size=5), f"{name}{i}x{s}"]) for s in range(3)) + "."
+            for i in range(48)
+        ]
+        return corpus_from_texts(texts, name=name, ids=[f"{name}-{i}" for i in range(48)])
+
+    corpora = {HUMAN: side(HUMAN, 1), "model": side("model", 2)}
+    config = CompareConfig(EncoderConfig(folder), ScoreConfig(seeds=2, restarts=1, bootstrap=100), projection=False)
+    store = FeatureStore(home / "features")
+    comparison = compare(corpora[HUMAN], {"model": corpora["model"]}, config, feature_store=store, device="cpu")
+    features = {source.name: store.get(source.features_key).array for source in comparison.sources}  # type: ignore[union-attr]
+    run = RunStore(home / "runs").save("encoded", comparison, corpora, features)
+    specs = ("lowercase", "swap-halves", "typos")
+    made = probe_run(run, [parse_perturbation(spec) for spec in specs], splits=2, device="cpu", feature_store=store)
+    RunStore(home / "runs").attach(run.id, ATTACHMENT, made.as_dict())
+    return home
+
+
+@pytest.fixture
+def encoded(encoded_home: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("MAUVE_LENS_HOME", str(encoded_home))
+    return RunStore().load("encoded")
+
+
+@pytest.mark.parametrize("spec", ["lowercase", "swap-halves", "typos"])
+def test_what_is_shown_as_after_is_what_was_encoded(encoded: Run, spec: str) -> None:
+    """Perturbed once more, every text of the flow gets the features with which it was found in its cluster."""
+    from mauve_core.encoders import Encoder
+    from mauve_core.probing import stored_probes
+
+    found_table = stored_probes(encoded)
+    assert found_table is not None
+    flow = found_table.line(spec).flow
+    assert flow is not None
+    after = cache.perturbed_texts(encoded.id, HUMAN, spec, flow.ids)
+    texts = dict(zip(encoded.corpora[HUMAN].ids, encoded.corpora[HUMAN].texts, strict=True))
+    changed = [place for place, i in enumerate(flow.ids) if after[i] != texts[i]]
+    config = encoded.comparison.config.encoder
+    assert config is not None
+    array = Encoder(config, device="cpu").encode([after[flow.ids[place]] for place in changed]).array
+    assert cache.text_space(encoded.id).clusters(list(array)) == flow.after[changed].tolist()
+    unchanged = np.setdiff1d(np.arange(len(flow.ids)), changed)
+    assert np.array_equal(flow.before[unchanged], flow.after[unchanged])
+
+
+def lab(app: AppTest) -> AppTest:
+    app.button(key="lab_load").click().run()
+    assert not app.exception
+    return app
+
+
+def test_the_encoder_is_not_loaded_before_it_is_asked_for(open_page: OpenPage, encoded: Run) -> None:
+    app = open_page(VIEW, part="text")
+    assert not app.exception
+    assert not app.text_area
+    config = encoded.comparison.config.encoder
+    assert config is not None
+    assert not cache.shared_encoder(config).loaded
+    lab(app)
+    assert cache.shared_encoder(config).loaded
+
+
+def test_a_text_of_the_run_is_in_its_cluster_and_not_its_own_neighbour(open_page: OpenPage, encoded: Run) -> None:
+    app = lab(open_page(VIEW, part="text"))
+    corpus, labels = encoded.corpora[HUMAN], encoded.comparison.joint[0].labels[HUMAN]
+    app.selectbox(key="lab_id_encoded").set_value("human-7").run()
+    assert app.text_area[0].value == corpus.texts[7]
+    assert app.metric[0].value == str(labels[7]) or f"in cluster {labels[7]}" in said(app)
+    human, model = (item.value for item in app.dataframe)
+    assert "human-7" not in human["id"].tolist()
+    assert len(human) == len(model) == text_lab.NEIGHBOURS
+    assert set(model["source"]) == {"model"}
+    assert human["distance"].is_monotonic_increasing
+    place = {text_id: row for row, text_id in enumerate(corpus.ids)}
+    assert human["cluster"].tolist() == [labels[place[text_id]] for text_id in human["id"]]
+
+
+def test_an_edited_text_has_other_neighbours_and_knows_where_it_is_from(open_page: OpenPage, encoded: Run) -> None:
+    app = lab(open_page(VIEW, part="text"))
+    corpus = encoded.corpora[HUMAN]
+    app.selectbox(key="lab_id_encoded").set_value("human-7").run()
+    before = app.dataframe[0].value["id"].tolist()
+    app.text_area[0].set_value(corpus.texts[30]).run()
+    assert not app.exception
+    after = app.dataframe[0].value
+    assert (after["id"][0], round(after["distance"][0], 6)) == ("human-30", 0)
+    assert after["id"].tolist() != before
+    assert "Edited, from human-7" in said(app)
+    app.selectbox(key="lab_id_encoded").set_value("human-8").run()
+    assert app.text_area[0].value == corpus.texts[8]
+
+
+def test_perturbations_say_where_the_text_goes(open_page: OpenPage, encoded: Run) -> None:
+    app = lab(open_page(VIEW, part="text"))
+    found(app.multiselect, "lab_perturbations").set_value(["lowercase", "replace:/zzz/y/", "swap-halves", "what"]).run()
+    assert not app.exception
+    corpus = encoded.corpora[HUMAN]
+    lowered = perturb(corpus.texts[:1], corpus.ids[:1], parse_perturbation("lowercase"), seed=0).texts[0]
+    config = encoded.comparison.config.encoder
+    assert config is not None
+    space = cache.text_space(encoded.id)
+    vectors = [cache.encoded(config, text).vector for text in (corpus.texts[0], lowered)]
+    before, after = space.clusters(vectors)
+    (title,) = [item.label for item in app.expander]
+    assert title.startswith("Lower case: ")
+    assert (f"stays in cluster {before}" if before == after else f"cluster {before} → **{after}**") in title
+    assert f"moved {text_lab.cosine_distance(*vectors):.4f}" in title
+    pair = marked(corpus.texts[0], lowered)
+    assert html_of(app) == [pair.before, pair.after]
+    assert "the text stays as it is" in said(app)
+    assert "needs other texts" in said(app)
+    assert "No perturbation of that name" in said(app)
+
+
+def test_markup_in_texts_stays_text(open_page: OpenPage, encoded: Run) -> None:
+    app = lab(open_page(VIEW, part="text"))
+    assert html_of(app)
+    assert not any("<b>" in body for body in html_of(app))
+    assert any("&lt;b&gt;" in body for body in html_of(app))
+
+
+@pytest.mark.usefixtures("encoded")
+def test_an_empty_text_asks_for_one(open_page: OpenPage) -> None:
+    app = lab(open_page(VIEW, part="text"))
+    app.text_area[0].set_value("  ").run()
+    assert not app.exception
+    assert "Write a text" in said(app)
+
+
+@pytest.mark.usefixtures("run")
+def test_an_encoder_that_is_gone_is_said(open_page: OpenPage) -> None:
+    app = lab(open_page(VIEW, part="text"))
+    assert len(app.error) == 1
+    assert "no-such/model" in said(app)
+
+
+# States around
+
+
+def test_the_page_teaches_without_a_run(open_page: OpenPage) -> None:
+    app = open_page(VIEW)
+    assert not app.exception
+    assert app.title[0].value == "No runs yet"
+
+
+@pytest.mark.usefixtures("run")
+def test_parts_stand_in_the_url(open_page: OpenPage) -> None:
+    app = open_page(VIEW)
+    app.button_group(key="probes_part").set_value("flow").run()
+    assert url_of(app)["part"] == "flow"
+    app.button_group(key="probes_part").set_value("scores").run()
+    assert "part" not in url_of(app)
