@@ -60,7 +60,7 @@ def controls(focus: Focus) -> None:
     st.session_state[_CANDIDATE] = focus.candidate
     st.session_state[_PARTITION] = focus.partition.kind
     st.session_state[_SEED] = focus.partition.seed
-    st.selectbox("Candidate", names, key=_CANDIDATE, on_change=_write_candidate, width=150)
+    st.selectbox("Candidate", names, key=_CANDIDATE, on_change=_write_candidate, width=220)
     st.selectbox(
         "Partition",
         ["joint", "pairwise"],

@@ -63,7 +63,7 @@ def live_app(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Ite
     """Base URL of an app whose home holds the run ``synthetic``; shared, so leave no traces in it."""
     home = tmp_path_factory.mktemp("live") / "home"
     make_run(home)
-    with _serving(home) as url:
+    with serving(home) as url:
         yield url
 
 
@@ -77,7 +77,7 @@ def live_run(live_app: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
 @pytest.fixture
 def empty_app(chromium: Browser, tmp_path: Path) -> Iterator[str]:
     """Base URL of an app with an empty home, for one test."""
-    with _serving(tmp_path / "live-home") as url:
+    with serving(tmp_path / "live-home") as url:
         yield url
 
 
@@ -115,7 +115,7 @@ def _is_foreign(url: str) -> bool:
 
 
 @contextmanager
-def _serving(home: Path) -> Iterator[str]:
+def serving(home: Path) -> Iterator[str]:
     """Run the app from the repository on a free port until the block ends."""
     port = _free_port()
     environment = {**os.environ, "MAUVE_LENS_HOME": str(home), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
