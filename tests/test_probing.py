@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mauve_core import jobs
 from mauve_core.__main__ import main
 from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.corpus import corpus_from_texts
@@ -237,6 +235,28 @@ def test_frozen_clusters_hold_the_runs_own_texts(run):
     assert labels[2].tolist() == partition.labels["close"].tolist()
 
 
+def test_frozen_clusters_learn_nothing_from_new_texts(run):
+    partition, score = run.comparison.joint[0], run.comparison.config.score
+    features = {name: run.features(name) for name in partition.labels}
+    new = np.random.default_rng(1).normal(size=(500, DIMENSION)).astype(np.float32)
+    (labels,), kept = nearest_clusters(partition, features, [new], score)
+
+    def unit(x):
+        return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+    own = unit(np.concatenate(list(features.values())).astype(np.float64))
+    mean = own.mean(axis=0)
+    _, singular, directions = np.linalg.svd(own - mean, full_matrices=False)
+    explained = np.cumsum(singular**2) / (singular**2).sum()
+    kept_directions = directions[: int(np.searchsorted(explained, score.explained_variance)) + 1].T
+    assert kept_directions.shape[1] < DIMENSION
+    stored = np.concatenate(list(partition.labels.values()))
+    centres = np.stack([((own - mean) @ kept_directions)[stored == c].mean(axis=0) for c in range(partition.k)])
+    distances = np.linalg.norm(((unit(new) - mean) @ kept_directions)[:, None] - centres, axis=2)
+    assert labels.tolist() == distances.argmin(axis=1).tolist()
+    assert kept == 1
+
+
 def test_json_and_back(run):
     table = probes(run, "shuffle-words@0.5", splits=1)
     again = ProbeTable.from_dict(json.loads(json.dumps(table.as_dict())))
@@ -341,7 +361,7 @@ def test_first_halves_are_swapped_within_each_comparison_half(encoded):
 
 
 @pytest.mark.slow
-def test_the_command_and_the_job(encoded, capsys):
+def test_the_command_and_the_task(encoded, capsys):
     assert main(["probe", encoded.id, "--splits", "1", "--seeds", "1", "--device", "cpu", "--quiet"]) == 0
     out = capsys.readouterr().out
     for line in ("none", *(item.spec for item in PAPER), "model"):
@@ -356,10 +376,7 @@ def test_the_command_and_the_job(encoded, capsys):
     assert values["lines"][1]["scores"]["auc"]["sd"] is not None
     assert main(["probe", encoded.id, "--perturbation", "nothing"]) == 2
     task = ProbesTask(encoded.id, ("shuffle-words",), rows=tuple(range(44)), splits=1, device="cpu")
-    state = jobs.start("probes", task.as_dict())
-    while jobs.status(state.id).active:
-        time.sleep(0.2)
-    assert jobs.status(state.id).run == encoded.id
+    assert read_task("probes", json.loads(json.dumps(task.as_dict()))).perform() == encoded.id
     assert stored_probes(RunStore().load(encoded.id)).settings["rows"] == list(range(44))
 
 

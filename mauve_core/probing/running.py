@@ -272,8 +272,12 @@ def _settings(work: _Work, rows: Sequence[int] | None, splits: int) -> dict[str,
 def _notes(work: _Work, treated: Sequence[_Treated], kept: float) -> tuple[str, ...]:
     n, score = len(work.splits[0].reference), work.score
     notes = [
-        f"Halves of {n} texts, cut {len(work.splits)} times, {score.seeds} k-means seeds each. Cuts share texts, so "
-        "the spread is narrower than that of new texts would be.",
+        f"Halves of {n} texts; cuts: {len(work.splits)}; k-means seeds of each: {score.seeds}. "
+        + (
+            "Cuts share texts, so the spread is narrower than that of new texts would be."
+            if len(work.splits) > 1
+            else "One cut says nothing of the spread over texts."
+        ),
         f"The divergences: {CLUSTER_SMOOTHING.title()}-smoothed clusters. MAUVE: plain ones, c = {score.scale:g}.",
         _on_flow(work.score, kept) if treated else "",
         "One text is left out of each cut: their number is odd." if len(work.rows) % 2 else "",
