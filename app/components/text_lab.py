@@ -108,7 +108,9 @@ def _lab(run: Run, state: State, config: EncoderConfig) -> None:
         return
     try:
         encoder = cache.shared_encoder(config)
-        waiting = "Encoding" if encoder.loaded else f"Loading the encoder {config.model}, once: ten seconds or more"
+        waiting = (
+            "Encoding" if encoder.loaded else f"Loading the encoder {escaped(config.model)}, once: ten seconds or more"
+        )
         with st.spinner(waiting):
             encoded = cache.encoded(config, tried.prompt + tried.text)
         with st.spinner("Reading the features of the run, once"):
