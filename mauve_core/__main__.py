@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from mauve_core.cli import (
+    attributes,
     comparing,
     judging,
     measuring,
@@ -58,6 +59,7 @@ def build_parser() -> Parser:
         methods,
         judging,
         probing,
+        attributes,
         published,
         sweeping,
         serving,

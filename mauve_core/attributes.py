@@ -18,6 +18,7 @@ from mauve_core.corpus import Corpus
 from mauve_core.corpus.metadata import is_missing, python_values
 from mauve_core.errors import InputError
 from mauve_core.numerics.attributes import draw_halves, explained_variance, guess_categories, purity
+from mauve_core.progress import Progress, silent
 from mauve_core.properties import text_properties
 from mauve_core.result import Partition
 
@@ -31,10 +32,14 @@ CATEGORICAL = ("accuracy", "baseline", "ami", "v_measure", "purity")
 NUMERIC = ("r2",)
 
 MOST_DISTINCT = 0.5
-"""A column of text with more different values than this share of its texts names texts rather than sorts them."""
+"""A column of text with more different values than this share of its texts names texts rather than sorts them.
+Texts of equal id count once: what continues the same prompt may share whatever names the prompt."""
 
 LEAST_TEXTS = 10
 """A column with fewer filled cells than this is left out."""
+
+STAGE = "Judging columns"
+"""Stage name of the progress; counts columns at each k."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +121,7 @@ def attributes(
     columns: Sequence[str] | None = None,
     splits: int = 10,
     seed: int | np.random.SeedSequence,
+    progress: Progress = silent,
 ) -> Attributes:
     """How much the clusters of each partition tell about the texts.
 
@@ -131,6 +137,8 @@ def attributes(
         Random halves for training, the same for every column and partition. Texts of equal id, which continue the same
         prompt, stay in one half.
     seed : int or numpy.random.SeedSequence
+    progress : callable
+        May raise CancelledError.
 
     Raises
     ------
@@ -139,7 +147,8 @@ def attributes(
     """
     _require_fit(partitions, corpora)
     rng = np.random.default_rng(seed)
-    train = draw_halves([text_id for corpus in corpora.values() for text_id in corpus.ids], splits, rng)
+    ids = np.array([text_id for corpus in corpora.values() for text_id in corpus.ids])
+    train = draw_halves(ids, splits, rng)
     found, notes = _columns(corpora, columns)
     surface = text_properties([text for corpus in corpora.values() for text in corpus.texts])
     values: list[tuple[str, str, NDArray[Any]]] = [*found, *((name, "surface", surface[name]) for name in SURFACE)]
@@ -147,14 +156,15 @@ def attributes(
     for part in partitions:
         by_k.setdefault(part.k, []).append(np.concatenate([part.labels[name] for name in corpora]))
     rows = []
-    for column, kind, cells in values:
+    for place, (column, kind, cells) in enumerate(values):
         kept = np.array([not is_missing(cell) for cell in cells.tolist()])
         halves = train[:, kept]
-        problem = _problem(kind, cells[kept], halves)
+        problem = _problem(kind, cells[kept], ids[kept]) or _problem_of_halves(kind, cells[kept], halves)
         if problem:
             notes.append(f"{column}: left out, {problem}")
             continue
-        for k in sorted(by_k):
+        for done, k in enumerate(sorted(by_k), start=place * len(by_k)):
+            progress(STAGE, done, len(values) * len(by_k))
             labels = [row[kept] for row in by_k[k]]
             if kind == "category":
                 scores, by_value = _category(cells[kept], labels, k, halves)
@@ -162,7 +172,25 @@ def attributes(
                 scores, by_value = _number(cells[kept], labels, halves), ()
             n = int(kept.sum())
             rows.append(Attribute(column, kind, k, n, int(kept.size - n), scores, by_value))
+    progress(STAGE, len(values) * len(by_k), len(values) * len(by_k))
     return Attributes(tuple(rows), tuple(notes))
+
+
+def category_columns(corpora: Mapping[str, Corpus]) -> dict[str, NDArray[Any]]:
+    """The columns that sort texts: those of text or truth values that :func:`attributes` takes from all corpora.
+
+    Returns
+    -------
+    dict of str to (n,) object array
+        The cells of all corpora, one after the other; None where one is missing.
+    """
+    ids = np.array([text_id for corpus in corpora.values() for text_id in corpus.ids])
+    usable = {}
+    for name, kind, cells in _columns(corpora, None)[0]:
+        kept = np.array([not is_missing(cell) for cell in cells.tolist()])
+        if kind == "category" and not _problem(kind, cells[kept], ids[kept]):
+            usable[name] = cells
+    return usable
 
 
 def _require_fit(partitions: Sequence[Partition], corpora: Mapping[str, Corpus]) -> None:
@@ -197,17 +225,22 @@ def _is_number(column: pd.Series[Any]) -> bool:
     return str(column.dtype) in ("int64", "Int64", "float64")
 
 
-def _problem(kind: str, cells: NDArray[Any], train: NDArray[np.bool_]) -> str:
+def _problem(kind: str, cells: NDArray[Any], ids: NDArray[np.str_]) -> str:
     """Why the column cannot be judged, or an empty string."""
     if cells.size < LEAST_TEXTS:
         return f"it has {cells.size} values, and {LEAST_TEXTS} are needed"
-    distinct = len({str(cell) for cell in cells})
+    distinct, told_apart = len({str(cell) for cell in cells}), np.unique(ids).size
     if distinct == 1:
         return "all its values are equal"
-    if kind == "category" and distinct > MOST_DISTINCT * cells.size:
-        return f"{distinct} of its {cells.size} values are different, so that they name texts"
+    if kind == "category" and distinct > MOST_DISTINCT * told_apart:
+        return f"it has {distinct} different values for {told_apart} texts, so that they name texts"
     if kind != "category" and not np.isfinite(cells.astype(np.float64)).all():
         return "not all its values are finite"
+    return ""
+
+
+def _problem_of_halves(kind: str, cells: NDArray[Any], train: NDArray[np.bool_]) -> str:
+    """Why the column cannot be judged by these splits, or an empty string."""
     if not (train.any(axis=1) & ~train.all(axis=1)).all():
         return "one half of a split has no value"
     if kind != "category" and any(np.ptp(cells[~half].astype(np.float64)) == 0 for half in train):

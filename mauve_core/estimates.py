@@ -31,7 +31,17 @@ SCORE_BOUNDS = {"mauve": (0.0, 1.0), "mauve_star": (0.0, 1.0), "frontier_integra
 """Range of each score; the last is in nats."""
 
 
-_PURPOSES = ("clustering", "bootstrap", "projection", "subsets", "methods", "permutations", "halves", "probes")
+_PURPOSES = (
+    "clustering",
+    "bootstrap",
+    "projection",
+    "subsets",
+    "methods",
+    "permutations",
+    "halves",
+    "probes",
+    "attributes",
+)
 
 
 def stream(seed: int, purpose: str) -> SeedSequence:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol, Self
 
+from mauve_core.attributing import AttributesTask
 from mauve_core.errors import InputError
 from mauve_core.measuring import MeasuresTask
 from mauve_core.methods import MethodsTask
@@ -43,6 +44,7 @@ KINDS: dict[str, type[Task]] = {
     "sweep": SweepTask,
     "methods": MethodsTask,
     "probes": ProbesTask,
+    "attributes": AttributesTask,
     "study": StudyTask,
     "without": WithoutTask,
 }

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_mutual_info_score
 
-from mauve_core.attributes import CATEGORICAL, SURFACE, Attribute, attributes
+from mauve_core.attributes import CATEGORICAL, STAGE, SURFACE, Attribute, attributes, category_columns
 from mauve_core.config import HUMAN
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.errors import InputError
@@ -141,3 +141,27 @@ def test_more_clusters_tell_more_of_topics_that_features_follow() -> None:
     assert few.k < many.k
     assert few.scores["baseline"].mean < few.scores["accuracy"].mean < many.scores["accuracy"].mean
     assert few.scores["ami"].mean < many.scores["ami"].mean
+
+
+def test_values_that_name_prompts_name_texts() -> None:
+    labels = np.arange(N) % 3
+    part = Partition("pairwise", 0, 3, 0.0, {name: labels.astype(np.int32) for name in (HUMAN, "m", "o")})
+    url: list[object] = [f"url {i}" for i in range(N)]
+    topic: list[object] = [f"topic {i}" for i in labels]
+    sides = {name: corpus(name, url=url, topic=topic) for name in part.labels}
+    found = attributes([part], sides, seed=0)
+    # A third of the values of all texts are different, but each text has one that its prompt alone has.
+    assert [note.split(":")[0] for note in found.notes] == ["url"]
+    assert list(category_columns(sides)) == ["topic"]
+    assert category_columns(sides)["topic"].tolist() == topic * 3
+
+
+def test_progress_counts_columns_at_each_k() -> None:
+    seen: list[tuple[str, int, int]] = []
+    given = corpus(topic=[f"topic {i % 3}" for i in range(N)], constant=["x"] * N)
+    parts = [partition(np.arange(N) % k) for k in (2, 3)]
+    attributes(parts, {HUMAN: given}, seed=0, progress=lambda *state: seen.append(state))
+    total = 2 * (2 + len(SURFACE))
+    assert {(stage, of) for stage, _, of in seen} == {(STAGE, total)}
+    done = [done for _, done, _ in seen]
+    assert done == [0, 1, *range(4, total), total]

@@ -25,7 +25,7 @@ LAYERS = (
     ("pipeline", "records", "properties"),
     ("store", "attributes", "why"),
     ("task", "dropin", "report", "measuring", "sweeps"),
-    ("study", "methods", "probing", "without"),
+    ("study", "methods", "probing", "without", "attributing"),
     ("tasks", "demo"),
     ("jobs",),
     ("worker",),
