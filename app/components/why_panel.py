@@ -47,7 +47,8 @@ def _flag(each: PropertyEffect, what: str, names: tuple[str, str]) -> str:
         return ""
     means = [f"{mean:.3g} {kind.unit}" if kind.unit else f"{mean:.0%}" for mean in (effect.first, effect.second)]
     return (
-        f"**{kind.title}** alone {what}: {means[0]} in {names[0]}, {means[1]} in {names[1]} (AUC {effect.auc:.2f}, {effect.low:.2f} to {effect.high:.2f}). Look no further before that is "
+        f"**{kind.title}** alone {what}: {means[0]} in {names[0]}, {means[1]} in {names[1]} (AUC {effect.auc:.2f}, "
+        f"{effect.low:.2f} to {effect.high:.2f}). Look no further before that is "
         "explained."
     )
 
