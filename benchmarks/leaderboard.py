@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import sys
 
+from mauve_core import probing
 from mauve_core.config import SCORES
 from mauve_core.measuring import stored_measurements
 from mauve_core.metrics import MEASURES, Value
-from mauve_core.report import TITLES, standings
-from mauve_core.result import Estimate
+from mauve_core.report import HALVES_TITLE, TITLES, standings
+from mauve_core.result import Candidate, Estimate
 from mauve_core.store import RunStore
 
 
 def cell(estimate: Estimate) -> str:
     sd = "" if estimate.sd is None else f" ± {estimate.sd:.3f}"
     return f"{estimate.mean:.3f}{sd} [{estimate.low:.3f}, {estimate.high:.3f}]"
+
+
+def scores(candidate: Candidate) -> str:
+    return " | ".join(cell(candidate.scores[score]) for score in SCORES)
 
 
 def table(run_id: str) -> str:
@@ -28,9 +33,10 @@ def table(run_id: str) -> str:
     ]
     for standing in standings(comparison):
         candidate = standing.candidate
-        cells = " | ".join(cell(candidate.scores[score]) for score in SCORES)
         tie = " =" if standing.tied else ""
-        lines.append(f"| {standing.rank}{tie} | {candidate.name} | {candidate.source.n} | {cells} |")
+        lines.append(f"| {standing.rank}{tie} | {candidate.name} | {candidate.source.n} | {scores(candidate)} |")
+    if comparison.halves is not None:
+        lines.append(f"| | {HALVES_TITLE} | {comparison.halves.source.n} | {scores(comparison.halves)} |")
     seconds = comparison.environment["seconds"]
     texts = sum(source.n for source in comparison.sources)
     versions = comparison.environment["versions"]
@@ -68,6 +74,22 @@ def measures(run_id: str) -> str:
     return "\n".join(lines)
 
 
+def probes(run_id: str) -> str:
+    """A row a comparison half, a column a divergence; empty when nothing was probed."""
+    found = probing.stored_probes(RunStore().load(run_id))
+    if found is None:
+        return ""
+    lines = ["| comparison half | " + " | ".join(probing.MEASURES) + " |"]
+    lines.append("| --- |" + " --- |" * len(probing.MEASURES))
+    for line in found.lines:
+        spreads = [line.scores[name] for name in probing.MEASURES]
+        cells = [f"{one.mean:.3g}" + ("" if one.sd is None else f" ± {one.sd:.1g}") for one in spreads]
+        name = f"*{line.name}*" if line.kind == "source" else line.name
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 if __name__ == "__main__":
     for run in sys.argv[1:]:
-        print(f"### {run}\n\n{table(run)}\n\n{measures(run)}\n")
+        parts = filter(None, (table(run), measures(run), probes(run)))
+        print(f"### {run}\n\n" + "\n\n".join(parts) + "\n")

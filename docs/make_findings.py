@@ -1,6 +1,6 @@
 """Three findings on the demo study, with their numbers and screenshots; writes docs/findings.md and docs/pictures.
 
-    python docs/make_findings.py
+    python -m docs.make_findings
 
 Needs the demo run (`mauve-lens demo`), its measures, and a Chromium.
 """
@@ -270,7 +270,7 @@ def main() -> None:
     study = Study(RunStore().load(RUN))
     head = f"""# Findings on the demo study
 
-Made by `python docs/make_findings.py` from the demo run: {len(study.run.corpora[HUMAN])} Wikipedia paragraphs, and
+Made by `python -m docs.make_findings` from the demo run: {len(study.run.corpora[HUMAN])} Wikipedia paragraphs, and
 what SmolLM2-135M-Instruct wrote after their first words. Clusters are those of the joint partition, first seed; shares
 are at mixture weight {WEIGHT}, with 95 % bootstrap intervals over texts.
 """
