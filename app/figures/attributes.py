@@ -33,7 +33,6 @@ TITLES = {
 """Names of the scores for a reader."""
 
 HEIGHT = 340
-_K = "clusters k"
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ def attributes_frame(table: AttributeTable) -> pd.DataFrame:
 
 def accuracy_figure(table: AttributeTable, lines: Sequence[Line]) -> go.Figure:
     """Accuracy of guessing a category by the cluster, with the accuracy that no clusters are needed for."""
-    return _figure(table, lines, _ACCURACY, "accuracy")
+    return _figure(table, lines, _ACCURACY, "accuracy").update_yaxes(rangemode="tozero")
 
 
 def agreement_figure(table: AttributeTable, lines: Sequence[Line]) -> go.Figure:
@@ -109,13 +108,14 @@ def _figure(table: AttributeTable, lines: Sequence[Line], curves: Sequence[_Curv
     ticks = sorted({row.k for _, rows, _ in shown for row in rows})
     figure.update_xaxes(
         type="log",
-        title_text=_K,
+        title_text="clusters k",
         tickvals=ticks,
-        ticktext=[f"{k:,}" for k in ticks],
+        ticktext=[f"<b>{k:,}</b>" if k == own else f"{k:,}" for k in ticks],
         minor={"ticks": "", "showgrid": False},
     )
     if own in ticks:
-        _guide(figure, own)
+        guide = {"color": NEUTRAL_COLOUR, "width": 1, "dash": "solid"}
+        figure.add_shape(type="line", x0=own, x1=own, y0=0, y1=1, yref="paper", line=guide, layer="below")
     return figure
 
 
@@ -168,21 +168,6 @@ def _in_words(row: Attribute, score: str) -> str:
     times = len(found.values)
     around = "one value, no spread" if found.sd is None else f"± {found.sd:.4f} over {times} values"
     return f"k = {row.k:,}: {TITLES[score]} {found.mean:.4f}, {around}<br>n = {row.n:,}"
-
-
-def _guide(figure: go.Figure, own: int) -> None:
-    line = {"color": NEUTRAL_COLOUR, "width": 1.5, "dash": "dash"}
-    figure.add_shape(type="line", x0=own, x1=own, y0=0, y1=1, yref="paper", line=line, layer="below")
-    figure.add_annotation(
-        x=math.log10(own),  # an annotation counts in the axis' own units
-        y=0,
-        yref="paper",
-        text="this run",
-        showarrow=False,
-        xanchor="right",
-        yanchor="bottom",
-        font={"color": NEUTRAL_COLOUR, "size": 12},
-    )
 
 
 def _layout(title: str) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ import streamlit as st
 
 from app import session
 from app.cluster_table import ORDERS, cluster_table, ordered
-from app.components import charts, cluster_detail, focus, score_controls
+from app.components import attributes_panel, charts, cluster_detail, focus, score_controls
 from app.components.focus import Focus
 from app.components.sidebar import opened_run
 from app.figures.clusters import cluster_figure
@@ -37,12 +37,14 @@ def main() -> None:
         st.info(f"There is no cluster {state.cluster} here: clusters go from 0 to {here.partition.k - 1}.")
     if here.cluster is None:
         st.caption(":material/ads_click: Click a bar, or tick a row of the table, to read the texts of a cluster.")
+        attributes_panel.show(here)
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.subheader(f"Cluster {here.cluster}", anchor=False)
         st.page_link("views/map.py", label="On the map", icon=":material/scatter_plot:")
         st.button("Close", icon=":material/close:", type="tertiary", on_click=_close, key="cluster_close")
     cluster_detail.show(here, here.cluster, table, weight, state.smoothing)
+    attributes_panel.show(here)
 
 
 def _order_picker() -> str:

@@ -1,0 +1,233 @@
+"""What clusters capture: the stored numbers against k, the form that computes them, and the purest clusters here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from app.components import charts, job_panel, purity_list
+from app.components.focus import Focus
+from app.components.markup import escaped, with_minus
+from app.components.sweep_panel import read_numbers
+from app.figures import attributes as figures
+from app.figures.leaderboard import UNBROKEN
+from mauve_core.attributes import CATEGORICAL, NUMERIC, Repeated
+from mauve_core.attributing import ALL, SPLITS, AttributesTask, AttributeTable, stored_attributes, usual_ks
+from mauve_core.attributing.table import Line
+from mauve_core.config import HUMAN
+from mauve_core.errors import MauveLensError
+from mauve_core.store import Run
+
+MOST_LINES = 5
+"""Columns in one chart before the reader chooses others."""
+
+MAX_SPLITS = 100
+
+_TABLE_HEIGHT = 330
+
+_HELP = (
+    "Each cluster is named after the value that most of half of its texts have; the other half is guessed. Where that "
+    "is no better than always guessing the most frequent value, the clusters tell nothing of it."
+)
+
+
+def show(here: Focus) -> None:
+    """The section: what was computed for the run, and the purest of the clusters that the page shows."""
+    run = here.run
+    table = _stored(run)
+    st.divider()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.subheader("What clusters capture", anchor=False, help=_HELP)
+        if table is not None:
+            st.space("stretch")
+            frame = partial(figures.attributes_frame, table)
+            charts.csv_button(frame, key="attributes_csv", file_name=f"{run.name}-attributes")
+    job_panel.show(("attributes",), run.id)
+    if table is not None:
+        _result(run, table)
+    purity_list.show(here)
+    if table is None:
+        st.markdown(
+            "How well do clusters tell **columns of metadata**, such as a topic, and **length, stop words and "
+            "punctuation**, as their number grows? Nothing was computed yet."
+        )
+        with st.container(border=True):
+            _form(run, None)
+        return
+    with st.expander("How these were computed", icon=":material/tune:"):
+        for note in table.notes:
+            st.text(note)
+        st.json(dict(table.settings), expanded=1)
+    with st.expander("Compute again with other columns, texts or k", icon=":material/replay:"):
+        _form(run, table)
+
+
+def shown_table(table: AttributeTable) -> pd.DataFrame:
+    """The table as text: a row for each column and k, every score with its standard deviation."""
+    rows = []
+    for row in table.rows:
+        line = {"column": figures.line_title((row.column, row.kind)), "k": row.k, "n": row.n}
+        for name in (*CATEGORICAL, *NUMERIC):
+            score = row.scores.get(name)
+            line[figures.TITLES[name]] = "" if score is None else _cell(score)
+        rows.append(line)
+    return pd.DataFrame(rows)
+
+
+def _cell(score: Repeated) -> str:
+    spread = "" if score.sd is None else f"{UNBROKEN}±{UNBROKEN}{score.sd:.3f}"
+    return with_minus(f"{score.mean:z.3f}{spread}")
+
+
+def _stored(run: Run) -> AttributeTable | None:
+    try:
+        return stored_attributes(run)
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return None
+
+
+def _result(run: Run, table: AttributeTable) -> None:
+    lines = list(table.lines)
+    categories = _chosen(run, "Categories", [line for line in lines if line[1] == "category"])
+    numbers = _chosen(run, "Numbers", [line for line in lines if line[1] != "category"])
+    name = f"{run.name}-attributes"
+    drawn, listed = st.tabs(["Charts", "Table"], key="attributes_tabs")
+    with drawn:
+        _charts(table, categories, numbers, name)
+    with listed:
+        st.dataframe(shown_table(table), hide_index=True, key="attributes_table", height=_TABLE_HEIGHT)
+    st.caption(_about(table))
+
+
+def _chosen(run: Run, what: str, lines: Sequence[Line]) -> list[Line]:
+    """The lines to draw: all of a few, else those that the reader picks."""
+    if len(lines) <= MOST_LINES:
+        return list(lines)
+    places = st.multiselect(
+        f"{what} shown, of {len(lines):,}",
+        range(len(lines)),
+        default=range(MOST_LINES),
+        format_func=lambda place: figures.line_title(lines[place]),
+        key=f"attributes_{what}_{run.id}_{len(lines)}",
+    )
+    return [lines[place] for place in places]
+
+
+def _charts(table: AttributeTable, categories: Sequence[Line], numbers: Sequence[Line], name: str) -> None:
+    drawn = []
+    if categories:
+        drawn += [
+            ("accuracy", "**Guessed by cluster**: accuracy, dashed: always the most frequent", figures.accuracy_figure),
+            ("agreement", "**Agreement** of clusters and values: AMI, dotted: V-measure", figures.agreement_figure),
+        ]
+    if numbers:
+        drawn.append(("explained", "**Explained** of numbers: R², dotted: no help", figures.explained_figure))
+    if not drawn:
+        st.caption("No column could be judged; see below how these were computed.")
+        return
+    for column, (part, title, figure) in zip(st.columns(len(drawn), gap="medium"), drawn, strict=True):
+        with column:
+            st.markdown(title)
+            charts.show_chart(
+                figure(table, numbers if part == "explained" else categories),
+                key=f"attributes_{part}",
+                file_name=f"{name}-{part}",
+                alt=f"{title.replace('*', '')}, against the number of clusters; the table has the same numbers.",
+            )
+
+
+def _about(table: AttributeTable) -> str:
+    settings = table.settings
+    texts = settings.get("texts", {})
+    whose = ", ".join(f"{n:,} of {escaped(name)}" for name, n in list(texts.items())[:2])
+    if len(texts) > 2:
+        whose = f"{sum(texts.values()):,} of all {len(texts)} sides"
+    pair = settings.get("candidate")
+    partition = "joint partition" if pair is None else f"pairwise partition with {escaped(str(pair))}"
+    return (
+        f"Texts: {whose}; {partition}. Accuracy and R²: of texts that were not counted, mean ± sd over "
+        f"{settings.get('seeds')} seeds and {settings.get('splits')} splits; most frequent value: over splits; AMI, "
+        "V-measure and purity: of all texts, over seeds. V-measure and purity grow with k by themselves; AMI is 0 "
+        f"where clusters know nothing. Upright line: the run's own k = {settings.get('own_k')}."
+    )
+
+
+def _form(run: Run, table: AttributeTable | None) -> None:
+    """Clusters, texts, columns, numbers of clusters and splits; those of ``table`` at first."""
+    settings = {} if table is None else table.settings
+    suffix = f"{run.id}_{table is not None}"
+    names = [candidate.name for candidate in run.comparison.candidates]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        candidate = _clusters(names, settings.get("candidate"), suffix)
+        sources = [HUMAN, *(names if candidate is None else [candidate]), *([] if ALL in names else [ALL])]
+        source = _source(sources, settings.get("source"), f"{suffix}_{candidate}")
+        splits = st.number_input(
+            "Splits",
+            1,
+            MAX_SPLITS,
+            int(settings.get("splits") or SPLITS),
+            key=f"attributes_splits_{suffix}",
+            width=120,
+            help="Random halves: one names the clusters, the other is guessed.",
+        )
+    looked_at = list(dict.fromkeys(sources[:-1] if source == ALL and ALL not in names else [source]))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        columns = st.multiselect(
+            "Columns",
+            _shared_columns(run, looked_at),
+            key=f"attributes_columns_{suffix}_{candidate}_{source}",
+            placeholder="All that can be judged",
+        )
+        text = st.text_input(
+            "Numbers of clusters k",
+            key=f"attributes_ks_{suffix}_{candidate}",
+            placeholder=", ".join(map(str, usual_ks(run, candidate))),
+            help="Numbers with commas between them; left empty, those shown.",
+        )
+    if st.button("Compute", type="primary", icon=":material/play_arrow:", key="attributes_start"):
+        _start(run, columns, text, source, candidate, int(splits))
+
+
+def _clusters(names: Sequence[str], at_first: object, suffix: str) -> str | None:
+    offered = [None, *names]
+    chosen: str | None = st.selectbox(
+        "Clusters",
+        offered,
+        index=offered.index(at_first) if at_first in offered else 0,
+        format_func=lambda name: "joint" if name is None else f"pairwise with {name}",
+        key=f"attributes_clusters_{suffix}",
+        width=220,
+    )
+    return chosen
+
+
+def _source(sources: Sequence[str], at_first: object, suffix: str) -> str:
+    return str(
+        st.selectbox(
+            "Texts",
+            sources,
+            index=sources.index(at_first) if at_first in sources else 0,
+            key=f"attributes_source_{suffix}",
+            width=180,
+        )
+    )
+
+
+def _shared_columns(run: Run, sources: Sequence[str]) -> list[str]:
+    first, *others = (run.corpora[name].metadata.columns for name in sources)
+    return [str(name) for name in first if all(name in columns for columns in others)]
+
+
+def _start(run: Run, columns: Sequence[str], text: str, source: str, candidate: str | None, splits: int) -> None:
+    try:
+        numbers = read_numbers(text)
+        ks = None if numbers is None else tuple(int(k) if k.is_integer() else k for k in numbers)
+        task = AttributesTask(run.id, tuple(columns) or None, ks, source, candidate, splits)  # type: ignore[arg-type]
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    job_panel.start("attributes", task.as_dict())

@@ -1,0 +1,104 @@
+"""The clusters that the page shows by how pure they are in one column of metadata; a ticked row opens its cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+from app import cache, session
+from app.cluster_table import CONFIDENCE
+from app.components import charts
+from app.components.focus import Focus
+from app.purity_table import purest_clusters
+from mauve_core.attributes import category_columns
+from mauve_core.config import HUMAN
+
+_SIDES, _COLUMN, _TABLE, _SHOWN = "purity_sides", "purity_column", "purity_table", "purity_shown"
+_BOTH, _MODEL = "both", "model"
+_LIST_HEIGHT = 248
+
+
+def show(here: Focus) -> None:
+    """The list of the focus' partition, with the choice of column and of the texts that count."""
+    sides = {HUMAN: (HUMAN,), _MODEL: (here.candidate,), _BOTH: (HUMAN, here.candidate)}
+    usable = {side: columns for side, names in sides.items() if (columns := _columns(here.run.id, names))}
+    if not usable:
+        st.caption("These texts carry no column of metadata that sorts them, so that no cluster can be pure in one.")
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.markdown("**Purest clusters**", width="content")
+        side = _pick(_SIDES, "Texts", list(usable), {_MODEL: here.candidate})
+        column = _pick(_COLUMN, "Column", list(usable[side]), {})
+        labels = np.concatenate([here.partition.labels[name] for name in sides[side]])
+        rows = purest_clusters(labels, here.partition.k, usable[side][column])
+        st.space("stretch")
+        name = f"{here.run.name}-{here.partition.kind}-purity"
+        charts.csv_button(lambda: rows.assign(column=column), key="purity_csv", file_name=name)
+    _purity_list(here, rows)
+    st.caption(
+        f"{len(rows):,} of {here.partition.k:,} clusters of the {here.partition.kind} partition have such texts; by "
+        f"the lower end of Wilson's {CONFIDENCE:.0%} interval of the share, as if the value had been named beforehand. "
+        "Tick a row to open its cluster above."
+    )
+
+
+def shown_purity(rows: pd.DataFrame) -> pd.DataFrame:
+    """The table of pure clusters with the share and its interval as text."""
+    shares = [
+        f"{share:.0%} ({low:.0%} to {high:.0%})"
+        for share, low, high in zip(rows["share"], rows["low"], rows["high"], strict=True)
+    ]
+    return pd.DataFrame(
+        {
+            "cluster": rows["cluster"],
+            "most frequent value": rows["value"],
+            "its share": shares,
+            "texts": rows["n"],
+            "of all texts": rows["of_all"],
+        }
+    )
+
+
+def _pick(key: str, label: str, offered: Sequence[str], titles: dict[str, str]) -> str:
+    """One of what is offered; what was chosen on another run may not be there."""
+    if st.session_state.get(key) not in offered:
+        st.session_state[key] = offered[0]
+    chosen = st.selectbox(
+        label, offered, key=key, format_func=lambda item: titles.get(item, item), persist_state="session", width=180
+    )
+    return str(chosen)
+
+
+def _purity_list(here: Focus, rows: pd.DataFrame) -> None:
+    st.session_state[_SHOWN] = rows["cluster"].tolist()
+    places = rows.index[rows["cluster"] == here.cluster].tolist()
+    st.session_state[_TABLE] = {"selection": {"rows": places, "columns": [], "cells": []}}
+    st.dataframe(
+        shown_purity(rows),
+        hide_index=True,
+        height=_LIST_HEIGHT,
+        key=_TABLE,
+        on_select=_choose_row,
+        selection_mode="single-row",
+        column_config={
+            "cluster": st.column_config.NumberColumn(width="small"),
+            "of all texts": st.column_config.NumberColumn(format="percent", help="Share of the value in all of them"),
+            "texts": st.column_config.NumberColumn(help="Of the cluster, with a value"),
+        },
+    )
+
+
+def _choose_row() -> None:
+    rows = st.session_state[_TABLE]["selection"]["rows"]
+    session.update(cluster=st.session_state[_SHOWN][rows[0]] if rows else None)
+
+
+@st.cache_resource(max_entries=32, show_spinner="Reading columns")
+def _columns(run_id: str, sources: tuple[str, ...]) -> dict[str, NDArray[Any]]:
+    corpora = cache.load_run(run_id).corpora
+    return category_columns({name: corpora[name] for name in sources})
