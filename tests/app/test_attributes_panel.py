@@ -1,0 +1,289 @@
+"""What clusters capture, on the Clusters page: the form, stored numbers with their spread, the purest clusters."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from app import session
+from app.components import purity_list
+from app.components.attributes_panel import MOST_LINES, shown_table
+from app.components.purity_list import shown_purity
+from app.figures.leaderboard import UNBROKEN
+from app.purity_table import purest_clusters
+from mauve_core import jobs
+from mauve_core.attributes import CATEGORICAL, Attribute, Repeated
+from mauve_core.attributing import ALL, SPLITS, AttributesTask, AttributeTable, usual_ks
+from mauve_core.config import HUMAN
+from mauve_core.corpus.metadata import python_values
+from mauve_core.jobs import JobState
+from mauve_core.result import Partition
+from mauve_core.store import Run, RunStore
+from mauve_core.tasks import read_task
+
+OpenPage = Callable[..., AppTest]
+VIEW = "views/clusters.py"
+NASTY = "*b* <img> [x](y)"
+
+
+@pytest.fixture
+def run(stored_run: Run, own_home: Path) -> Run:
+    """A copy of ``stored_run`` that may be added to."""
+    shutil.copytree(stored_run.path.parent, own_home / "runs", ignore=shutil.ignore_patterns("attached"))
+    return RunStore().load(stored_run.id)
+
+
+@pytest.fixture
+def table(run: Run) -> AttributeTable:
+    """Two quick points, kept beside the run."""
+    return AttributesTask(run.id, ks=(3, 6), splits=4).compute()
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
+    """Kind and task of what the page asked to start, in place of workers."""
+    found: list[tuple[str, Any]] = []
+
+    def start(kind: str, spec: dict[str, Any]) -> JobState:
+        found.append((kind, read_task(kind, json.loads(json.dumps(spec)))))
+        return JobState("20260101-000000000000-abcd", "x", "queued")
+
+    monkeypatch.setattr(jobs, "start", start)
+    return found
+
+
+def said(app: AppTest) -> str:
+    """Everything that the page says in Markdown and captions, without escapes."""
+    parts = (*app.markdown, *app.caption, *app.error, *app.subheader, *app.text)
+    return "\n".join(element.value for element in parts).replace("\\", "")
+
+
+def found(elements: Any, key: str) -> Any:
+    """The one widget whose key begins so."""
+    (item,) = [item for item in elements if str(item.key).startswith(key)]
+    return item
+
+
+def press_compute(app: AppTest) -> None:
+    app.button(key="attributes_start").click().run()
+    assert not app.exception
+
+
+def charts_of(app: AppTest) -> int:
+    """Charts of this section: all but the page's own."""
+    return len(app.get("plotly_chart")) - 1
+
+
+def purity_of(app: AppTest) -> pd.DataFrame:
+    (rows,) = [item.value for item in app.dataframe if "its share" in item.value.columns]
+    return rows
+
+
+def expected_purity(run: Run, partition: Partition, column: str, *sources: str) -> pd.DataFrame:
+    labels = np.concatenate([partition.labels[name] for name in sources])
+    cells = [value for name in sources for value in python_values(run.corpora[name].metadata[column])]
+    return shown_purity(purest_clusters(labels, partition.k, np.array(cells, dtype=object)))
+
+
+# The form
+
+
+def test_without_numbers_the_section_says_what_they_are(open_page: OpenPage, run: Run) -> None:
+    app = open_page(VIEW)
+    assert not app.exception
+    assert "What clusters capture" in [item.value for item in app.subheader]
+    assert "Nothing was computed yet" in said(app)
+    assert charts_of(app) == 0
+    usual = ", ".join(map(str, usual_ks(run)))
+    assert found(app.text_input, "attributes_ks").placeholder == usual
+
+
+def test_the_section_stands_below_an_opened_cluster_too(open_page: OpenPage, run: Run) -> None:
+    app = open_page(VIEW, cluster="1")
+    assert not app.exception
+    assert [item.value for item in app.subheader][-2:] == ["Cluster 1", "What clusters capture"]
+
+
+def test_what_is_left_alone_takes_the_cores_defaults(open_page: OpenPage, run: Run, started: list[Any]) -> None:
+    app = open_page(VIEW)
+    press_compute(app)
+    assert started == [("attributes", AttributesTask(run.id))]
+
+
+def test_every_choice_goes_with_the_job(open_page: OpenPage, run: Run, started: list[Any]) -> None:
+    app = open_page(VIEW)
+    found(app.selectbox, "attributes_clusters").set_value("shifted").run()
+    sources = found(app.selectbox, "attributes_source")
+    assert list(sources.options) == [HUMAN, "shifted", ALL]
+    sources.set_value(ALL).run()
+    assert list(found(app.multiselect, "attributes_columns").options) == ["topic", "words"]
+    found(app.multiselect, "attributes_columns").set_value(["topic"]).run()
+    found(app.text_input, "attributes_ks").set_value("4; 8 30").run()
+    found(app.number_input, "attributes_splits").set_value(3).run()
+    press_compute(app)
+    assert started == [("attributes", AttributesTask(run.id, ("topic",), (4, 8, 30), ALL, "shifted", 3))]
+
+
+@pytest.mark.usefixtures("run")
+@pytest.mark.parametrize("typed", ["x", "4, 0", "2.5", "nan", "inf", "-3"])
+def test_numbers_that_cannot_be_are_said_and_nothing_starts(
+    open_page: OpenPage, started: list[Any], typed: str
+) -> None:
+    app = open_page(VIEW)
+    found(app.text_input, "attributes_ks").set_value(typed).run()
+    press_compute(app)
+    assert len(app.error) == 1
+    assert started == []
+
+
+def test_another_candidate_of_the_form_has_texts_of_its_own(open_page: OpenPage, run: Run) -> None:
+    app = open_page(VIEW)
+    names = [candidate.name for candidate in run.comparison.candidates]
+    assert list(found(app.selectbox, "attributes_source").options) == [HUMAN, *names, ALL]
+    found(app.selectbox, "attributes_source").set_value("close").run()
+    found(app.selectbox, "attributes_clusters").set_value("shifted").run()
+    assert found(app.selectbox, "attributes_source").value == HUMAN
+    assert not app.exception
+
+
+# What was computed
+
+
+def test_what_was_computed_is_shown_with_the_cores_digits(open_page: OpenPage, run: Run, table: AttributeTable) -> None:
+    app = open_page(VIEW)
+    assert not app.exception
+    assert charts_of(app) == 2  # texts of this run have the same length and no stop words
+    (rows,) = [item.value for item in app.dataframe if "V-measure" in item.value.columns]
+    for (_, row), item in zip(rows.iterrows(), table.rows, strict=True):
+        accuracy = item.scores["accuracy"]
+        assert (row["column"], row["k"], row["n"]) == ("topic", item.k, 60)
+        assert row["accuracy"] == f"{accuracy.mean:.3f}{UNBROKEN}±{UNBROKEN}{accuracy.sd:.3f}"
+    assert "60 of human; joint partition" in said(app)
+    assert "over 2 seeds and 4 splits" in said(app)
+    for note in table.notes:
+        assert note in said(app)
+
+
+def test_stored_numbers_can_be_computed_again(open_page: OpenPage, run: Run, started: list[Any]) -> None:
+    AttributesTask(run.id, ks=(6,), source="close", candidate="close", splits=2).compute()
+    app = open_page(VIEW)
+    assert any(item.label.startswith("Compute again") for item in app.expander)
+    assert "pairwise partition with close" in said(app)
+    press_compute(app)
+    assert started == [("attributes", AttributesTask(run.id, None, None, "close", "close", 2))]
+
+
+def keep(run: Run, *rows: Attribute) -> AttributeTable:
+    made = AttributeTable(rows, {"seeds": 1, "splits": 1, "texts": {NASTY: 9}, "own_k": 6}, (f"a note {NASTY}",))
+    RunStore().attach(run.id, "attributes", made.as_dict())
+    return made
+
+
+def handmade(column: str, kind: str, k: int = 6, mean: float = 0.4, sd: float | None = 0.1) -> Attribute:
+    score = Repeated(mean, sd, (mean,))
+    return Attribute(column, kind, k, 9, 0, dict.fromkeys(CATEGORICAL if kind == "category" else ("r2",), score))
+
+
+def test_names_from_files_stay_plain(open_page: OpenPage, run: Run) -> None:
+    keep(run, handmade(NASTY, "category"), handmade(NASTY, "number"))
+    app = open_page(VIEW)
+    assert not app.exception
+    assert charts_of(app) == 3
+    shown = [item.value for item in (*app.markdown, *app.caption) if "img" in item.value]
+    assert len(shown) == 1
+    assert "<img>" not in shown[0]
+    assert NASTY in shown[0].replace("\\", "")
+
+
+def test_many_columns_are_picked_and_counted(open_page: OpenPage, run: Run) -> None:
+    names = [f"column {place}" for place in range(MOST_LINES + 2)]
+    keep(run, *(handmade(name, "category") for name in names), handmade("length", "surface"))
+    app = open_page(VIEW)
+    assert not app.exception
+    picker = found(app.multiselect, "attributes_Categories")
+    assert picker.label == f"Categories shown, of {len(names)}"
+    assert list(picker.options) == names
+    assert len(picker.value) == MOST_LINES
+    assert charts_of(app) == 3
+    picker.set_value([]).run()
+    assert charts_of(app) == 1
+
+
+def test_nothing_that_could_be_judged_is_said(open_page: OpenPage, run: Run) -> None:
+    keep(run)
+    app = open_page(VIEW)
+    assert not app.exception
+    assert "No column could be judged" in said(app)
+
+
+def test_a_damaged_table_is_said_and_can_be_made_again(open_page: OpenPage, run: Run) -> None:
+    RunStore().attach(run.id, "attributes", {"rows": "none"})
+    app = open_page(VIEW)
+    assert not app.exception
+    assert len(app.error) == 1
+    assert not app.button(key="attributes_start").disabled
+
+
+def test_the_shown_table_has_minus_signs_and_gaps() -> None:
+    rows = shown_table(
+        AttributeTable((handmade("length", "surface", mean=-0.25), handmade("t", "category", sd=None)))
+    ).to_dict("records")
+    assert rows[0]["column"] == "Length"
+    assert rows[0]["R²"] == f"−0.250{UNBROKEN}±{UNBROKEN}0.100"
+    assert rows[0]["accuracy"] == rows[1]["R²"] == ""
+    assert rows[1]["accuracy"] == "0.400"
+
+
+# The purest clusters
+
+
+@pytest.mark.parametrize(("kind", "seed"), [("joint", 0), ("joint", 1), ("pairwise", 0)])
+def test_the_purest_clusters_are_those_of_the_partition_shown(
+    open_page: OpenPage, run: Run, kind: str, seed: int
+) -> None:
+    app = open_page(VIEW, candidate="shifted", partition=kind, seed=str(seed))
+    partition = run.comparison.partition(kind, "shifted", seed)  # type: ignore[arg-type]
+    pd.testing.assert_frame_equal(purity_of(app), expected_purity(run, partition, "topic", HUMAN))
+    found(app.selectbox, "purity_sides").set_value("both").run()
+    pd.testing.assert_frame_equal(purity_of(app), expected_purity(run, partition, "topic", HUMAN, "shifted"))
+    found(app.selectbox, "purity_sides").set_value("model").run()
+    pd.testing.assert_frame_equal(purity_of(app), expected_purity(run, partition, "topic", "shifted"))
+    assert f"of {partition.k} clusters of the {kind} partition" in said(app)
+
+
+def test_columns_of_numbers_and_names_of_texts_are_not_offered(open_page: OpenPage, run: Run) -> None:
+    app = open_page(VIEW)
+    assert list(found(app.selectbox, "purity_column").options) == ["topic"]
+
+
+def test_a_ticked_row_opens_its_cluster(open_page: OpenPage, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    changes: list[dict[str, Any]] = []
+    shown = purity_of(open_page(VIEW))["cluster"].tolist()
+    state: dict[str, Any] = {purity_list._SHOWN: shown}
+    monkeypatch.setattr(st, "session_state", state)
+    monkeypatch.setattr(session, "update", lambda **changed: changes.append(changed))
+    for rows in ([2], []):
+        state[purity_list._TABLE] = {"selection": {"rows": rows}}
+        purity_list._choose_row()
+    assert changes == [{"cluster": shown[2]}, {"cluster": None}]
+
+
+def test_texts_without_a_column_are_said(open_page: OpenPage, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(purity_list, "category_columns", lambda corpora: {})
+    app = open_page(VIEW)
+    assert not app.exception
+    assert "no column of metadata that sorts them" in said(app)
+    assert not [item for item in app.dataframe if "its share" in item.value.columns]
+
+
+def test_the_usual_number_of_splits_is_the_cores(open_page: OpenPage, run: Run) -> None:
+    assert found(open_page(VIEW).number_input, "attributes_splits").value == SPLITS
