@@ -25,14 +25,15 @@ from mauve_core.attributing import (
     stored_attributes,
     usual_ks,
 )
-from mauve_core.config import HUMAN
+from mauve_core.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.errors import CancelledError, InputError, StorageError
 from mauve_core.estimates import stream
 from mauve_core.files import HOME_VARIABLE
 from mauve_core.partitioning import clustering_seeds, partitions
+from mauve_core.pipeline import compare
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks import read_task
-from tests.synthetic import TOPICS, make_run
+from tests.synthetic import TOPICS, make_comparison_inputs, make_run
 
 N, SEEDS = 160, 2
 NAMES = (HUMAN, "close", "shifted", "collapsed")
@@ -208,6 +209,23 @@ def test_one_seed_and_few_texts_are_said(tmp_path: Path) -> None:
     assert "no spread at all" in said
     assert "At k = 20 a cluster has fewer than 5" in said
     assert all(score.sd is None for row in found.rows for score in row.scores.values())
+
+
+def test_numbers_that_clusters_do_not_tell_are_explained(tmp_path: Path) -> None:
+    human, sides, features = make_comparison_inputs(60)
+    noise = np.random.default_rng(0).normal(size=len(human))
+    human = replace(human, metadata=human.metadata.assign(noise=noise, known=[len(t) for t in human.metadata["topic"]]))
+    config = CompareConfig(encoder=None, score=ScoreConfig(seeds=2, restarts=1, bootstrap=100), projection=False)
+    comparison = compare(human, sides, config, features=features)
+    made = RunStore(tmp_path / "runs").save("numbers", comparison, {HUMAN: human, **sides}, features)
+    found = attributes_run(made, [8])
+    assert line(found, "noise")[8].scores["r2"].mean < 0.2
+    # Words of equal length are one number, so that whoever knows the topic knows it.
+    assert line(found, "known")[8].scores["r2"].mean > 0.8
+    assert line(found, "known")[8].kind == "number"
+    below = [row for row in found.rows if "r2" in row.scores and row.scores["r2"].mean < 0]
+    assert any("R^2 is below 0" in note for note in found.notes) == bool(below)
+    assert [row.column for row in below] == ["noise"]
 
 
 # The task and what is kept

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
+from app import cache
 from app.components import charts, job_panel, purity_list
 from app.components.focus import Focus
 from app.components.markup import escaped, with_minus
@@ -17,9 +19,10 @@ from app.figures.leaderboard import UNBROKEN
 from mauve_core.attributes import CATEGORICAL, NUMERIC, Repeated
 from mauve_core.attributing import ALL, SPLITS, AttributesTask, AttributeTable, stored_attributes, usual_ks
 from mauve_core.attributing.table import Line
+from mauve_core.attributing.task import ATTACHMENT
 from mauve_core.config import HUMAN
 from mauve_core.errors import MauveLensError
-from mauve_core.store import Run
+from mauve_core.store import ATTACHED, Run
 
 MOST_LINES = 5
 """Columns in one chart before the reader chooses others."""
@@ -27,6 +30,18 @@ MOST_LINES = 5
 MAX_SPLITS = 100
 
 _TABLE_HEIGHT = 330
+
+_FIGURES: dict[str, Callable[[AttributeTable, Sequence[Line]], go.Figure]] = {
+    "accuracy": figures.accuracy_figure,
+    "agreement": figures.agreement_figure,
+    "explained": figures.explained_figure,
+}
+
+_TITLES = {
+    "accuracy": "**Guessed by cluster**: accuracy, dashed: always the most frequent",
+    "agreement": "**Agreement** of clusters and values: AMI, dotted: V-measure",
+    "explained": "**Explained** of numbers: R², dotted: no help",
+}
 
 _HELP = (
     "Each cluster is named after the value that most of half of its texts have; the other half is guessed. Where that "
@@ -37,7 +52,8 @@ _HELP = (
 def show(here: Focus) -> None:
     """The section: what was computed for the run, and the purest of the clusters that the page shows."""
     run = here.run
-    table = _stored(run)
+    stamp = _stamp(run)
+    table = _stored(run, stamp)
     st.divider()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.subheader("What clusters capture", anchor=False, help=_HELP)
@@ -47,7 +63,7 @@ def show(here: Focus) -> None:
             charts.csv_button(frame, key="attributes_csv", file_name=f"{run.name}-attributes")
     job_panel.show(("attributes",), run.id)
     if table is not None:
-        _result(run, table)
+        _result(run, stamp, table)
     purity_list.show(here)
     if table is None:
         st.markdown(
@@ -82,22 +98,44 @@ def _cell(score: Repeated) -> str:
     return with_minus(f"{score.mean:z.3f}{spread}")
 
 
-def _stored(run: Run) -> AttributeTable | None:
+def _stored(run: Run, stamp: int | None) -> AttributeTable | None:
     try:
-        return stored_attributes(run)
+        return _read(run.id, stamp)
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return None
 
 
-def _result(run: Run, table: AttributeTable) -> None:
+def _stamp(run: Run) -> int | None:
+    """When the table was written; None where there is none."""
+    path = run.path / ATTACHED / f"{ATTACHMENT}.json"
+    return path.stat().st_mtime_ns if path.is_file() else None
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _read(run_id: str, stamp: int | None) -> AttributeTable | None:  # noqa: ARG001 (the stamp is part of the key)
+    return stored_attributes(cache.load_run(run_id))
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _figure(
+    run_id: str,  # noqa: ARG001 (run and stamp are the key of the table)
+    stamp: int | None,  # noqa: ARG001
+    part: str,
+    lines: tuple[Line, ...],
+    _table: AttributeTable,
+) -> go.Figure:
+    """A chart of the stored table: making one takes longer than all the rest of the section."""
+    return _FIGURES[part](_table, lines)
+
+
+def _result(run: Run, stamp: int | None, table: AttributeTable) -> None:
     lines = list(table.lines)
     categories = _chosen(run, "Categories", [line for line in lines if line[1] == "category"])
     numbers = _chosen(run, "Numbers", [line for line in lines if line[1] != "category"])
-    name = f"{run.name}-attributes"
     drawn, listed = st.tabs(["Charts", "Table"], key="attributes_tabs")
     with drawn:
-        _charts(table, categories, numbers, name)
+        _charts((run, stamp, table), categories, numbers)
     with listed:
         st.dataframe(shown_table(table), hide_index=True, key="attributes_table", height=_TABLE_HEIGHT)
     st.caption(_about(table))
@@ -117,26 +155,23 @@ def _chosen(run: Run, what: str, lines: Sequence[Line]) -> list[Line]:
     return [lines[place] for place in places]
 
 
-def _charts(table: AttributeTable, categories: Sequence[Line], numbers: Sequence[Line], name: str) -> None:
-    drawn = []
-    if categories:
-        drawn += [
-            ("accuracy", "**Guessed by cluster**: accuracy, dashed: always the most frequent", figures.accuracy_figure),
-            ("agreement", "**Agreement** of clusters and values: AMI, dotted: V-measure", figures.agreement_figure),
-        ]
-    if numbers:
-        drawn.append(("explained", "**Explained** of numbers: R², dotted: no help", figures.explained_figure))
+def _charts(
+    stored: tuple[Run, int | None, AttributeTable], categories: Sequence[Line], numbers: Sequence[Line]
+) -> None:
+    run, stamp, table = stored
+    lines_of = {"accuracy": categories, "agreement": categories, "explained": numbers}
+    drawn = [part for part, lines in lines_of.items() if lines]
     if not drawn:
         st.caption("No column could be judged; see below how these were computed.")
         return
-    for column, (part, title, figure) in zip(st.columns(len(drawn), gap="medium"), drawn, strict=True):
+    for column, part in zip(st.columns(len(drawn), gap="medium"), drawn, strict=True):
         with column:
-            st.markdown(title)
+            st.markdown(_TITLES[part])
             charts.show_chart(
-                figure(table, numbers if part == "explained" else categories),
+                _figure(run.id, stamp, part, tuple(lines_of[part]), table),
                 key=f"attributes_{part}",
-                file_name=f"{name}-{part}",
-                alt=f"{title.replace('*', '')}, against the number of clusters; the table has the same numbers.",
+                file_name=f"{run.name}-attributes-{part}",
+                alt=f"{_TITLES[part].replace('*', '')}, against the number of clusters; the table has the numbers.",
             )
 
 

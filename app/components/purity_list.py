@@ -32,7 +32,7 @@ def show(here: Focus) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.markdown("**Purest clusters**", width="content")
-        side = _pick(_SIDES, "Texts", list(usable), {_MODEL: here.candidate})
+        side = _pick(_SIDES, "Whose texts", list(usable), {_MODEL: here.candidate})
         column = _pick(_COLUMN, "Column", list(usable[side]), {})
         labels = np.concatenate([here.partition.labels[name] for name in sides[side]])
         rows = purest_clusters(labels, here.partition.k, usable[side][column])

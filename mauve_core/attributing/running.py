@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mauve_core.advice import FEW_PER_CLUSTER
-from mauve_core.attributes import attributes
+from mauve_core.attributes import Attribute, attributes
 from mauve_core.attributing.table import AttributeTable
 from mauve_core.config import HUMAN, PartitionKind, ScoreConfig
 from mauve_core.errors import InputError
@@ -117,7 +117,7 @@ def attributes_run(
         parts, corpora, columns=columns, splits=splits, seed=stream(score.seed, "attributes"), progress=progress
     )
     n, ks_found = sum(map(len, corpora.values())), sorted({part.k for part in parts})
-    notes += [*found.notes, *_on_spread(n, ks_found, splits, score)]
+    notes += [*found.notes, *_on_spread(n, ks_found, splits, score), *_on_explained(found.rows)]
     settings = _settings(clustering, source, looked_at, splits)
     return AttributeTable(found.rows, settings, tuple(notes))
 
@@ -195,6 +195,13 @@ def _on_spread(n: int, ks: Sequence[int], splits: int, score: ScoreConfig) -> li
     if score.seeds * splits == 1:
         notes.append("One seed and one split show no spread at all.")
     return notes
+
+
+def _on_explained(rows: Sequence[Attribute]) -> list[str]:
+    worse = [row for row in rows if "r2" in row.scores and row.scores["r2"].mean < 0]
+    if not worse:
+        return []
+    return ["R^2 is below 0 where the mean of a cluster's few texts is a worse guess than the mean of all texts."]
 
 
 def _settings(clustering: _Clustering, source: str, looked_at: Sequence[str], splits: int) -> dict[str, Any]:
