@@ -90,6 +90,7 @@ def test_a_broken_file_is_named_and_costs_nothing_else(page: Page, empty_app: st
     expect(card.get_by_role("alert")).to_contain_text(re.compile(r"line 7 of broken\.jsonl", re.IGNORECASE))
     expect(page.get_by_role("button", name="Start", exact=True)).to_be_disabled()
     expect(page.get_by_text(f"{N} texts, 1 left out")).to_be_visible()
+    charts.settle(page)
     card.get_by_role("button", name="Remove").click()
     expect(card).to_have_count(0)
     expect(page.get_by_label(re.compile("Name of close"))).to_have_value("close")
