@@ -6,7 +6,7 @@ Corpus text reaches the page escaped, letter for letter: through ``st.text``, or
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -14,6 +14,8 @@ import streamlit as st
 from app.text_diff import MOST_WORDS, marked
 
 PAGE_SIZE = 4
+
+_TRY = "Edit this text, and see its neighbours and where other perturbations move it"
 
 
 @dataclass(frozen=True)
@@ -25,19 +27,26 @@ class Changed:
     after: str
 
 
-def show(texts: Sequence[Changed], *, key: str) -> None:
-    """All of the texts, a page at a time, in the order given."""
+def show(texts: Sequence[Changed], *, key: str, on_try: Callable[[str], None]) -> None:
+    """All of the texts, a page at a time, in the order given; ``on_try`` takes the id of one to be tried."""
     digest = hashlib.sha1("\x1f".join(text.id for text in texts).encode(), usedforsecurity=False).hexdigest()[:12]
-    _pages(texts, key=f"{key}_{digest}")
+    _pages(texts, on_try, key=f"{key}_{digest}")
 
 
 @st.fragment
-def _pages(texts: Sequence[Changed], *, key: str) -> None:
+def _pages(texts: Sequence[Changed], on_try: Callable[[str], None], *, key: str) -> None:
     pages = -(-len(texts) // PAGE_SIZE)
     page = st.pagination(pages, key=f"{key}_page", max_visible_pages=5) if pages > 1 else 1
     for place, text in enumerate(texts[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]):
-        with st.container(border=True, gap="xsmall", key=f"{key}_{page}_{place}"):
-            st.text(text.id)
+        with st.container(border=True, gap="xsmall", key=f"{key}_card_{page}_{place}"):
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.text(text.id, width="stretch")
+                tried = st.button(
+                    "Try", icon=":material/edit_note:", type="tertiary", key=f"{key}_try_{page}_{place}", help=_TRY
+                )
+            if tried:
+                on_try(text.id)
+                st.rerun()  # the whole page, which now shows another part
             side_by_side(text.before, text.after)
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from app import cache, session
 from app.cluster_table import CONFIDENCE, wilson_interval
-from app.components import charts, focus, moved_texts
+from app.components import charts, focus, moved_texts, probe_table, text_lab
 from app.components.markup import escaped
 from app.components.moved_texts import Changed
 from app.figures import flows as figures
@@ -50,8 +50,9 @@ def show(run: Run, table: ProbeTable, state: State) -> None:
     if chosen is None:
         if flow.moved:
             st.caption(":material/ads_click: Click a cell, or tick a row of the table, to read the texts that moved.")
-        return
-    _texts(run, table, line, flow, chosen, state)
+    else:
+        _texts(run, table, line, flow, chosen, state)
+    probe_table.notes(table)
 
 
 def _chosen_line(lines: list[ProbeLine], state: State) -> ProbeLine:
@@ -202,7 +203,11 @@ def _texts(run: Run, table: ProbeTable, line: ProbeLine, flow: Flow, chosen: tup
         return
     corpus = run.corpora[table.source]
     place = {text_id: row for row, text_id in enumerate(corpus.ids)}
-    moved_texts.show([Changed(i, corpus.texts[place[i]], after[i]) for i in ids], key="probe_moved")
+    moved_texts.show(
+        [Changed(i, corpus.texts[place[i]], after[i]) for i in ids],
+        key="probe_moved",
+        on_try=lambda text_id: text_lab.open_with(run.id, table.source, text_id),
+    )
 
 
 def _words(run: Run, state: State, chosen: tuple[int, int]) -> None:

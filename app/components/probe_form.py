@@ -160,14 +160,15 @@ def _pills(key: str, at_first: Sequence[str], suffix: str) -> None:
         key=pills,
         format_func=lambda name: PERTURBATIONS[name].title,
         on_change=_press,
-        args=(key, pills, tuple(lit)),
+        args=(key, pills),
         help="  \n".join(f"{PERTURBATIONS[name].title}: {PERTURBATIONS[name].summary}" for name in _PILLS),
     )
 
 
-def _press(key: str, pills: str, before: Sequence[str]) -> None:
+def _press(key: str, pills: str) -> None:
+    """The pills say which of their perturbations are chosen; so a fast hand that outruns the page loses nothing."""
     after = st.session_state[pills]
-    kept = [spec for spec in st.session_state[key] if spec not in before or spec in after]
+    kept = [spec for spec in st.session_state[key] if spec not in _PILLS or spec in after]
     st.session_state[key] = [*kept, *(name for name in after if name not in kept)]
 
 

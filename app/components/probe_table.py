@@ -38,7 +38,20 @@ def show(run: Run, table: ProbeTable) -> None:
     _caption(table)
     _scores(table, measure)
     _doses(table, measure, name)
-    _notes(table)
+    notes(table)
+
+
+def notes(table: ProbeTable) -> None:
+    """What the numbers come from."""
+    with st.expander("How these were computed", icon=":material/tune:"):
+        for note in table.notes:
+            st.text(note)
+        for line in table.lines:
+            for note in line.notes:
+                st.text(f"{line.title}: {note}")
+        settings = {name: value for name, value in table.settings.items() if name != "rows"}
+        rows = table.settings.get("rows")
+        st.json({**settings, "rows": "all" if rows is None else f"{len(rows):,} chosen"}, expanded=1)
 
 
 def shown_scores(table: ProbeTable, measure: str, *, over: bool) -> pd.DataFrame:
@@ -87,11 +100,12 @@ def _caption(table: ProbeTable) -> None:
     control = table.control
     repeats = len(control.scores[MEASURES[0]].values)
     spread = "one value, no spread" if repeats == 1 else f"mean ± standard deviation over {_repeats(table, repeats)}"
+    alone = " With one split, the spread says nothing of other texts." if table.settings.get("splits") == 1 else ""
     others = " Open diamonds: other sources in its place." if any(x.kind == "source" for x in table.lines) else ""
     st.caption(
         f"Filled dots: half of the {escaped(short_name(table.source))} texts, perturbed, against the untouched other "
         f"half; {spread}; n = {control.n:,}, k = {control.k:,}. Grey band: both halves untouched, the noise floor."
-        f"{others} ↑ larger is closer, ↓ smaller is. Click a dot to see which texts moved."
+        f"{alone}{others} ↑ larger is closer, ↓ smaller is. Click a dot to see which texts moved."
     )
 
 
@@ -144,18 +158,6 @@ def _doses(table: ProbeTable, measure: str, name: str) -> None:
         file_name=f"{name}-doses",
         alt=f"{figures.titled(measure)} against the dose; the table has the numbers.",
     )
-
-
-def _notes(table: ProbeTable) -> None:
-    with st.expander("How these were computed", icon=":material/tune:"):
-        for note in table.notes:
-            st.text(note)
-        for line in table.lines:
-            for note in line.notes:
-                st.text(f"{line.title}: {note}")
-        settings = {name: value for name, value in table.settings.items() if name != "rows"}
-        rows = table.settings.get("rows")
-        st.json({**settings, "rows": "all" if rows is None else f"{len(rows):,} chosen"}, expanded=1)
 
 
 def _percent(share: float) -> str:

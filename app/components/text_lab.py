@@ -82,6 +82,14 @@ def show(run: Run, state: State) -> None:
     _lab(run, state, config)
 
 
+def open_with(run_id: str, source: str, text_id: str) -> None:
+    """Make the page show the box with that text of the run; takes effect with the next run of the page."""
+    keys = _keys(run_id)
+    _forget_text(keys)
+    st.session_state[keys["source"]], st.session_state[keys["id"]] = source, text_id
+    session.update(part="text")
+
+
 def neighbours_frame(run: Run, found: Sequence[Neighbour]) -> pd.DataFrame:
     """A row a neighbour: distance, source, id, cluster (of the first joint partition), first words."""
     labels = run.comparison.joint[0].labels
@@ -129,7 +137,7 @@ def _lab(run: Run, state: State, config: EncoderConfig) -> None:
 
 def _box(run: Run, config: EncoderConfig) -> Tried:
     """The picker and the text, which a new pick replaces."""
-    keys = {name: f"lab_{name}_{run.id}" for name in ("source", "id", "text", "prompt")}
+    keys = _keys(run.id)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         source = st.selectbox(
             "Text of",
@@ -156,12 +164,15 @@ def _box(run: Run, config: EncoderConfig) -> Tried:
         max_chars=max(LONGEST, len(corpus.texts[row])),
         help="Edit it or write your own. It is read when you click elsewhere or press Ctrl and Enter.",
     )
-    prompt = ""
+    prompt = own_prompt = corpus.prompts[row] if config.with_prompt and corpus.prompts is not None else ""
     if config.with_prompt:
-        st.session_state.setdefault(keys["prompt"], (corpus.prompts or corpus.texts)[row])
+        st.session_state.setdefault(keys["prompt"], own_prompt)
         prompt = st.text_input("Prompt, which the encoder reads before the text", key=keys["prompt"])
-    own_prompt = corpus.prompts[row] if config.with_prompt and corpus.prompts is not None else ""
     return Tried(source, row, text, text != corpus.texts[row] or prompt != own_prompt, prompt)
+
+
+def _keys(run_id: str) -> dict[str, str]:
+    return {name: f"lab_{name}_{run_id}" for name in ("source", "id", "text", "prompt")}
 
 
 def _forget(keys: dict[str, str]) -> None:
@@ -269,7 +280,7 @@ def _nearest(run: Run, found: Sequence[Neighbour], side: str) -> None:
             "source": st.column_config.TextColumn(width=110),
             "id": st.column_config.TextColumn(width=80),
             "cluster": st.column_config.NumberColumn(width=60),
-            "text": st.column_config.TextColumn(width="large"),
+            "text": st.column_config.TextColumn(width=560),
         },
     )
     rows = event["selection"]["rows"] if isinstance(event, dict) else []

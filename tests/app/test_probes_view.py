@@ -18,17 +18,18 @@ from app import cache
 from app.components import text_lab
 from app.components.moved_texts import PAGE_SIZE
 from app.components.probe_table import shown_scores
-from app.figures.flows import flows_frame
+from app.figures.flows import flows_frame, moved_along, moves
 from app.figures.probes import by_distance, spread_label
 from app.text_diff import marked
 from mauve_core import jobs
 from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.corpus import corpus_from_texts
+from mauve_core.encoders import Encoder
 from mauve_core.feature_store import FeatureStore
 from mauve_core.jobs import JobState
 from mauve_core.perturbations import parse_perturbation, perturb
 from mauve_core.pipeline import compare
-from mauve_core.probing import MEASURES, SPLITS, ProbesTask, ProbeTable, probe_run
+from mauve_core.probing import MEASURES, SPLITS, ProbesTask, ProbeTable, probe_run, stored_probes
 from mauve_core.probing.task import ATTACHMENT
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks import read_task
@@ -350,6 +351,22 @@ def test_a_flow_in_the_url_lists_exactly_the_texts_that_moved(open_page: OpenPag
     assert not html_of(app)
 
 
+def test_a_moved_text_can_be_tried(open_page: OpenPage, encoded: Run) -> None:
+    found_table = stored_probes(encoded)
+    assert found_table is not None
+    flow = found_table.line("typos").flow
+    assert flow is not None
+    move = moves(flow)[0]
+    text_id = moved_along(flow, move.source, move.target)[0]
+    app = open_page(VIEW, part="flow", perturbation="typos", flow=f"{move.source},{move.target}")
+    next(item for item in app.button if "_try_1_0" in str(item.key)).click().run()
+    assert not app.exception
+    assert url_of(app)["part"] == "text"
+    lab(app)
+    assert app.selectbox(key="lab_id_encoded").value == text_id
+    assert app.text_area[0].value == encoded.corpora[HUMAN].texts[encoded.corpora[HUMAN].ids.index(text_id)]
+
+
 @pytest.mark.usefixtures("table")
 def test_a_flow_that_is_not_there_is_said(open_page: OpenPage) -> None:
     for flow in ("0,999", "998,999"):
@@ -425,9 +442,6 @@ def encoded(encoded_home: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("spec", ["lowercase", "swap-halves", "typos"])
 def test_what_is_shown_as_after_is_what_was_encoded(encoded: Run, spec: str) -> None:
     """Perturbed once more, every text of the flow gets the features with which it was found in its cluster."""
-    from mauve_core.encoders import Encoder
-    from mauve_core.probing import stored_probes
-
     found_table = stored_probes(encoded)
     assert found_table is not None
     flow = found_table.line(spec).flow

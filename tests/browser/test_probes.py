@@ -28,6 +28,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 N = 80
 MATRIX = "probe_matrix"
+PAPER = ("First third", "Articles dropped", "Stop words dropped", "First halves swapped", "Words shuffled")
 
 
 def side(name: str, seed: int) -> Corpus:
@@ -89,7 +90,7 @@ def expect_texts(page: Page, run: Run, flow: Flow, move: Move) -> None:
     title = f"From cluster {move.source} to {move.target}: {len(ids)} text{plural}"
     expect(page.get_by_role("heading", name=title)).to_be_visible()
     expect(page).to_have_url(re.compile(rf"flow={move.source}%2C{move.target}(&|$)"))
-    cards = page.locator('[class*="st-key-probe_moved_"][class*="_1_"]')
+    cards = page.locator('[class*="st-key-probe_moved_"][class*="_card_1_"]')
     expect(cards).to_have_count(min(len(ids), PAGE_SIZE))
     for place, text_id in enumerate(ids[:PAGE_SIZE]):
         card = cards.nth(place)
@@ -149,18 +150,27 @@ def test_a_dot_of_the_chart_opens_its_flow(page: Page, empty_app: str, run: Run,
 def test_probe_with_a_typed_perturbation(page: Page, empty_app: str, run: Run) -> None:
     page.goto(f"{empty_app}/probes?run={run.id}")
     expect(page.get_by_text(re.compile("Nothing was probed yet"))).to_be_visible()
-    for name in ("First third", "Articles dropped", "Stop words dropped", "First halves swapped", "Words shuffled"):
+    tags = page.get_by_test_id("stMultiSelectTagsContainer")
+    for name in PAPER:
         charts.settle(page)
         page.get_by_role("button", name=name, exact=True).click()
+        expect(tags).not_to_contain_text(name)
     box = page.get_by_role("combobox", name=re.compile("Perturbations"))
-    for spec in ("typos:rate=0.2@0.5", "lowercase"):
+    probe = page.get_by_role("button", name="Probe", exact=True)
+    expect(probe).to_be_disabled()
+    lit = page.get_by_test_id("stBaseButton-pillsActive")
+    for spec, effect in (
+        ("typos:rate=0.2@0.5", lambda: expect(probe).to_be_enabled()),
+        ("lowercase", lambda: expect(lit).to_have_text("Lower case")),
+    ):
         charts.settle(page)
         box.click()
         box.fill(spec)
         box.press("Enter")
+        effect()
     charts.settle(page)
     box.press("Escape")
-    page.get_by_role("button", name="Probe", exact=True).click()
+    probe.click()
     expect(page.get_by_text("How these were computed")).to_be_visible(timeout=JOB_TIMEOUT_MS)
     table = stored_probes(run)
     assert table is not None
