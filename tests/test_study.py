@@ -156,5 +156,5 @@ def test_a_bad_study_starts_nothing(task, change, message):
 
 
 def test_there_is_no_other_kind_of_work(task):
-    with pytest.raises(InputError, match="comparison, measures, sweep, methods, .*study"):
+    with pytest.raises(InputError, match=r"comparison, measures, sweep, methods, .*study"):
         jobs.start("nonsense", task.as_dict())
