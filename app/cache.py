@@ -25,7 +25,6 @@ from mauve_core import estimates, why
 from mauve_core.config import HUMAN, EncoderConfig, PartitionKind, Smoothing
 from mauve_core.errors import InputError
 from mauve_core.estimates import ScoreBasis, score_basis
-from mauve_core.feature_store import FeatureStore
 from mauve_core.numerics.frontier import divergence_frontier
 from mauve_core.numerics.greedy import greedy
 from mauve_core.numerics.sampling_clusters import ClusterAdvice, merged, recommend_clusters
@@ -33,11 +32,9 @@ from mauve_core.numerics.sampling_texts import TextAdvice, recommend_texts
 from mauve_core.numerics.smoothing import probabilities
 from mauve_core.numerics.trust import Trust
 from mauve_core.perturbations import parse_perturbation, perturb
-from mauve_core.progress import silent
 from mauve_core.result import Comparison
 from mauve_core.store import COMPARISON, ID_PATTERN, Run, RunStore, RunSummary
-from mauve_core.sweeps.clustered import stored_features
-from mauve_core.sweeps.request import Request
+from mauve_core.stored_features import stored_features
 from mauve_core.trust import trust
 from mauve_core.what_if import Prepared, WhatIf, prepare, what_if
 from mauve_core.why import WhyCard, WhySource, why_source
@@ -247,7 +244,7 @@ def text_space(run_id: str) -> TextSpace:
         The features were not kept.
     """
     run = load_run(run_id)
-    features = stored_features(Request(run, None, None, "auto", FeatureStore(), silent))
+    features = stored_features(run)
     return TextSpace(features, run.comparison.joint[0], run.comparison.config.score)
 
 

@@ -24,6 +24,7 @@ LAYERS = (
     ("metrics", "partitioning", "what_if", "trust"),
     ("pipeline", "records", "properties"),
     ("store", "attributes", "why"),
+    ("stored_features",),
     ("task", "dropin", "report", "measuring", "sweeps"),
     ("study", "methods", "probing", "without", "attributing"),
     ("tasks", "demo"),

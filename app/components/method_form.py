@@ -10,12 +10,12 @@ import streamlit as st
 from app.components import job_panel, model_picker
 from app.components.markup import escaped
 from mauve_core.errors import InputError, MauveLensError
-from mauve_core.feature_store import FeatureStore
 from mauve_core.methods import ESTIMATORS, PRESETS, SUMMARIES, Method, MethodsTask, MethodTable, parse_method
 from mauve_core.methods.running import SEEDS
 from mauve_core.numerics.generators import GENERATORS
 from mauve_core.numerics.smoothing import SMOOTHINGS
 from mauve_core.store import Run
+from mauve_core.stored_features import without_features
 
 GROUPS = {
     "divergences": "Divergences and summaries",
@@ -35,7 +35,7 @@ _Parts = dict[str, str | float | None]
 
 def show(run: Run, table: MethodTable | None) -> None:
     """The form, at first with the methods of ``table``, else with the usual ones."""
-    missing = _without_features(run)
+    missing = without_features(run)
     if missing:
         st.info(
             f"The features of {escaped(', '.join(missing))} were not kept with this run. Compare the texts again.",
@@ -56,13 +56,6 @@ def show(run: Run, table: MethodTable | None) -> None:
     )
     if st.button("Compute", type="primary", icon=":material/play_arrow:", key="methods_start", disabled=not chosen):
         _start(run, chosen, (seeds, permutations), models)
-
-
-def _without_features(run: Run) -> list[str]:
-    """Sources whose features are neither with the run nor in the store."""
-    kept = FeatureStore()
-    sources = [source for source in run.comparison.sources if run.features(source.name) is None]
-    return [source.name for source in sources if kept.get(source.features_key) is None]
 
 
 def _groups(key: str, at_first: Sequence[str], suffix: str) -> None:

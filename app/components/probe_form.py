@@ -14,11 +14,11 @@ from app.probe_rows import in_cluster, in_lasso, value_counts, with_values
 from app.session import State
 from mauve_core.config import HUMAN
 from mauve_core.errors import InputError, MauveLensError
-from mauve_core.feature_store import FeatureStore
 from mauve_core.perturbations import PERTURBATIONS, Parameter, Perturbation, parse_perturbation
 from mauve_core.pipeline import MIN_TEXTS
 from mauve_core.probing import SPLITS, ProbesTask, ProbeTable
 from mauve_core.store import Run
+from mauve_core.stored_features import without_features
 
 MAX_SPLITS = 100
 
@@ -34,9 +34,7 @@ def obstacle(run: Run) -> str:
     """Why the run cannot be probed; empty when it can, or when only trying will tell."""
     if run.comparison.config.encoder is None:
         return "This run was made from given features, so changed texts cannot be encoded."
-    kept = FeatureStore()
-    sources = [source for source in run.comparison.sources if run.features(source.name) is None]
-    missing = [source.name for source in sources if kept.get(source.features_key) is None]
+    missing = without_features(run)
     if missing:
         return f"The features of {', '.join(missing)} were not kept with this run. Compare the texts again."
     return ""

@@ -22,7 +22,7 @@ from mauve_core.partitioning import clustering_seeds, partition, reduced_togethe
 from mauve_core.progress import Progress, silent
 from mauve_core.result import Partition
 from mauve_core.store import Run
-from mauve_core.sweeps.clustered import stored_features
+from mauve_core.stored_features import stored_features
 from mauve_core.sweeps.request import Request
 
 ALL = "all"
@@ -157,7 +157,7 @@ def _partitions(
         return [part for parts in made.values() for part in parts], notes
     request = Request(clustering.run, None, None, "cpu", FeatureStore() if store is None else store, progress)
     try:
-        stored = stored_features(request)
+        stored = stored_features(request.run, request.feature_store)
     except InputError as error:
         if asked:
             raise

@@ -31,6 +31,7 @@ from mauve_core.numerics.jackknife import jackknife_sd, t_interval
 from mauve_core.numerics.permutation import histogram_statistic, permutation_test
 from mauve_core.progress import Progress, silent
 from mauve_core.store import Run
+from mauve_core.stored_features import stored_features
 
 STAGE = "Fitting"
 """Stage name of the progress; counts fits."""
@@ -97,7 +98,7 @@ def methods_run(
     if seeds < 1 or permutations < 0:
         received = f"{seeds} seeds, {permutations} permutations"
         raise InputError("The settings are not usable", allowed="at least 1 seed, 0 permutations", received=received)
-    work = _Work(run, _features(run, feature_store), seeds, device, progress, models)
+    work = _Work(run, stored_features(run, feature_store), seeds, device, progress, models)
     estimators = list(dict.fromkeys(method.estimator for method in methods))
     fitted: dict[str, _Fitted] = {}
     total = len(estimators) * (len(run.comparison.candidates) + 1)
@@ -142,7 +143,7 @@ def methods_run(
 def sides_of(run: Run, candidate: str) -> Sides:
     """The human side and one candidate of a run, ready for :func:`mauve_core.methods.fitting.fit`, as ``methods_run``
     fits them."""
-    return _Work(run, _features(run, None), 1, "cpu", silent).sides(candidate)
+    return _Work(run, stored_features(run), 1, "cpu", silent).sides(candidate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,19 +321,3 @@ def _sd(values: Sequence[float]) -> float | None:
     if len(values) < 2 or not np.isfinite(values).all():
         return None
     return float(np.std(values, ddof=1))
-
-
-def _features(run: Run, feature_store: FeatureStore | None) -> dict[str, NDArray[np.float32]]:
-    store = FeatureStore() if feature_store is None else feature_store
-    found = {}
-    for source in run.comparison.sources:
-        array = run.features(source.name)
-        if array is None:
-            stored = store.get(source.features_key)
-            array = None if stored is None else stored.array
-        if array is None:
-            raise InputError(
-                f"The features of {source.name!r} were not kept with the run {run.id}", todo="Compare the texts again"
-            )
-        found[source.name] = array
-    return found

@@ -133,3 +133,10 @@ def _distribution(values: ArrayLike, name: str) -> NDArray[np.float64]:
             todo="Turn counts into probabilities with mauve_core.numerics.smoothing.probabilities",
         )
     return array
+
+
+def seed_sequence(seed: int | np.random.SeedSequence) -> np.random.SeedSequence:
+    """A sequence that spawns what a fresh one would; spawning from the caller's own would change the next call."""
+    if isinstance(seed, np.random.SeedSequence):
+        return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
+    return np.random.SeedSequence(whole("The seed", seed, low=0))

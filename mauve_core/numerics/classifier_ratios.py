@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.errors import InputError
 from mauve_core.numerics import _checks
-from mauve_core.numerics.clustering import _copy
 from mauve_core.numerics.ratios import LEAST_VARIANCE, LogRatios, both_features
 
 FOLDS = 5
@@ -62,7 +61,10 @@ def classifier_ratios(
     strengths = [_checks.positive("The inverse strength of the penalty", strength) for strength in penalties]
     if not strengths:
         raise InputError("There is no penalty to choose from", allowed="one or more")
-    halves = [_halves(len(side), stream) for side, stream in zip((left, right), _copy(seed).spawn(2), strict=True)]
+    halves = [
+        _halves(len(side), stream)
+        for side, stream in zip((left, right), _checks.seed_sequence(seed).spawn(2), strict=True)
+    ]
     learned = np.concatenate([side[half[0]] for side, half in zip((left, right), halves, strict=True)])
     centre = learned.mean(axis=0, dtype=np.float64)
     deviation = np.sqrt(np.mean((learned - centre) ** 2))

@@ -82,7 +82,7 @@ def kmeans(
     restarts = _checks.whole("The number of restarts", restarts, low=1)
     max_iterations = _checks.whole("The number of iterations", max_iterations, low=1)
     _require_distinct(_distinct_rows(rows), k)
-    seeds = _copy(seed).spawn(restarts)
+    seeds = _checks.seed_sequence(seed).spawn(restarts)
     runs = [_one_run(rows, k, max_iterations, child) for child in seeds]
     objectives = tuple(run.objective for run in runs)
     best = runs[int(np.argmin(objectives))]
@@ -123,10 +123,3 @@ def _require_distinct(distinct: int, k: int) -> None:
 def _distinct_rows(rows: NDArray[np.float32]) -> int:
     positive_zero = rows + np.float32(0)
     return int(np.unique(positive_zero.view(np.dtype((np.void, positive_zero.itemsize * rows.shape[1])))).size)
-
-
-def _copy(seed: int | np.random.SeedSequence) -> np.random.SeedSequence:
-    """A sequence that spawns what a fresh one would; spawning from the caller's own would change the next call."""
-    if isinstance(seed, np.random.SeedSequence):
-        return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
-    return np.random.SeedSequence(_checks.whole("The seed", seed, low=0))

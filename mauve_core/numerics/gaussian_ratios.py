@@ -13,7 +13,6 @@ from scipy.linalg import solve_triangular
 
 from mauve_core.errors import InputError
 from mauve_core.numerics import _checks
-from mauve_core.numerics.clustering import _copy
 from mauve_core.numerics.ratios import LogRatios, principal_coordinates
 
 COMPONENTS = 10
@@ -69,7 +68,7 @@ def gaussian_ratios(
     added = ridge * float(np.concatenate([u_p, u_q]).var(axis=0).mean())
     fits = [_fit(side, added, whose) for side, whose in ((u_p, "human"), (u_q, "candidate's"))]
     sides = []
-    for (mean, factor), stream in zip(fits, _copy(seed).spawn(2), strict=True):
+    for (mean, factor), stream in zip(fits, _checks.seed_sequence(seed).spawn(2), strict=True):
         points = mean + np.random.default_rng(stream).standard_normal((draws, len(mean))) @ factor.T
         log_p, log_q = (_log_density(points, *fit) for fit in fits)
         sides.append(log_p - log_q)

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.errors import InputError
 from mauve_core.numerics import _checks
-from mauve_core.numerics.clustering import _copy
 from mauve_core.numerics.permutation import Statistic, draw_splits
 
 BLOCK = 512
@@ -107,7 +106,7 @@ def mmd(
     x = _pooled(x_p, x_q, least_p=4, least_q=2)
     n, m = len(np.asarray(x_p)), len(np.asarray(x_q))
     splits = _checks.whole("The number of splits", splits, low=2)
-    of_median, of_splits = _copy(seed).spawn(2)
+    of_median, of_splits = _checks.seed_sequence(seed).spawn(2)
     notes: tuple[str, ...] = ()
     if bandwidth is None:
         width = median_bandwidth(x_p, x_q, seed=of_median)
@@ -159,7 +158,7 @@ def mmd_left_out(
     x, n = _pooled(x_p, x_q, least_p=2, least_q=2), len(np.asarray(x_p))
     few = len(x) <= DISTANCES_LIMIT
     distances = _squared_distances(x) if few else np.empty((0, 0))
-    of_median = _copy(seed).spawn(2)[0]
+    of_median = _checks.seed_sequence(seed).spawn(2)[0]
     values = np.empty(len(kept))
     for place, (rows_p, rows_q) in enumerate(kept):
         rows = np.concatenate([rows_p, rows_q + n])
@@ -207,7 +206,7 @@ def _for_median(n: int, seed: int | np.random.SeedSequence) -> NDArray[np.int64]
     """Rows of n texts among which the median is taken."""
     if n <= MEDIAN_TEXTS:
         return np.arange(n)
-    return np.random.default_rng(_copy(seed).spawn(1)[0]).choice(n, MEDIAN_TEXTS, replace=False)
+    return np.random.default_rng(_checks.seed_sequence(seed).spawn(1)[0]).choice(n, MEDIAN_TEXTS, replace=False)
 
 
 def _median(squared: NDArray[np.float64]) -> float:

@@ -24,7 +24,6 @@ from numpy.typing import ArrayLike, NDArray
 from mauve_core.errors import InputError
 from mauve_core.numerics import _checks
 from mauve_core.numerics.bootstrap import resampled_counts
-from mauve_core.numerics.clustering import _copy
 from mauve_core.numerics.smoothing import probabilities
 
 Statistic: TypeAlias = Callable[[NDArray[np.bool_], NDArray[np.bool_]], NDArray[np.float64]]
@@ -256,7 +255,7 @@ def draw_splits(n: int, size: int, count: int, rng: np.random.Generator) -> tupl
 
 def _stream(seed: int | np.random.SeedSequence) -> np.random.Generator:
     """A child of the seed: a caller who drew the data themselves from the same number gets other numbers here."""
-    return np.random.default_rng(_copy(seed).spawn(1)[0])
+    return np.random.default_rng(_checks.seed_sequence(seed).spawn(1)[0])
 
 
 def _portions(count: int, width: int) -> Iterator[int]:

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.errors import InputError
 from mauve_core.numerics import _checks
-from mauve_core.numerics.clustering import _copy
 
 EXACT_LIMIT = 5000
 """Most texts of a side in an exact plug-in cost: 1.4 GB, and about 15 seconds in 100 dimensions."""
@@ -77,7 +76,7 @@ def plug_in_cost(
     if at_most is not None:
         at_most = _checks.whole("The number of texts to draw", at_most, low=1)
     notes = []
-    for index, (name, stream) in enumerate(zip("PQ", _copy(seed).spawn(2), strict=True)):
+    for index, (name, stream) in enumerate(zip("PQ", _checks.seed_sequence(seed).spawn(2), strict=True)):
         n = len(sides[index])
         if at_most is not None and n > at_most:
             chosen = np.sort(np.random.default_rng(stream).choice(n, at_most, replace=False))

@@ -30,8 +30,8 @@ from mauve_core.probing.halves import Rows, Split, split_rows, usable_rows
 from mauve_core.probing.table import MEASURES, Flow, LineKind, ProbeLine, ProbeTable
 from mauve_core.progress import Progress, silent
 from mauve_core.store import Run
+from mauve_core.stored_features import stored_features
 from mauve_core.sweeps import SeedSpread
-from mauve_core.sweeps.clustered import stored_features
 from mauve_core.sweeps.request import STAGE, Request
 
 PAPER = tuple(
@@ -129,7 +129,7 @@ class _Work:
         self.request, self.source, self.rows = request, source, rows
         self.run, self.score = request.run, request.score
         self.corpus = self.run.corpora[source]
-        self.features = stored_features(request)
+        self.features = stored_features(request.run, request.feature_store)
         self.splits = split_rows(self.run.corpora, source, rows, self.score.seed, splits, self.score.seeds)
         self.encoder = encoder
 

@@ -21,6 +21,7 @@ from mauve_core.errors import InputError
 from mauve_core.estimates import stream
 from mauve_core.partitioning import clustering_seeds, partition, partitions, reduced_together
 from mauve_core.pipeline import MIN_TEXTS
+from mauve_core.stored_features import stored_features
 from mauve_core.sweeps.request import Collector, Request, Swept, halved, whole_values
 
 MOST_POINTS = 6
@@ -45,7 +46,7 @@ def usual_ns(request: Request) -> tuple[int, ...]:
 
 def over_k(request: Request) -> Swept:
     """The number of clusters; each pair of sides is reduced once and clustered at every k."""
-    fewest, score, features = request.fewest, request.score, stored_features(request)
+    fewest, score, features = request.fewest, request.score, stored_features(request.run, request.feature_store)
     ks = whole_values("The number of clusters", _given(request, usual_ks(request)), 2, fewest)
     collector = Collector(request, len(ks) * len(request.names))
     for name, seeds in _candidates(request):
@@ -71,7 +72,7 @@ def over_n(request: Request) -> Swept:
     Without replacement. Under one seed every candidate meets the same human texts, and a candidate whose texts have the
     ids of the human ones takes those ids.
     """
-    fewest, score, features = request.fewest, request.score, stored_features(request)
+    fewest, score, features = request.fewest, request.score, stored_features(request.run, request.feature_store)
     ns = whole_values("The number of texts a side", _given(request, usual_ns(request)), _least_texts(request), fewest)
     collector = Collector(request, len(ns) * len(request.names))
     orders = drawing_orders(request)
@@ -126,23 +127,6 @@ def over_length(request: Request) -> Swept:
                 pair = _pair({side: arrays[length] for side, arrays in features.items()}, name)
                 parts += partitions("pairwise", pair, seeds, request.score, collector.advance)
     return collector.finished(_on_lengths(lengths, np.concatenate(list(tokens.values())), config.with_prompt))
-
-
-def stored_features(request: Request) -> Sides:
-    """The features that the run was scored with; InputError when they were not kept."""
-    found = {}
-    for source in request.run.comparison.sources:
-        array = request.run.features(source.name)
-        if array is None:
-            stored = request.feature_store.get(source.features_key)
-            array = None if stored is None else stored.array
-        if array is None:
-            raise InputError(
-                f"The features of {source.name!r} were not kept with the run {request.run.id}",
-                todo="Compare the texts again",
-            )
-        found[source.name] = array
-    return found
 
 
 def drawing_orders(request: Request) -> dict[str, list[NDArray[np.int64]]]:
