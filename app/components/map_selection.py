@@ -26,9 +26,17 @@ _CLUSTERS_SHOWN = "map_area_clusters_shown"
 
 
 def show_area(
-    here: Focus, stack: Stack, inside: NDArray[np.bool_], visible: NDArray[np.bool_], cluster: NDArray[np.int32]
+    here: Focus,
+    stack: Stack,
+    inside: NDArray[np.bool_],
+    visible: NDArray[np.bool_],
+    cluster: NDArray[np.int32],
+    shares: NDArray[np.float64] | None = None,
 ) -> None:
-    """The texts where ``inside`` is true, all masks and labels over the stacked texts."""
+    """The texts where ``inside`` is true, all masks and labels over the stacked texts.
+
+    ``shares`` are each cluster's part of an error, (k,); with them the list begins with the texts of the largest.
+    """
     _heading(f"{inside.sum():,} of {visible.sum():,} texts in the area", "lasso")
     if not inside.any():
         st.caption("No text lies in this area. Lasso another one.")
@@ -40,7 +48,7 @@ def show_area(
         st.dataframe(_percentages(source_counts(stack, inside)), hide_index=True, key="map_area_sources")
         _clusters(here, stack, inside, cluster)
     with listing:
-        _list(here, stack, inside, cluster)
+        _list(here, stack, inside, cluster, shares)
 
 
 def show_cluster(here: Focus, stack: Stack, inside: NDArray[np.bool_]) -> None:
@@ -82,10 +90,22 @@ def cluster_counts(
 
 
 def listed(
-    here: Focus, stack: Stack, inside: NDArray[np.bool_], cluster: NDArray[np.int32], most: int | None
+    here: Focus,
+    stack: Stack,
+    inside: NDArray[np.bool_],
+    cluster: NDArray[np.int32],
+    most: int | None,
+    shares: NDArray[np.float64] | None = None,
 ) -> pd.DataFrame:
-    """Source, id, cluster and text of the selected texts, whole for ``most`` None, else that many and cut."""
-    places = np.flatnonzero(inside)[:most]
+    """Source, id, cluster and text of the selected texts, whole for ``most`` None, else that many and cut.
+
+    With ``shares`` by cluster the largest come first, texts without a cluster last.
+    """
+    places = np.flatnonzero(inside)
+    if shares is not None:
+        own = np.where(cluster[places] < 0, -np.inf, shares[cluster[places]])
+        places = places[np.argsort(-own, kind="stable")]
+    places = places[:most]
     rows = []
     for place in places:
         name = stack.names[stack.source[place]]
@@ -145,14 +165,20 @@ def _choose_cluster() -> None:
         session.update(cluster=st.session_state[_CLUSTERS_SHOWN][rows[0]])
 
 
-def _list(here: Focus, stack: Stack, inside: NDArray[np.bool_], cluster: NDArray[np.int32]) -> None:
-    rows = listed(here, stack, inside, cluster, MOST_LISTED)
+def _list(
+    here: Focus,
+    stack: Stack,
+    inside: NDArray[np.bool_],
+    cluster: NDArray[np.int32],
+    shares: NDArray[np.float64] | None,
+) -> None:
+    rows = listed(here, stack, inside, cluster, MOST_LISTED, shares)
     st.dataframe(rows, hide_index=True, key="map_area_list")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f"{len(rows):,} of {inside.sum():,} texts listed.", width="stretch")
         st.download_button(
             "CSV with full texts",
-            lambda: csv_bytes(listed(here, stack, inside, cluster, None)),
+            lambda: csv_bytes(listed(here, stack, inside, cluster, None, shares)),
             file_name=f"{here.run.id}-area.csv",
             mime="text/csv",
             key="map_area_csv",

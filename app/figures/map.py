@@ -1,4 +1,5 @@
-"""All texts on the two-dimensional map: coloured by source, by cluster, or by the log ratio of the text's cluster.
+"""All texts on the two-dimensional map: coloured by source, by cluster, or by what the text's cluster does: its log
+ratio, or its share of one of the two errors.
 
 Points are drawn with WebGL from float32 arrays. Beyond ``MOST_POINTS`` a sample stratified by source is drawn over
 the density of all texts. Each point carries its place in the stacked texts: no text travels for the sake of a hover.
@@ -19,6 +20,7 @@ from app.figures.theme import (
     CATEGORICAL,
     DIVERGING_SCALE,
     HUMAN_COLOUR,
+    MODEL_COLOUR,
     NEUTRAL_COLOUR,
     base_layout,
     candidate_style,
@@ -28,8 +30,16 @@ MOST_POINTS = 25_000
 HEIGHT = 560
 DENSITY_BINS = 80
 
-Colouring = Literal["source", "cluster", "log_ratio"]
-COLOURINGS: dict[Colouring, str] = {"source": "Source", "cluster": "Cluster", "log_ratio": "Log ratio"}
+Colouring = Literal["source", "cluster", "log_ratio", "type_1", "type_2"]
+COLOURINGS: dict[Colouring, str] = {
+    "source": "Source",
+    "cluster": "Cluster",
+    "log_ratio": "Log ratio",
+    "type_1": "Adds",
+    "type_2": "Misses",
+}
+_ERROR_COLOURS = {"type_1": (MODEL_COLOUR, "type I"), "type_2": (HUMAN_COLOUR, "type II")}
+"""Colour of a cluster that adds to the error, and the error's name."""
 
 _FAINT, _PLAIN, _RAISED = 0.12, 0.65, 0.95
 """Opacity of points: outside the chosen cluster, without a chosen one, and in it."""
@@ -37,6 +47,19 @@ _TURNS = 3
 """Parts into which each source is cut, drawn in turn."""
 _CLUSTER_COLOURS = (*CATEGORICAL, HUMAN_COLOUR, NEUTRAL_COLOUR)
 """Colours of clusters, in turn; the last is for texts without one."""
+_OFFSETS, _NOTHING = "#5c6270", "#b8bcc2"
+"""Grey of clusters that offset an error, and of those that do nothing to it."""
+_BAR = {
+    "orientation": "h",
+    "thickness": 10,
+    "len": 0.7,
+    "x": 0,
+    "xanchor": "left",
+    "y": 1.0,
+    "yanchor": "bottom",
+    "outlinewidth": 0,
+}
+"""Where a colour scale stands."""
 _RATIO_LIMIT = 4.0
 """Log ratios beyond 16 to 1 share the end of the colour scale, so that small ones can still be told apart."""
 
@@ -56,6 +79,8 @@ class Points:
         Cluster of each text, -1 where the partition leaves its source out.
     log2_ratio : (k,) float array
         log2 of human over candidate share of each cluster.
+    type_1, type_2 : (k,) float array
+        Each cluster's share of the error, negative where it offsets part of it.
     """
 
     xy: NDArray[np.float32]
@@ -63,6 +88,12 @@ class Points:
     names: tuple[str, ...]
     cluster: NDArray[np.int32]
     log2_ratio: NDArray[np.float64]
+    type_1: NDArray[np.float64]
+    type_2: NDArray[np.float64]
+
+    def shares(self, colouring: Colouring) -> NDArray[np.float64]:
+        """(k,) shares of the error that the colouring is of."""
+        return self.type_1 if colouring == "type_1" else self.type_2
 
 
 def stratified_sample(
@@ -103,7 +134,7 @@ def map_figure(
     points : Points
     drawn : (m,) array of int
         Places of the texts that are drawn.
-    colouring : {"source", "cluster", "log_ratio"}
+    colouring : a key of ``COLOURINGS``
     candidate : str
         Whose log ratio the colours give.
     chosen : int or None
@@ -139,6 +170,8 @@ def map_figure(
             figure.add_trace(_legend_entry(points.names, int(place)))
     if colouring == "log_ratio":
         figure.add_trace(_colour_bar(_ratio_limit(points), candidate))
+    if colouring in _ERROR_COLOURS:
+        figure.add_trace(_error_bar(points, colouring))
     return figure
 
 
@@ -183,6 +216,9 @@ def _colours(points: Points, cluster: NDArray[np.int32], place: int, colouring: 
         turn = len(_CLUSTER_COLOURS) - 1
         numbers = np.where(cluster < 0, turn, cluster % turn).astype(np.float32)
         return {"color": numbers, "colorscale": _steps(_CLUSTER_COLOURS), "cmin": 0, "cmax": turn}
+    if colouring in _ERROR_COLOURS:
+        share = np.where(cluster < 0, 0.0, points.shares(colouring)[cluster])
+        return {"color": share.astype(np.float32), **_error_scale(points, colouring)}
     ratio = np.where(cluster < 0, 0.0, points.log2_ratio[cluster])
     return {"color": ratio.astype(np.float32), **_ratio_scale(_ratio_limit(points))}
 
@@ -205,19 +241,26 @@ def _colour_bar(limit: float, candidate: str) -> go.Scatter:
     """A trace without points that carries the colour scale, whichever sources are shown."""
     exponents = [value for value in range(-4, 5) if abs(value) <= limit]
     bar = {
+        **_BAR,
         "title": {"text": f"human : {html.escape(candidate)}", "side": "top"},
         "tickvals": exponents,
         "ticktext": [f"{2**value}:1" if value >= 0 else f"1:{2**-value}" for value in exponents],
-        "orientation": "h",
-        "thickness": 10,
-        "len": 0.7,
-        "x": 0,
-        "xanchor": "left",
-        "y": 1.0,
-        "yanchor": "bottom",
-        "outlinewidth": 0,
     }
     marker = {"color": [0.0], "showscale": True, "colorbar": bar, **_ratio_scale(limit)}
+    return go.Scatter(x=[None], y=[None], mode="markers", marker=marker, showlegend=False, hoverinfo="skip")
+
+
+def _error_scale(points: Points, colouring: Colouring) -> dict[str, Any]:
+    """Grey where a cluster offsets the error, its side's colour where it makes it."""
+    limit = max(0.01, float(points.shares(colouring).max()))
+    colour, _ = _ERROR_COLOURS[colouring]
+    return {"colorscale": [[0, _OFFSETS], [0.5, _NOTHING], [1, colour]], "cmin": -limit, "cmid": 0, "cmax": limit}
+
+
+def _error_bar(points: Points, colouring: Colouring) -> go.Scatter:
+    scale, (_, error) = _error_scale(points, colouring), _ERROR_COLOURS[colouring]
+    bar = {**_BAR, "title": {"text": f"share of the {error} error", "side": "top"}, "tickformat": ".0%", "nticks": 5}
+    marker = {"color": [0.0], "showscale": True, "colorbar": bar, **scale}
     return go.Scatter(x=[None], y=[None], mode="markers", marker=marker, showlegend=False, hoverinfo="skip")
 
 

@@ -7,7 +7,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from app import cache, session
-from app.cluster_table import cluster_table
+from app.cluster_table import MIXTURE_MARGIN, cluster_table
 from app.components import charts, focus, map_selection
 from app.components.focus import Focus
 from app.components.sidebar import opened_run
@@ -17,6 +17,7 @@ from app.session import Point, State
 from mauve_core.config import HUMAN
 
 _CHART, _COLOURING, _SHOWN = "map_chart", "map_colouring", "map_shown"
+ERRORS: tuple[Colouring, ...] = ("type_1", "type_2")
 _FIGURE = "map_figure"
 """Session key: what the figure on the page shows, and whether the selection's outline is part of it."""
 _DRAWN = "map_drawn"
@@ -36,19 +37,22 @@ def main() -> None:
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         colouring = _colouring_picker()
         focus.controls(here)
+        if colouring in ERRORS:
+            focus.weight_slider(state)
         _source_picker(stack, state)
     visible = stack.visible(state.hidden)
     if not visible.any():
         st.info("Choose a source to show.")
         st.stop()
-    points = _points(here, stack, projection)
+    points = _points(here, stack, projection, state)
     left, right = st.columns([3, 4], gap="medium")
     inside = None if state.lasso is None else inside_polygon(points.xy, _corners(state.lasso)) & visible
     with left:
         _map(here, points, visible, inside, colouring, state)
     with right:
         if inside is not None:
-            map_selection.show_area(here, stack, inside, visible, points.cluster)
+            shares = points.shares(colouring) if colouring in ERRORS else None
+            map_selection.show_area(here, stack, inside, visible, points.cluster, shares)
         elif here.cluster is not None:
             map_selection.show_cluster(here, stack, (points.cluster == here.cluster) & visible)
         else:
@@ -65,7 +69,8 @@ def _colouring_picker() -> Colouring:
         format_func=lambda colouring: COLOURINGS[colouring],
         persist_state="session",
         help="Log ratio: human share over the candidate's share of the text's cluster. "
-        "Blue: more human texts; orange: more of the candidate's.",
+        "Blue: more human texts; orange: more of the candidate's. Adds, Misses: the cluster's share of the type I or "
+        "II error at the weight of P, as in Gap; the list of an area then begins with the largest share.",
     )
 
 
@@ -83,14 +88,18 @@ def _source_picker(stack: Stack, state: State) -> None:
     )
 
 
-def _points(here: Focus, stack: Stack, projection: NDArray[np.float32]) -> Points:
-    table = cluster_table(here.partition.counts(HUMAN), here.partition.counts(here.candidate), 0.5)
+def _points(here: Focus, stack: Stack, projection: NDArray[np.float32], state: State) -> Points:
+    counts = here.partition.counts(HUMAN), here.partition.counts(here.candidate)
+    weight = min(max(state.weight, MIXTURE_MARGIN), 1 - MIXTURE_MARGIN)
+    table = cluster_table(*counts, weight, state.smoothing)
     return Points(
         xy=projection,
         source=stack.source,
         names=stack.names,
         cluster=stack.labels(here.partition),
         log2_ratio=table["log2_ratio"].to_numpy(),
+        type_1=table["type_1"].to_numpy(),
+        type_2=table["type_2"].to_numpy(),
     )
 
 
@@ -105,7 +114,8 @@ def _map(
     """The figure. The reader's lasso stays on it while nothing else changes; any other is drawn into it."""
     drawn = stratified_sample(points.source, visible)
     total = int(visible.sum())
-    shows = (*here.key, colouring, here.cluster, state.hidden, st.session_state.get(map_selection.CLEARED, 0))
+    view = (colouring, state.weight, state.smoothing) if colouring in ERRORS else (colouring,)
+    shows = (*here.key, *view, here.cluster, state.hidden, st.session_state.get(map_selection.CLEARED, 0))
     drawn_by_reader = st.session_state.get(_DRAWN) == (shows, state.lasso)
     outlined = state.lasso is not None and not drawn_by_reader
     st.session_state[_FIGURE] = (shows, outlined)

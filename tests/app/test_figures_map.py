@@ -7,7 +7,8 @@ import plotly.graph_objects as go
 import pytest
 from numpy.typing import NDArray
 
-from app.figures.map import Points, colour_of, map_figure, stratified_sample
+from app.figures.map import COLOURINGS, Colouring, Points, colour_of, map_figure, stratified_sample
+from app.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
 
 SIZES = (40, 30, 20)
 N = sum(SIZES)
@@ -24,6 +25,8 @@ def points() -> Points:
         names=("human", "a", "<b>b</b>"),
         cluster=cluster,
         log2_ratio=np.array([-7.0, -1.0, 0.0, 1.0, 2.0]),
+        type_1=np.array([0.9, 0.3, 0.0, -0.1, -0.1]),
+        type_2=np.array([-0.4, -0.1, 0.0, 0.5, 1.0]),
     )
 
 
@@ -35,7 +38,7 @@ def ids(traces: list[go.Scattergl]) -> NDArray[np.int64]:
     return np.concatenate([trace.customdata[:, 0] for trace in traces]).astype(int)
 
 
-@pytest.mark.parametrize("colouring", ["source", "cluster", "log_ratio"])
+@pytest.mark.parametrize("colouring", list(COLOURINGS))
 def test_every_text_is_drawn_once_where_it_belongs(points: Points, colouring: str) -> None:
     traces = scatters(map_figure(points, np.arange(N), colouring=colouring, candidate="a"))  # type: ignore[arg-type]
     drawn = ids(traces)
@@ -97,10 +100,25 @@ def test_the_outline_and_what_it_holds(points: Points) -> None:
 
 
 def test_a_hostile_name_is_escaped(points: Points) -> None:
-    for colouring in ("source", "log_ratio"):
+    for colouring in COLOURINGS:
         text = map_figure(points, np.arange(N), colouring=colouring, candidate="<b>b</b>").to_json()  # type: ignore[arg-type]
         assert "<b>" not in text
         assert "\\u003cb\\u003e" not in text
+
+
+@pytest.mark.parametrize(("colouring", "colour"), [("type_1", MODEL_COLOUR), ("type_2", HUMAN_COLOUR)])
+def test_errors_are_drawn_by_the_cluster_s_share(points: Points, colouring: Colouring, colour: str) -> None:
+    figure = map_figure(points, np.arange(N), colouring=colouring, candidate="a")
+    shares = getattr(points, colouring)
+    for trace in scatters(figure):
+        cluster = trace.customdata[:, 1].astype(int)
+        expected = np.where(cluster < 0, 0, shares[cluster])
+        np.testing.assert_allclose(trace.marker.color, expected, atol=1e-6)
+        assert trace.marker.colorscale[-1] == (1, colour)
+        assert (trace.marker.cmin, trace.marker.cmax) == (-shares.max(), shares.max())
+    bars = [trace.marker.colorbar for trace in figure.data if trace.type == "scatter" and trace.marker.showscale]
+    titles = {"type_1": "share of the type I error", "type_2": "share of the type II error"}
+    assert [bar.title.text for bar in bars] == [titles[colouring]]
 
 
 def test_sample_is_all_or_stratified() -> None:

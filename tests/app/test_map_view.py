@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.cluster_table import cluster_table
 from app.components.map_selection import cluster_counts, source_counts
 from app.selection import Stack
 from mauve_core.config import HUMAN
@@ -122,3 +123,27 @@ def test_counts_of_an_area_by_hand() -> None:
     assert table[[HUMAN, "a", "of"]].values.tolist() == [[1, 1, 4], [1, 0, 1]]
     np.testing.assert_allclose(table["share"], [2 / 3, 1 / 3])
     np.testing.assert_allclose(table["overall"], [4 / 5, 1 / 5])
+
+
+@pytest.mark.parametrize("error", ["type_1", "type_2"])
+def test_texts_of_an_area_are_ranked_by_their_cluster_s_share_of_the_error(
+    open_page: OpenPage, mapped_run: Run, error: str
+) -> None:
+    app = open_page(VIEW, run=mapped_run.id, candidate="shifted", lasso=LASSO, weight="0.2")
+    assert all(slider.key != "focus_weight" for slider in app.slider)
+    in_order = tables(app, "source", "id", "cluster", "text")[0]
+    app.segmented_control(key="map_colouring").set_value(error).run()
+    assert not app.exception
+    assert app.slider(key="focus_weight").value == 0.2
+    partition = mapped_run.comparison.partition("joint", "shifted", 0)
+    shares = cluster_table(partition.counts(HUMAN), partition.counts("shifted"), 0.2)[error].to_numpy()
+    ranked = tables(app, "source", "id", "cluster", "text")[0]
+    own = shares[ranked["cluster"]]
+    assert (np.diff(own) <= 0).all()
+    assert own[0] > own[-1]
+    assert sorted(zip(ranked["source"], ranked["id"], strict=True)) == sorted(
+        zip(in_order["source"], in_order["id"], strict=True)
+    )
+    app.slider(key="focus_weight").set_value(0.8).run()
+    again = cluster_table(partition.counts(HUMAN), partition.counts("shifted"), 0.8)[error].to_numpy()
+    assert (np.diff(again[tables(app, "source", "id", "cluster", "text")[0]["cluster"]]) <= 0).all()
