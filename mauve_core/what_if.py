@@ -92,8 +92,9 @@ def prepare(
     candidate : str
     kind : {"pairwise", "joint"}
         The partitions that are kept.
-    smoothing : {"none", "krichevsky-trofimov"}
-        For every score but ``mauve_star``.
+    smoothing : str
+        As :func:`mauve_core.numerics.smoothing.probabilities` reads it, for every score but ``mauve_star``. One that
+        asks for whole counts refuses weights that are not whole.
 
     Raises
     ------

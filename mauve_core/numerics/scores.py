@@ -24,7 +24,8 @@ def score_counts(
         Human texts and candidate texts in each bin; leading axes broadcast.
     scale : float > 0
         The constant c of MAUVE.
-    smoothing : {"none", "krichevsky-trofimov"}
+    smoothing : str
+        As :func:`mauve_core.numerics.smoothing.probabilities` reads it.
         For every score but ``mauve_star``, which is always Krichevsky-Trofimov.
 
     Returns
