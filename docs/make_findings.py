@@ -23,6 +23,7 @@ from mauve_core.files import write_atomically
 from mauve_core.measuring import stored_measurements
 from mauve_core.numerics.trust import Trust
 from mauve_core.numerics.what_if import matched
+from mauve_core.other_partitions import other_partitions
 from mauve_core.result import Estimate
 from mauve_core.store import Run, RunStore
 from mauve_core.trust import trust
@@ -63,10 +64,11 @@ class Study:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.names = [candidate.name for candidate in run.comparison.candidates]
+        self.others = other_partitions(run, self.names[0])
 
     def trust(self, name: str) -> Trust:
         ids = {side: self.run.corpora[side].ids for side in (HUMAN, name)}
-        return trust(self.run.comparison, name, "joint", 0, prompts=ids)
+        return trust(self.run.comparison, name, "joint", 0, others=self.others, prompts=ids)
 
     def look(self, name: str, cluster: int | None = None, *, error: str = "type_1") -> Found:
         """A cluster, or the one with the largest part of an error."""
@@ -203,8 +205,8 @@ def stable(study: Study) -> str:
     k = len(next(iter(counts.values())))
     return f"""## How many clusters to believe
 
-Of {k} clusters of the joint partition, first seed, how many differ between people and the candidate beyond chance and
-under the other seeds too (*Gap*, column trust):
+Of {k} clusters of the joint partition, first seed, how many differ between people and the candidate beyond chance, and
+under the other seeds and other k too (*Gap*, column trust):
 
 | candidate | stable | unsure | noise |
 | --- | --- | --- | --- |

@@ -25,6 +25,7 @@ LAYERS = (
     ("pipeline", "records", "properties"),
     ("store", "attributes", "why"),
     ("stored_features",),
+    ("other_partitions",),
     ("task", "dropin", "report", "measuring", "sweeps"),
     ("study", "methods", "probing", "without", "attributing"),
     ("tasks", "demo"),

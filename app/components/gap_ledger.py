@@ -46,7 +46,18 @@ def show(here: Focus, table: pd.DataFrame, weight: float, state: State) -> None:
         f"{score_controls.smoothing_in_words(state)}. Lines and brackets: {CONFIDENCE:.0%} bootstrap intervals over "
         f"texts, clusters held fixed. Click a bar to read the cluster's texts."
         + "".join(f" {escaped(note)}." for note in cache.cluster_trust(*here.key).notes)
+        + _trusted_over(here)
     )
+
+
+def _trusted_over(here: Focus) -> str:
+    """Which other partitions the trust rests on."""
+    run_id, kind, candidate, _ = here.key
+    others, why_not = cache.other_clusterings(run_id, kind, candidate)
+    seeds = here.run.comparison.config.score.seeds
+    numbers = " and ".join(f"k = {part.k}" for part in others) or "no other k"
+    reason = f" {escaped(why_not)}." if why_not else ""
+    return f" Trust: held against {seeds - 1} other seeds and {numbers}.{reason}"
 
 
 def words_of(here: Focus, most: int) -> dict[int, str]:

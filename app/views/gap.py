@@ -63,7 +63,7 @@ def _trust_in_words(judged: Trust, cluster: int) -> str:
     meaning = LABELS[str(judged.label[cluster])].capitalize()
     return (
         f"{meaning}. p = {judged.p[cluster]:.2g} when sides are exchanged, {judged.adjusted[cluster]:.2g} adjusted "
-        f"over all clusters; the same sign in {judged.agreement[cluster]:.0%} of the other seeds' partitions."
+        f"over all clusters; the same sign in {judged.agreement[cluster]:.0%} of the partitions of other seeds and k."
     )
 
 

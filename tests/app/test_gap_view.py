@@ -18,8 +18,10 @@ from mauve_core.config import HUMAN, SCORES, PartitionKind
 from mauve_core.numerics.greedy import greedy
 from mauve_core.numerics.smoothing import SMOOTHINGS
 from mauve_core.numerics.what_if import capped, dropped, matched
+from mauve_core.other_partitions import other_partitions
 from mauve_core.result import Comparison, Partition
 from mauve_core.store import Run, RunStore
+from mauve_core.trust import trust
 from mauve_core.what_if import WhatIf, prepare, text_weights, what_if
 
 OpenPage = Callable[..., AppTest]
@@ -287,3 +289,18 @@ def test_too_few_texts_cannot_be_compared_in_full(open_page: OpenPage, stored_ru
     app = open_page(VIEW, candidate=MODEL, chosen=",".join(str(j) for j in range(counts.size) if j != kept))
     assert app.button(key="what_if_start").disabled
     assert "Fewer than 20 texts" in app.button(key="what_if_start").help
+
+
+def test_trust_rests_on_other_seeds_and_other_k(open_page: OpenPage, stored_run: Run) -> None:
+    app = open_page(VIEW, candidate="shifted")
+    comparison = stored_run.comparison
+    own = comparison.partition("joint", "shifted", 0)
+    others = other_partitions(stored_run, "shifted", "joint")
+    ids = {name: stored_run.corpora[name].ids for name in (HUMAN, "shifted")}
+    judged = trust(comparison, "shifted", "joint", 0, others=others, prompts=ids)
+    assert judged.elsewhere.shape == (comparison.config.score.seeds - 1 + len(others), own.k)
+    told = f"held against {comparison.config.score.seeds - 1} other seeds and k = {others[0].k} and k = {others[1].k}"
+    assert any(told in caption.value for caption in app.caption)
+    shown = [row for found in lists(app, *LEDGER) for row in found.itertuples() if row.trust]
+    assert len(shown) >= own.k
+    assert [row.trust for row in shown] == [judged.label[int(row.cluster)] for row in shown]
