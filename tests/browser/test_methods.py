@@ -11,7 +11,7 @@ from playwright.sync_api import Error, Locator, Page, expect
 from app.components.method_table import shown_scores
 from app.figures import methods as figures
 from app.figures.agreement import coefficient
-from mauve_core.methods import PRESETS, MethodsTask, MethodTable, stored_methods
+from mauve_core.methods import ESTIMATORS, PRESETS, MethodsTask, MethodTable, stored_methods
 from mauve_core.store import Run
 from tests.browser import charts
 from tests.browser.test_compare import brightness
@@ -108,6 +108,7 @@ def test_choose_compute_read_and_reload(page: Page, empty_app: str, run: Run) ->
     press(page, "Smoothing", lit=True)
     press(page, "Divergences and summaries", lit=False)
     choose(page, "Estimator", "Fréchet distance")
+    expect(page.get_by_text(ESTIMATORS["frechet"].reason)).to_be_visible()  # before that, Add is of the one before
     charts.settle(page)
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.locator('[class*="st-key-methods_chosen"]')).to_contain_text("Fréchet distance")
