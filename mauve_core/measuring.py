@@ -19,6 +19,7 @@ from mauve_core.errors import InputError, StorageError
 from mauve_core.feature_store import DamagedEntryWarning
 from mauve_core.metrics import MEASURES, Collection, Measurements, Row, Tools, measure
 from mauve_core.progress import Progress, silent
+from mauve_core.reading import check_entries
 from mauve_core.store import Run, RunStore
 
 ATTACHMENT = "measures"
@@ -68,14 +69,7 @@ class MeasuresTask:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The task that ``as_dict`` wrote; all but ``run`` may be left out."""
-        known = {item.name for item in dataclasses.fields(cls)}
-        if not isinstance(values, Mapping) or not {"run"} <= set(values) <= known:
-            received = ", ".join(map(str, values)) if isinstance(values, Mapping) else repr(values)
-            raise InputError(
-                "This is no description of measures",
-                allowed=f"{', '.join(sorted(known))}; required: run",
-                received=received,
-            )
+        check_entries("measures", values, {item.name for item in dataclasses.fields(cls)}, {"run"})
         chosen = values.get("measures")
         if chosen is not None and not isinstance(chosen, (list, tuple)):
             raise InputError("The names of measures cannot be read", allowed="a list", received=repr(chosen))

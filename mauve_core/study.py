@@ -25,8 +25,9 @@ from mauve_core.encoders.models import LoadedModel, load_model
 from mauve_core.errors import InputError
 from mauve_core.files import home
 from mauve_core.progress import Progress, silent
+from mauve_core.reading import check_entries
 from mauve_core.store import run_id
-from mauve_core.task import TextFile, check_entries, compare_and_store
+from mauve_core.task import TextFile, compare_and_store
 
 ADVERSARIAL = "adversarial"
 """Written without its perplexity in a study, the decoder takes that of the human side."""
@@ -90,9 +91,9 @@ class StudyTask:
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The study that ``as_dict`` wrote; all but name, human, model and decoders may be left out."""
         required = {"name", "human", "model", "decoders"}
-        check_entries("study", values, {item.name for item in dataclasses.fields(cls)}, required)
+        check_entries("a study", values, {item.name for item in dataclasses.fields(cls)}, required)
         settings = values.get("settings", {})
-        check_entries("generation", settings, {item.name for item in dataclasses.fields(GenerationSettings)}, set())
+        check_entries("a generation", settings, {item.name for item in dataclasses.fields(GenerationSettings)}, set())
         return cls(
             **{
                 **values,

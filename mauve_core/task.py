@@ -20,6 +20,7 @@ from mauve_core.corpus import Corpus, read_corpus
 from mauve_core.errors import InputError
 from mauve_core.feature_store import FeatureStore
 from mauve_core.progress import Progress, silent
+from mauve_core.reading import check_entries
 from mauve_core.store import Run, RunStore, run_id
 
 READING = "Reading texts"
@@ -52,7 +53,7 @@ class TextFile:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The file that ``dataclasses.asdict`` wrote; an unknown or missing entry is an InputError."""
-        check_entries("file", values, {item.name for item in dataclasses.fields(cls)}, {"path"})
+        check_entries("a file", values, {item.name for item in dataclasses.fields(cls)}, {"path"})
         chosen = values.get("metadata_fields")
         return cls(**{**values, "metadata_fields": None if chosen is None else tuple(chosen)})
 
@@ -132,7 +133,7 @@ class ComparisonTask:
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The task that ``as_dict`` wrote; ``config`` and ``device`` may be left out."""
         required = {"name", "human", "candidates"}
-        check_entries("task", values, required | {"config", "device"}, required)
+        check_entries("a task", values, required | {"config", "device"}, required)
         return cls(
             name=values["name"],
             human=TextFile.from_dict(values["human"]),
@@ -286,15 +287,4 @@ def _check_dimensions(task: ComparisonTask, features: Mapping[str, NDArray[np.fl
         received = ", ".join(f"{task.files[name].features}: {width}" for name, width in widths.items())
         raise InputError(
             "The feature files have different dimensions", allowed="the same for every source", received=received
-        )
-
-
-def check_entries(what: str, values: object, known: set[str], required: set[str]) -> None:
-    """InputError unless ``values`` is a mapping with every required entry and no unknown one."""
-    if not isinstance(values, Mapping) or not required <= set(values) <= known:
-        received = ", ".join(map(str, values)) if isinstance(values, Mapping) else repr(values)
-        raise InputError(
-            f"This is no description of a {what}",
-            allowed=f"{', '.join(sorted(known))}; required: {', '.join(sorted(required))}",
-            received=received,
         )

@@ -17,8 +17,10 @@ from mauve_core.config import HUMAN
 from mauve_core.corpus import Corpus
 from mauve_core.errors import InputError
 from mauve_core.progress import Progress, silent
+from mauve_core.reading import check_entries
 from mauve_core.store import Run, RunStore, run_id
-from mauve_core.task import check_entries, compare_and_store
+from mauve_core.stored_features import stored_features
+from mauve_core.task import compare_and_store
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class WithoutTask:
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The task that ``as_dict`` wrote."""
         entries = {item.name for item in dataclasses.fields(cls)}
-        check_entries("comparison without some texts", values, entries, entries)
+        check_entries("a comparison without some texts", values, entries, entries)
         dropped = values["dropped"]
         if not isinstance(dropped, Mapping) or not all(isinstance(ids, (list, tuple)) for ids in dropped.values()):
             raise InputError("The texts to leave out cannot be read", allowed="lists of ids by source")
@@ -79,18 +81,16 @@ class WithoutTask:
         Raises
         ------
         InputError, StorageError, CancelledError
-            See ``RunStore.load`` and ``compare_and_store``; an id that no text has.
+            See ``RunStore.load``, ``stored_features`` and ``compare_and_store``; an id that no text has.
         """
         store = RunStore()
         run = store.load(self.run)
         run.comparison.candidate(self.candidate)  # for its error
         places = {name: self._kept(run, name) for name in (HUMAN, self.candidate)}
         corpora = {name: self._noted(run, name, kept) for name, kept in places.items()}
-        config, features = run.comparison.config, {name: run.features(name) for name in places}
-        there = {name: array[places[name]] for name, array in features.items() if array is not None}
-        given = there if len(there) == len(places) else None
-        if given is not None:
-            config = dataclasses.replace(config, encoder=None)
+        features = stored_features(run)
+        given = {name: features[name][kept] for name, kept in places.items()}
+        config = dataclasses.replace(run.comparison.config, encoder=None)
         return compare_and_store(self.name, corpora, config, features=given, store=store, progress=progress).id
 
     def _kept(self, run: Run, name: str) -> NDArray[np.intp]:

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 LAYERS = (
     ("errors",),
-    ("files", "progress", "config"),
+    ("files", "progress", "config", "reading"),
     ("result", "numerics"),
     ("corpus", "feature_store", "perturbations", "words"),
     ("encoders", "wikipedia", "phrases"),

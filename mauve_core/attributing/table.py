@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from mauve_core.attributes import CATEGORICAL, NUMERIC, Attribute, Repeated, ValuePurity
 from mauve_core.errors import InputError
+from mauve_core.reading import described
 
 KINDS = ("category", "number", "surface")
 """What a column can be: text and truth values, numbers of the metadata, or a property of the texts."""
@@ -57,7 +57,7 @@ class AttributeTable:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The table that ``as_dict`` wrote; InputError when it is none."""
-        with _described("table of attributes", values):
+        with described("table of attributes", values):
             rows = tuple(_attribute(row) for row in values["rows"])
             return cls(rows, dict(values["settings"]), tuple(map(str, values["notes"])))
 
@@ -86,15 +86,3 @@ def _value(values: Mapping[str, Any]) -> ValuePurity:
 def _repeated(values: Mapping[str, Any]) -> Repeated:
     sd = None if values["sd"] is None else float(values["sd"])
     return Repeated(float(values["mean"]), sd, tuple(float(value) for value in values["values"]))
-
-
-@contextmanager
-def _described(what: str, values: object) -> Iterator[None]:
-    """Turn what goes wrong while a description is read into an InputError."""
-    try:
-        yield
-    except InputError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        received = ", ".join(map(str, values)) if isinstance(values, Mapping) else repr(values)
-        raise InputError(f"This is no {what}", received=received[:200]) from error

@@ -12,6 +12,7 @@ from mauve_core.attributing.table import AttributeTable
 from mauve_core.config import HUMAN
 from mauve_core.errors import InputError
 from mauve_core.progress import Progress, silent
+from mauve_core.reading import check_entries
 from mauve_core.store import Run, RunStore
 
 ATTACHMENT = "attributes"
@@ -72,11 +73,7 @@ class AttributesTask:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The task that ``as_dict`` wrote; all but ``run`` may be left out."""
-        known = {item.name for item in dataclasses.fields(cls)}
-        if not isinstance(values, Mapping) or not {"run"} <= set(values) <= known:
-            received = ", ".join(map(str, values)) if isinstance(values, Mapping) else repr(values)
-            allowed = f"{', '.join(sorted(known))}; required: run"
-            raise InputError("This is no description of attributes", allowed=allowed, received=received)
+        check_entries("attributes", values, {item.name for item in dataclasses.fields(cls)}, {"run"})
         columns, ks = values.get("columns"), values.get("ks")
         if columns is not None and not (
             isinstance(columns, (list, tuple)) and all(isinstance(name, str) for name in columns)

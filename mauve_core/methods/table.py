@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from typing import Any, Self
@@ -12,9 +11,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.errors import InputError
 from mauve_core.methods.method import Method, parse_method
 from mauve_core.numerics.rank_correlation import spearman
+from mauve_core.reading import described
 
 
 @dataclass(frozen=True)
@@ -179,7 +178,7 @@ class MethodTable:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The table that ``as_dict`` wrote; InputError when it is none."""
-        with _described(values):
+        with described("table of methods", values):
             results = tuple(
                 MethodResult(
                     method=parse_method(item["method"]),
@@ -191,14 +190,3 @@ class MethodTable:
                 for item in values["results"]
             )
             return cls(results, dict(values["settings"]), tuple(map(str, values["notes"])))
-
-
-@contextmanager
-def _described(values: object) -> Iterator[None]:
-    try:
-        yield
-    except InputError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        received = ", ".join(map(str, values)) if isinstance(values, Mapping) else repr(values)
-        raise InputError("This is no table of methods", received=received) from error

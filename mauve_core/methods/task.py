@@ -15,6 +15,7 @@ from mauve_core.methods.method import PRESETS, parse_method
 from mauve_core.methods.running import SEEDS, methods_run
 from mauve_core.methods.table import MethodTable
 from mauve_core.progress import Progress, silent
+from mauve_core.reading import check_entries
 from mauve_core.store import Run, RunStore
 
 ATTACHMENT = "methods"
@@ -76,15 +77,10 @@ class MethodsTask:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The task that ``as_dict`` wrote; all but ``run`` may be left out."""
-        known = {item.name for item in dataclasses.fields(cls)}
-        chosen = values.get("methods", cls.methods) if isinstance(values, Mapping) else None
-        if chosen is None or not {"run"} <= set(values) <= known or not all(isinstance(item, str) for item in chosen):
-            received = ", ".join(map(str, values)) if isinstance(values, Mapping) else repr(values)
-            raise InputError(
-                "This is no description of methods",
-                allowed=f"{', '.join(sorted(known))}; required: run",
-                received=received,
-            )
+        check_entries("methods", values, {item.name for item in dataclasses.fields(cls)}, {"run"})
+        chosen = values.get("methods", cls.methods)
+        if not isinstance(chosen, (list, tuple)) or not all(isinstance(item, str) for item in chosen):
+            raise InputError("This is no description of methods", allowed="a list of text", received=repr(chosen)[:200])
         return cls(**{**values, "methods": tuple(chosen)})
 
     @property

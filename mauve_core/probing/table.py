@@ -5,8 +5,7 @@ ICLR 2023, section 6.2, figure 4: each perturbation of a comparison half against
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from mauve_core.errors import InputError
 from mauve_core.numerics.summaries import FIVE
 from mauve_core.perturbations import CONTROL, parse_perturbation
+from mauve_core.reading import described
 from mauve_core.sweeps import SeedSpread
 
 MEASURES = (*FIVE, "mauve")
@@ -74,7 +74,7 @@ class Flow:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The flow that ``as_dict`` wrote; InputError when it is none."""
-        with _described("flow", values):
+        with described("flow", values):
             before, after = (np.array(values[name], dtype=np.int32) for name in ("before", "after"))
             return cls(int(values["k"]), tuple(map(str, values["ids"])), before, after)
 
@@ -131,7 +131,7 @@ class ProbeLine:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The line that ``as_dict`` wrote; InputError when it is none."""
-        with _described("line of probes", values):
+        with described("line of probes", values):
             if values["kind"] not in get_args(LineKind):
                 raise ValueError(values["kind"])
             return cls(
@@ -200,18 +200,7 @@ class ProbeTable:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The table that ``as_dict`` wrote; InputError when it is none."""
-        with _described("table of probes", values):
+        with described("table of probes", values):
             lines = tuple(ProbeLine.from_dict(line) for line in values["lines"])
             notes = tuple(map(str, values["notes"]))
             return cls(str(values["source"]), lines, dict(values["settings"]), notes)
-
-
-@contextmanager
-def _described(what: str, values: object) -> Iterator[None]:
-    try:
-        yield
-    except InputError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        received = ", ".join(map(str, values)) if isinstance(values, Mapping) else repr(values)
-        raise InputError(f"This is no {what}", received=received[:200]) from error

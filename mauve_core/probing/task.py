@@ -13,6 +13,7 @@ from mauve_core.perturbations import parse_perturbation
 from mauve_core.probing.running import PAPER, SPLITS, probe_run
 from mauve_core.probing.table import ProbeTable
 from mauve_core.progress import Progress, silent
+from mauve_core.reading import check_entries
 from mauve_core.store import Run, RunStore
 
 ATTACHMENT = "probes"
@@ -72,11 +73,7 @@ class ProbesTask:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The task that ``as_dict`` wrote; all but ``run`` may be left out."""
-        known = {item.name for item in dataclasses.fields(cls)}
-        if not isinstance(values, Mapping) or not {"run"} <= set(values) <= known:
-            received = ", ".join(map(str, values)) if isinstance(values, Mapping) else repr(values)
-            allowed = f"{', '.join(sorted(known))}; required: run"
-            raise InputError("This is no description of probes", allowed=allowed, received=received)
+        check_entries("probes", values, {item.name for item in dataclasses.fields(cls)}, {"run"})
         chosen, rows = values.get("perturbations", cls.perturbations), values.get("rows")
         if not isinstance(chosen, (list, tuple)) or not all(isinstance(spec, str) for spec in chosen):
             raise InputError("The perturbations cannot be read", allowed="a list of text", received=repr(chosen))

@@ -6,8 +6,7 @@ clusters and the decoder's parameter (NeurIPS 2021, appendix, figures 7 and 8), 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from mauve_core.config import SCORES
 from mauve_core.errors import InputError
+from mauve_core.reading import described
 
 Over = Literal["length", "n", "k", "scale", "decoder"]
 """What moves: tokens a text, texts a side, clusters, the constant c, or a decoder's parameter."""
@@ -54,7 +54,7 @@ class SeedSpread:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The spread that ``as_dict`` wrote; InputError when it is none."""
-        with _described("spread", values):
+        with described("description of a spread", values):
             sd = None if values["sd"] is None else float(values["sd"])
             return cls(float(values["mean"]), sd, tuple(float(value) for value in values["values"]))
 
@@ -101,7 +101,7 @@ class SweepPoint:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The point that ``as_dict`` wrote; InputError when it is none."""
-        with _described("point of a sweep", values):
+        with described("description of a point of a sweep", values):
             return cls(
                 value=float(values["value"]),
                 candidate=str(values["candidate"]),
@@ -161,7 +161,7 @@ class Sweep:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The sweep that ``as_dict`` wrote; InputError when it is none."""
-        with _described("sweep", values):
+        with described("description of a sweep", values):
             return cls(
                 over=require_axis(values["over"]),
                 points=tuple(SweepPoint.from_dict(point) for point in values["points"]),
@@ -176,15 +176,3 @@ def require_axis(over: object) -> Over:
         if over == axis:
             return axis
     raise InputError("There is no sweep over that", allowed=", ".join(AXES), received=repr(over))
-
-
-@contextmanager
-def _described(what: str, values: object) -> Iterator[None]:
-    """Turn what goes wrong while a description is read into an InputError."""
-    try:
-        yield
-    except InputError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        received = ", ".join(map(str, values)) if isinstance(values, Mapping) else repr(values)
-        raise InputError(f"This is no description of a {what}", received=received) from error

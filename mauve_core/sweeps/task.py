@@ -10,6 +10,7 @@ from typing import Any, Self
 from mauve_core.config import ScoreConfig
 from mauve_core.errors import InputError
 from mauve_core.progress import Progress, silent
+from mauve_core.reading import check_entries
 from mauve_core.store import Run, RunStore
 from mauve_core.sweeps.request import positive_values
 from mauve_core.sweeps.running import sweep_run
@@ -61,14 +62,7 @@ class SweepTask:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The task that ``as_dict`` wrote; ``values``, ``seeds`` and ``device`` may be left out."""
-        known = {item.name for item in dataclasses.fields(cls)}
-        if not isinstance(values, Mapping) or not {"run", "over"} <= set(values) <= known:
-            received = ", ".join(map(str, values)) if isinstance(values, Mapping) else repr(values)
-            raise InputError(
-                "This is no description of a sweep",
-                allowed=f"{', '.join(sorted(known))}; required: over, run",
-                received=received,
-            )
+        check_entries("a sweep", values, {item.name for item in dataclasses.fields(cls)}, {"run", "over"})
         chosen = values.get("values")
         if chosen is not None and not isinstance(chosen, (list, tuple)):
             raise InputError("The values of a sweep cannot be read", allowed="a list of numbers", received=repr(chosen))
