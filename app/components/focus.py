@@ -8,7 +8,7 @@ import streamlit as st
 
 from app import session
 from app.components.score_controls import PARTITION_TITLES
-from app.session import State
+from app.state import State
 from mauve_core.config import PartitionKind
 from mauve_core.result import Partition
 from mauve_core.store import Run

@@ -17,7 +17,7 @@ from app.components.markup import escaped
 from app.figures.gap import common_reach, ledger_figure
 from app.gap_table import ERRORS, TOGETHER, error_totals, ledger_rows, row_label
 from app.selection import clicked_value
-from app.session import State
+from app.state import State
 from mauve_core.config import HUMAN
 from mauve_core.numerics.trust import LABELS
 

@@ -12,7 +12,7 @@ from app.components.gap_ledger import words_of
 from app.components.markup import escaped
 from app.figures.gap import steps_figure
 from app.figures.leaderboard import UNBROKEN, titled
-from app.session import Fix, State
+from app.state import Fix, State
 from mauve_core.config import HUMAN, SCORES
 from mauve_core.numerics.smoothing import ADDED_COUNT
 from mauve_core.report import TITLES

@@ -13,7 +13,7 @@ from app.components import charts, judge_files
 from app.components.markup import escaped
 from app.figures import judgments as figures
 from app.indicators import measure_indicators, score_indicators
-from app.session import State
+from app.state import State
 from mauve_core.errors import InputError, MauveLensError
 from mauve_core.judgments import (
     QUESTIONS,

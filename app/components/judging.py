@@ -13,6 +13,7 @@ import streamlit as st
 from app import cache, session
 from app.components import answer_panel
 from app.components.markup import escaped
+from app.state import MAX_RATER
 from mauve_core.errors import MauveLensError
 from mauve_core.judgments import Counts, Pair, PairPlan, RatingStore, pair_plan, text_digest
 from mauve_core.store import Run
@@ -92,7 +93,7 @@ def _ask_name() -> None:
         st.text_input(
             "Your name or initials",
             key=_NAME,
-            max_chars=session.MAX_RATER,
+            max_chars=MAX_RATER,
             help="Stands beside your ratings. The same name goes on where it stopped; two people need two names.",
         )
         st.form_submit_button("Start rating", type="primary", on_click=_take_name)

@@ -14,7 +14,7 @@ from app.figures import measures as figures
 from app.figures.leaderboard import UNBROKEN, rank_label
 from app.figures.measures import titled
 from app.figures.theme import short_name
-from app.session import State
+from app.state import State
 from mauve_core.config import HUMAN
 from mauve_core.metrics import MEASURES, Measurements
 from mauve_core.report import standings

@@ -15,7 +15,7 @@ from app.components.moved_texts import Changed
 from app.figures import flows as figures
 from app.figures.theme import short_name
 from app.selection import clicked_value
-from app.session import State
+from app.state import State, to_parameters
 from mauve_core.errors import MauveLensError
 from mauve_core.probing import Flow, ProbeLine, ProbeTable
 from mauve_core.store import Run
@@ -192,7 +192,7 @@ def _texts(run: Run, table: ProbeTable, line: ProbeLine, flow: Flow, chosen: tup
                 CLUSTERS_PAGE,
                 label=f"Cluster {cluster}",
                 icon=":material/bar_chart:",
-                query_params=session.to_parameters(there),
+                query_params=to_parameters(there),
             )
         st.button("Close", icon=":material/close:", type="tertiary", on_click=_close, key="probe_flow_close")
     _words(run, state, chosen)

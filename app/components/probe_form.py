@@ -11,7 +11,7 @@ from app.components.markup import escaped
 from app.components.score_controls import PARTITION_TITLES
 from app.figures.theme import short_name
 from app.probe_rows import in_cluster, in_lasso, value_counts, with_values
-from app.session import State
+from app.state import State
 from mauve_core.config import HUMAN
 from mauve_core.errors import InputError, MauveLensError
 from mauve_core.perturbations import PERTURBATIONS, Parameter, Perturbation, parse_perturbation

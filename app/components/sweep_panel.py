@@ -13,7 +13,7 @@ from app.components.markup import escaped
 from app.figures import sweeps as figures
 from app.figures.leaderboard import UNBROKEN, titled
 from app.figures.theme import short_name
-from app.session import State
+from app.state import State
 from mauve_core.config import SCORES
 from mauve_core.errors import InputError, MauveLensError
 from mauve_core.report import TITLES

@@ -16,7 +16,7 @@ from app.components.markup import escaped
 from app.components.probe_form import obstacle
 from app.components.texts import snippet
 from app.figures.theme import short_name
-from app.session import State
+from app.state import State, to_parameters
 from app.text_space import Encoded, Neighbour, TextSpace, cosine_distance
 from mauve_core.config import HUMAN, EncoderConfig
 from mauve_core.errors import InputError, MauveLensError
@@ -251,7 +251,7 @@ def _where(run: Run, state: State, tried: Tried, encoded: Encoded, space: TextSp
         "views/clusters.py",
         label=f"Texts and words of cluster {cluster}",
         icon=":material/bar_chart:",
-        query_params=session.to_parameters(dataclasses.replace(state, partition=None, seed=0, cluster=cluster)),
+        query_params=to_parameters(dataclasses.replace(state, partition=None, seed=0, cluster=cluster)),
     )
 
 

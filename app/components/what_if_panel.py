@@ -16,7 +16,7 @@ from app.figures.gap import what_if_figure
 from app.figures.leaderboard import TO, UNBROKEN, titled
 from app.figures.theme import short_name
 from app.selection import inside_polygon
-from app.session import FACTORS, MAX_CHOSEN, Action, Pick, Side, State
+from app.state import FACTORS, MAX_CHOSEN, Action, Pick, Side, State
 from app.what_if_choice import (
     OF_THE_MODEL,
     Groups,

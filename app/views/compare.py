@@ -11,7 +11,7 @@ from app.components.markup import escaped
 from app.figures import frontier, leaderboard
 from app.figures.leaderboard import UNBROKEN
 from app.figures.theme import short_name
-from app.session import State
+from app.state import State
 from mauve_core.config import PartitionKind
 from mauve_core.store import Run
 

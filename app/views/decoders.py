@@ -7,7 +7,7 @@ import streamlit as st
 from app import cache, session
 from app.components import job_panel, measure_form, measure_table, sidebar, study_form, sweep_panel
 from app.components.markup import escaped
-from app.session import Section, State
+from app.state import Section, State
 from mauve_core.errors import MauveLensError
 from mauve_core.measuring import stored_measurements
 from mauve_core.metrics import MEASURES

@@ -8,7 +8,7 @@ from app import session
 from app.components import judge_results, judging
 from app.components.markup import escaped
 from app.components.sidebar import opened_run
-from app.session import State, Tab
+from app.state import State, Tab
 from mauve_core.errors import InputError
 
 TABS: dict[Tab, str] = {"rate": "Rate", "results": "Results"}

@@ -13,7 +13,7 @@ from app.components.focus import Focus
 from app.components.sidebar import opened_run
 from app.figures.map import COLOURINGS, Colouring, Points, map_figure, stratified_sample
 from app.selection import Stack, inside_polygon, polygon_of_event
-from app.session import Point, State
+from app.state import Point, State
 from mauve_core.config import HUMAN
 
 _CHART, _COLOURING, _SHOWN = "map_chart", "map_colouring", "map_shown"

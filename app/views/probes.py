@@ -7,7 +7,7 @@ import streamlit as st
 from app import session
 from app.components import job_panel, probe_flow, probe_form, probe_table, sidebar, text_lab
 from app.components.markup import escaped
-from app.session import Part, State
+from app.state import Part, State
 from mauve_core.errors import MauveLensError
 from mauve_core.probing import ProbeTable, stored_probes
 from mauve_core.store import Run

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from app import session
-from app.session import FACTORS, MAX_CHOSEN, MAX_LASSO_POINTS, MAX_RATER, MAX_SPEC, State, parse, to_parameters
+from app import state
+from app.state import FACTORS, MAX_CHOSEN, MAX_LASSO_POINTS, MAX_RATER, MAX_SPEC, State, parse, to_parameters
 from mauve_core.numerics.smoothing import SMOOTHINGS
 
 names = st.text(min_size=1, max_size=30)
@@ -263,4 +263,4 @@ def test_partition_defaults_are_the_views_own() -> None:
 
 
 def test_every_field_is_readable_and_writable() -> None:
-    assert set(session._READERS) == set(State.__dataclass_fields__)
+    assert set(state.READERS) == set(State.__dataclass_fields__)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 
 from app.selection import Stack
-from app.session import parse
+from app.state import parse
 from mauve_core.config import HUMAN
 from mauve_core.store import Run
 from tests.browser import charts
