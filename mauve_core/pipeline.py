@@ -8,7 +8,6 @@ k-means seeds and a bootstrap interval over texts. NeurIPS 2021 algorithm 1; JML
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import platform
 import time
 from collections.abc import Mapping
@@ -18,7 +17,7 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from mauve_core.advice import advice
 from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, PartitionKind
@@ -26,7 +25,8 @@ from mauve_core.corpus import Corpus
 from mauve_core.errors import InputError
 from mauve_core.estimates import rescored, score_basis, stream
 from mauve_core.feature_store import FeatureStore
-from mauve_core.numerics.reduction import usable_features
+from mauve_core.given_features import Given, checked_digest, features_of, require_one_width
+from mauve_core.numerics.stacked import require_usable
 from mauve_core.partitioning import clustering_seeds, human_halves, partitions, reduced_together
 from mauve_core.progress import Progress, silent
 from mauve_core.result import OTHER_HALF, Candidate, Comparison, Partition, Source
@@ -43,7 +43,7 @@ class _Encoded:
     """One side on its way through the pipeline."""
 
     source: Source
-    features: NDArray[np.float32]
+    features: NDArray[np.floating]
 
 
 def compare(
@@ -51,7 +51,7 @@ def compare(
     candidates: Mapping[str, Corpus],
     config: CompareConfig | None = None,
     *,
-    features: Mapping[str, ArrayLike] | None = None,
+    features: Mapping[str, Given] | None = None,
     feature_store: FeatureStore | None = None,
     device: str = "auto",
     progress: Progress = silent,
@@ -65,8 +65,9 @@ def compare(
     candidates : mapping of str to Corpus
         The candidates, Q, by the name they are shown under; ``human`` is taken.
     config : CompareConfig, optional
-    features : mapping of str to (n, d) array, optional
+    features : mapping of str to (n, d) array or path, optional
         Features of every side, ``human`` included, in the order of its texts; ``config.encoder`` must then be None.
+        Any precision; memory maps and the paths of .npy files are read by blocks.
     feature_store : FeatureStore, optional
         Where features are kept between runs; None keeps nothing.
     device : str
@@ -89,7 +90,6 @@ def compare(
         encoded, used_device = _encode_all(corpora, config, feature_store, device, progress)
     else:
         encoded, used_device = _take_features(corpora, features), "none: features were given"
-    _check_features(encoded)
     clock.lap("encoding")
     pairwise, joint = _partition_all(encoded, config, progress)
     halves, why_not = _halves(encoded[HUMAN], next(iter(pairwise.values()))[0].k, config, progress)
@@ -131,7 +131,7 @@ def _check_sides(
     human: Corpus,
     candidates: Mapping[str, Corpus],
     config: CompareConfig,
-    features: Mapping[str, ArrayLike] | None,
+    features: Mapping[str, Given] | None,
 ) -> None:
     if not candidates:
         raise InputError("There is nothing to compare with", allowed="at least one candidate")
@@ -170,38 +170,25 @@ def _encode_all(
         found = encoder.encode(corpus.encoder_inputs(config.encoder.with_prompt), store=store, progress=tell)
         median, cut = float(np.median(found.lengths)), int(found.cut.sum())
         source = _source(name, corpus, found.key, tokens_median=median, cut=cut, notes=found.notes)
+        require_usable(found.array, name=f"features of {name!r}", ids=corpus.ids)
         encoded[name] = _Encoded(source, found.array)
         used_device = found.device
     return encoded, used_device
 
 
-def _take_features(corpora: Mapping[str, Corpus], features: Mapping[str, ArrayLike]) -> dict[str, _Encoded]:
+def _take_features(corpora: Mapping[str, Corpus], features: Mapping[str, Given]) -> dict[str, _Encoded]:
     if set(features) != set(corpora):
         raise InputError(
             "Features must be given for every side and no other",
             allowed=", ".join(corpora),
             received=", ".join(features),
         )
+    arrays = {name: features_of(name, corpus, features[name]) for name, corpus in corpora.items()}
+    require_one_width(arrays)
     encoded = {}
     for name, corpus in corpora.items():
-        array = np.asarray(features[name])
-        if array.ndim != 2 or len(array) != len(corpus) or not np.issubdtype(array.dtype, np.number):
-            raise InputError(
-                f"The features of {name!r} do not fit its texts",
-                allowed=f"numbers of shape ({len(corpus)}, d)",
-                received=f"{array.dtype} of shape {array.shape}",
-            )
-        array = np.ascontiguousarray(array, dtype=np.float32)
-        wrong = np.flatnonzero(~np.isfinite(array).all(axis=1))
-        if len(wrong):
-            raise InputError(
-                f"The features of {name!r} hold NaN or infinity in {len(wrong)} of {len(array)} rows",
-                allowed="finite numbers",
-                received=f"first in row {wrong[0]} (counted from 0), text {corpus.ids[wrong[0]]!r}",
-                todo="Encode these texts again, or leave them out",
-            )
-        key = hashlib.sha256(f"{array.shape}".encode() + array.tobytes()).hexdigest()
-        encoded[name] = _Encoded(_source(name, corpus, key, tokens_median=None, cut=0), array)
+        key = checked_digest(name, corpus, arrays[name])
+        encoded[name] = _Encoded(_source(name, corpus, key, tokens_median=None, cut=0), arrays[name])
     return encoded
 
 
@@ -218,19 +205,6 @@ def _source(
         cut=cut,
         notes=(*corpus.notes, *notes),
     )
-
-
-def _check_features(encoded: Mapping[str, _Encoded]) -> None:
-    """Every side by itself, so that an error names the side and its rows; then their dimensions."""
-    for name, side in encoded.items():
-        usable_features(side.features, name=f"features of {name!r}")
-    dimensions = {name: side.features.shape[1] for name, side in encoded.items()}
-    if len(set(dimensions.values())) > 1:
-        raise InputError(
-            "The sides have features of different dimension",
-            allowed="one dimension for all, from one encoder",
-            received=", ".join(f"{name}: {d}" for name, d in dimensions.items()),
-        )
 
 
 def _partition_all(

@@ -19,6 +19,7 @@ from mauve_core.config import HUMAN, CompareConfig
 from mauve_core.corpus import Corpus, read_corpus
 from mauve_core.errors import InputError
 from mauve_core.feature_store import FeatureStore
+from mauve_core.given_features import features_of, require_one_width
 from mauve_core.progress import Progress, silent
 from mauve_core.reading import check_entries
 from mauve_core.store import Run, RunStore, run_id
@@ -172,17 +173,17 @@ def perform(
     Raises
     ------
     InputError, StorageError, CancelledError
-        See ``read_corpus``, ``load_features``, ``compare`` and ``RunStore.save``.
+        See ``read_corpus``, ``features_of``, ``compare`` and ``RunStore.save``.
     """
     corpora: dict[str, Corpus] = {}
-    given: dict[str, NDArray[np.float32]] = {}
+    given: dict[str, NDArray[np.floating]] = {}
     for done, (name, file) in enumerate(task.files.items()):
         progress(READING, done, len(task.files))
         corpora[name] = file.read(name)
         if file.features is not None:
-            given[name] = load_features(Path(file.features), corpora[name])
+            given[name] = features_of(name, corpora[name], file.features)
     progress(READING, len(task.files), len(task.files))
-    _check_dimensions(task, given)
+    require_one_width(given)
     return compare_and_store(
         task.name,
         corpora,
@@ -200,7 +201,7 @@ def compare_and_store(
     corpora: Mapping[str, Corpus],
     config: CompareConfig,
     *,
-    features: Mapping[str, NDArray[np.float32]] | None = None,
+    features: Mapping[str, NDArray[np.floating]] | None = None,
     device: str = "auto",
     store: RunStore | None = None,
     feature_store: FeatureStore | None = None,
@@ -230,7 +231,7 @@ def compare_and_store(
         progress=progress,
     )
     progress(SAVING, 0, 1)
-    arrays = dict(features or {})
+    arrays: dict[str, NDArray[np.floating]] = dict(features or {})
     for source in comparison.sources if features is None else ():
         stored = feature_store.get(source.features_key)
         if stored is not None:
@@ -238,53 +239,3 @@ def compare_and_store(
     run = store.save(name, comparison, corpora, arrays if len(arrays) == len(corpora) else None)
     progress(SAVING, 1, 1)
     return run
-
-
-def load_features(path: Path, corpus: Corpus) -> NDArray[np.float32]:
-    """Read a feature file made elsewhere.
-
-    Parameters
-    ----------
-    path : Path
-        A .npy file with a two-dimensional array of numbers.
-    corpus : Corpus
-        The texts that the rows belong to, in the same order.
-
-    Returns
-    -------
-    (n, d) float32 array
-
-    Raises
-    ------
-    InputError
-        The file is missing or no such array (pickled objects are refused), a value is not finite as float32, or the
-        number of rows is not that of the texts.
-    """
-    try:
-        array = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        reason = "it does not exist" if isinstance(error, FileNotFoundError) else str(error)
-        raise InputError(f"The feature file {path} cannot be read: {reason}", allowed="a .npy file") from error
-    if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind not in "fiu" or array.shape[1] == 0:
-        shape = f"{array.dtype} array of shape {array.shape}" if isinstance(array, np.ndarray) else "an archive"
-        raise InputError(f"{path} holds no features", allowed="a two-dimensional array of numbers", received=shape)
-    if len(array) != len(corpus):
-        left_out = f" (of its rows, {'; '.join(map(str, corpus.exclusions))})" if corpus.exclusions else ""
-        allowed = f"{len(corpus)} rows, one for each text of {corpus.origin}{left_out}"
-        raise InputError(f"{path} has the wrong number of rows", allowed=allowed, received=str(len(array)))
-    with np.errstate(over="ignore"):
-        features = array.astype(np.float32)
-    bad = np.flatnonzero(~np.isfinite(features).all(axis=1))
-    if len(bad):
-        some = ", ".join(str(row) for row in bad[:5]) + (", ..." if len(bad) > 5 else "")
-        raise InputError(f"{path} has values that are not finite, in {len(bad)} rows (counted from 0): {some}")
-    return features
-
-
-def _check_dimensions(task: ComparisonTask, features: Mapping[str, NDArray[np.float32]]) -> None:
-    widths = {name: array.shape[1] for name, array in features.items()}
-    if len(set(widths.values())) > 1:
-        received = ", ".join(f"{task.files[name].features}: {width}" for name, width in widths.items())
-        raise InputError(
-            "The feature files have different dimensions", allowed="the same for every source", received=received
-        )

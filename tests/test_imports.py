@@ -19,7 +19,7 @@ LAYERS = (
     ("files", "progress", "config", "reading"),
     ("result", "numerics"),
     ("corpus", "feature_store", "perturbations", "words"),
-    ("encoders", "wikipedia", "phrases"),
+    ("encoders", "wikipedia", "phrases", "given_features"),
     ("decoding", "estimates", "advice", "judgments", "published"),
     ("metrics", "partitioning", "what_if", "trust"),
     ("pipeline", "records", "properties"),

@@ -111,7 +111,9 @@ def stacked(x: ArrayLike | Stacked, *, name: str = "features") -> Stacked:
     return x if isinstance(x, Stacked) else Stacked([x], name=name)
 
 
-def require_usable(x: ArrayLike | Stacked, *, name: str = "features", least_rows: int = 1) -> Stacked:
+def require_usable(
+    x: ArrayLike | Stacked, *, name: str = "features", least_rows: int = 1, ids: Sequence[str] | None = None
+) -> Stacked:
     """Check that every row has a direction, a block at a time.
 
     Parameters
@@ -120,6 +122,8 @@ def require_usable(x: ArrayLike | Stacked, *, name: str = "features", least_rows
     name : str
         What errors call the array.
     least_rows : int
+    ids : sequence of str, optional
+        What else errors call the first row that is wrong.
 
     Returns
     -------
@@ -146,14 +150,14 @@ def require_usable(x: ArrayLike | Stacked, *, name: str = "features", least_rows
         raise InputError(
             f"The {name} hold values that are not finite in float32 (NaN, infinite or beyond 3e38)",
             allowed="finite numbers",
-            received=f"such values in {_checks.name_rows(~finite)}",
+            received=f"such values in {_named(~finite, ids)}",
             todo="Encode those texts again, or leave them out",
         )
     if zero.any():
         raise InputError(
             f"The {name} hold rows of zeros, which have no direction",
             allowed="rows with at least one number other than 0",
-            received=f"zeros in {_checks.name_rows(zero)}",
+            received=f"zeros in {_named(zero, ids)}",
             todo="Encode those texts again, or leave them out",
         )
     return table
@@ -175,6 +179,11 @@ def _table(values: ArrayLike, name: str) -> NDArray[np.generic]:
             received=f"shape {array.shape}",
         )
     return array
+
+
+def _named(chosen: NDArray[np.bool_], ids: Sequence[str] | None) -> str:
+    first = "" if ids is None else f", text {ids[int(chosen.argmax())]!r}{' first' if chosen.sum() > 1 else ''}"
+    return _checks.name_rows(chosen) + first
 
 
 def _narrow(rows: NDArray[np.generic]) -> NDArray[np.float32]:

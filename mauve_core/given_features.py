@@ -1,0 +1,110 @@
+"""Features that were made elsewhere: found, checked and digested where they lie, a block of rows at a time.
+
+An array in memory, a memory map or the path of a .npy file, which is mapped: none is copied whole, whatever its
+precision. float16 holds features in half the space; blocks are widened to float32 on the way, so that everything behind
+gets the numbers that the file would give after a conversion of the whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mauve_core.corpus import Corpus
+from mauve_core.errors import InputError
+from mauve_core.numerics.stacked import require_usable
+
+Given = ArrayLike | str | os.PathLike[str]
+"""An (n, d) array of numbers, or the path of a .npy file that holds one."""
+
+
+def open_features(path: str | os.PathLike[str]) -> NDArray[np.floating]:
+    """The array in a .npy file as a read-only memory map; its rows are not looked at.
+
+    Raises
+    ------
+    InputError
+        The file is missing, or no two-dimensional array of numbers (pickled objects are refused).
+    """
+    path = Path(path)
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        reason = "it does not exist" if isinstance(error, FileNotFoundError) else str(error)
+        raise InputError(f"The feature file {path} cannot be read: {reason}", allowed="a .npy file") from error
+    if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind not in "fiu" or array.shape[1] == 0:
+        shape = f"{array.dtype} array of shape {array.shape}" if isinstance(array, np.ndarray) else "an archive"
+        raise InputError(f"{path} holds no features", allowed="a two-dimensional array of numbers", received=shape)
+    return array
+
+
+def features_of(name: str, corpus: Corpus, given: Given) -> NDArray[np.floating]:
+    """The features of one side, a row for each of its texts: not copied, and their numbers not looked at.
+
+    Raises
+    ------
+    InputError
+        No such file, not a table of numbers, or another number of rows.
+    """
+    path = given if isinstance(given, str | os.PathLike) else None
+    array = np.asanyarray(given) if path is None else open_features(path)
+    if array.ndim != 2 or array.dtype.kind not in "fiu":
+        raise InputError(
+            f"The features of {name!r} do not fit its texts",
+            allowed=f"numbers of shape ({len(corpus)}, d)",
+            received=f"{array.dtype} of shape {array.shape}",
+        )
+    if len(array) != len(corpus):
+        left_out = f"; of its rows, {'; '.join(map(str, corpus.exclusions))}" if corpus.exclusions else ""
+        raise InputError(
+            f"The {_called(name, array)} do not fit its texts: the wrong number of rows",
+            allowed=f"shape ({len(corpus)}, d), a row for each text of {corpus.origin}{left_out}",
+            received=f"shape {array.shape}",
+        )
+    return array
+
+
+def require_one_width(arrays: Mapping[str, NDArray[np.floating]]) -> None:
+    """The sides' features have one dimension, or an InputError says which has which."""
+    widths = {name: array.shape[1] for name, array in arrays.items()}
+    if len(set(widths.values())) > 1:
+        raise InputError(
+            "The sides have features of different dimensions",
+            allowed="one dimension for all, from one encoder",
+            received=", ".join(f"{_file_of(arrays[name]) or name}: {width}" for name, width in widths.items()),
+        )
+
+
+def checked_digest(name: str, corpus: Corpus, array: NDArray[np.floating]) -> str:
+    """SHA-256 of the shape and of the numbers as float32: equal numbers, equal digest, whatever their precision.
+
+    Raises
+    ------
+    InputError
+        Rows that are not finite in float32 or all zeros; they are named, and the first one's text.
+    """
+    table = require_usable(array, name=_called(name, array), ids=corpus.ids)
+    state = hashlib.sha256(f"{table.shape}".encode())
+    for _, rows in table.blocks():
+        state.update(np.ascontiguousarray(rows).data)
+    return state.hexdigest()
+
+
+def kept_as(array: NDArray[np.floating]) -> np.dtype[np.floating]:
+    """The precision in which features are stored: float16 when they came in it, as nothing is lost, else float32."""
+    return array.dtype if array.dtype == np.float16 else np.dtype(np.float32)
+
+
+def _called(name: str, array: NDArray[np.floating]) -> str:
+    file = _file_of(array)
+    return f"features of {name!r}" + (f" ({file})" if file else "")
+
+
+def _file_of(array: NDArray[np.floating]) -> str:
+    """The file that the array is mapped from; empty for an array in memory."""
+    return str(getattr(array, "filename", None) or "")
