@@ -11,13 +11,15 @@ import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.corpus import Corpus
 from mauve_core.errors import InputError
-from mauve_core.numerics.stacked import require_usable
+from mauve_core.files import write_atomically
+from mauve_core.numerics.stacked import Stacked, require_usable
 
 Given = ArrayLike | str | os.PathLike[str]
 """An (n, d) array of numbers, or the path of a .npy file that holds one."""
@@ -95,9 +97,23 @@ def checked_digest(name: str, corpus: Corpus, array: NDArray[np.floating]) -> st
     return state.hexdigest()
 
 
-def kept_as(array: NDArray[np.floating]) -> np.dtype[np.floating]:
-    """The precision in which features are stored: float16 when they came in it, as nothing is lost, else float32."""
-    return array.dtype if array.dtype == np.float16 else np.dtype(np.float32)
+def write_features(path: Path, array: NDArray[np.floating]) -> None:
+    """Write a .npy file by blocks, whole or not at all: float16 where the array is, as nothing is lost, else float32.
+
+    Raises
+    ------
+    StorageError
+        The disk is full or refuses.
+    """
+    table, dtype = Stacked([array]), array.dtype if array.dtype == np.float16 else np.dtype(np.float32)
+
+    def write(stream: IO[bytes]) -> None:
+        header = {"descr": dtype.str, "fortran_order": False, "shape": table.shape}
+        np.lib.format.write_array_header_1_0(stream, header)
+        for _, rows in table.blocks():
+            stream.write(np.ascontiguousarray(rows, dtype=dtype).data)
+
+    write_atomically(path, write)
 
 
 def _called(name: str, array: NDArray[np.floating]) -> str:

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core import store as store_module
 from mauve_core.config import HUMAN
 from mauve_core.errors import InputError, StorageError
+from mauve_core.files import write_atomically
 from mauve_core.result import Comparison
-from mauve_core.store import CATALOGUE, COMPARISON, ID_PATTERN, PARTIAL, Run, RunStore, run_id
+from mauve_core.store import CATALOGUE, COMPARISON, ID_PATTERN, PARTIAL, Run, RunStore, run_id, runs
 from tests.handmade import N, make_comparison, make_corpora, make_features
 
 
@@ -136,17 +136,17 @@ def test_a_full_disk_leaves_everything_as_it_was(
 ) -> None:
     """Whichever file of the run is the one that no longer fits: 3 labels, 1 map, 3 texts, 3 features, 1 record."""
     earlier = save(store, "earlier")
-    write, written = store_module.write_atomically, 0
+    written = 0
 
     def failing(path: Path, content: object) -> None:
         nonlocal written
         written += 1
         if written == fails_at:
             raise OSError(errno.ENOSPC, "No space left on device")
-        write(path, content)  # type: ignore[arg-type]
+        write_atomically(path, content)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(store_module, "write_atomically", failing)
-    monkeypatch.setattr("mauve_core.corpus.stored.write_atomically", failing)
+    for module in ("files", "store.folder", "corpus.stored", "given_features"):
+        monkeypatch.setattr(f"mauve_core.{module}.write_atomically", failing)
     with pytest.raises(StorageError, match="No space left"):
         save(store, "later")
     assert written == fails_at
@@ -285,7 +285,7 @@ def test_an_abandoned_folder_is_removed_after_a_day(store: RunStore, monkeypatch
     (store.root / f"{PARTIAL}old").mkdir()
     save(store, "now")
     assert (store.root / f"{PARTIAL}old").exists(), "it may belong to a save that is going on"
-    monkeypatch.setattr(store_module, "PARTIAL_KEPT_S", -1)
+    monkeypatch.setattr(runs, "PARTIAL_KEPT_S", -1)
     save(store, "later")
     assert not (store.root / f"{PARTIAL}old").exists()
 
