@@ -94,7 +94,7 @@ def compare(
     pairwise, joint = _partition_all(encoded, config, progress)
     halves, why_not = _halves(encoded[HUMAN], next(iter(pairwise.values()))[0].k, config, progress)
     clock.lap("clustering")
-    projection = _project(encoded, config, progress)
+    projection, fitted = _map_of(encoded, joint[0], config, progress)
     clock.lap("projection")
     comparison = Comparison(
         human=encoded[HUMAN].source,
@@ -105,6 +105,7 @@ def compare(
         environment={},
         projection=projection,
         halves=halves,
+        map_fitted=fitted,
     )
     return _finish(comparison, corpora, used_device, clock, progress)
 
@@ -252,17 +253,19 @@ def _halves(
     return Candidate(dataclasses.replace(human.source, name=OTHER_HALF, n=human.source.n // 2), {}, {}, found), ()
 
 
-def _project(encoded: Mapping[str, _Encoded], config: CompareConfig, progress: Progress) -> NDArray[np.float32] | None:
+def _map_of(
+    encoded: Mapping[str, _Encoded], joint: Partition, config: CompareConfig, progress: Progress
+) -> tuple[NDArray[np.float32] | None, int | None]:
+    """Positions of all texts, and on how many the map was fitted; every source and joint cluster has some of these."""
     if not config.projection:
-        return None
-    from mauve_core.numerics.projection import project
+        return None, None
+    from mauve_core.numerics.projection import map_of
 
-    progress("drawing the map", 0, 1)
     seed = int(stream(config.score.seed, "projection").generate_state(1)[0])
     reduced = reduced_together({name: side.features for name, side in encoded.items()}, config.score)
-    positions = project(reduced, seed=seed)
-    progress("drawing the map", 1, 1)
-    return positions
+    strata = np.concatenate([joint.labels[name] + place * joint.k for place, name in enumerate(encoded)])
+    found = map_of(reduced, strata, seed=seed, progress=lambda *state: progress("drawing the map", *state))
+    return found.positions, found.fitted
 
 
 class _Clock:

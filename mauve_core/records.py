@@ -30,6 +30,7 @@ def record_of_comparison(comparison: Comparison) -> dict[str, Any]:
         "warnings": list(comparison.warnings),
         "environment": dict(comparison.environment),
         "projection": comparison.projection is not None,
+        "map_fitted": comparison.map_fitted,
         "halves": None if comparison.halves is None else _record_of_candidate(comparison.halves),
     }
 
@@ -80,6 +81,7 @@ def comparison_from_record(record: Mapping[str, Any], arrays: Mapping[str, NDArr
         environment=dict(record["environment"]),
         projection=projection,
         halves=_halves(record.get("halves"), arrays),
+        map_fitted=record.get("map_fitted"),
     )
 
 

@@ -158,6 +158,9 @@ class Comparison:
         One random half of the human texts against the other, ``OTHER_HALF``, under every k-means seed: about what a
         candidate that writes like people would come to. Half as many texts in half as many clusters; no joint scores.
         None where the human texts are too few, or too alike, to be halved.
+    map_fitted : int or None
+        Texts on which the map was fitted; each other one stands among its nearest of these. None without a map, or
+        in a run stored before large maps were made so.
     """
 
     human: Source
@@ -168,6 +171,7 @@ class Comparison:
     environment: Mapping[str, Any]
     projection: NDArray[np.float32] | None = None
     halves: Candidate | None = None
+    map_fitted: int | None = None
 
     @property
     def sources(self) -> tuple[Source, ...]:

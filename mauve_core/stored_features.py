@@ -10,8 +10,8 @@ from mauve_core.feature_store import FeatureStore
 from mauve_core.store import Run
 
 
-def stored_features(run: Run, feature_store: FeatureStore | None = None) -> dict[str, NDArray[np.float32]]:
-    """(n, d) features of every source, in the order of its texts.
+def stored_features(run: Run, feature_store: FeatureStore | None = None) -> dict[str, NDArray[np.floating]]:
+    """(n, d) features of every source, in the order of its texts; float32, or float16 where they were given so.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def without_features(run: Run, feature_store: FeatureStore | None = None) -> lis
     return [name for name, array in _found(run, feature_store).items() if array is None]
 
 
-def _found(run: Run, feature_store: FeatureStore | None) -> dict[str, NDArray[np.float32] | None]:
+def _found(run: Run, feature_store: FeatureStore | None) -> dict[str, NDArray[np.floating] | None]:
     store = FeatureStore() if feature_store is None else feature_store
     found = {}
     for source in run.comparison.sources:

@@ -73,6 +73,7 @@ def make_comparison(**scores: dict[str, Estimate]) -> Comparison:
         environment={"device": "cpu", "seconds": {"clustering": 0.1}},
         projection=rng.normal(size=(sum(N.values()), 2)).astype(np.float32),
         halves=halves(sources[0]),
+        map_fitted=sum(N.values()) - 1,
     )
 
 

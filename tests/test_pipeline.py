@@ -20,6 +20,7 @@ from mauve_core.estimates import (
     score_basis,
 )
 from mauve_core.numerics.divergences import kl_divergence
+from mauve_core.numerics.projection import map_of
 from mauve_core.numerics.scores import score_counts
 from mauve_core.numerics.smoothing import probabilities
 from mauve_core.numerics.summaries import mauve_f
@@ -269,3 +270,29 @@ def test_too_many_clusters_for_the_texts_are_warned_of(inputs):
     assert not any(
         "to a cluster" in warning for warning in compare(human, candidates, CONFIG, features=features).warnings
     )
+
+
+@pytest.mark.slow
+def test_a_large_map_is_fitted_on_some_texts_of_every_source_and_cluster(inputs, monkeypatch):
+    human, candidates, features = inputs
+    config = dataclasses.replace(CONFIG, score=dataclasses.replace(SCORE, seeds=1), projection=True)
+    given = {name: features[name] for name in (HUMAN, "close")}
+    whole = compare(human, {"close": candidates["close"]}, config, features=given)
+    assert whole.map_fitted == len(whole.projection) == 320
+    seen, strata = [], []
+
+    def few(x, groups, **options):
+        strata.append(groups)
+        return map_of(x, groups, most=90, **options)
+
+    monkeypatch.setattr("mauve_core.numerics.projection.map_of", few)
+    large = compare(
+        human, {"close": candidates["close"]}, config, features=given, progress=lambda *state: seen.append(state)
+    )
+    assert 60 < large.map_fitted <= 90
+    assert large.projection.shape == (320, 2)
+    assert np.isfinite(large.projection).all()
+    labels = large.joint[0].labels
+    groups = {(name, cluster) for name in given for cluster in labels[name]}
+    assert len(np.unique(strata[0])) == len(groups)
+    assert [state for state in seen if state[0] == "drawing the map"][-1] == ("drawing the map", 320, 320)

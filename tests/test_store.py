@@ -35,6 +35,7 @@ def save(store: RunStore, name: str = "Study one", **options: bool) -> Run:
 
 def assert_same(first: Comparison, second: Comparison) -> None:
     assert (first.human, first.config, first.warnings) == (second.human, second.config, second.warnings)
+    assert first.map_fitted == second.map_fitted
     assert dict(first.environment) == dict(second.environment)
     assert first.projection is not None
     assert second.projection is not None
@@ -301,13 +302,13 @@ def test_listing_and_loading_import_no_torch(store: RunStore) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_run_from_before_there_were_human_halves_still_opens(store: RunStore) -> None:
+def test_a_run_from_before_there_were_human_halves_and_sampled_maps_still_opens(store: RunStore) -> None:
     run = save(store)
     path = run.path / COMPARISON
     meta = json.loads(path.read_text())
-    del meta["comparison"]["halves"]
+    del meta["comparison"]["halves"], meta["comparison"]["map_fitted"]
     path.write_text(json.dumps(meta))
     (run.path / "halves.npy").unlink()
     loaded = store.load(run.id).comparison
-    assert loaded.halves is None
+    assert (loaded.halves, loaded.map_fitted) == (None, None)
     assert loaded.candidates[0].scores == run.comparison.candidates[0].scores

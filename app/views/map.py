@@ -15,6 +15,7 @@ from app.figures.map import COLOURINGS, Colouring, Points, map_figure, stratifie
 from app.selection import Stack, inside_polygon, polygon_of_event
 from app.state import Point, State
 from mauve_core.config import HUMAN
+from mauve_core.result import Comparison
 
 _CHART, _COLOURING, _SHOWN = "map_chart", "map_colouring", "map_shown"
 ERRORS: tuple[Colouring, ...] = ("type_1", "type_2")
@@ -140,9 +141,17 @@ def _map(
         alt=f"Map of {total:,} texts. The Clusters page reaches the same texts without a map.",
     )
     st.caption(
-        f"{drawn.size:,} of {total:,} texts shown. The map is for finding one's way: "
+        f"{drawn.size:,} of {total:,} texts shown. {_how_fitted(here.run.comparison)}The map is for finding one's way: "
         "clusters were made in the space of the features, not here."
     )
+
+
+def _how_fitted(comparison: Comparison) -> str:
+    """One sentence where the map was fitted on a sample of the texts."""
+    fitted, total = comparison.map_fitted, sum(source.n for source in comparison.sources)
+    if fitted is None or fitted == total:
+        return ""
+    return f"The map was fitted on {fitted:,} of {total:,} texts; the others stand among their nearest of these. "
 
 
 def _select() -> None:

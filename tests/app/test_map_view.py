@@ -55,6 +55,16 @@ def test_without_a_selection_the_page_says_what_to_do(open_page: OpenPage, mappe
     assert any(f"{total:,} of {total:,} texts shown" in caption.value for caption in app.caption)
 
 
+def test_a_map_of_a_sample_says_so(open_page: OpenPage, mapped_run: Run) -> None:
+    total = sum(source.n for source in mapped_run.comparison.sources)
+    for fitted, said in ((None, False), (total, False), (total - 9, True)):
+        comparison = dataclasses.replace(mapped_run.comparison, map_fitted=fitted)
+        run = RunStore().save(f"fitted on {fitted}", comparison, mapped_run.corpora)
+        captions = " ".join(caption.value for caption in open_page(VIEW, run=run.id).caption)
+        assert (f"fitted on {total - 9:,} of {total:,} texts" in captions) == said
+        assert ("fitted on" in captions) == said
+
+
 @pytest.mark.usefixtures("run_home")
 def test_a_run_without_a_map_says_so(open_page: OpenPage) -> None:
     app = open_page(VIEW)

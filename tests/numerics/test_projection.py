@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mauve_core.errors import InputError
-from mauve_core.numerics.projection import project
+from mauve_core.numerics.projection import PLACED_BY, map_of, placed, project, sampled_rows
+from mauve_core.numerics.stacked import Stacked
 
 pytestmark = pytest.mark.slow  # the first call compiles for some 20 seconds
 
@@ -55,3 +58,66 @@ def test_copies_of_one_row_do_not_break_the_map():
 def test_bad_input_is_refused(x, seed, said):
     with pytest.raises(InputError, match=said):
         project(x, seed=seed)
+
+
+def topics(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Rows around three far corners, and their corners."""
+    rng = np.random.default_rng(seed)
+    labels = rng.choice(3, size=n, p=[0.6, 0.35, 0.05])
+    return (10 * np.eye(5)[labels] + rng.normal(size=(n, 5))).astype(np.float32), labels
+
+
+def test_a_map_of_few_rows_is_that_of_all_of_them():
+    x, labels = topics(150)
+    found = map_of(x, labels, seed=3)
+    assert found.fitted == 150
+    np.testing.assert_array_equal(found.positions, project(x, seed=3))
+
+
+def test_rows_that_were_not_fitted_stand_among_their_own():
+    x, labels = topics(2000)
+    seen = []
+    found = map_of(x, labels, seed=0, most=300, progress=lambda *state: seen.append(state))
+    assert 297 <= found.fitted <= 300
+    assert (seen[0], seen[1], seen[-1]) == ((0, 2000), (found.fitted, 2000), (2000, 2000))
+    distances = np.linalg.norm(found.positions[:, None] - found.positions[None], axis=2)
+    np.fill_diagonal(distances, np.inf)
+    # Corners lie ten standard deviations apart, so not one nearest neighbour may belong to another corner.
+    assert np.all(labels[distances.argmin(axis=1)] == labels)
+    again = map_of(Stacked([x[:700], x[700:].astype(np.float64)]), labels, seed=0, most=300)
+    np.testing.assert_array_equal(found.positions, again.positions)
+    assert not np.array_equal(found.positions, map_of(x, labels, seed=1, most=300).positions)
+
+
+def test_a_placed_row_is_at_the_median_of_its_neighbours():
+    rng = np.random.default_rng(0)
+    fitted, positions = rng.normal(size=(60, 4)).astype(np.float32), rng.normal(size=(60, 2)).astype(np.float32)
+    x = rng.normal(size=(5000, 4)).astype(np.float32)
+    found = placed(x, fitted, positions)
+    for row in range(0, 5000, 50):
+        near = ((x[row].astype(np.float64) - fitted) ** 2).sum(axis=1).argsort()[:PLACED_BY]
+        np.testing.assert_array_equal(found[row], np.median(positions[near], axis=0))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=400), st.integers(5, 100), st.integers(0, 99))
+def test_every_stratum_is_sampled_in_proportion(strata, most, seed):
+    groups = np.array(strata)
+    rows = sampled_rows(groups, most, np.random.default_rng(seed))
+    kinds = np.unique(groups)
+    assert (np.diff(rows) > 0).all()
+    np.testing.assert_array_equal(np.unique(groups[rows]), kinds)
+    assert len(rows) <= max(most, len(kinds))
+    if len(groups) <= most:
+        assert len(rows) == len(groups)
+    elif most > len(kinds):
+        # Steps of n / (most - strata) rows take each stratum's share to within one, and its first row comes on top.
+        share = np.array([(groups == kind).sum() for kind in kinds]) * (most - len(kinds)) / len(groups)
+        counts = np.array([(groups[rows] == kind).sum() for kind in kinds])
+        assert (np.abs(counts - share) <= 2).all()
+
+
+def test_strata_must_fit_the_rows():
+    for strata in (np.zeros(4, int), np.zeros(5), np.zeros((5, 1), int)):
+        with pytest.raises(InputError, match="strata"):
+            map_of(np.ones((5, 3)), strata, seed=0)
