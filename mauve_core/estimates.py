@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 
 from mauve_core.config import HUMAN, PartitionKind, ScoreConfig
 from mauve_core.errors import InputError
-from mauve_core.numerics.bootstrap import centred_interval, resample_weights, resampled_counts
+from mauve_core.numerics.bootstrap import centred_interval, resample_weights, resampled_counts, weight_blocks
 from mauve_core.numerics.divergences import frontier_integral, mid_point, mixture_terms
 from mauve_core.numerics.frontier import REFERENCE_WEIGHTS, Frontier, divergence_frontier, trapezoid_area
 from mauve_core.numerics.scores import STAR_SMOOTHING
@@ -97,44 +97,63 @@ def sample_counts(comparison: Comparison, kind: PartitionKind = "pairwise") -> d
     One resample of the human texts serves all candidates, so that their intervals move together. Depends on the
     stored labels and ``config.score`` alone: the same comparison gives the same numbers every time.
     """
-    human_weights = resamples(comparison, HUMAN)
+    score = comparison.config.score
+    parts = {each.name: comparison.joint if kind == "joint" else each.partitions for each in comparison.candidates}
+    human = _resampled(HUMAN, parts, score, _bootstrap_rng(comparison, HUMAN))
     samples = {}
-    for candidate in comparison.candidates:
-        candidate_weights = resamples(comparison, candidate.name)
-        partitions = comparison.joint if kind == "joint" else candidate.partitions
-        samples[candidate.name] = _counted(partitions, candidate.name, human_weights, candidate_weights)
+    for name, own in parts.items():
+        drawn = _resampled(name, {name: own}, score, _bootstrap_rng(comparison, name))
+        samples[name] = _counted(own, name, human[name], drawn[name])
     return samples
 
 
 def _halves_counts(halves: Candidate, score: ScoreConfig) -> CountSamples:
     """The same for the halves of the human texts."""
-    p_weights, q_weights = (
-        resample_weights(halves.source.n, score.bootstrap, np.random.default_rng(child))
-        for child in half_seeds(score).resampling.spawn(2)
+    parts, seeds = halves.partitions, half_seeds(score).resampling.spawn(2)
+    drawn = (
+        _resampled(side, {side: parts}, score, np.random.default_rng(child))[side]
+        for side, child in zip((HUMAN, halves.name), seeds, strict=True)
     )
-    return _counted(halves.partitions, halves.name, p_weights, q_weights)
+    return _counted(parts, halves.name, *drawn)
+
+
+def _resampled(
+    source: str, parts: Mapping[str, Sequence[Partition]], score: ScoreConfig, rng: np.random.Generator
+) -> dict[str, NDArray[np.int64]]:
+    """(B, seeds, k) counts of one source's resamples in several lists of partitions."""
+    n = len(next(iter(parts.values()))[0].labels[source])
+    found: dict[str, list[NDArray[np.int64]]] = {name: [] for name in parts}
+    for weights in weight_blocks(n, score.bootstrap, rng):
+        for name, own in parts.items():
+            counts = [resampled_counts(part.labels[source], part.k, weights) for part in own]
+            found[name].append(np.stack(counts, axis=1))
+    return {name: np.concatenate(counts) for name, counts in found.items()}
 
 
 def _counted(
-    partitions: Sequence[Partition], name: str, p_weights: NDArray[np.int32], q_weights: NDArray[np.int32]
+    partitions: Sequence[Partition], name: str, p_resampled: NDArray[np.int64], q_resampled: NDArray[np.int64]
 ) -> CountSamples:
     return CountSamples(
         p=np.stack([part.counts(HUMAN) for part in partitions]),
         q=np.stack([part.counts(name) for part in partitions]),
-        p_resampled=np.stack([resampled_counts(part.labels[HUMAN], part.k, p_weights) for part in partitions], axis=1),
-        q_resampled=np.stack([resampled_counts(part.labels[name], part.k, q_weights) for part in partitions], axis=1),
+        p_resampled=p_resampled,
+        q_resampled=q_resampled,
     )
 
 
 def resamples(comparison: Comparison, source: str) -> NDArray[np.int32]:
     """(B, n) how often each text of ``source`` is drawn in each resample of the bootstrap."""
-    score = comparison.config.score
+    rng = _bootstrap_rng(comparison, source)
+    n = next(each.n for each in comparison.sources if each.name == source)
+    return resample_weights(n, comparison.config.score.bootstrap, rng)
+
+
+def _bootstrap_rng(comparison: Comparison, source: str) -> np.random.Generator:
     names = [each.name for each in comparison.sources]
     if source not in names:
         raise InputError(f"No source named {source!r} in this comparison", allowed=", ".join(names))
-    place = names.index(source)
-    child = stream(score.seed, "bootstrap").spawn(len(names))[place]
-    return resample_weights(comparison.sources[place].n, score.bootstrap, np.random.default_rng(child))
+    child = stream(comparison.config.score.seed, "bootstrap").spawn(len(names))[names.index(source)]
+    return np.random.default_rng(child)
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,17 @@ how they scatter about their own mean, and lays that scatter around the estimate
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from mauve_core.errors import InputError
 from mauve_core.numerics import _checks
+
+WEIGHT_BYTES = 2**26
+"""Memory of the resamples that are held at once."""
 
 
 def resample_weights(n: int, replicates: int, rng: np.random.Generator) -> NDArray[np.int32]:
@@ -44,6 +49,16 @@ def resample_weights(n: int, replicates: int, rng: np.random.Generator) -> NDArr
     for row in range(replicates):
         weights[row] = np.bincount(rng.integers(0, n, size=n), minlength=n)
     return weights
+
+
+def weight_blocks(
+    n: int, replicates: int, rng: np.random.Generator, *, most_bytes: int = WEIGHT_BYTES
+) -> Iterator[NDArray[np.int32]]:
+    """What :func:`resample_weights` gives, some resamples at a time: together, those of a million texts fill 2 GB."""
+    n = _checks.whole("The number of texts", n, low=1)
+    at_once = max(1, most_bytes // (n * np.dtype(np.int32).itemsize))
+    for start in range(0, replicates, at_once):
+        yield resample_weights(n, min(at_once, replicates - start), rng)
 
 
 def resampled_counts(labels: ArrayLike, k: int, weights: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -79,7 +94,7 @@ def resampled_counts(labels: ArrayLike, k: int, weights: NDArray[np.integer]) ->
             allowed=f"weights of shape (B, {array.size})",
             received=f"shape {weights.shape}",
         )
-    ones = np.ones(array.size, dtype=np.int64)
+    ones = np.ones(array.size, dtype=np.int32)  # int64 would widen a copy of all weights; a count is at most n
     member = csr_array((ones, (array, np.arange(array.size))), shape=(k, array.size))
     return np.ascontiguousarray((member @ weights.T).T, dtype=np.int64)
 

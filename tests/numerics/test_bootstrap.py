@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.errors import InputError
-from mauve_core.numerics.bootstrap import centred_interval, resample_weights, resampled_counts
+from mauve_core.numerics.bootstrap import centred_interval, resample_weights, resampled_counts, weight_blocks
 from mauve_core.numerics.scores import score_counts
 
 
@@ -91,3 +91,10 @@ class TestCentredInterval:
     def test_a_confidence_outside_its_range_is_refused(self, confidence):
         with pytest.raises(InputError, match="confidence"):
             centred_interval(0.5, [1.0, 2.0], confidence)
+
+
+@pytest.mark.parametrize("most_bytes", [1, 50 * 4 * 3, 2**26])
+def test_resamples_in_blocks_are_those_drawn_at_once(most_bytes):
+    blocks = list(weight_blocks(50, 20, np.random.default_rng(3), most_bytes=most_bytes))
+    assert {len(block) for block in blocks[:-1]} <= {max(1, most_bytes // 200)}
+    np.testing.assert_array_equal(np.concatenate(blocks), resample_weights(50, 20, np.random.default_rng(3)))
