@@ -17,8 +17,12 @@ from numpy.typing import NDArray
 from mauve_core.config import HUMAN, PartitionKind, ScoreConfig
 from mauve_core.estimates import half_seeds, stream
 from mauve_core.numerics.clustering import default_k, kmeans
-from mauve_core.numerics.reduction import reduce_features
+from mauve_core.numerics.reduction import Side, measure_side, reduce_sides
+from mauve_core.numerics.threads import each
 from mauve_core.result import OTHER_HALF, Partition
+
+BYTES_TOGETHER = 2**30
+"""Most memory for the coordinates of candidates that are clustered at the same time."""
 
 
 def clustering_seeds(score: ScoreConfig, candidates: int) -> tuple[list[SeedSequence], list[list[SeedSequence]]]:
@@ -27,12 +31,22 @@ def clustering_seeds(score: ScoreConfig, candidates: int) -> tuple[list[SeedSequ
     return joint, pairwise
 
 
+def measured(features: Mapping[str, NDArray[np.float32]]) -> dict[str, Side]:
+    """Every side ready to be reduced with any others, about the mean of the human side, which comes first."""
+    human, *others = features
+    sides = {human: measure_side(features[human])}
+    for name in others:
+        sides[name] = measure_side(features[name], reference=sides[human].reference)
+    return sides
+
+
 def partitions(
     kind: PartitionKind,
     features: Mapping[str, NDArray[np.float32]],
     seeds: Sequence[SeedSequence],
     score: ScoreConfig,
     advance: Callable[[], None],
+    device: str = "cpu",
 ) -> tuple[Partition, ...]:
     """Reduce the stacked features once, then cluster them under each seed.
 
@@ -44,23 +58,74 @@ def partitions(
         From :func:`clustering_seeds`.
     advance : callable
         Called after each partition.
+    device : str
+        See :func:`mauve_core.numerics.clustering.kmeans`.
 
     Raises
     ------
     InputError
         All features are equal, or fewer can be told apart than there are clusters.
     """
-    sizes = {name: len(array) for name, array in features.items()}
-    reduced = reduced_together(features, score)
-    made = []
-    for index, seed in enumerate(seeds):
-        made.append(partition(kind, reduced, sizes, index, seed, score))
-        advance()
-    return tuple(made)
+    return grouped_partitions(kind, {"": measured(features)}, {"": seeds}, score, advance, device)[""]
+
+
+def grouped_partitions(
+    kind: PartitionKind,
+    groups: Mapping[str, Mapping[str, Side]],
+    seeds: Mapping[str, Sequence[SeedSequence]],
+    score: ScoreConfig,
+    advance: Callable[[], None],
+    device: str = "cpu",
+) -> dict[str, tuple[Partition, ...]]:
+    """The same for many groups of sides, such as the pairs of all candidates, spread over all cores.
+
+    Parameters
+    ----------
+    groups : mapping of str to mapping of str to Side
+        Sides from :func:`measured`, which may stand in many groups.
+    seeds : mapping of str to sequence of SeedSequence
+        Of each group.
+
+    Returns
+    -------
+    dict of str to tuple of Partition
+        By group, one a seed.
+    """
+    made: dict[str, list[Partition]] = {name: [] for name in groups}
+    for batch in _batches(groups):
+        reduced = each(lambda name: _reduced(groups[name], score), batch)
+        tasks = [
+            (name, array, index, seed)
+            for name, array in zip(batch, reduced, strict=True)
+            for index, seed in enumerate(seeds[name])
+        ]
+
+        def cluster(task: tuple[str, NDArray[np.float32], int, SeedSequence]) -> tuple[str, Partition]:
+            name, array, index, seed = task
+            sizes = {source: len(side.table) for source, side in groups[name].items()}
+            return name, partition(kind, array, sizes, index, seed, score, device)
+
+        for name, found in each(cluster, tasks, advance):
+            made[name].append(found)
+    return {name: tuple(found) for name, found in made.items()}
+
+
+def _batches(groups: Mapping[str, Mapping[str, Side]]) -> list[list[str]]:
+    """Groups whose coordinates are held in memory together; one at least."""
+    batches: list[list[str]] = [[]]
+    held = 0
+    for name, sides in groups.items():
+        size = sum(4 * len(side.table) * len(side.reference) for side in sides.values())
+        if batches[-1] and held + size > BYTES_TOGETHER:
+            batches.append([])
+            held = 0
+        batches[-1].append(name)
+        held += size
+    return batches
 
 
 def human_halves(
-    features: NDArray[np.float32], k: int, score: ScoreConfig, advance: Callable[[], None]
+    features: NDArray[np.float32], k: int, score: ScoreConfig, advance: Callable[[], None], device: str = "cpu"
 ) -> tuple[Partition, ...]:
     """One random half of the human texts clustered with the other, under each seed.
 
@@ -82,13 +147,16 @@ def human_halves(
     order = np.random.default_rng(seeds.cut).permutation(len(features))
     sides = {HUMAN: features[np.sort(order[:half])], OTHER_HALF: features[np.sort(order[half : 2 * half])]}
     settings = dataclasses.replace(score, k=max(2, round(k / 2)))
-    return partitions("pairwise", sides, seeds.clustering, settings, advance)
+    return partitions("pairwise", sides, seeds.clustering, settings, advance, device)
 
 
 def reduced_together(features: Mapping[str, NDArray[np.float32]], score: ScoreConfig) -> NDArray[np.float32]:
     """(n_total, components) coordinates of all sides, in the order of the mapping, in one space."""
-    stacked = np.concatenate(list(features.values()))
-    return reduce_features(stacked, explained_variance=score.explained_variance).array
+    return _reduced(measured(features), score)
+
+
+def _reduced(sides: Mapping[str, Side], score: ScoreConfig) -> NDArray[np.float32]:
+    return reduce_sides(list(sides.values()), explained_variance=score.explained_variance).array
 
 
 def partition(
@@ -98,10 +166,11 @@ def partition(
     index: int,
     seed: SeedSequence,
     score: ScoreConfig,
+    device: str = "cpu",
 ) -> Partition:
     """The clustering of the rows of :func:`reduced_together` under one seed; ``sizes`` are those of the sides."""
     human, *others = sizes.values()
     k = score.k or default_k(human, min(others))
-    found = kmeans(reduced, k, restarts=score.restarts, max_iterations=score.max_iterations, seed=seed)
+    found = kmeans(reduced, k, restarts=score.restarts, max_iterations=score.max_iterations, seed=seed, device=device)
     pieces = np.split(found.labels, np.cumsum(list(sizes.values()))[:-1])
     return Partition(kind, index, k, found.objective, dict(zip(sizes, pieces, strict=True)))

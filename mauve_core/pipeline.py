@@ -27,7 +27,7 @@ from mauve_core.estimates import rescored, score_basis, stream
 from mauve_core.feature_store import FeatureStore
 from mauve_core.given_features import Given, checked_digest, features_of, require_one_width
 from mauve_core.numerics.stacked import require_usable
-from mauve_core.partitioning import clustering_seeds, human_halves, partitions, reduced_together
+from mauve_core.partitioning import clustering_seeds, grouped_partitions, human_halves, measured, reduced_together
 from mauve_core.progress import Progress, silent
 from mauve_core.result import OTHER_HALF, Candidate, Comparison, Partition, Source
 
@@ -91,8 +91,9 @@ def compare(
     else:
         encoded, used_device = _take_features(corpora, features), "none: features were given"
     clock.lap("encoding")
-    pairwise, joint = _partition_all(encoded, config, progress)
-    halves, why_not = _halves(encoded[HUMAN], next(iter(pairwise.values()))[0].k, config, progress)
+    on = _clustering_device(device, used_device)
+    pairwise, joint = _partition_all(encoded, config, on, progress)
+    halves, why_not = _halves(encoded[HUMAN], next(iter(pairwise.values()))[0].k, config, on, progress)
     clock.lap("clustering")
     projection, fitted = _map_of(encoded, joint[0], config, progress)
     clock.lap("projection")
@@ -208,12 +209,17 @@ def _source(
     )
 
 
+def _clustering_device(asked: str, used: str) -> str:
+    """Where k-means runs: on the CUDA device that was asked for or that the encoder found, else on the CPU."""
+    return next((name.split("+")[0] for name in (used, asked) if name.startswith("cuda")), "cpu")
+
+
 def _partition_all(
-    encoded: Mapping[str, _Encoded], config: CompareConfig, progress: Progress
+    encoded: Mapping[str, _Encoded], config: CompareConfig, device: str, progress: Progress
 ) -> tuple[dict[str, tuple[Partition, ...]], tuple[Partition, ...]]:
     """Pairwise partitions of each candidate, and the joint ones, a partition a seed."""
     names = [name for name in encoded if name != HUMAN]
-    features = {name: side.features for name, side in encoded.items()}
+    sides = measured({name: side.features for name, side in encoded.items()})
     joint_seeds, pairwise_seeds = clustering_seeds(config.score, len(names))
     total, done = (1 + len(names)) * config.score.seeds, 0
 
@@ -223,16 +229,15 @@ def _partition_all(
         progress("clustering", done, total)
 
     progress("clustering", 0, total)
-    joint = partitions("joint", features, joint_seeds, config.score, advance)
-    pairwise = {}
-    for name, seeds in zip(names, pairwise_seeds, strict=True):
-        pair = {HUMAN: features[HUMAN], name: features[name]}
-        pairwise[name] = partitions("pairwise", pair, seeds, config.score, advance)
+    joint = grouped_partitions("joint", {"": sides}, {"": joint_seeds}, config.score, advance, device)[""]
+    pairs = {name: {HUMAN: sides[HUMAN], name: sides[name]} for name in names}
+    seeds = dict(zip(names, pairwise_seeds, strict=True))
+    pairwise = grouped_partitions("pairwise", pairs, seeds, config.score, advance, device)
     return pairwise, joint
 
 
 def _halves(
-    human: _Encoded, k: int, config: CompareConfig, progress: Progress
+    human: _Encoded, k: int, config: CompareConfig, device: str, progress: Progress
 ) -> tuple[Candidate | None, tuple[str, ...]]:
     """The human texts against themselves, without scores yet; or None and why."""
     if human.source.n < 2 * MIN_TEXTS:
@@ -247,7 +252,7 @@ def _halves(
 
     progress("clustering human halves", 0, total)
     try:
-        found = human_halves(human.features, k, config.score, advance)
+        found = human_halves(human.features, k, config.score, advance, device)
     except InputError as error:
         return None, (f"One half of the human texts cannot be held against the other: {error}",)
     return Candidate(dataclasses.replace(human.source, name=OTHER_HALF, n=human.source.n // 2), {}, {}, found), ()

@@ -37,8 +37,9 @@ from mauve_core.errors import InputError
 from mauve_core.numerics import _checks
 from mauve_core.numerics.frontier import REFERENCE_WEIGHTS, Frontier, divergence_frontier
 from mauve_core.numerics.generators import Generator, generator_of
-from mauve_core.numerics.reduction import _principal_axes
+from mauve_core.numerics.reduction import row_axes, scatter_axes
 from mauve_core.numerics.summaries import f_frontier
+from mauve_core.numerics.threads import single_threaded_blas
 
 _Array = NDArray[np.float64]
 
@@ -299,7 +300,13 @@ def infinite_notes(at_p: _Array, at_q: _Array) -> tuple[str, ...]:
 def _projected(left: NDArray[np.float32], right: NDArray[np.float32], wanted: int) -> Coordinates:
     stacked = np.concatenate([left, right])
     mean = np.asarray(stacked.mean(axis=0, dtype=np.float64))
-    variances, directions = _principal_axes(stacked, mean)
+    with single_threaded_blas():
+        if len(stacked) < len(mean):
+            variances, directions = row_axes(stacked - mean)
+        else:
+            parts = _checks.row_blocks(len(stacked))
+            scatter = sum((stacked[part] - mean).T @ (stacked[part] - mean) for part in parts)
+            variances, directions = scatter_axes(np.asarray(scatter), len(stacked))
     if variances.sum() <= LEAST_VARIANCE * (mean @ mean + variances.sum()):
         raise InputError("All features are equal, so there is nothing to compare", allowed="texts that differ")
     coordinates = np.empty((len(stacked), min(wanted, variances.size)))

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from mauve_core.errors import InputError
-from mauve_core.numerics.clustering import default_k, kmeans
+from mauve_core.numerics.clustering import HEAT, default_k, kmeans
+from mauve_core.numerics.lloyd import Lloyd
+from mauve_core.numerics.nearest import Rows
+from mauve_core.numerics.starts import first_partition
 
 
 def blobs(sizes, d: int = 6, seed: int = 0, spread: float = 0.01) -> tuple[np.ndarray, np.ndarray]:
@@ -15,6 +18,15 @@ def blobs(sizes, d: int = 6, seed: int = 0, spread: float = 0.01) -> tuple[np.nd
     labels = np.repeat(np.arange(len(sizes)), sizes)
     centres = 5 * rng.normal(size=(len(sizes), d))
     return (centres[labels] + spread * rng.normal(size=(labels.size, d))).astype(np.float32), labels
+
+
+def heated(x, k: int, seed: np.random.SeedSequence) -> Lloyd:
+    """One restart by itself."""
+    rows = Rows(x)
+    start = first_partition(rows, k, np.random.default_rng(seed))
+    run = Lloyd(rows, k, start.labels, start.distances)
+    run.run(HEAT)
+    return run
 
 
 @pytest.mark.parametrize(
@@ -54,14 +66,21 @@ def test_lloyd_ran_until_nothing_moves():
     assert found.iterations < 500
 
 
-def test_the_best_restart_wins_and_more_restarts_never_lose():
+def test_the_best_restart_goes_on_and_more_restarts_never_begin_worse():
     x = np.random.default_rng(3).normal(size=(300, 8)).astype(np.float32)
     found = kmeans(x, 25, restarts=6, seed=5)
     assert len(found.objectives) == 6
-    assert len(set(found.objectives)) > 1  # otherwise the next line could not fail
-    assert found.objective == min(found.objectives)
+    assert len(set(found.objectives)) > 1  # otherwise the next lines could not fail
     # The first restarts are the same whatever follows them.
     assert kmeans(x, 25, restarts=2, seed=5).objectives == found.objectives[:2]
+    # The best alone: further iterations lowered its objective, and no other's labels come out.
+    best = int(np.argmin(found.objectives))
+    assert found.objective < found.objectives[best]
+    for restart, child in enumerate(np.random.SeedSequence(5).spawn(6)):
+        run = heated(x, 25, child)
+        assert run.objective() == found.objectives[restart]
+        run.run(500)
+        assert np.array_equal(run.labels, found.labels) == (restart == best)
 
 
 def test_equal_seeds_give_equal_clusters_and_other_seeds_others():
@@ -107,12 +126,19 @@ def test_too_few_different_rows_are_refused_without_a_warning(x):
         kmeans(x, 4, seed=0)
 
 
-def test_rows_that_float32_distances_cannot_tell_apart_are_an_error_and_no_empty_cluster():
-    # Four different rows, but beside a row at 1e8 the differences of 1e-3 vanish in float32.
+def test_small_differences_beside_a_far_row_are_seen():
     x = np.array([[0.0], [1e-3], [2e-3], [1e8]] * 10, dtype=np.float32)
-    assert len(np.unique(x)) == 4
+    labels = kmeans(x, 4, seed=0).labels
+    assert len(set(labels[:4])) == 4
+    np.testing.assert_array_equal(labels, np.tile(labels[:4], 10))
+
+
+def test_rows_that_float32_distances_cannot_tell_apart_are_an_error_and_no_empty_cluster():
+    # Three different rows, but the square of their distance is below the rounding of the squares that it comes from.
+    x = np.array([[1.0, 0.0], [1.0, 1e-5], [-1.0, 0.0]] * 10, dtype=np.float32)
+    assert len(np.unique(x, axis=0)) == 3
     with pytest.raises(InputError, match=r"Too few different texts.*2 that can be told apart"):
-        kmeans(x, 4, seed=0)
+        kmeans(x, 3, seed=0)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,120 @@
+"""Work spread over cores by threads of our own, each with a single-threaded BLAS.
+
+NumPy's BLAS can split one product over cores, but its threads wait for each other by spinning: beside any other work
+on the machine one eigendecomposition takes tens of times as long. Independent pieces of work (restarts, partitions,
+blocks of rows) need not wait for each other, and what each computes does not depend on the number of cores, so results
+do not either.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+
+
+def usable_cores() -> int:
+    """Cores that this process may use, or fewer where ``OMP_NUM_THREADS`` says so; at least 1."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, min(allowed, int(asked))) if asked.isdigit() else allowed
+
+
+def each(
+    function: Callable[[Item], Made], items: Iterable[Item], advance: Callable[[], None] | None = None
+) -> list[Made]:
+    """``function`` of every item, in the order of the items, on all usable cores.
+
+    Called from within another call, it works on the calling thread alone: the outermost call decides what is spread.
+
+    Parameters
+    ----------
+    function : callable
+    items : iterable
+    advance : callable, optional
+        Called on the calling thread for each item that has ended. If it raises, or ``function`` does, items that have
+        not begun are given up, those that have are waited for, and the first error in the order of the items is raised.
+    """
+    given: Sequence[Item] = list(items)
+    tell = advance or _silent
+    with single_threaded_blas():
+        if len(given) < 2 or getattr(_here, "inside", False) or usable_cores() == 1:
+            return [_told(function(item), tell) for item in given]
+        futures = [_pool(usable_cores()).submit(_inside, function, item) for item in given]
+        try:
+            return [_told(future.result(), tell) for future in futures]
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            wait(futures)
+            raise
+
+
+def _silent() -> None:
+    """Tell nobody."""
+
+
+def _told(made: Made, tell: Callable[[], None]) -> Made:
+    tell()
+    return made
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """While any thread is inside, the process's BLAS uses one thread; what it used before returns with the last."""
+    _hold.enter()
+    try:
+        yield
+    finally:
+        _hold.leave()
+
+
+class _Hold:
+    """Counts who is inside, because the limit belongs to the whole process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._limit: Any = None
+
+    def enter(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limit = _controller().limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.restore_original_limits()
+
+
+_hold = _Hold()
+_here = threading.local()
+
+
+def _inside(function: Callable[[Item], Made], item: Item) -> Made:
+    _here.inside = True
+    return function(item)
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    import scipy.linalg  # noqa: F401  (its BLAS must be loaded to be found)
+
+    return ThreadpoolController()
+
+
+@cache
+def _pool(cores: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(cores, thread_name_prefix="mauve-numerics")
