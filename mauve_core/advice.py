@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from mauve_core.config import CompareConfig
 from mauve_core.corpus import Corpus
 from mauve_core.encoders.catalogue import names_word_vectors
+from mauve_core.numerics.clustering import MOST_CLUSTERS, default_k
 from mauve_core.result import Source
 
 FEW_TEXTS = 1000
@@ -37,6 +38,7 @@ def advice(sources: Sequence[Source], corpora: Mapping[str, Corpus], config: Com
     rules = (_unequal_sizes(sources), _few(sources), _many_clusters(sources, config), _short(sources))
     found = [
         *rules,
+        _capped_clusters(sources, config),
         _cut(sources, config),
         _joined(corpora, config),
         _shared_texts(sources, corpora),
@@ -67,6 +69,16 @@ def _many_clusters(sources: Sequence[Source], config: CompareConfig) -> str:
     return (
         f"{k} clusters for {fewest} texts a side leave {fewest / k:.1f} texts to a cluster: "
         "the scores are mostly noise; the papers take a tenth of the texts as k."
+    )
+
+
+def _capped_clusters(sources: Sequence[Source], config: CompareConfig) -> str:
+    fewest = min(source.n for source in sources)
+    if config.score.k is not None or default_k(fewest, fewest) <= MOST_CLUSTERS:
+        return ""
+    return (
+        f"k is {MOST_CLUSTERS:,} and not a tenth of {fewest:,} texts: more would cost far more and rank models no "
+        "better. From 100 up, a smaller k that is named ranks as well in far less time; compare scores of equal k."
     )
 
 

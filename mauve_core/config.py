@@ -97,7 +97,7 @@ class ScoreConfig(_Settings):
     Attributes
     ----------
     k : int or None
-        Number of clusters; None takes max(2, round(min(n, m) / 10)).
+        Number of clusters; None takes max(2, round(min(n, m) / 10)), but 5,000 at most.
     explained_variance : float in (0, 1]
         Share of variance that the principal components keep.
     restarts : int

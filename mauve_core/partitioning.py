@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mauve_core.config import HUMAN, PartitionKind, ScoreConfig
 from mauve_core.estimates import half_seeds, stream
-from mauve_core.numerics.clustering import default_k, kmeans
+from mauve_core.numerics.clustering import kmeans, usual_k
 from mauve_core.numerics.reduction import Side, measure_side, reduce_sides
 from mauve_core.numerics.threads import each
 from mauve_core.result import OTHER_HALF, Partition
@@ -170,7 +170,7 @@ def partition(
 ) -> Partition:
     """The clustering of the rows of :func:`reduced_together` under one seed; ``sizes`` are those of the sides."""
     human, *others = sizes.values()
-    k = score.k or default_k(human, min(others))
+    k = score.k or usual_k(human, min(others))
     found = kmeans(reduced, k, restarts=score.restarts, max_iterations=score.max_iterations, seed=seed, device=device)
     pieces = np.split(found.labels, np.cumsum(list(sizes.values()))[:-1])
     return Partition(kind, index, k, found.objective, dict(zip(sizes, pieces, strict=True)))

@@ -26,8 +26,9 @@ from mauve_core.errors import InputError
 from mauve_core.estimates import rescored, score_basis, stream
 from mauve_core.feature_store import FeatureStore
 from mauve_core.given_features import Given, checked_digest, features_of, require_one_width
+from mauve_core.numerics.reduction import Side, reduce_sides
 from mauve_core.numerics.stacked import require_usable
-from mauve_core.partitioning import clustering_seeds, grouped_partitions, human_halves, measured, reduced_together
+from mauve_core.partitioning import clustering_seeds, grouped_partitions, human_halves, measured
 from mauve_core.progress import Progress, silent
 from mauve_core.result import OTHER_HALF, Candidate, Comparison, Partition, Source
 
@@ -92,10 +93,11 @@ def compare(
         encoded, used_device = _take_features(corpora, features), "none: features were given"
     clock.lap("encoding")
     on = _clustering_device(device, used_device)
-    pairwise, joint = _partition_all(encoded, config, on, progress)
+    sides = measured({name: side.features for name, side in encoded.items()})
+    pairwise, joint = _partition_all(sides, config, on, progress)
     halves, why_not = _halves(encoded[HUMAN], next(iter(pairwise.values()))[0].k, config, on, progress)
     clock.lap("clustering")
-    projection, fitted = _map_of(encoded, joint[0], config, progress)
+    projection, fitted = _map_of(sides, joint[0], config, progress)
     clock.lap("projection")
     comparison = Comparison(
         human=encoded[HUMAN].source,
@@ -215,11 +217,10 @@ def _clustering_device(asked: str, used: str) -> str:
 
 
 def _partition_all(
-    encoded: Mapping[str, _Encoded], config: CompareConfig, device: str, progress: Progress
+    sides: Mapping[str, Side], config: CompareConfig, device: str, progress: Progress
 ) -> tuple[dict[str, tuple[Partition, ...]], tuple[Partition, ...]]:
     """Pairwise partitions of each candidate, and the joint ones, a partition a seed."""
-    names = [name for name in encoded if name != HUMAN]
-    sides = measured({name: side.features for name, side in encoded.items()})
+    names = [name for name in sides if name != HUMAN]
     joint_seeds, pairwise_seeds = clustering_seeds(config.score, len(names))
     total, done = (1 + len(names)) * config.score.seeds, 0
 
@@ -259,7 +260,7 @@ def _halves(
 
 
 def _map_of(
-    encoded: Mapping[str, _Encoded], joint: Partition, config: CompareConfig, progress: Progress
+    sides: Mapping[str, Side], joint: Partition, config: CompareConfig, progress: Progress
 ) -> tuple[NDArray[np.float32] | None, int | None]:
     """Positions of all texts, and on how many the map was fitted; every source and joint cluster has some of these."""
     if not config.projection:
@@ -267,8 +268,8 @@ def _map_of(
     from mauve_core.numerics.projection import map_of
 
     seed = int(stream(config.score.seed, "projection").generate_state(1)[0])
-    reduced = reduced_together({name: side.features for name, side in encoded.items()}, config.score)
-    strata = np.concatenate([joint.labels[name] + place * joint.k for place, name in enumerate(encoded)])
+    reduced = reduce_sides(list(sides.values()), explained_variance=config.score.explained_variance).array
+    strata = np.concatenate([joint.labels[name] + place * joint.k for place, name in enumerate(sides)])
     found = map_of(reduced, strata, seed=seed, progress=lambda *state: progress("drawing the map", *state))
     return found.positions, found.fitted
 

@@ -195,7 +195,7 @@ def _settings(comparison: Comparison) -> list[str]:
             f"encoder: {printable(encoder.model + revision)}, {text}, at most {encoder.max_tokens} tokens, "
             f"pooling {encoder.pooling}, layer {encoder.layer}, {encoder.dtype}"
         ]
-    k = "a tenth of the smaller side" if score.k is None else str(score.k)
+    k = "a tenth of the smaller side, 5,000 at most" if score.k is None else str(score.k)
     lines.append(
         f"clusters: k = {k}, {score.restarts} restarts, PCA to {score.explained_variance:g} of the variance; "
         f"scaling constant {score.scale:g}, seed {score.seed}"

@@ -57,6 +57,13 @@ def test_settings_are_looked_at():
     assert advice(sides, CORPORA, dataclasses.replace(CONFIG, score=ScoreConfig(k=200))) == ()
 
 
+@pytest.mark.parametrize(("n", "k", "said"), [(50_004, None, False), (60_000, None, True), (60_000, 1000, False)])
+def test_fewer_clusters_than_a_tenth_of_many_texts_are_said(n, k, said):
+    config = dataclasses.replace(CONFIG, score=ScoreConfig(k=k))
+    found = advice((side(HUMAN, n=n), side("m", n=n)), CORPORA, config)
+    assert [("k is 5,000 and not a tenth of 60,000 texts" in sentence) for sentence in found] == [True] * said
+
+
 def test_few_texts_and_texts_of_both_sides():
     few = (side(HUMAN, n=999), side("m", n=999))
     assert "999 texts a side" in advice(few, CORPORA, CONFIG)[0]

@@ -60,7 +60,7 @@ def encoder_config(args: argparse.Namespace) -> EncoderConfig:
 def add_score_options(parser: argparse.ArgumentParser) -> None:
     """How features become scores. What is left out is None."""
     group = parser.add_argument_group("scores")
-    group.add_argument("--k", type=int, metavar="N", help="clusters; default a tenth of the smaller side")
+    group.add_argument("--k", type=int, metavar="N", help="clusters; default a tenth of the smaller side, at most 5000")
     group.add_argument("--seeds", type=int, metavar="N", help=f"k-means seeds, default {_SCORE.seeds}")
     group.add_argument("--seed", type=int, metavar="N", help=f"the one seed of everything, default {_SCORE.seed}")
     group.add_argument("--scale", type=float, metavar="C", help=f"scaling constant of MAUVE, default {_SCORE.scale:g}")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mauve_core.config import ScoreConfig
 from mauve_core.methods.method import Method
-from mauve_core.numerics.clustering import Clustering, default_k, kmeans
+from mauve_core.numerics.clustering import Clustering, kmeans, usual_k
 from mauve_core.numerics.ratios import Coordinates, LogRatios
 from mauve_core.numerics.reduction import reduce_features
 from mauve_core.numerics.smoothing import probabilities
@@ -79,7 +79,7 @@ class Sides:
     @property
     def k(self) -> int:
         """Clusters, where their number is free."""
-        return self.score.k or default_k(len(self.x_p), len(self.x_q))
+        return self.score.k or usual_k(len(self.x_p), len(self.x_q))
 
 
 class Fit(ABC):

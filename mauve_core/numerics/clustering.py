@@ -20,6 +20,10 @@ from mauve_core.numerics.nearest import Rows
 from mauve_core.numerics.starts import first_partition
 from mauve_core.numerics.threads import each, single_threaded_blas
 
+MOST_CLUSTERS = 5000
+"""Clusters at most where none are named: the most for which scores rank models as the usual 500 do (NeurIPS 2021,
+appendix D.3, from 100 to 5,000), while the cost of clustering a tenth of the texts grows with their square."""
+
 HEAT = 3
 """Iterations that every restart runs before all but the best are given up."""
 
@@ -53,6 +57,11 @@ def default_k(n: int, m: int) -> int:
     """Clusters for n human and m candidate texts: a tenth of the smaller number, rounded, at least 2."""
     n, m = (_checks.whole("The number of texts", count, low=1) for count in (n, m))
     return max(2, round(min(n, m) / 10))
+
+
+def usual_k(n: int, m: int) -> int:
+    """:func:`default_k`, but no more than ``MOST_CLUSTERS``."""
+    return min(default_k(n, m), MOST_CLUSTERS)
 
 
 def kmeans(

@@ -18,7 +18,7 @@ from mauve_core.config import HUMAN, ScoreConfig
 from mauve_core.encoders.features import Features
 from mauve_core.errors import InputError
 from mauve_core.feature_store import FeatureStore
-from mauve_core.numerics.clustering import default_k
+from mauve_core.numerics.clustering import usual_k
 from mauve_core.numerics.frontier import mauve
 from mauve_core.numerics.smoothing import probabilities
 from mauve_core.numerics.summaries import CLUSTER_SMOOTHING, FIVE
@@ -228,7 +228,7 @@ class _Work:
                 values[measure] += found
         n = len(self.splits[0].reference)
         scores = {measure: SeedSpread.of(found) for measure, found in values.items()}
-        return ProbeLine(kind, name, n, self.score.k or default_k(n, n), changed, scores)
+        return ProbeLine(kind, name, n, self.score.k or usual_k(n, n), changed, scores)
 
     def _scores(self, split: Split, array: _Array, progress: _Counter) -> dict[str, list[float]]:
         """Each measure under each k-means seed; P is the reference half."""

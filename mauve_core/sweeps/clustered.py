@@ -93,7 +93,7 @@ def over_n(request: Request) -> Swept:
         [
             "Each seed draws its own texts, so the spread holds the choice of texts beside that of the k-means starts; "
             + (f"at n = {fewest} nothing is drawn." if whole else "the sides differ in size, so that all draw."),
-            f"k is {score.k} at every n." if score.k else "k follows n: a tenth of the texts a side, at least 2.",
+            f"k is {score.k} at every n." if score.k else "k follows n: a tenth of the texts a side, from 2 to 5,000.",
             "Fewer texts flatter a candidate: compare points of equal n alone.",
         ]
     )

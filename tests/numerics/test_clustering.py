@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mauve_core.errors import InputError
-from mauve_core.numerics.clustering import HEAT, default_k, kmeans
+from mauve_core.numerics.clustering import HEAT, default_k, kmeans, usual_k
 from mauve_core.numerics.lloyd import Lloyd
 from mauve_core.numerics.nearest import Rows
 from mauve_core.numerics.starts import first_partition
@@ -35,6 +35,10 @@ def heated(x, k: int, seed: np.random.SeedSequence) -> Lloyd:
 def test_default_k(n, m, k):
     # A half rounds to the even number, as round() does.
     assert default_k(n, m) == default_k(m, n) == k
+
+
+def test_clusters_that_nobody_named_are_at_most_as_many_as_the_papers_tried():
+    assert [usual_k(n, 10**7) for n in (3, 5000, 50_000, 50_100, 10**6)] == [2, 500, 5000, 5000, 5000]
 
 
 def test_separated_blobs_are_found():

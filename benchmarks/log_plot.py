@@ -1,0 +1,68 @@
+"""What benchmarks on cost share: slopes on logarithmic axes with their standard error, and a panel of such axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000")
+WIDTH, HEIGHT = 230, 220
+
+
+def slope(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
+    """Exponent b of y = a x^b by least squares on logarithms, and its standard error; three points or more."""
+    u, v = np.log(np.asarray(x, dtype=np.float64)), np.log(np.asarray(y, dtype=np.float64))
+    u = u - u.mean()
+    b = float(u @ v / (u @ u))
+    rest = v - v.mean() - b * u
+    return b, math.sqrt(float(rest @ rest) / (len(u) - 2) / float(u @ u))
+
+
+def panel(title: str, unit: str, lines: Mapping[str, Sequence[tuple[float, float]]], low: float, high: float) -> str:
+    """One set of axes, both logarithmic; the vertical one reaches over whole decades from ``low`` to ``high``."""
+    xs = sorted({x for line in lines.values() for x, _ in line})
+    left, right = math.log(xs[0]), math.log(xs[-1])
+    bottom, top = math.floor(math.log10(low)), math.ceil(math.log10(high))
+
+    def across(x: float) -> float:
+        return 14 + (WIDTH - 28) * (math.log(x) - left) / max(right - left, 1e-9)
+
+    def down(y: float) -> float:
+        return HEIGHT * (1 - (math.log10(y) - bottom) / max(top - bottom, 1))
+
+    parts = [f'<rect width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#999"/><text x="6" y="-8">{title}</text>']
+    for decade in range(bottom, top + 1):
+        y = down(10.0**decade)
+        parts.append(f'<line x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>')
+        parts.append(f'<text x="-5" y="{y + 4:.1f}" text-anchor="end">{10.0**decade:g}</text>')
+    for x in xs:
+        label = f"{x / 1e6:g}M" if x >= 1e6 else f"{x / 1e3:g}k" if x >= 1e4 else f"{x:g}"
+        parts.append(f'<text x="{across(x):.1f}" y="{HEIGHT + 14}" text-anchor="middle">{label}</text>')
+    for (_, line), colour in zip(lines.items(), COLOURS, strict=False):
+        points = " ".join(f"{across(x):.1f},{down(y):.1f}" for x, y in line)
+        parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
+        parts += [f'<circle cx="{across(x):.1f}" cy="{down(y):.1f}" r="2.5" fill="{colour}"/>' for x, y in line]
+    parts.append(f'<text x="-34" y="{HEIGHT / 2}" transform="rotate(-90 -34 {HEIGHT / 2})">{unit}</text>')
+    return "".join(parts)
+
+
+def figure(title: str, panels: Sequence[str], keys: Sequence[str]) -> str:
+    """Panels side by side, a line of colour keys below."""
+    left, top, gap = 56, 60, 62
+    wide, high = left + len(panels) * (WIDTH + gap), top + HEIGHT + 56
+    moved = [
+        f'<g transform="translate({left + place * (WIDTH + gap)} {top})">{inside}</g>'
+        for place, inside in enumerate(panels)
+    ]
+    legend = []
+    for place, (key, colour) in enumerate(zip(keys, COLOURS, strict=False)):
+        x = left + 170 * place
+        line = f'<line x1="{x}" x2="{x + 18}" y1="{high - 18}" y2="{high - 18}" stroke="{colour}" stroke-width="3"/>'
+        legend.append(f'{line}<text x="{x + 23}" y="{high - 14}">{key}</text>')
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" font-family="sans-serif" font-size="11">'
+        f'<rect width="{wide}" height="{high}" fill="white"/><text x="{left}" y="24" font-size="14">{title}</text>'
+        f"{''.join(moved)}{''.join(legend)}</svg>\n"
+    )
