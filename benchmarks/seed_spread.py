@@ -86,7 +86,7 @@ MAUVE under {seeds} seeds, mean ± standard deviation: one call of mauve-text, o
 {together} partitions, which is what a run reports. Costs are shares of the time of a call of mauve-text, on
 {os.cpu_count()} cores.
 
-| run | candidate | mauve-text | ours, 1 | ours, mean of {together} | spread, mean / mauve-text | cost of 1 | of {together} |
+| run | candidate | mauve-text | ours, 1 | ours, mean of {together} | spread, mean / peer | cost of 1 | of {together} |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 {lines}
 
