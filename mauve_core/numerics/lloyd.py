@@ -59,6 +59,10 @@ class Lloyd:
         """Sum of squared distances to the centres that the rows were given to last, in float32's accuracy."""
         return float(self.distances.sum(dtype=np.float64))
 
+    def centers(self) -> NDArray[np.float64]:
+        """(k, d) means of the rows of each cluster."""
+        return self._sums / np.bincount(self.labels, minlength=self._k)[:, None]
+
     def _step(self) -> None:
         moved = self._moved
         sizes = np.bincount(self.labels, minlength=self._k)

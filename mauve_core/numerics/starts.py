@@ -18,15 +18,11 @@ from numpy.typing import NDArray
 
 from mauve_core.numerics.nearest import Rows
 
-DRAWS = 4
+DRAWS = 3
 """Draws for one centre. More of them lower the objective by less than they cost."""
 
 BATCH = 32
 """Centres of one batch at most."""
-
-SAMPLED = 65_536
-"""Rows that centres are drawn from, or 100 for each centre if that is more. Of many more rows a random sample serves:
-the distances of all draws to all rows would take memory and time that the partition does not repay."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +54,8 @@ def first_partition(rows: Rows, k: int, random: np.random.Generator) -> Start:
         Centres, at least 1.
     random : numpy.random.Generator
     """
-    drawn_from = max(SAMPLED, 100 * k)
-    if len(rows) < 2 * drawn_from:
-        chosen, labels, distances = _spread(rows, k, random)
-        return Start(rows.to_host(labels), rows.to_host(distances), len(chosen))
-    sample = np.sort(random.choice(len(rows), size=drawn_from, replace=False))
-    chosen, _, _ = _spread(rows.some(sample), k, random)
-    return Start(*rows.nearest(rows.host[sample[chosen]]), len(chosen))
+    chosen, labels, distances = _spread(rows, k, random)
+    return Start(rows.to_host(labels), rows.to_host(distances), len(chosen))
 
 
 def _spread(rows: Rows, k: int, random: np.random.Generator) -> tuple[list[int], Any, Any]:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mauve_core.errors import InputError
-from mauve_core.numerics import nearest, starts
+from mauve_core.numerics import clustering, nearest, starts
 from mauve_core.numerics.clustering import kmeans
 from mauve_core.numerics.lloyd import Lloyd
 from mauve_core.numerics.nearest import Rows
@@ -98,14 +98,30 @@ def test_starts_of_several_draws_lie_below_those_of_one(monkeypatch):
     assert several < single - 2 * max(spread, other)
 
 
-def test_starts_of_very_many_rows_come_from_a_sample(monkeypatch):
-    monkeypatch.setattr(starts, "SAMPLED", 50)
-    x = cloud(1000, 4)
-    start = first_partition(Rows(x), 3, np.random.default_rng(0))
-    assert start.centers == 3
-    assert (start.distances == 0).sum() == 3
-    assert np.bincount(start.labels, minlength=3).min() > 0
-    assert kmeans(x, 3, seed=0).objective == pytest.approx(kmeans(x, 3, seed=1).objective, rel=0.05)
+@pytest.mark.parametrize("restarts", [1, 4])
+def test_restarts_are_tried_on_a_sample_and_the_best_meets_all_rows(restarts, monkeypatch):
+    x = cloud(3000, 6)
+    whole = [kmeans(x, 5, restarts=restarts, seed=seed) for seed in range(4)]
+    monkeypatch.setattr(clustering, "TRIAL_ROWS", 100)
+    monkeypatch.setattr(clustering, "START_ROWS", 100)
+    tried = [kmeans(x, 5, restarts=restarts, seed=seed) for seed in range(4)]
+    for found, plain in zip(tried, whole, strict=True):
+        # A sample of an eighth: its sums are about an eighth of those of all rows.
+        assert max(found.objectives) < 0.2 * min(plain.objectives)
+        assert found.labels.shape == (3000,)
+        own = squared(x, found.centers)
+        np.testing.assert_array_equal(found.labels, own.argmin(axis=1))
+        assert found.objective == pytest.approx(plain.objective, rel=0.05)
+
+
+def test_rows_that_a_sample_misses_are_found_in_all(monkeypatch):
+    monkeypatch.setattr(clustering, "START_ROWS", 24)
+    monkeypatch.setattr(clustering, "TRIAL_SHARE", 0.01)
+    x = np.zeros((2000, 2), dtype=np.float32)
+    x[[5, 1700]] = [[1, 0], [0, 1]]
+    found = kmeans(x, 2, restarts=1, seed=0)
+    assert sorted(np.bincount(found.labels)) in ([1, 1999], [2, 1998])
+    assert kmeans(x, 3, restarts=1, seed=0).objective == 0
 
 
 def plain_lloyd(x: np.ndarray, labels: np.ndarray, k: int, iterations: int) -> np.ndarray:

@@ -51,7 +51,7 @@ def test_the_first_error_in_order_is_raised_and_items_not_begun_are_given_up(thr
         time.sleep(0.02 if number == 0 else 0)
         raise ValueError(str(number))
 
-    with pytest.raises(ValueError, match="^0$"):
+    with pytest.raises(ValueError, match=r"^0$"):
         each(fail, range(1000))
     assert len(begun) < 1000
 
@@ -59,15 +59,15 @@ def test_the_first_error_in_order_is_raised_and_items_not_begun_are_given_up(thr
 def test_what_was_made_is_told_on_the_calling_thread_and_can_stop_the_rest(three_cores):
     told, done = [], []
 
-    class Stop(Exception):
+    class StopError(Exception):
         pass
 
     def advance():
         told.append(threading.get_ident())
         if len(told) == 4:
-            raise Stop
+            raise StopError
 
-    with pytest.raises(Stop):
+    with pytest.raises(StopError):
         each(lambda number: (time.sleep(0.001), done.append(number)), range(2000), advance)
     assert set(told) == {threading.get_ident()}
     assert len(done) < 2000
