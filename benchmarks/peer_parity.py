@@ -9,37 +9,16 @@ the reference package's is read from what its clustering prints. A lower one is 
 from __future__ import annotations
 
 import argparse
-import os
-import re
-import sys
-import tempfile
 import time
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from peer import best_objective, printed_by
 
 from mauve_core.config import HUMAN
 from mauve_core.dropin import compute_mauve
 from mauve_core.numerics.clustering import default_k, kmeans
 from mauve_core.numerics.reduction import reduce_features
 from mauve_core.store import RunStore
-
-
-def printed_by(call: Callable[[], Any]) -> tuple[Any, str]:
-    """What ``call`` returns, and what it and the libraries below it write to standard output."""
-    sys.stdout.flush()
-    kept = os.dup(1)
-    with tempfile.TemporaryFile() as stream:
-        os.dup2(stream.fileno(), 1)
-        try:
-            result = call()
-        finally:
-            sys.stdout.flush()
-            os.dup2(kept, 1)
-            os.close(kept)
-        stream.seek(0)
-        return result, stream.read().decode()
 
 
 def compare_with_peer(run_id: str, candidate: str, seeds: int) -> str:
@@ -61,7 +40,7 @@ def compare_with_peer(run_id: str, candidate: str, seeds: int) -> str:
         seconds["peer"] += time.perf_counter() - start
         values["peer"].append(float(found.mauve))
         goals["ours"].append(kmeans(reduced, k, seed=seed).objective)
-        goals["peer"].append(min(float(number) for number in re.findall(r"objective=([0-9.eE+]+)", printed)))
+        goals["peer"].append(best_objective(printed))
     cells = [
         f"{np.mean(values[side]):.4f} ± {np.std(values[side], ddof=1):.4f} | {np.mean(goals[side]):.2f}"
         for side in ("ours", "peer")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mauve_core.errors import InputError
-from mauve_core.numerics import _checks
-from mauve_core.numerics.reduction import reduce_features, usable_features
+from mauve_core.numerics import _checks, threads
+from mauve_core.numerics.reduction import measure_side, reduce_features, reduce_sides, usable_features
 
 # Coordinates are rounded to float32 (6e-8) after sums over up to 60 products of numbers up to 1.
 FLOAT32 = 1e-6
@@ -140,3 +140,33 @@ def test_tables_that_cannot_be_reduced_are_refused(x, said):
 def test_a_share_outside_its_range_is_refused(share):
     with pytest.raises(InputError, match="share of variance"):
         reduce_features(cloud(10, 4), explained_variance=share)
+
+
+@pytest.mark.parametrize(("sizes", "d"), [((60, 45, 80), 8), ((5, 9, 7), 40)])
+def test_sides_measured_once_reduce_as_their_stack_does(sizes, d):
+    arrays = [cloud(n, d, seed) for seed, n in enumerate(sizes)]
+    first = measure_side(arrays[0])
+    others = [measure_side(array, reference=first.reference) for array in arrays[1:]]
+    for chosen in ([0, 1, 2], [0, 2], [0]):
+        sides = [[first, *others][at] for at in chosen]
+        together = reduce_features(np.concatenate([arrays[at] for at in chosen]), explained_variance=0.95)
+        found = reduce_sides(sides, explained_variance=0.95)
+        assert found.components == together.components
+        assert found.explained == pytest.approx(together.explained, rel=1e-9)
+        np.testing.assert_allclose(found.array, together.array, atol=FLOAT32)
+
+
+def test_coordinates_do_not_depend_on_the_number_of_cores(monkeypatch):
+    x = cloud(9000, 12)
+    monkeypatch.setattr(threads, "usable_cores", lambda: 1)
+    alone = reduce_features(x).array
+    monkeypatch.setattr(threads, "usable_cores", lambda: 3)
+    np.testing.assert_array_equal(reduce_features(x).array, alone)
+
+
+def test_features_far_from_the_origin_keep_their_components():
+    # Nearly parallel rows, as language models make them: a covariance about the origin would lose these digits.
+    x = (1000 + np.random.default_rng(0).normal(size=(3000, 6)) * [3, 2, 1, 1, 1, 1]).astype(np.float32)
+    shares = np.linalg.svd(unit_and_centred(x), compute_uv=False) ** 2
+    reduced = reduce_features(x, explained_variance=1.0).array.astype(np.float64)
+    np.testing.assert_allclose(reduced.var(axis=0) * len(x), shares[: reduced.shape[1]], rtol=1e-5, atol=1e-10)
