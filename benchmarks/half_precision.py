@@ -27,9 +27,9 @@ def made_up(seed: int, n: int = 2000, d: int = 768) -> Sides:
     """Two sides that share topics and differ in their weights; variances fall with the column."""
     rng = np.random.default_rng(seed)
     spread = (1 + np.arange(d)) ** -0.75
-    centres = rng.normal(size=(40, d)) * spread
+    centres = rng.normal(size=(40, d)) * spread + 2 * rng.normal(size=d) / np.sqrt(d)
     sides = [rng.choice(40, size=n, p=rng.dirichlet(np.full(40, 5.0))) for _ in range(2)]
-    rows = [centres[topics] + spread * rng.normal(size=(n, d)) + 2 * rng.normal() / np.sqrt(d) for topics in sides]
+    rows = [centres[topics] + spread * rng.normal(size=(n, d)) for topics in sides]
     return {HUMAN: rows[0].astype(np.float32), "q": rows[1].astype(np.float32)}
 
 
