@@ -20,8 +20,19 @@ def slope(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
     return b, math.sqrt(float(rest @ rest) / (len(u) - 2) / float(u @ u))
 
 
-def panel(title: str, unit: str, lines: Mapping[str, Sequence[tuple[float, float]]], low: float, high: float) -> str:
-    """One set of axes, both logarithmic; the vertical one reaches over whole decades from ``low`` to ``high``."""
+def panel(
+    title: str,
+    unit: str,
+    lines: Mapping[str, Sequence[tuple[float, float]]],
+    low: float,
+    high: float,
+    *,
+    named: bool = False,
+) -> str:
+    """One set of axes, both logarithmic; the vertical one reaches over whole decades from ``low`` to ``high``.
+
+    ``named`` gives the panel colour keys of its own, where those of the figure do not hold.
+    """
     xs = sorted({x for line in lines.values() for x, _ in line})
     left, right = math.log(xs[0]), math.log(xs[-1])
     bottom, top = math.floor(math.log10(low)), math.ceil(math.log10(high))
@@ -40,10 +51,14 @@ def panel(title: str, unit: str, lines: Mapping[str, Sequence[tuple[float, float
     for x in xs:
         label = f"{x / 1e6:g}M" if x >= 1e6 else f"{x / 1e3:g}k" if x >= 1e4 else f"{x:g}"
         parts.append(f'<text x="{across(x):.1f}" y="{HEIGHT + 14}" text-anchor="middle">{label}</text>')
-    for (_, line), colour in zip(lines.items(), COLOURS, strict=False):
+    for place, ((name, line), colour) in enumerate(zip(lines.items(), COLOURS, strict=False)):
         points = " ".join(f"{across(x):.1f},{down(y):.1f}" for x, y in line)
         parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
         parts += [f'<circle cx="{across(x):.1f}" cy="{down(y):.1f}" r="2.5" fill="{colour}"/>' for x, y in line]
+        if named:
+            foot = 18 + 15 * place
+            parts.append(f'<line x1="8" x2="22" y1="{foot - 4}" y2="{foot - 4}" stroke="{colour}" stroke-width="3"/>')
+            parts.append(f'<text x="27" y="{foot}">{name}</text>')
     parts.append(f'<text x="-34" y="{HEIGHT / 2}" transform="rotate(-90 -34 {HEIGHT / 2})">{unit}</text>')
     return "".join(parts)
 

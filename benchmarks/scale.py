@@ -198,10 +198,10 @@ def picture(rows: list[Point]) -> str:
     names = {"n": f"texts a side (k = {K}, d = {D})", "k": f"clusters (n = {N:,})", "d": f"dimensions (n = {N:,})"}
     panels = [panel(names[moves], "processor s", lines[moves], min(values), max(values)) for moves in lines]
     by_n = [row for row in rows if row.get("k") == K and row.get("d") == D and row.get("n", N) != N]
-    kinds = {"peak": "peak", "without files": "RssAnon", "of files": "RssFile"}
+    kinds = {"all": "peak", "without files": "RssAnon", "of files": "RssFile"}
     memory = {kind: sorted((row["n"], row["memory"][name] / 1e9) for row in by_n) for kind, name in kinds.items()}
     sizes = [y for spots in memory.values() for _, y in spots]
-    panels.append(panel("peak memory: all, without files, of files", "GB", memory, min(sizes), max(sizes)))
+    panels.append(panel("peak memory", "GB", memory, min(sizes), max(sizes), named=True))
     return figure("Cost of a score, and its memory", panels, STAGES)
 
 

@@ -5,6 +5,8 @@ SHA-256. It is written under another name and renamed, so it is there whole or n
 the first stays. While the work goes on its finished rows lie beside it as parts, ``<root>/<key>.<random>.npz``, so that
 a killed run loses seconds and not hours. (No folder of parts: another writer that finishes would remove it under our
 hands.) What does not match its digest is removed with a warning and computed anew. Nothing is ever pickled.
+Features stay in float32 here, as the encoder gave them: they may serve what is not scores. Half precision is for files
+of features (``given_features.py``).
 """
 
 from __future__ import annotations

@@ -97,21 +97,40 @@ def checked_digest(name: str, corpus: Corpus, array: NDArray[np.floating]) -> st
     return state.hexdigest()
 
 
-def write_features(path: Path, array: NDArray[np.floating]) -> None:
+def write_features(path: Path, array: NDArray[np.floating], *, half: bool = False) -> None:
     """Write a .npy file by blocks, whole or not at all: float16 where the array is, as nothing is lost, else float32.
+
+    Parameters
+    ----------
+    path : Path
+    array : (n, d) array
+    half : bool
+        float16 in any case: half the space, each number to three digits. ``benchmarks/half_precision.py`` measures what
+        that does to scores.
 
     Raises
     ------
+    InputError
+        A number is too large for float16.
     StorageError
         The disk is full or refuses.
     """
-    table, dtype = Stacked([array]), array.dtype if array.dtype == np.float16 else np.dtype(np.float32)
+    table, dtype = Stacked([array]), np.dtype(np.float16 if half or array.dtype == np.float16 else np.float32)
 
     def write(stream: IO[bytes]) -> None:
         header = {"descr": dtype.str, "fortran_order": False, "shape": table.shape}
         np.lib.format.write_array_header_1_0(stream, header)
-        for _, rows in table.blocks():
-            stream.write(np.ascontiguousarray(rows, dtype=dtype).data)
+        for at, rows in table.blocks():
+            with np.errstate(over="ignore"):
+                narrow = np.ascontiguousarray(rows, dtype=dtype)
+            if half and not np.isfinite(narrow).all():
+                raise InputError(
+                    f"Features of the rows {at.start} to {at.stop - 1} do not fit into half precision",
+                    allowed=f"numbers up to {float(np.finfo(np.float16).max):.0f}",
+                    received=f"{float(np.abs(rows).max()):.0f}",
+                    todo="Keep them in float32",
+                )
+            stream.write(narrow.data)
 
     write_atomically(path, write)
 

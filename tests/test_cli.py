@@ -126,6 +126,8 @@ def test_compare_and_encode_with_an_encoder(study: Path, tmp_path: Path, capsys:
     stored = RunStore().load("encoded").features("close")
     assert stored is not None
     assert np.array_equal(np.load(out, allow_pickle=False), stored), "both come from the one feature store"
+    assert main(["encode", str(study / "close.jsonl"), "--out", str(out), *encoder, "--quiet", "--half"]) == 0
+    assert np.array_equal(np.load(out, allow_pickle=False), stored.astype(np.float16))
 
 
 @pytest.mark.slow

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import numpy as np
-
 from mauve_core.cli.options import (
     add_decoder_options,
     add_encoder_options,
@@ -18,7 +16,7 @@ from mauve_core.cli.options import (
     write,
 )
 from mauve_core.errors import InputError
-from mauve_core.files import write_atomically
+from mauve_core.given_features import write_features
 from mauve_core.report import printable
 from mauve_core.task import TextFile
 
@@ -26,7 +24,8 @@ from mauve_core.task import TextFile
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     encode = commands.add_parser("encode", help="write the features of a file's texts to a .npy file")
     encode.add_argument("file", metavar="FILE", help="JSONL, CSV, TSV, Parquet or text (also .gz)")
-    encode.add_argument("--out", required=True, metavar="FEATURES.npy", help="(n, d) float32, a row for each text")
+    encode.add_argument("--out", required=True, metavar="FEATURES.npy", help="(n, d) array, a row for each text")
+    encode.add_argument("--half", action="store_true", help="write float16 instead of float32: half the space")
     add_output_options(encode)
     add_field_options(encode)
     add_encoder_options(encode)
@@ -60,9 +59,8 @@ def _encode(args: argparse.Namespace) -> int:
         from mauve_core.feature_store import FeatureStore
 
         features = encode(texts, config, store=FeatureStore(), device=args.device, progress=progress_of(args))
-        array = np.ascontiguousarray(features.array, dtype=np.float32)
-        write_atomically(out, lambda stream: np.save(stream, array, allow_pickle=False))
-    n, dimension = array.shape
+        write_features(out, features.array, half=args.half)
+    n, dimension = features.array.shape
     write(f"{n} texts, {dimension} dimensions, encoder {config.model} on {features.device} -> {out}")
     write(f"{int(features.cut.sum())} texts were cut at {features.limit} tokens")
     for note in (*corpus.notes, *features.notes):
