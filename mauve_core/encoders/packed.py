@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-ROWS = 256
-"""Tokens that go through a feed-forward part together on a CPU: their inner states stay in its cache."""
-
 SQRT_8_PI = 1.5957691216057308
 """2 sqrt(2 / pi), the slope of GPT-2's activation."""
 
@@ -110,18 +107,15 @@ class PackedModel:
         attended = self._attention(layer, layer.norm1(x), layout, rotation, wanted)
         x = x if wanted is None else x[wanted.rows]
         x += attended
-        for rows in self._chunks(x):
-            rows += self._feed_forward(layer, layer.norm2(rows))
+        x += self._feed_forward(layer, layer.norm2(x))
         return x
 
     def _post_norm(
         self, layer: Layer, x: Tensor, layout: Layout, rotation: tuple[Tensor, Tensor] | None, wanted: _Wanted | None
     ) -> Tensor:
-        import torch
-
         attended = self._attention(layer, x, layout, rotation, wanted)
         x = layer.norm1((x if wanted is None else x[wanted.rows]) + attended)
-        return torch.cat([layer.norm2(rows + self._feed_forward(layer, rows)) for rows in self._chunks(x)])
+        return layer.norm2(x + self._feed_forward(layer, x))
 
     def _attention(
         self, layer: Layer, x: Tensor, layout: Layout, rotation: tuple[Tensor, Tensor] | None, wanted: _Wanted | None
@@ -129,7 +123,9 @@ class PackedModel:
         """(n, d) or, with ``wanted``, one row for each of them."""
         size = self._weights.head_size
         asking = x if wanted is None else x[wanted.rows]
-        q, k, v = (part(rows).unflatten(-1, (-1, size)) for part, rows in ((layer.q, asking), (layer.k, x), (layer.v, x)))
+        q, k, v = (
+            part(rows).unflatten(-1, (-1, size)) for part, rows in ((layer.q, asking), (layer.k, x), (layer.v, x))
+        )
         if rotation is not None:
             q = _rotated(q, rotation if wanted is None else (rotation[0][wanted.rows], rotation[1][wanted.rows]))
             k = _rotated(k, rotation)
@@ -147,9 +143,6 @@ class PackedModel:
         if layer.gate is not None:
             inner *= layer.up(x)
         return layer.down(inner)
-
-    def _chunks(self, x: Tensor) -> Sequence[Tensor]:
-        return x.split(ROWS) if x.device.type == "cpu" else (x,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,8 +204,10 @@ def attend_varlen(q: Tensor, k: Tensor, v: Tensor, layout: Layout, causal: bool,
     longest = max(layout.lengths)
     window = (-1, 0) if causal else (-1, -1)
     shared = k.shape[-2] != q.shape[-2]
-    found = varlen_attn(q, k, v, bounds, bounds, longest, longest, scale=scale, window_size=window, enable_gqa=shared)
-    return found  # type: ignore[no-any-return]
+    found: Tensor = varlen_attn(  # type: ignore[assignment] (a pair only where it is asked for)
+        q, k, v, bounds, bounds, longest, longest, scale=scale, window_size=window, enable_gqa=shared
+    )
+    return found
 
 
 def _attention_for(weights: Weights) -> Callable[[Tensor, Tensor, Tensor, Layout, bool, float], Tensor]:

@@ -182,7 +182,9 @@ def _bert(model: Any, arrays: Arrays) -> Weights | None:
     for index in range(config.num_hidden_layers):
         at = f"encoder.layer.{index}."
         q, k, v = (_linear(arrays, f"{at}attention.self.{name}") for name in ("query", "key", "value"))
-        o, up, down = (_linear(arrays, at + n) for n in ("attention.output.dense", "intermediate.dense", "output.dense"))
+        o, up, down = (
+            _linear(arrays, at + n) for n in ("attention.output.dense", "intermediate.dense", "output.dense")
+        )
         norms = norm(at + "attention.output.LayerNorm"), norm(at + "output.LayerNorm")
         layers.append(Layer(q, k, v, o, *norms, up, down, size**-0.5))
     padding = config.pad_token_id if config.model_type == "roberta" else None
@@ -215,7 +217,7 @@ def _counted_from(padding: int, ids: Tensor, lengths: Sequence[int]) -> Tensor:
     import torch
 
     counted = ids != padding
-    places = [(part.cumsum(0) * part) for part in counted.split(list(lengths))]
+    places = [part.cumsum(0) * part for part in torch.split(counted, list(lengths))]
     return torch.cat(places) + padding
 
 
