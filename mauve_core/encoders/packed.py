@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,9 +123,8 @@ class PackedModel:
         """(n, d) or, with ``wanted``, one row for each of them."""
         size = self._weights.head_size
         asking = x if wanted is None else x[wanted.rows]
-        q, k, v = (
-            part(rows).unflatten(-1, (-1, size)) for part, rows in ((layer.q, asking), (layer.k, x), (layer.v, x))
-        )
+        parts = ((layer.q, asking), (layer.k, x), (layer.v, x))
+        q, k, v = (linear(rows).view(len(rows), -1, size) for linear, rows in parts)
         if rotation is not None:
             q = _rotated(q, rotation if wanted is None else (rotation[0][wanted.rows], rotation[1][wanted.rows]))
             k = _rotated(k, rotation)
@@ -164,7 +163,12 @@ def activate(x: Tensor, name: str) -> Tensor:
         return x.mul_(inner.mul_(x).sigmoid_())
     if name == "gelu-tanh":
         return functional.gelu(x, approximate="tanh")
-    return {"gelu": functional.gelu, "silu": functional.silu, "relu": functional.relu}[name](x)
+    others: dict[str, Callable[[Tensor], Tensor]] = {
+        "gelu": functional.gelu,
+        "silu": functional.silu,
+        "relu": functional.relu,
+    }
+    return others[name](x)
 
 
 def attend_by_text(q: Tensor, k: Tensor, v: Tensor, layout: Layout, causal: bool, scale: float) -> Tensor:
@@ -176,8 +180,8 @@ def attend_by_text(q: Tensor, k: Tensor, v: Tensor, layout: Layout, causal: bool
     k, v = (_for_all_heads(part, q.shape[-2]) for part in (k, v))
     for length, group in groupby(layout.lengths):
         rows = slice(start, start + length * len(list(group)))
-        parts = (part[rows].unflatten(0, (-1, length)).transpose(1, 2) for part in (q, k, v))
-        heads = scaled_dot_product_attention(*parts, is_causal=causal, scale=scale)
+        one, two, three = (part[rows].view(-1, length, *part.shape[1:]).transpose(1, 2) for part in (q, k, v))
+        heads = scaled_dot_product_attention(one, two, three, is_causal=causal, scale=scale)
         found[rows] = heads.transpose(1, 2).flatten(0, 1)
         start = rows.stop
     return found
@@ -189,10 +193,10 @@ def attend_padded(q: Tensor, k: Tensor, v: Tensor, layout: Layout, causal: bool,
 
     rows, real = layout.places(range(len(layout.lengths)), layout.lengths)
     k, v = (_for_all_heads(part, q.shape[-2]) for part in (k, v))
-    parts = [part[rows].transpose(1, 2) for part in (q, k, v)]
+    one, two, three = (part[rows].transpose(1, 2) for part in (q, k, v))
     # Padding lies on the right: behind a causal mask no real token sees it.
     mask = None if causal or min(layout.lengths) == max(layout.lengths) else real[:, None, None, :]
-    heads = scaled_dot_product_attention(*parts, attn_mask=mask, is_causal=causal, scale=scale)
+    heads = scaled_dot_product_attention(one, two, three, attn_mask=mask, is_causal=causal, scale=scale)
     return heads.transpose(1, 2)[real]
 
 
@@ -204,10 +208,8 @@ def attend_varlen(q: Tensor, k: Tensor, v: Tensor, layout: Layout, causal: bool,
     longest = max(layout.lengths)
     window = (-1, 0) if causal else (-1, -1)
     shared = k.shape[-2] != q.shape[-2]
-    found: Tensor = varlen_attn(  # type: ignore[assignment] (a pair only where it is asked for)
-        q, k, v, bounds, bounds, longest, longest, scale=scale, window_size=window, enable_gqa=shared
-    )
-    return found
+    found = varlen_attn(q, k, v, bounds, bounds, longest, longest, scale=scale, window_size=window, enable_gqa=shared)
+    return cast("Tensor", found)  # a pair only where the logarithms of the sums are asked for
 
 
 def _attention_for(weights: Weights) -> Callable[[Tensor, Tensor, Tensor, Layout, bool, float], Tensor]:
