@@ -65,7 +65,9 @@ def test_what_was_begun_is_not_lost(count: int, ahead: int) -> None:
 
 def test_lanes_work_at_the_same_time() -> None:
     meeting = threading.Barrier(2, timeout=30)
-    lanes = [Lane(lambda batch: meeting.wait() * 0 + batch, lambda started: started) for _ in range(2)]
+    lanes: list[Lane[int, int]] = [
+        Lane(lambda batch: meeting.wait() * 0 + batch, lambda started: started) for _ in range(2)
+    ]
     work = Lanes(lanes, [7, 8])
     assert sorted(work.take()[1] for _ in range(2)) == [7, 8]
 

@@ -30,7 +30,7 @@ from tests.tiny_models import LAYERS, WIDTH
 
 Tiny = Callable[[str], str]
 POOLINGS: tuple[Any, ...] = ("last", "first", "mean")
-SIZES = {
+GPT2_SIZES: dict[str, Any] = {
     "vocab_size": 300,
     "n_positions": 64,
     "n_embd": WIDTH,
@@ -38,7 +38,7 @@ SIZES = {
     "n_head": 4,
     "initializer_range": 0.3,
 }
-LLAMA = {
+LLAMA: dict[str, Any] = {
     "vocab_size": 300,
     "hidden_size": WIDTH,
     "intermediate_size": 48,
@@ -106,9 +106,9 @@ def test_beginnings(tiny: Tiny, ids: list[TokenIds], name: str, pooling: Any) ->
 @pytest.mark.parametrize(
     ("config", "factory"),
     [
-        (GPT2Config(**SIZES, scale_attn_by_inverse_layer_idx=True), GPT2Model),
-        (GPT2Config(**SIZES, scale_attn_weights=False, n_inner=40), GPT2Model),
-        *((GPT2Config(**SIZES, activation_function=name), GPT2Model) for name in ACTIVATIONS),
+        (GPT2Config(**GPT2_SIZES, scale_attn_by_inverse_layer_idx=True), GPT2Model),
+        (GPT2Config(**GPT2_SIZES, scale_attn_weights=False, n_inner=40), GPT2Model),
+        *((GPT2Config(**GPT2_SIZES, activation_function=name), GPT2Model) for name in ACTIVATIONS),
         (LlamaConfig(**LLAMA, attention_bias=True, mlp_bias=True, head_dim=16), LlamaModel),
         (LlamaConfig(**LLAMA, num_key_value_heads=1), LlamaModel),
         (
@@ -138,8 +138,8 @@ def test_variants_that_are_known(ids: list[TokenIds], config: Any, factory: Any)
 @pytest.mark.parametrize(
     ("config", "factory"),
     [
-        (GPT2Config(**SIZES, activation_function="quick_gelu"), GPT2Model),
-        (GPT2Config(**SIZES, add_cross_attention=True), GPT2Model),
+        (GPT2Config(**GPT2_SIZES, activation_function="quick_gelu"), GPT2Model),
+        (GPT2Config(**GPT2_SIZES, add_cross_attention=True), GPT2Model),
         (LlamaConfig(**LLAMA, hidden_act="mish"), LlamaModel),
         (
             LlamaConfig(**LLAMA, rope_parameters={"rope_type": "dynamic", "factor": 2.0, "rope_theta": 1e4}),
@@ -152,7 +152,7 @@ def test_variants_that_are_not(config: Any, factory: Any) -> None:
 
 
 def test_a_weight_without_a_place_makes_a_model_unknown() -> None:
-    model = made(GPT2Config(**SIZES), GPT2Model)
+    model = made(GPT2Config(**GPT2_SIZES), GPT2Model)
     assert read_weights(model) is not None
     model.h[0].attn.adapter = torch.nn.Linear(WIDTH, 2)
     assert read_weights(model) is None
