@@ -83,7 +83,6 @@ def make_gpt2(folder: Path, texts: Sequence[str], layers: int = 12, width: int =
 
 def peer(loaded: LoadedModel, tokens: Tokenized, rows: int) -> Way:
     """mauve-text's featurizing of tokens, ``rows`` texts at a time."""
-    os.environ["TQDM_DISABLE"] = "1"
     from mauve.utils import featurize_tokens_from_model
 
     given = [torch.from_numpy(row.astype(np.int64))[None] for row in tokens.ids]
@@ -208,7 +207,9 @@ def case(name: str, folder: str, limit: int, texts: list[str], rounds: int, scra
         **others,
     }
     found: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
-    features = {way: run() for way, run in ways.items()}  # loads our models and warms up
+    ours.encode(texts[:1])  # loads the model
+    plain.encode(texts[:1])
+    features: dict[str, Array] = {}
     for turn in range(rounds):
         names = list(ways)[turn % len(ways) :] + list(ways)[: turn % len(ways)]
         for way in names:
