@@ -159,7 +159,7 @@ rounds, in which our encoder, mauve-text and the matrix product take turns.
 | share of the matrix peak, counting a whole pass | {_spread(shares[0], ".1%")} |
 | share of the matrix peak, counting what the features need | {_spread(shares[1], ".1%")} |
 
-A whole pass is {whole / int(tokens.lengths.sum()):.3g} operations a token; the features need {needed / whole:.1%} of it.
+A whole pass is {whole / int(tokens.lengths.sum()):.3g} operations a token; the features need {needed / whole:.1%}.
 torch {version("torch")}, transformers {version("transformers")}, mauve-text {version("mauve-text")}, Python
 {platform.python_version()}, {os.cpu_count()} cores.
 """

@@ -47,12 +47,12 @@ class Layout:
     positions: Tensor
     device: torch.device
 
-    def places(self, texts: Sequence[int], stops: Sequence[int]) -> tuple[Tensor, Tensor]:
+    def places(self, texts: Sequence[int], stops: Sequence[int]) -> tuple[Tensor, NDArray[np.bool_]]:
         """(rows, longest) rows of the first ``stops`` tokens of some texts, padded; and which of them are real."""
         offsets = np.arange(max(stops))
         real = offsets < np.asarray(stops)[:, None]
         rows = np.asarray(self.starts)[list(texts), None] + np.where(real, offsets, 0)
-        return _to_device(rows, self.device), _to_device(real, self.device)
+        return _to_device(rows, self.device), real
 
 
 class PackedModel:
@@ -195,9 +195,9 @@ def attend_padded(q: Tensor, k: Tensor, v: Tensor, layout: Layout, causal: bool,
     k, v = (_for_all_heads(part, q.shape[-2]) for part in (k, v))
     one, two, three = (part[rows].transpose(1, 2) for part in (q, k, v))
     # Padding lies on the right: behind a causal mask no real token sees it.
-    mask = None if causal or min(layout.lengths) == max(layout.lengths) else real[:, None, None, :]
+    mask = None if causal or real.all() else _to_device(real, layout.device)[:, None, None, :]
     heads = scaled_dot_product_attention(one, two, three, attn_mask=mask, is_causal=causal, scale=scale)
-    return heads.transpose(1, 2)[real]
+    return heads.transpose(1, 2).flatten(0, 1)[_to_device(np.flatnonzero(real), layout.device)]
 
 
 def attend_varlen(q: Tensor, k: Tensor, v: Tensor, layout: Layout, causal: bool, scale: float) -> Tensor:
@@ -232,7 +232,7 @@ def _attend_to(
 
     rows, real = layout.places(texts, seen)
     keys, values = (_for_all_heads(part[rows], q.shape[-2]).transpose(1, 2) for part in (k, v))
-    mask = None if min(seen) == max(seen) else real[:, None, None, :]
+    mask = None if real.all() else _to_device(real, layout.device)[:, None, None, :]
     return scaled_dot_product_attention(q[:, :, None], keys, values, attn_mask=mask, scale=scale).squeeze(2)
 
 
@@ -261,7 +261,7 @@ def _means(hidden: Tensor, layout: Layout, texts: Sequence[int], stops: Sequence
         rows = np.concatenate([start + np.arange(stop) for start, stop in zip(starts, stops, strict=True)])
         hidden = hidden[_to_device(rows, layout.device)]
     counts = _to_device(np.asarray(stops, dtype=np.int64), layout.device)
-    return torch.segment_reduce(hidden, "mean", lengths=counts, axis=0)
+    return torch.segment_reduce(hidden, "mean", lengths=counts, axis=0, unsafe=True)  # unchecked: no wait for a GPU
 
 
 def _for_all_heads(x: Tensor, heads: int) -> Tensor:

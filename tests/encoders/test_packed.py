@@ -9,6 +9,7 @@ import json
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from transformers.activations import ACT2FN
 from mauve_core.config import EncoderConfig
 from mauve_core.encoders import Encoder, encode, packed
 from mauve_core.encoders.batching import TokenIds, pad
-from mauve_core.encoders.packed import PackedModel, activate, attend_by_text, attend_padded
+from mauve_core.encoders.packed import PackedModel, activate, attend_by_text, attend_padded, attend_varlen
 from mauve_core.encoders.pooling import pool
 from mauve_core.encoders.weights import ACTIVATIONS, read_weights
 from tests.encoders.test_encode import CAUSAL, MASKED, RELATIVE, relative_error
@@ -205,6 +206,38 @@ def test_nothing_of_the_model_is_copied(tiny: Tiny) -> None:
     for layer in weights.layers:
         for part in (layer.q, layer.k, layer.v, layer.o, layer.up, layer.down):
             assert part.weight.untyped_storage().data_ptr() in there
+
+
+@pytest.mark.parametrize("name", [*CAUSAL, *MASKED])
+def test_the_kernel_for_unequal_lengths_is_asked_for_the_same(
+    tiny: Tiny, ids: list[TokenIds], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The kernel exists on CUDA alone; a plain one that reads its arguments as documented stands in.
+    def plain(
+        q: Any, k: Any, v: Any, q_bounds: Any, k_bounds: Any, q_most: int, k_most: int, **options: Any
+    ) -> torch.Tensor:
+        assert q_bounds.dtype == k_bounds.dtype == torch.int32
+        assert q_most == k_most == int(q_bounds.diff().max())
+        assert options["enable_gqa"] == (q.shape[1] != k.shape[1])
+        left, right = options["window_size"]
+        found = []
+        for start, stop in pairwise(q_bounds.tolist()):
+            one, two, three = (part[start:stop].transpose(0, 1) for part in (q, k, v))
+            two, three = (part.repeat_interleave(len(one) // len(part), dim=0) for part in (two, three))
+            logits = options["scale"] * one @ two.transpose(1, 2)
+            after = torch.ones_like(logits[0], dtype=torch.bool).triu(1)
+            assert left == -1
+            logits = logits.masked_fill(after, float("-inf")) if right == 0 else logits
+            found.append((logits.softmax(-1) @ three).transpose(0, 1))
+        return torch.cat(found)
+
+    monkeypatch.setattr("torch.nn.attention.varlen.varlen_attn", plain)
+    monkeypatch.setattr(packed, "_attention_for", lambda _: attend_varlen)
+    model = AutoModel.from_pretrained(tiny(name)).eval()
+    states, mask = padded_states(model, ids)
+    weights = read_weights(model)
+    assert weights is not None
+    assert gap(PackedModel(weights, "mean", LAYERS).vectors(ids), pool(states[-1], mask, "mean")) < RELATIVE
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
