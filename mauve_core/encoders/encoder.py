@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -20,14 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.config import EncoderConfig
-from mauve_core.encoders.batching import pad, plan_batches
+from mauve_core.encoders.batching import pad, plan_batches, plan_packed
 from mauve_core.encoders.catalogue import ModelIdentity, identify
 from mauve_core.encoders.features import Features, from_store, kept_features, of_tokens
-from mauve_core.encoders.models import LoadedModel, load_model
+from mauve_core.encoders.lanes import Lane, Lanes, threads_kept
+from mauve_core.encoders.models import LoadedModel, load_model, replicas, resolve_devices
+from mauve_core.encoders.packed import PackedModel
 from mauve_core.encoders.pooling import ResolvedPooling, pool, resolve_pooling
+from mauve_core.encoders.rows import Rows
 from mauve_core.encoders.tokenizing import Tokenized, from_token_ids, refuse_texts, tokenize
+from mauve_core.encoders.weights import read_weights
 from mauve_core.errors import InputError, StorageError
-from mauve_core.feature_store import FeatureStore, Part
+from mauve_core.feature_store import FeatureStore
 from mauve_core.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -35,18 +38,24 @@ if TYPE_CHECKING:
 
     from mauve_core.encoders.word_vectors import WordEncoder
 
+AddRows = Callable[[NDArray[np.int64], NDArray[np.float32], str], None]
+
 FORMAT = 1
-"""Part of every key; raised when the same settings would give other numbers."""
+"""Part of every key; raised when the same settings would give other numbers. The packed pass did not raise it: it
+computes the same functions, and differs from the padded one by what batches of another size differ (1e-6 of a row)."""
 
 STAGE = "Encoding tokens"
 """Stage name of the progress; counts tokens, whose pace is steadier than that of texts sorted by length."""
 
-PART_SECONDS = 5.0
-"""Finished rows are stored as a part about this often: what a kill can lose."""
-
 BATCH_TOKENS = {"cpu": 1024, "cuda": 32768}
-"""Padded tokens a batch where the caller names no number. A CPU gains nothing from larger batches and pays for their
-padding; a CUDA device needs many rows to be busy, and a batch too large for its memory is halved."""
+"""Tokens a batch, padding included, where the caller names no number. A CPU gains nothing from larger batches; a CUDA
+device needs many rows to be busy, and a batch too large for its memory is halved."""
+
+SMALLEST_BATCH, BATCHES_A_LANE = 256, 4
+"""Where there is little to do, batches are so small that each lane gets a few, but no smaller than pays."""
+
+MOST_LANES = 16
+"""Lanes of a CPU, each with the memory of a batch; more cores share a lane."""
 
 
 def encode(
@@ -68,9 +77,10 @@ def encode(
     store : FeatureStore, optional
         Where features are looked up and kept; without one nothing is written.
     device : str
-        "auto" takes the first CUDA device, else the CPU. Word vectors are averaged on the CPU in any case.
+        "auto" takes every CUDA device, else the CPU; several names are separated by commas, and each device takes
+        batches from one queue. Word vectors are averaged on the CPU in any case.
     batch_tokens : int, optional
-        Most padded tokens a batch; see ``BATCH_TOKENS``. Memory and speed only: the features stay the same.
+        Most tokens a batch, padding included; see ``BATCH_TOKENS``. Memory and speed only: the features stay the same.
     progress : callable
         Called as ``progress("Tokenizing texts", texts done, texts)`` and ``progress("Encoding tokens", tokens done,
         tokens)``, or for word vectors ``progress("Reading word vectors", bytes done, bytes)``. If it raises, the
@@ -112,15 +122,24 @@ class Encoder:
     Parameters
     ----------
     config, device, batch_tokens : see :func:`encode`
+    packed : bool
+        Encode known models without padding (:mod:`mauve_core.encoders.packed`); False runs every model as transformers
+        does, for comparison.
     """
 
-    def __init__(self, config: EncoderConfig, *, device: str = "auto", batch_tokens: int | None = None) -> None:
+    _prefixes: tuple[int, ...] = ()
+
+    def __init__(
+        self, config: EncoderConfig, *, device: str = "auto", batch_tokens: int | None = None, packed: bool = True
+    ) -> None:
         if batch_tokens is not None and batch_tokens < 1:
             raise InputError("batch_tokens is not usable", allowed="a whole number from 1", received=repr(batch_tokens))
         self.config = config
         self._device = device
         self._batch_tokens = batch_tokens
-        self._loaded: LoadedModel | None = None
+        self._allow_packed = packed
+        self._loaded: list[LoadedModel] = []
+        self._packed: dict[int, PackedModel] = {}
         self._layer: int | None = None
         self._words: WordEncoder | None = None
 
@@ -159,13 +178,17 @@ class Encoder:
     def with_max_tokens(self, max_tokens: int) -> Encoder:
         """The same encoder with texts cut elsewhere; both share one model in memory."""
         other = Encoder(
-            replace(self.config, max_tokens=max_tokens), device=self._device, batch_tokens=self._batch_tokens
+            replace(self.config, max_tokens=max_tokens),
+            device=self._device,
+            batch_tokens=self._batch_tokens,
+            packed=self._allow_packed,
         )
         identity = identify(self.config.model, self.config.revision)
         if identity.kind == "word-vectors":
             other._words = self._word_encoder(identity)
         else:
-            other._loaded, other._layer = self._model(), self._layer
+            self._model()
+            other._loaded, other._packed, other._layer = self._loaded, self._packed, self._layer
         return other
 
     def _word_encoder(self, identity: ModelIdentity) -> WordEncoder:
@@ -177,23 +200,28 @@ class Encoder:
         return self._words
 
     def _model(self) -> LoadedModel:
-        if self._loaded is None:
-            loaded = load_model(self.config.model, self.config.revision, self.config.dtype, self._device)
+        """The model on the first device; its replicas on the others are made at the same time."""
+        if not self._loaded:
+            devices = resolve_devices(self._device)
+            loaded = load_model(self.config.model, self.config.revision, self.config.dtype, devices[0])
             self._layer = _resolve_layer(self.config.layer, loaded)
-            self._loaded = loaded
-        return self._loaded
+            self._loaded = replicas(loaded, devices)
+            for index, replica in enumerate(self._loaded):
+                weights = read_weights(replica.model.base_model) if self._allow_packed else None
+                if weights is not None:
+                    pooling = resolve_pooling(self.config.pooling, loaded.default_pooling)
+                    layer = len(weights.layers) if self._layer is None else self._layer
+                    self._packed[index] = PackedModel(weights, pooling, layer)
+        return self._loaded[0]
 
     def _compute(
         self, tokens: Tokenized, key: str, store: FeatureStore | None, progress: Progress
     ) -> tuple[NDArray[np.float32], str]:
         """All rows, in order: those of stored parts, and the rest batch by batch, kept as parts on the way."""
-        loaded = self._model()
+        self._model()
         rows = Rows(tokens, key, store)
-        missing = rows.missing()
         try:
-            for indices in self._batches(loaded, tokens, missing):
-                progress(STAGE, rows.tokens_done, rows.tokens_total)
-                rows.add(indices, self._encode_batch(loaded, tokens, indices), loaded.device)
+            self._run(tokens, rows.missing(), lambda: progress(STAGE, rows.tokens_done, rows.tokens_total), rows.add)
         except BaseException:
             with suppress(StorageError):  # the first error is the one to report
                 rows.keep()
@@ -201,33 +229,91 @@ class Encoder:
         progress(STAGE, rows.tokens_total, rows.tokens_total)
         return rows.finished()
 
-    def _batches(
-        self, loaded: LoadedModel, tokens: Tokenized, missing: NDArray[np.int64]
-    ) -> Iterator[NDArray[np.int64]]:
-        """The missing texts' indices, a batch at a time."""
-        default = BATCH_TOKENS.get(loaded.device.split(":")[0], BATCH_TOKENS["cpu"])
-        for batch in plan_batches(tokens.lengths[missing], self._batch_tokens or default):
-            yield missing[batch]
+    def _run(self, tokens: Tokenized, missing: NDArray[np.int64], report: Callable[[], None], add: AddRows) -> None:
+        """Encode the missing texts batch by batch; what was begun when something raises is added too.
 
-    def _encode_batch(self, loaded: LoadedModel, tokens: Tokenized, indices: NDArray[np.int64]) -> NDArray[np.float32]:
-        """(rows, d) finite features; a batch that does not fit into the device's memory is halved."""
+        Parameters
+        ----------
+        report : callable
+            Called before each batch is waited for.
+        add : callable
+            Called with the indices, features and device of each batch.
+        """
+        lanes = self._lanes(tokens)
+        batches = self._batches(tokens, missing, len(lanes))
+        work = Lanes(lanes[: len(batches)] or lanes, batches)
+        with threads_kept():
+            try:
+                for _ in batches:
+                    report()
+                    indices, (array, device) = work.take()
+                    add(indices, array, device)
+            except BaseException:
+                for indices, (array, device) in work.stop():
+                    with suppress(StorageError):
+                        add(indices, array, device)
+                raise
+            work.stop()
+
+    def _lanes(self, tokens: Tokenized) -> list[Lane[NDArray[np.int64], tuple[NDArray[np.float32], str]]]:
+        """One a device; on a CPU alone, where the model is known, one for each of torch's threads."""
         import torch
 
-        array: NDArray[np.float32] | None = None
+        def lane(index: int, threads: int | None) -> Lane[NDArray[np.int64], tuple[NDArray[np.float32], str]]:
+            loaded = self._loaded[index]
+            return Lane(
+                start=lambda indices: (indices, self._start(loaded, tokens, indices)),
+                finish=lambda started: (self._finish(*started), loaded.device),
+                ahead=int(loaded.device.startswith("cuda")),
+                threads=threads,
+            )
+
+        threads = torch.get_num_threads()
+        if self._packed and [loaded.device for loaded in self._loaded] == ["cpu"]:
+            count = min(threads, MOST_LANES)
+            return [lane(0, threads // count) for _ in range(count)]
+        on_cpu = sum(loaded.device == "cpu" for loaded in self._loaded)
+        each = max(1, threads // on_cpu) if on_cpu > 1 else None
+        return [lane(index, each) for index in range(len(self._loaded))]
+
+    def _batches(self, tokens: Tokenized, missing: NDArray[np.int64], lanes: int) -> list[NDArray[np.int64]]:
+        """The missing texts' indices, a batch at a time."""
+        device = self._loaded[0].device.split(":")[0]
+        most = self._batch_tokens or BATCH_TOKENS.get(device, BATCH_TOKENS["cpu"])
+        lengths = tokens.lengths[missing]
+        if self._batch_tokens is None and lanes > 1:
+            shared = int(lengths.sum(dtype=np.int64)) // (lanes * BATCHES_A_LANE)
+            most = min(most, max(SMALLEST_BATCH, shared))
+        plan = plan_packed if self._packed else plan_batches
+        return [missing[batch] for batch in plan(lengths, most)]
+
+    def _start(self, loaded: LoadedModel, tokens: Tokenized, indices: NDArray[np.int64]) -> list[Tensor]:
+        """Features that may still be on their way; a batch that does not fit into the device's memory is halved."""
+        import torch
+
         with suppress(torch.OutOfMemoryError):
-            array = self._forward(loaded, tokens, indices)
-        if array is None and len(indices) > 1:
-            halves = np.array_split(indices, 2)
-            return np.concatenate([self._encode_batch(loaded, tokens, half) for half in halves])
-        if array is None:
-            wrong = f"A text of {tokens.lengths[indices[0]]} tokens does not fit into the memory of {loaded.device}"
-            raise InputError(wrong, todo="Lower max_tokens, choose a smaller model or dtype, or use --device cpu")
+            return [self._forward(loaded, tokens, indices)]
+        if len(indices) > 1:
+            return [part for half in np.array_split(indices, 2) for part in self._start(loaded, tokens, half)]
+        wrong = f"A text of {tokens.lengths[indices[0]]} tokens does not fit into the memory of {loaded.device}"
+        raise InputError(wrong, todo="Lower max_tokens, choose a smaller model or dtype, or use --device cpu")
+
+    def _finish(self, indices: NDArray[np.int64], parts: Sequence[Tensor]) -> NDArray[np.float32]:
+        """(rows, d) finite features, on this side of the device."""
+        array: NDArray[np.float32] = np.concatenate([part.cpu().numpy() for part in parts])
         broken = indices[~np.isfinite(array).all(axis=1)]
         precision = "" if self.config.dtype == "float32" else f" in {self.config.dtype} (try float32)"
         refuse_texts(sorted(broken.tolist()), f"The model's features are not finite{precision} for")
         return array
 
-    def _forward(self, loaded: LoadedModel, tokens: Tokenized, indices: NDArray[np.int64]) -> NDArray[np.float32]:
+    def _forward(self, loaded: LoadedModel, tokens: Tokenized, indices: NDArray[np.int64]) -> Tensor:
+        """(rows, d) pooled vectors on the device."""
+        packed = self._packed.get(next(index for index, one in enumerate(self._loaded) if one is loaded))
+        if packed is not None:
+            return packed.vectors([tokens.ids[index] for index in indices], self._prefixes)
+        return self._forward_padded(loaded, tokens, indices)
+
+    def _forward_padded(self, loaded: LoadedModel, tokens: Tokenized, indices: NDArray[np.int64]) -> Tensor:
         import torch
 
         ids, mask = pad([tokens.ids[index] for index in indices], loaded.tokenizer.pad_token_id or 0)
@@ -243,68 +329,11 @@ class Encoder:
                 **options,
             )
             hidden = output.last_hidden_state if self._layer is None else output.hidden_states[self._layer]
-            array: NDArray[np.float32] = self._pool(hidden, device_mask, pooling).cpu().numpy()
-        return array
+            return self._pool(hidden, device_mask, pooling)
 
     def _pool(self, hidden: Tensor, mask: Tensor, pooling: ResolvedPooling) -> Tensor:
         """(rows, d) vectors from the (rows, longest, d) hidden states of one batch."""
         return pool(hidden, mask, pooling)
-
-
-class Rows:
-    """The rows of one entry as they come in, kept in the store as parts."""
-
-    def __init__(self, tokens: Tokenized, key: str, store: FeatureStore | None) -> None:
-        self._lengths = tokens.lengths.astype(np.int64)
-        self._key, self._store = key, store
-        self._done = np.zeros(len(tokens.ids), dtype=np.bool_)
-        self._array: NDArray[np.float32] | None = None
-        self._devices: set[str] = set()
-        self._pending: list[Part] = []
-        self._kept = time.monotonic()
-        self.tokens_total = int(self._lengths.sum())
-        for part in [] if store is None else store.parts(key, len(self._done)):
-            self._place(part)
-
-    @property
-    def tokens_done(self) -> int:
-        return int(self._lengths[self._done].sum())
-
-    def missing(self) -> NDArray[np.int64]:
-        return np.flatnonzero(~self._done)
-
-    def add(self, indices: NDArray[np.int64], array: NDArray[np.float32], device: str) -> None:
-        part = Part(indices=indices, array=array, device=device)
-        self._place(part)
-        if self._store is not None:
-            self._pending.append(part)
-            if time.monotonic() - self._kept >= PART_SECONDS:
-                self.keep()
-
-    def keep(self) -> None:
-        """Store what came in since the last time."""
-        if self._store is None or not self._pending:
-            return
-        part = Part(
-            indices=np.concatenate([part.indices for part in self._pending]),
-            array=np.concatenate([part.array for part in self._pending]),
-            device=self._pending[0].device,
-        )
-        self._store.save_part(self._key, part)
-        self._pending = []
-        self._kept = time.monotonic()
-
-    def finished(self) -> tuple[NDArray[np.float32], str]:
-        if self._array is None or not self._done.all():
-            raise InputError("There are no texts to encode")
-        return self._array, "+".join(sorted(self._devices))
-
-    def _place(self, part: Part) -> None:
-        if self._array is None:
-            self._array = np.empty((len(self._done), part.array.shape[1]), dtype=np.float32)
-        self._array[part.indices] = part.array
-        self._done[part.indices] = True
-        self._devices.add(part.device)
 
 
 def _resolve_layer(layer: int, loaded: LoadedModel) -> int | None:

@@ -10,9 +10,10 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -146,6 +147,30 @@ def resolve_device(device: str) -> str:
     if kind == "cuda" and not torch.cuda.is_available():
         raise InputError("This machine has no CUDA device", received=device, todo="Use --device cpu or auto")
     return device
+
+
+def resolve_devices(device: str) -> tuple[str, ...]:
+    """All torch devices that ``device`` stands for: "auto" and "cuda" are every CUDA device, and commas separate names.
+
+    Raises
+    ------
+    InputError
+        This machine lacks one of them.
+    """
+    import torch
+
+    found: list[str] = []
+    for name in (part.strip() for part in device.split(",")):
+        one = resolve_device(name)
+        every = name == "cuda" or (name == "auto" and one != "cpu")
+        found += [f"cuda:{index}" for index in range(torch.cuda.device_count())] if every else [one]
+    return tuple(found)
+
+
+def replicas(loaded: LoadedModel, devices: Sequence[str]) -> list[LoadedModel]:
+    """The model on each of ``devices``, of which the first is its own."""
+    copies = (replace(loaded, model=deepcopy(loaded.model).to(name), device=name) for name in devices[1:])
+    return [loaded, *copies]
 
 
 def _language_model(name: str, revision: str | None) -> ModelIdentity:

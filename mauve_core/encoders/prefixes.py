@@ -20,20 +20,19 @@ from numpy.typing import NDArray
 
 from mauve_core.config import EncoderConfig
 from mauve_core.encoders.catalogue import names_word_vectors
-from mauve_core.encoders.encoder import STAGE, Encoder, Rows, feature_key
+from mauve_core.encoders.encoder import STAGE, Encoder, feature_key
 from mauve_core.encoders.features import Features, from_store, kept_features
 from mauve_core.encoders.models import LoadedModel
 from mauve_core.encoders.pooling import ResolvedPooling, pool
+from mauve_core.encoders.rows import Rows
 from mauve_core.encoders.tokenizing import Tokenized, tokenize
+from mauve_core.encoders.weights import LENGTH_DEPENDENT_POSITIONS
 from mauve_core.errors import InputError, StorageError
 from mauve_core.feature_store import FeatureStore
 from mauve_core.progress import Progress, silent
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-LENGTH_DEPENDENT_POSITIONS = frozenset({"dynamic", "longrope"})
-"""Rotary embeddings whose frequencies change with the longest sequence of the batch."""
 
 
 def encode_prefixes(
@@ -80,8 +79,6 @@ class PrefixEncoder(Encoder):
     ----------
     config, device, batch_tokens : see :func:`mauve_core.encoders.encode`
     """
-
-    _prefixes: tuple[int, ...] = ()
 
     def encode_prefixes(
         self,
@@ -133,19 +130,21 @@ class PrefixEncoder(Encoder):
         progress: Progress,
     ) -> dict[int, Features]:
         """Every length of every text from one pass over its longest prefix; parts of each are kept on the way."""
-        loaded, longest = self._model(), tokens[max(tokens)]
+        longest = tokens[max(tokens)]
         rows = {length: Rows(tokens[length], key, store) for length, key in keys.items()}
         missing = np.unique(np.concatenate([part.missing() for part in rows.values()]))
         total = int(longest.lengths.sum())
         done = total - int(longest.lengths[missing].sum())
         self._prefixes = tuple(keys)
+
+        def add(indices: NDArray[np.int64], array: NDArray[np.float32], device: str) -> None:
+            nonlocal done
+            for part, own in zip(rows.values(), np.split(array, len(keys), axis=1), strict=True):
+                part.add(indices, np.ascontiguousarray(own), device)
+            done += int(longest.lengths[indices].sum())
+
         try:
-            for indices in self._batches(loaded, longest, missing):
-                progress(STAGE, done, total)
-                arrays = np.split(self._encode_batch(loaded, longest, indices), len(keys), axis=1)
-                for part, array in zip(rows.values(), arrays, strict=True):
-                    part.add(indices, np.ascontiguousarray(array), loaded.device)
-                done += int(longest.lengths[indices].sum())
+            self._run(longest, missing, lambda: progress(STAGE, done, total), add)
         except BaseException:
             for part in rows.values():
                 with suppress(StorageError):  # the first error is the one to report

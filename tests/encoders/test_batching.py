@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.encoders.batching import pad, padded_tokens, plan_batches
+from mauve_core.encoders.batching import pad, padded_tokens, plan_batches, plan_packed
 from mauve_core.errors import InputError
 
 LENGTHS = st.lists(st.integers(1, 300), min_size=0, max_size=80).map(lambda values: np.array(values, dtype=np.int32))
@@ -28,6 +28,17 @@ def test_batches_are_full_and_run_from_long_to_short(lengths: np.ndarray, batch_
         assert (len(batch) + 1) * lengths[batch].max() > batch_tokens
 
 
+@given(lengths=LENGTHS, batch_tokens=st.integers(1, 2000))
+def test_texts_laid_end_to_end_fill_the_bound_with_tokens(lengths: np.ndarray, batch_tokens: int) -> None:
+    batches = plan_packed(lengths, batch_tokens)
+    assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
+    for place, batch in enumerate(batches):
+        assert len(batch) == 1 or lengths[batch].sum() <= batch_tokens
+        assert (np.diff(lengths[batch]) <= 0).all()
+        if place + 1 < len(batches):
+            assert lengths[batch].sum() + lengths[batches[place + 1][0]] > batch_tokens
+
+
 def test_hand_made_plan() -> None:
     lengths = np.array([2, 9, 2, 5, 5], dtype=np.int32)
     batches = plan_batches(lengths, 10)
@@ -46,6 +57,8 @@ def test_sorting_saves_padding() -> None:
 def test_refuses_what_cannot_be_batched(lengths: list[int], batch_tokens: int) -> None:
     with pytest.raises(InputError):
         plan_batches(np.array(lengths, dtype=np.int32), batch_tokens)
+    with pytest.raises(InputError):
+        plan_packed(np.array(lengths, dtype=np.int32), batch_tokens)
 
 
 def test_padding_is_on_the_right_and_masked() -> None:

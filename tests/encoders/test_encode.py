@@ -252,9 +252,10 @@ def test_no_logits_are_computed(tiny: Tiny, texts: tuple[str, ...], monkeypatch:
 
     monkeypatch.setattr(GPT2Model, "forward", spy)
     monkeypatch.setattr(GPT2LMHeadModel, "forward", refuse)
-    encode(texts[:3], EncoderConfig(tiny("gpt2")), device="cpu")
-    encode(texts[:3], EncoderConfig(tiny("gpt2"), layer=1), device="cpu")
-    assert asked == [False, True]
+    for packed in (True, False):
+        for layer in (-1, 1):
+            Encoder(EncoderConfig(tiny("gpt2"), layer=layer), device="cpu", packed=packed).encode(texts[:3])
+    assert asked == [False, True], "the packed pass leaves transformers' own alone"
 
 
 def test_token_ids_give_the_features_of_their_text(tiny: Tiny, texts: tuple[str, ...]) -> None:

@@ -142,7 +142,7 @@ def test_stopped_work_goes_on_where_it_stopped(
     monkeypatch: pytest.MonkeyPatch,
     part_seconds: float,
 ) -> None:
-    monkeypatch.setattr("mauve_core.encoders.encoder.PART_SECONDS", part_seconds)
+    monkeypatch.setattr("mauve_core.encoders.rows.PART_SECONDS", part_seconds)
     store, config = FeatureStore(tmp_path), EncoderConfig(tiny("llama"))
     left = [3]
 

@@ -21,7 +21,7 @@ from mauve_core.errors import CancelledError, StorageError
 from mauve_core.feature_store import DamagedEntryWarning, FeatureStore
 from tests.encoders.test_encode import RELATIVE, relative_error
 
-encode_module = sys.modules["mauve_core.encoders.encoder"]
+rows_module = sys.modules["mauve_core.encoders.rows"]
 Tiny = Callable[[str], str]
 
 WORKER = """
@@ -30,7 +30,7 @@ from pathlib import Path
 from mauve_core.config import EncoderConfig
 from mauve_core.encoders import encode
 from mauve_core.feature_store import FeatureStore
-sys.modules["mauve_core.encoders.encoder"].PART_SECONDS = 0.0
+sys.modules["mauve_core.encoders.rows"].PART_SECONDS = 0.0
 folder, root, file, pause_s = sys.argv[1:]
 texts = Path(file).read_text(encoding="utf-8").split("\\n")
 encode(texts, EncoderConfig(folder), store=FeatureStore(Path(root)), device="cpu", batch_tokens=64,
@@ -103,7 +103,7 @@ def test_stopped_work_goes_on_where_it_stopped(
     calls: int,
     part_seconds: float,
 ) -> None:
-    monkeypatch.setattr(encode_module, "PART_SECONDS", part_seconds)
+    monkeypatch.setattr(rows_module, "PART_SECONDS", part_seconds)
     store, config = FeatureStore(tmp_path), EncoderConfig(tiny("roberta"))
     with pytest.raises(CancelledError):
         encode(texts, config, store=store, device="cpu", batch_tokens=100, progress=stop_after(calls))
@@ -127,7 +127,7 @@ def test_parts_are_kept_at_intervals(
     tiny: Tiny, texts: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now, saved = [0.0], []
-    monkeypatch.setattr(encode_module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(rows_module.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(FeatureStore, "save_part", lambda self, key, part: saved.append((now[0], len(part.indices))))
 
     def a_second_passes(stage: str, done: int, total: int) -> None:
@@ -137,7 +137,7 @@ def test_parts_are_kept_at_intervals(
     encode(texts, EncoderConfig(tiny("gpt2")), store=store, device="cpu", batch_tokens=64, progress=a_second_passes)
     times = [at for at, _ in saved]
     assert len(times) >= 2
-    assert (np.diff(times) == encode_module.PART_SECONDS).all()
+    assert (np.diff(times) == rows_module.PART_SECONDS).all()
 
 
 def test_a_damaged_entry_is_computed_again(
@@ -163,7 +163,7 @@ def test_a_full_disk_is_said_and_nothing_else_is_lost(
     computed: list[int],
     part_seconds: float,
 ) -> None:
-    monkeypatch.setattr(encode_module, "PART_SECONDS", part_seconds)
+    monkeypatch.setattr(rows_module, "PART_SECONDS", part_seconds)
     store, config = FeatureStore(tmp_path), EncoderConfig(tiny("gpt2"))
     earlier = encode(texts[:9], config, store=store, device="cpu")
     fsync, good = os.fsync, [2]

@@ -1,0 +1,289 @@
+"""Our encoder beside mauve-text, plain transformers loops and other runtimes: the same texts, weights and machine.
+
+    python benchmarks/encoder_peer.py --texts FILE [--documents 8] [--rounds 5] [--out FILE.md]
+
+FILE is any file that mauve-lens compare reads. Documents of one to five of its texts, drawn with a seed, are up to
+1,024 tokens long; they are encoded whole and cut at 160 tokens, the last token's state of the last layer in float32.
+The models are a GPT-2 of 12 layers and random weights, whose tokenizer is trained on FILE, and the bundled ones.
+
+mauve-text gets its texts as tokens, and whichever of its batch sizes is fastest in a first pass over all of them. All
+others read texts and tokenize them. No way loads its model within the time that is taken. The ways run in turn, each
+round beginning with another one, and a ratio is the median over rounds of a way's time over ours in the same round.
+OpenVINO and ONNX Runtime take part where they are installed, on the batches of the sorted plain loop.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import os
+import platform
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from mauve_core.config import EncoderConfig
+from mauve_core.corpus import read_corpus
+from mauve_core.encoders import Encoder
+from mauve_core.encoders.batching import pad, padded_tokens, plan_batches
+from mauve_core.encoders.encoder import BATCH_TOKENS
+from mauve_core.encoders.models import LoadedModel, load_model
+from mauve_core.encoders.tokenizing import Tokenized, tokenize
+from mauve_core.files import write_atomically
+
+Array = NDArray[np.float32]
+Way = Callable[[], Array]
+
+OURS, SORTED = "ours", "transformers, sorted and padded (ours before)"
+CASES = (("gpt2", 1024, 1), ("gpt2", 160, 2), ("smollm2-135m", 160, 2), ("minilm", 256, 4))
+"""Model, tokens a text at most, and how many times --documents texts."""
+
+BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64)
+
+
+def documents(texts: Sequence[str], count: int) -> list[str]:
+    """Texts joined in ones to fives, so that lengths spread up to the 1,024 tokens of GPT-2."""
+    rng = np.random.default_rng(0)
+    sizes = rng.choice([1, 1, 1, 2, 2, 3, 4, 5], size=count)
+    return ["\n\n".join(texts[index] for index in rng.choice(len(texts), size, replace=False)) for size in sizes]
+
+
+def make_gpt2(folder: Path, texts: Sequence[str], layers: int = 12, width: int = 768) -> str:
+    """A GPT-2 with random weights and a byte-level tokenizer that is trained on the texts."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+    end = "<|endoftext|>"
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=20_000, special_tokens=[end], initial_alphabet=alphabet, show_progress=False
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=1024, eos_token=end, unk_token=end)
+    torch.manual_seed(0)
+    config = GPT2Config(
+        vocab_size=len(wrapped), n_layer=layers, n_embd=width, n_head=width // 64, bos_token_id=0, eos_token_id=0
+    )
+    GPT2LMHeadModel(config).save_pretrained(folder)
+    wrapped.save_pretrained(folder)
+    return str(folder)
+
+
+def peer(loaded: LoadedModel, tokens: Tokenized, rows: int) -> Way:
+    """mauve-text's featurizing of tokens, ``rows`` texts at a time."""
+    from mauve.utils import featurize_tokens_from_model
+
+    given = [torch.from_numpy(row.astype(np.int64))[None] for row in tokens.ids]
+    return lambda: np.asarray(featurize_tokens_from_model(loaded.model, given, rows), dtype=np.float32)
+
+
+def unsorted_loop(loaded: LoadedModel, texts: Sequence[str], limit: int, rows: int) -> Way:
+    """What one writes first: ``rows`` texts at a time in their order, padded to the longest of each batch."""
+
+    def encode() -> Array:
+        found = []
+        for start in range(0, len(texts), rows):
+            batch = loaded.tokenizer(
+                list(texts[start : start + rows]),
+                truncation=True,
+                max_length=limit,
+                padding=True,
+                padding_side="right",
+                return_tensors="pt",
+            )
+            with torch.inference_mode():
+                hidden = loaded.model(**batch).last_hidden_state
+            ends = batch["attention_mask"].sum(dim=1) - 1
+            found.append(hidden[torch.arange(len(hidden)), ends].numpy())
+        return np.concatenate(found)
+
+    return encode
+
+
+def runtime(
+    run: Callable[[NDArray[np.int64], NDArray[np.int64]], Array], loaded: LoadedModel, texts: list[str], limit: int
+) -> Way:
+    """Another runtime's pass (ids, mask -> hidden states) over sorted, padded batches."""
+
+    def encode() -> Array:
+        tokens = tokenize(texts, loaded, limit)
+        found = np.empty((len(texts), loaded.model.config.hidden_size), dtype=np.float32)
+        for batch in plan_batches(tokens.lengths, BATCH_TOKENS["cpu"]):
+            ids, mask = pad([tokens.ids[index] for index in batch], loaded.tokenizer.pad_token_id or 0)
+            found[batch] = run(ids, mask)[np.arange(len(batch)), tokens.lengths[batch] - 1]
+        return found
+
+    return encode
+
+
+class _States(torch.nn.Module):
+    """The last hidden states alone, as converters want them."""
+
+    def __init__(self, loaded: LoadedModel) -> None:
+        super().__init__()
+        self.model = loaded.model
+        self.options = {"use_cache": False} if loaded.kind == "causal" else {}
+
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> Any:
+        return self.model(input_ids=ids, attention_mask=mask, **self.options).last_hidden_state
+
+
+def runtimes(loaded: LoadedModel, texts: list[str], limit: int, folder: Path) -> tuple[dict[str, Way], list[str]]:
+    """The runtimes that are installed, and how long each took to convert and load the model."""
+    ways: dict[str, Way] = {}
+    told = []
+    example = (torch.ones(2, 9, dtype=torch.int64), torch.ones(2, 9, dtype=torch.int64))
+    if importlib.util.find_spec("openvino"):
+        openvino = importlib.import_module("openvino")
+        started = time.perf_counter()
+        converted = openvino.convert_model(_States(loaded).eval(), example_input=example)
+        compiled = openvino.Core().compile_model(
+            converted,
+            "CPU",
+            {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": torch.get_num_threads()},
+        )
+        told.append(f"OpenVINO {version('openvino')} converts and loads it in {time.perf_counter() - started:.0f} s")
+        ways["OpenVINO"] = runtime(lambda ids, mask: compiled((ids, mask))[0], loaded, texts, limit)
+    if importlib.util.find_spec("onnxruntime") and importlib.util.find_spec("onnx"):
+        onnxruntime = importlib.import_module("onnxruntime")
+        started, file = time.perf_counter(), folder / f"{loaded.identity.digest[:8]}.onnx"
+        axes = {name: {0: "rows", 1: "tokens"} for name in ("ids", "mask", "states")}
+        torch.onnx.export(
+            _States(loaded).eval(),
+            example,
+            str(file),
+            input_names=["ids", "mask"],
+            output_names=["states"],
+            dynamic_axes=axes,
+            opset_version=18,
+            dynamo=False,
+        )
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = torch.get_num_threads()
+        session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+        spent = time.perf_counter() - started
+        told.append(f"ONNX Runtime {version('onnxruntime')} converts and loads it in {spent:.0f} s")
+        ways["ONNX Runtime"] = runtime(
+            lambda ids, mask: np.asarray(session.run(None, {"ids": ids, "mask": mask})[0]), loaded, texts, limit
+        )
+    return ways, told
+
+
+def spent(way: Way) -> tuple[float, float, Array]:
+    """Wall seconds, processor seconds, features."""
+    wall, processor = time.perf_counter(), time.process_time()
+    found = way()
+    return time.perf_counter() - wall, time.process_time() - processor, found
+
+
+def case(name: str, folder: str, limit: int, texts: list[str], rounds: int, scratch: Path) -> str:
+    """A section of the page."""
+    config = EncoderConfig(model=folder, max_tokens=limit, pooling="last")
+    ours, plain = Encoder(config, device="cpu"), Encoder(config, device="cpu", packed=False)
+    loaded = load_model(folder, device="cpu")
+    tokens = tokenize(texts, loaded, limit)
+    sizes = [rows for rows in BATCH_SIZES if rows < 2 * len(texts)]
+    scan = {rows: spent(peer(loaded, tokens, rows))[0] for rows in sizes}
+    best = min(scan, key=scan.__getitem__)
+    others, told = runtimes(loaded, texts, limit, scratch)
+    ways: dict[str, Way] = {
+        OURS: lambda: ours.encode(texts).array,
+        f"mauve-text, batches of {best}": peer(loaded, tokens, best),
+        SORTED: lambda: plain.encode(texts).array,
+        "transformers, one by one": unsorted_loop(loaded, texts, tokens.limit, 1),
+        "transformers, 16 rows in order": unsorted_loop(loaded, texts, tokens.limit, 16),
+        **others,
+    }
+    found: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
+    ours.encode(texts[:1])  # loads the model
+    plain.encode(texts[:1])
+    features: dict[str, Array] = {}
+    for turn in range(rounds):
+        names = list(ways)[turn % len(ways) :] + list(ways)[: turn % len(ways)]
+        for way in names:
+            wall, processor, features[way] = spent(ways[way])
+            found[way].append((wall, processor))
+    batches = plan_batches(tokens.lengths, BATCH_TOKENS["cpu"])
+    padding = padded_tokens(tokens.lengths, batches) / int(tokens.lengths.sum()) - 1
+    in_order = np.split(np.arange(len(texts)), np.arange(16, len(texts), 16))
+    unsorted_padding = padded_tokens(tokens.lengths, in_order) / int(tokens.lengths.sum()) - 1
+    scanned = ", ".join(f"{rows}: {seconds / scan[best]:.2f}" for rows, seconds in scan.items())
+    shape = f"{loaded.model.config.num_hidden_layers} layers of {loaded.model.config.hidden_size}"
+    lines = "\n".join(_line(way, found, features) for way in ways)
+    return f"""## {name} ({shape}), texts cut at {tokens.limit} tokens
+
+{len(texts)} texts of {tokens.lengths.min()} to {tokens.lengths.max()} tokens, median {np.median(tokens.lengths):.0f}.
+Padding: none in ours; {padding:.1%} of the real tokens in sorted batches, {unsorted_padding:.0%} in 16 rows in order.
+mauve-text by batch size, time over that of its fastest: {scanned}.
+{"".join(line + "." + chr(10) for line in told)}
+| way | time / ours | its range over rounds | processor time / ours | features differ by |
+| --- | --- | --- | --- | --- |
+{lines}
+"""
+
+
+def _line(way: str, found: dict[str, list[tuple[float, float]]], features: dict[str, Array]) -> str:
+    ratios = [[one / our for one, our in zip(*pair, strict=True)] for pair in zip(found[way], found[OURS], strict=True)]
+    wall, processor = zip(*ratios, strict=True)
+    expected = features[SORTED]
+    gap = np.linalg.norm(features[way] - expected, axis=1) / np.linalg.norm(expected, axis=1)
+    spread = f"{min(wall):.2f} to {max(wall):.2f}"
+    return (
+        f"| {way} | {statistics.median(wall):.2f} | {spread} | {statistics.median(processor):.2f} | {gap.max():.0e} |"
+    )
+
+
+def page(options: argparse.Namespace) -> str:
+    texts = read_corpus(options.texts).encoder_inputs(with_prompt=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        gpt2 = make_gpt2(Path(scratch) / "gpt2", texts)
+        sections = []
+        for name, limit, times in CASES:
+            if not options.only or name in options.only:
+                folder, chosen = (gpt2 if name == "gpt2" else name), documents(texts, times * options.documents)
+                sections.append(case(name, folder, limit, chosen, options.rounds, Path(scratch)))
+    command = (
+        f"python benchmarks/encoder_peer.py --texts FILE --documents {options.documents} --rounds {options.rounds}"
+    )
+    versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "mauve-text"))
+    return f"""# Encoding on a CPU beside its alternatives
+
+    {command}{"" if options.out is None else f" --out {options.out}"}
+
+Medians over {options.rounds} rounds in which the ways take turns; float32, last token of the last layer. The last
+column is the largest norm of a row's difference from the sorted loop's, over that row's norm.
+{torch.get_num_threads()} threads on {os.cpu_count()} cores, {versions}, Python {platform.python_version()}.
+Load average of the machine at the end, {os.getloadavg()[1]:.1f}: where it exceeds the threads, others shared the cores.
+
+{chr(10).join(sections)}"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--texts", type=Path, required=True, help="any file that mauve-lens compare reads")
+    parser.add_argument("--documents", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", nargs="*", default=[], help="models to take, of gpt2, smollm2-135m, minilm")
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    found = page(options)
+    if options.out is None:
+        print(found)
+    else:
+        write_atomically(options.out, lambda stream: stream.write(found.encode()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""Batches handed out from one queue to several lanes: devices, or threads of a CPU; results as they come in.
+
+A CPU encodes faster in as many lanes of one thread as it has cores than batch by batch with all of them, because no
+lane waits for another within a layer. A GPU lane starts its next batch before it fetches the last one's result, so that
+the device never waits for the way back. Nothing here knows a model.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any, Generic, TypeVar
+
+Batch = TypeVar("Batch")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False)
+class Lane(Generic[Batch, Result]):
+    """Something that works through batches.
+
+    Attributes
+    ----------
+    start : callable
+        Batch -> whatever ``finish`` needs; on a GPU it returns before the work is done.
+    finish : callable
+        What ``start`` gave -> the result.
+    ahead : int
+        Batches that are started before the one before them is finished.
+    threads : int or None
+        Threads that torch may use within this lane; None leaves its setting alone.
+    """
+
+    start: Callable[[Batch], Any]
+    finish: Callable[[Any], Result]
+    ahead: int = 0
+    threads: int | None = None
+
+
+class Lanes(Generic[Batch, Result]):
+    """Batches on their way through lanes; a single lane works in the caller's own thread.
+
+    Parameters
+    ----------
+    lanes : sequence of at least one Lane
+    batches : sequence
+        Begun in this order, and finished in any.
+    """
+
+    def __init__(self, lanes: Sequence[Lane[Batch, Result]], batches: Sequence[Batch]) -> None:
+        self._lanes, self._waiting = lanes, deque(batches)
+        self._walk: Iterator[tuple[Batch, Result]] | None = None
+        self._threads: list[threading.Thread] = []
+        self._done: SimpleQueue[tuple[Batch, Result] | BaseException] = SimpleQueue()
+
+    def take(self) -> tuple[Batch, Result]:
+        """The next batch that is finished, with its result; raises what a lane raised.
+
+        May be called as often as there are batches. Work begins with the first call.
+        """
+        if len(self._lanes) == 1:
+            self._walk = self._walk or self._along(self._lanes[0])
+            return next(self._walk)
+        if not self._threads:
+            self._threads = [threading.Thread(target=self._run, args=(lane,), daemon=True) for lane in self._lanes]
+            for thread in self._threads:
+                thread.start()
+        item = self._done.get()
+        if isinstance(item, BaseException):
+            raise item
+        return item
+
+    def stop(self) -> list[tuple[Batch, Result]]:
+        """Begin no further batch, and wait for those that were begun: what is finished and was not taken."""
+        self._waiting.clear()
+        for thread in self._threads:
+            thread.join()
+        rest = [] if self._walk is None else list(self._walk)
+        while not self._done.empty():
+            item = self._done.get()
+            rest += [] if isinstance(item, BaseException) else [item]
+        return rest
+
+    def _run(self, lane: Lane[Batch, Result]) -> None:
+        try:
+            if lane.threads is not None:
+                import torch
+
+                torch.set_num_threads(lane.threads)
+            for item in self._along(lane):
+                self._done.put(item)
+        except BaseException as error:  # noqa: BLE001 (raised again where results are taken)
+            self._waiting.clear()
+            self._done.put(error)
+
+    def _along(self, lane: Lane[Batch, Result]) -> Iterator[tuple[Batch, Result]]:
+        begun: deque[tuple[Batch, Any]] = deque()
+        while True:
+            try:
+                batch = self._waiting.popleft()
+            except IndexError:
+                while begun:
+                    earlier, started = begun.popleft()
+                    yield earlier, lane.finish(started)
+                return
+            begun.append((batch, lane.start(batch)))
+            if len(begun) > lane.ahead:
+                earlier, started = begun.popleft()
+                yield earlier, lane.finish(started)
+
+
+_users, _threads_before, _lock = 0, 0, threading.Lock()
+
+
+@contextmanager
+def threads_kept() -> Iterator[None]:
+    """Restore torch's number of threads, which lanes change for the whole process, when the last user is done."""
+    global _users, _threads_before
+    import torch
+
+    with _lock:
+        if not _users:
+            _threads_before = torch.get_num_threads()
+        _users += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if not _users:
+                torch.set_num_threads(_threads_before)

@@ -1,0 +1,286 @@
+"""The forward pass of known models over texts laid end to end, without padding.
+
+A batch is one row of tokens: linear layers see real tokens alone, and attention goes text by text. Nothing is computed
+that no feature needs: no layer behind the one that is asked for, and in that one, where a text's vector is the state of
+one token, queries and the feed-forward part of these tokens alone. GPT-2's activation is the same function by fewer
+passes over memory. Weights are views of the loaded model's own. What :func:`read_weights` does not know goes through
+the model as transformers runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.encoders.batching import TokenIds
+from mauve_core.encoders.pooling import ResolvedPooling
+from mauve_core.encoders.weights import Layer, Weights
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+SQRT_8_PI = 1.5957691216057308
+"""2 sqrt(2 / pi), the slope of GPT-2's activation."""
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Where the texts of a batch lie.
+
+    Attributes
+    ----------
+    lengths, starts : tuple of int
+        Tokens of each text, and its first row.
+    positions : (n,) int64 tensor
+        Of each token in its text, from 0.
+    device : torch.device
+    """
+
+    lengths: tuple[int, ...]
+    starts: tuple[int, ...]
+    positions: Tensor
+    device: torch.device
+
+    def places(self, texts: Sequence[int], stops: Sequence[int]) -> tuple[Tensor, NDArray[np.bool_]]:
+        """(rows, longest) rows of the first ``stops`` tokens of some texts, padded; and which of them are real."""
+        offsets = np.arange(max(stops))
+        real = offsets < np.asarray(stops)[:, None]
+        rows = np.asarray(self.starts)[list(texts), None] + np.where(real, offsets, 0)
+        return _to_device(rows, self.device), real
+
+
+class PackedModel:
+    """A known model, ready to encode batches of token ids.
+
+    Parameters
+    ----------
+    weights : Weights
+    pooling : {"last", "first", "mean"}
+    layer : int
+        Of the hidden states, 0 (embeddings) to the number of layers.
+    """
+
+    def __init__(self, weights: Weights, pooling: ResolvedPooling, layer: int) -> None:
+        self._weights, self._pooling, self._layer = weights, pooling, layer
+        self._attend = _attention_for(weights)
+
+    def vectors(self, token_ids: Sequence[TokenIds], prefixes: Sequence[int] = ()) -> Tensor:
+        """Pooled vectors of texts, and of their beginnings where ``prefixes`` says how long.
+
+        Returns
+        -------
+        (rows, d) float32 tensor on the model's device; (rows, len(prefixes) * d), side by side, with prefixes
+        """
+        import torch
+
+        w, layout = self._weights, _layout(token_ids, self._weights.device)
+        stops = [[min(limit, length) for limit in prefixes or (length,)] for length in layout.lengths]
+        texts = [text for text, row in enumerate(stops) for _ in row]
+        flat = [stop for row in stops for stop in row]
+        with torch.inference_mode():
+            ids = _to_device(np.concatenate(token_ids).astype(np.int64), w.device)
+            hidden = w.embed(ids, layout.positions, layout.lengths)
+            rotation = None if w.rotary is None else w.rotary(hidden, layout.positions)
+            wanted = _wanted(layout, texts, flat, self._pooling)
+            for index, layer in enumerate(w.layers[: self._layer]):
+                last = index == self._layer - 1 and wanted is not None
+                block = self._post_norm if w.post_norm else self._pre_norm
+                hidden = block(layer, hidden, layout, rotation, wanted if last else None)
+            if wanted is not None and not self._layer:
+                hidden = hidden[wanted.rows]
+            if w.final_norm is not None and self._layer == len(w.layers):
+                hidden = w.final_norm(hidden)
+            hidden = hidden.to(torch.float32)
+            if wanted is None:
+                hidden = _means(hidden, layout, texts, flat)
+            return hidden.reshape(len(token_ids), -1)
+
+    def _pre_norm(
+        self, layer: Layer, x: Tensor, layout: Layout, rotation: tuple[Tensor, Tensor] | None, wanted: _Wanted | None
+    ) -> Tensor:
+        attended = self._attention(layer, layer.norm1(x), layout, rotation, wanted)
+        x = x if wanted is None else x[wanted.rows]
+        x += attended
+        x += self._feed_forward(layer, layer.norm2(x))
+        return x
+
+    def _post_norm(
+        self, layer: Layer, x: Tensor, layout: Layout, rotation: tuple[Tensor, Tensor] | None, wanted: _Wanted | None
+    ) -> Tensor:
+        attended = self._attention(layer, x, layout, rotation, wanted)
+        x = layer.norm1((x if wanted is None else x[wanted.rows]) + attended)
+        return layer.norm2(x + self._feed_forward(layer, x))
+
+    def _attention(
+        self, layer: Layer, x: Tensor, layout: Layout, rotation: tuple[Tensor, Tensor] | None, wanted: _Wanted | None
+    ) -> Tensor:
+        """(n, d) or, with ``wanted``, one row for each of them."""
+        size = self._weights.head_size
+        asking = x if wanted is None else x[wanted.rows]
+        parts = ((layer.q, asking), (layer.k, x), (layer.v, x))
+        q, k, v = (linear(rows).view(len(rows), -1, size) for linear, rows in parts)
+        if rotation is not None:
+            q = _rotated(q, rotation if wanted is None else (rotation[0][wanted.rows], rotation[1][wanted.rows]))
+            k = _rotated(k, rotation)
+        if wanted is None:
+            found = self._attend(q, k, v, layout, self._weights.causal, layer.scale)
+        else:
+            # One query a text, which in a causal model sees what stands before it.
+            seen = wanted.stops if self._weights.causal else [layout.lengths[text] for text in wanted.texts]
+            found = _attend_to(q, k, v, layout, wanted.texts, seen, layer.scale)
+        return layer.o(found.flatten(-2))
+
+    def _feed_forward(self, layer: Layer, x: Tensor) -> Tensor:
+        inner = layer.up(x) if layer.gate is None else layer.gate(x)
+        inner = activate(inner, self._weights.activation)
+        if layer.gate is not None:
+            inner *= layer.up(x)
+        return layer.down(inner)
+
+
+@dataclass(frozen=True, eq=False)
+class _Wanted:
+    """Tokens whose states are the vectors: their text, their row, and how many tokens end with them."""
+
+    texts: Sequence[int]
+    rows: Tensor
+    stops: Sequence[int]
+
+
+def activate(x: Tensor, name: str) -> Tensor:
+    """The activation, which may overwrite ``x``; "gelu-tanh" is x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3))."""
+    import torch
+    from torch.nn import functional
+
+    if name == "gelu-tanh" and x.device.type == "cpu" and x.dtype == torch.float32:
+        inner = (x * x).mul_(0.044715 * SQRT_8_PI).add_(SQRT_8_PI)
+        return x.mul_(inner.mul_(x).sigmoid_())
+    if name == "gelu-tanh":
+        return functional.gelu(x, approximate="tanh")
+    others: dict[str, Callable[[Tensor], Tensor]] = {
+        "gelu": functional.gelu,
+        "silu": functional.silu,
+        "relu": functional.relu,
+    }
+    return others[name](x)
+
+
+def attend_by_text(q: Tensor, k: Tensor, v: Tensor, layout: Layout, causal: bool, scale: float) -> Tensor:
+    """(n, heads, size) attention within each text; texts of equal length that lie side by side go together."""
+    import torch
+    from torch.nn.functional import scaled_dot_product_attention
+
+    found, start = torch.empty_like(q), 0
+    k, v = (_for_all_heads(part, q.shape[-2]) for part in (k, v))
+    for length, group in groupby(layout.lengths):
+        rows = slice(start, start + length * len(list(group)))
+        one, two, three = (part[rows].view(-1, length, *part.shape[1:]).transpose(1, 2) for part in (q, k, v))
+        heads = scaled_dot_product_attention(one, two, three, is_causal=causal, scale=scale)
+        found[rows] = heads.transpose(1, 2).flatten(0, 1)
+        start = rows.stop
+    return found
+
+
+def attend_padded(q: Tensor, k: Tensor, v: Tensor, layout: Layout, causal: bool, scale: float) -> Tensor:
+    """The same with texts padded to the longest for the attention alone; few kernels, as a GPU wants them."""
+    from torch.nn.functional import scaled_dot_product_attention
+
+    rows, real = layout.places(range(len(layout.lengths)), layout.lengths)
+    k, v = (_for_all_heads(part, q.shape[-2]) for part in (k, v))
+    one, two, three = (part[rows].transpose(1, 2) for part in (q, k, v))
+    # Padding lies on the right: behind a causal mask no real token sees it.
+    mask = None if causal or real.all() else _to_device(real, layout.device)[:, None, None, :]
+    heads = scaled_dot_product_attention(one, two, three, attn_mask=mask, is_causal=causal, scale=scale)
+    return heads.transpose(1, 2).flatten(0, 1)[_to_device(np.flatnonzero(real), layout.device)]
+
+
+def attend_varlen(q: Tensor, k: Tensor, v: Tensor, layout: Layout, causal: bool, scale: float) -> Tensor:
+    """The same by one kernel over texts of unequal length (CUDA, bfloat16 and float16)."""
+    from torch.nn.attention.varlen import varlen_attn
+
+    bounds = _to_device(np.array([*layout.starts, sum(layout.lengths)], dtype=np.int32), layout.device)
+    longest = max(layout.lengths)
+    window = (-1, 0) if causal else (-1, -1)
+    shared = k.shape[-2] != q.shape[-2]
+    found = varlen_attn(q, k, v, bounds, bounds, longest, longest, scale=scale, window_size=window, enable_gqa=shared)
+    return cast("Tensor", found)  # a pair only where the logarithms of the sums are asked for
+
+
+def _attention_for(weights: Weights) -> Callable[[Tensor, Tensor, Tensor, Layout, bool, float], Tensor]:
+    """Text by text on a CPU; on CUDA one kernel where flash attention takes the precision, else padded."""
+    import torch
+
+    if weights.device.type != "cuda":
+        return attend_by_text
+    half = weights.dtype in (torch.bfloat16, torch.float16)
+    flash = torch.cuda.get_device_capability(weights.device) >= (8, 0)
+    fits = weights.head_size % 8 == 0 and weights.head_size <= 256
+    return attend_varlen if half and flash and fits else attend_padded
+
+
+def _attend_to(
+    q: Tensor, k: Tensor, v: Tensor, layout: Layout, texts: Sequence[int], seen: Sequence[int], scale: float
+) -> Tensor:
+    """(rows, heads, size) attention of one query each to the first ``seen`` tokens of its text."""
+    from torch.nn.functional import scaled_dot_product_attention
+
+    rows, real = layout.places(texts, seen)
+    keys, values = (_for_all_heads(part[rows], q.shape[-2]).transpose(1, 2) for part in (k, v))
+    mask = None if real.all() else _to_device(real, layout.device)[:, None, None, :]
+    return scaled_dot_product_attention(q[:, :, None], keys, values, attn_mask=mask, scale=scale).squeeze(2)
+
+
+def _layout(token_ids: Sequence[TokenIds], device: torch.device) -> Layout:
+    lengths = [len(row) for row in token_ids]
+    starts = np.cumsum([0, *lengths[:-1]])
+    positions = np.concatenate([np.arange(length) for length in lengths])
+    return Layout(tuple(lengths), tuple(starts.tolist()), _to_device(positions, device), device)
+
+
+def _wanted(layout: Layout, texts: Sequence[int], stops: Sequence[int], pooling: ResolvedPooling) -> _Wanted | None:
+    """The tokens whose states are the vectors; None for the mean, which needs every token."""
+    if pooling == "mean":
+        return None
+    stops = stops if pooling == "last" else [1] * len(stops)
+    rows = np.asarray(layout.starts)[list(texts)] + np.asarray(stops) - 1
+    return _Wanted(texts, _to_device(rows, layout.device), stops)
+
+
+def _means(hidden: Tensor, layout: Layout, texts: Sequence[int], stops: Sequence[int]) -> Tensor:
+    """(rows, d) means over the first ``stops`` tokens of each text."""
+    import torch
+
+    if list(stops) != list(layout.lengths):
+        starts = np.asarray(layout.starts)[list(texts)]
+        rows = np.concatenate([start + np.arange(stop) for start, stop in zip(starts, stops, strict=True)])
+        hidden = hidden[_to_device(rows, layout.device)]
+    counts = _to_device(np.asarray(stops, dtype=np.int64), layout.device)
+    return torch.segment_reduce(hidden, "mean", lengths=counts, axis=0, unsafe=True)  # unchecked: no wait for a GPU
+
+
+def _for_all_heads(x: Tensor, heads: int) -> Tensor:
+    """(..., kv heads, size) keys or values, repeated where several heads share them."""
+    return x if x.shape[-2] == heads else x.repeat_interleave(heads // x.shape[-2], dim=-2)
+
+
+def _rotated(x: Tensor, rotation: tuple[Tensor, Tensor]) -> Tensor:
+    """(n, heads, size) turned by position; the first half of the numbers pairs with the second."""
+    import torch
+
+    cosines, sines = (part[:, None] for part in rotation)
+    first, second = x.chunk(2, dim=-1)
+    return (x * cosines).addcmul_(torch.cat((-second, first), dim=-1), sines)
+
+
+def _to_device(array: NDArray[Any], device: torch.device) -> Tensor:
+    """On the device; to a GPU from pinned memory, so that the copy waits for nothing."""
+    import torch
+
+    tensor = torch.from_numpy(array)
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)

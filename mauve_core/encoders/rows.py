@@ -1,0 +1,71 @@
+"""The rows of one entry as batches bring them, in any order, and their way into the store while the work goes on."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.encoders.tokenizing import Tokenized
+from mauve_core.errors import InputError
+from mauve_core.feature_store import FeatureStore, Part
+
+PART_SECONDS = 5.0
+"""Finished rows are stored as a part about this often: what a kill can lose."""
+
+
+class Rows:
+    """The rows of one entry as they come in, kept in the store as parts."""
+
+    def __init__(self, tokens: Tokenized, key: str, store: FeatureStore | None) -> None:
+        self._lengths = tokens.lengths.astype(np.int64)
+        self._key, self._store = key, store
+        self._done = np.zeros(len(tokens.ids), dtype=np.bool_)
+        self._array: NDArray[np.float32] | None = None
+        self._devices: set[str] = set()
+        self._pending: list[Part] = []
+        self._kept = time.monotonic()
+        self.tokens_total = int(self._lengths.sum())
+        for part in [] if store is None else store.parts(key, len(self._done)):
+            self._place(part)
+
+    @property
+    def tokens_done(self) -> int:
+        return int(self._lengths[self._done].sum())
+
+    def missing(self) -> NDArray[np.int64]:
+        return np.flatnonzero(~self._done)
+
+    def add(self, indices: NDArray[np.int64], array: NDArray[np.float32], device: str) -> None:
+        part = Part(indices=indices, array=array, device=device)
+        self._place(part)
+        if self._store is not None:
+            self._pending.append(part)
+            if time.monotonic() - self._kept >= PART_SECONDS:
+                self.keep()
+
+    def keep(self) -> None:
+        """Store what came in since the last time."""
+        if self._store is None or not self._pending:
+            return
+        part = Part(
+            indices=np.concatenate([part.indices for part in self._pending]),
+            array=np.concatenate([part.array for part in self._pending]),
+            device=self._pending[0].device,
+        )
+        self._store.save_part(self._key, part)
+        self._pending = []
+        self._kept = time.monotonic()
+
+    def finished(self) -> tuple[NDArray[np.float32], str]:
+        if self._array is None or not self._done.all():
+            raise InputError("There are no texts to encode")
+        return self._array, "+".join(sorted(self._devices))
+
+    def _place(self, part: Part) -> None:
+        if self._array is None:
+            self._array = np.empty((len(self._done), part.array.shape[1]), dtype=np.float32)
+        self._array[part.indices] = part.array
+        self._done[part.indices] = True
+        self._devices.add(part.device)

@@ -1,0 +1,250 @@
+"""The weights of known models, by what they do: GPT-2, Llama, BERT and RoBERTa as one list of layers.
+
+Every array is a view of the loaded model's own; nothing is copied. A model is known when its type is, its settings are
+those that :mod:`mauve_core.encoders.packed` computes, and each of its weights has found its place, so that a layer that
+a variant adds cannot be left out unnoticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+LENGTH_DEPENDENT_POSITIONS = frozenset({"dynamic", "longrope"})
+"""Rotary embeddings whose frequencies change with the longest sequence of the batch."""
+
+ACTIVATIONS = {
+    "gelu_new": "gelu-tanh",
+    "gelu_pytorch_tanh": "gelu-tanh",
+    "gelu": "gelu",
+    "silu": "silu",
+    "swish": "silu",
+    "relu": "relu",
+}
+"""transformers' names of the activations that are computed here."""
+
+Norm = Callable[["Tensor"], "Tensor"]
+Arrays = dict[str, "Tensor"]
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """x W + b, with ``weight`` W (in, out) and ``bias`` b (out,) or none."""
+
+    weight: Tensor
+    bias: Tensor | None
+
+    def __call__(self, x: Tensor) -> Tensor:
+        import torch
+
+        return torch.mm(x, self.weight) if self.bias is None else torch.addmm(self.bias, x, self.weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """One layer; ``gate`` is Llama's second way into the feed-forward part, ``scale`` multiplies attention's logits."""
+
+    q: Linear
+    k: Linear
+    v: Linear
+    o: Linear
+    norm1: Norm
+    norm2: Norm
+    up: Linear
+    down: Linear
+    scale: float
+    gate: Linear | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """A known model.
+
+    Attributes
+    ----------
+    embed : callable
+        Token ids (n,), positions (n,) from 0 and the texts' lengths -> (n, d).
+    rotary : callable or None
+        (n, d) and positions (n,) -> cosines and sines (n, head_size).
+    layers : sequence of Layer
+    final_norm : callable or None
+        Behind the last layer alone.
+    post_norm : bool
+        Norms stand behind the sums, as in BERT, rather than before the parts.
+    causal : bool
+    head_size : int
+    activation : {"gelu-tanh", "gelu", "silu", "relu"}
+    device : torch.device
+    dtype : torch.dtype
+    """
+
+    embed: Callable[[Tensor, Tensor, Sequence[int]], Tensor]
+    rotary: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] | None
+    layers: Sequence[Layer]
+    final_norm: Norm | None
+    post_norm: bool
+    causal: bool
+    head_size: int
+    activation: str
+    device: torch.device
+    dtype: torch.dtype
+
+
+def read_weights(model: Any) -> Weights | None:
+    """The weights of a transformers model without its head; None where the model is not known."""
+    reader = _READERS.get(model.config.model_type)
+    if reader is None or type(model).__name__ != _CLASSES[model.config.model_type]:
+        return None
+    arrays = dict(model.state_dict())
+    found = reader(model, arrays)
+    left = [name for name in arrays if not name.startswith("pooler.")]  # a pooler reads what the layers give
+    return None if left else found
+
+
+def _gpt2(model: Any, arrays: Arrays) -> Weights | None:
+    config = model.config
+    if config.activation_function not in ACTIVATIONS or config.add_cross_attention:
+        return None
+    tokens, places = arrays.pop("wte.weight"), arrays.pop("wpe.weight")
+    norm = partial(_layer_norm, arrays, config.layer_norm_epsilon)
+    size, layers = config.hidden_size // config.num_attention_heads, []
+    for index in range(config.num_hidden_layers):
+        at = f"h.{index}."
+        q, k, v = _thirds(arrays, at + "attn.c_attn")
+        scale = (size**-0.5 if config.scale_attn_weights else 1.0) / (
+            index + 1 if config.scale_attn_by_inverse_layer_idx else 1
+        )
+        o, up, down = (_transposed(arrays, at + name) for name in ("attn.c_proj", "mlp.c_fc", "mlp.c_proj"))
+        layers.append(Layer(q, k, v, o, norm(at + "ln_1"), norm(at + "ln_2"), up, down, scale))
+    return Weights(
+        embed=lambda ids, positions, _: tokens[ids] + places[positions],
+        rotary=None,
+        layers=layers,
+        final_norm=norm("ln_f"),
+        post_norm=False,
+        causal=True,
+        head_size=size,
+        activation=ACTIVATIONS[config.activation_function],
+        device=tokens.device,
+        dtype=tokens.dtype,
+    )
+
+
+def _llama(model: Any, arrays: Arrays) -> Weights | None:
+    config = model.config
+    rope = getattr(config, "rope_parameters", None) or {}
+    if config.hidden_act not in ACTIVATIONS or rope.get("rope_type") in LENGTH_DEPENDENT_POSITIONS:
+        return None
+    tokens = arrays.pop("embed_tokens.weight")
+    norm = partial(_rms_norm, arrays, config.rms_norm_eps)
+    size = config.head_dim or config.hidden_size // config.num_attention_heads
+    layers = []
+    for index in range(config.num_hidden_layers):
+        at = f"layers.{index}."
+        q, k, v, o = (_linear(arrays, f"{at}self_attn.{name}_proj") for name in "qkvo")
+        gate, up, down = (_linear(arrays, f"{at}mlp.{name}_proj") for name in ("gate", "up", "down"))
+        norms = norm(at + "input_layernorm"), norm(at + "post_attention_layernorm")
+        layers.append(Layer(q, k, v, o, *norms, up, down, size**-0.5, gate))
+
+    def rotary(hidden: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
+        cosines, sines = model.rotary_emb(hidden, positions[None])
+        return cosines[0], sines[0]
+
+    return Weights(
+        embed=lambda ids, *_: tokens[ids],
+        rotary=rotary,
+        layers=layers,
+        final_norm=norm("norm"),
+        post_norm=False,
+        causal=True,
+        head_size=size,
+        activation=ACTIVATIONS[config.hidden_act],
+        device=tokens.device,
+        dtype=tokens.dtype,
+    )
+
+
+def _bert(model: Any, arrays: Arrays) -> Weights | None:
+    config = model.config
+    absolute = getattr(config, "position_embedding_type", None) in (None, "absolute")
+    if config.hidden_act not in ACTIVATIONS or config.is_decoder or config.add_cross_attention or not absolute:
+        return None
+    names = ("word_embeddings", "position_embeddings", "token_type_embeddings")
+    tokens, places, types = (arrays.pop(f"embeddings.{name}.weight") for name in names)
+    norm = partial(_layer_norm, arrays, config.layer_norm_eps)
+    first, size, layers = norm("embeddings.LayerNorm"), config.hidden_size // config.num_attention_heads, []
+    for index in range(config.num_hidden_layers):
+        at = f"encoder.layer.{index}."
+        q, k, v = (_linear(arrays, f"{at}attention.self.{name}") for name in ("query", "key", "value"))
+        o, up, down = (
+            _linear(arrays, at + n) for n in ("attention.output.dense", "intermediate.dense", "output.dense")
+        )
+        norms = norm(at + "attention.output.LayerNorm"), norm(at + "output.LayerNorm")
+        layers.append(Layer(q, k, v, o, *norms, up, down, size**-0.5))
+    padding = config.pad_token_id if config.model_type == "roberta" else None
+
+    def embed(ids: Tensor, positions: Tensor, lengths: Sequence[int]) -> Tensor:
+        if padding is not None:
+            positions = _counted_from(padding, ids, lengths)
+        return first(tokens[ids] + types[0] + places[positions])
+
+    return Weights(
+        embed=embed,
+        rotary=None,
+        layers=layers,
+        final_norm=None,
+        post_norm=True,
+        causal=False,
+        head_size=size,
+        activation=ACTIVATIONS[config.hidden_act],
+        device=tokens.device,
+        dtype=tokens.dtype,
+    )
+
+
+_READERS = {"gpt2": _gpt2, "llama": _llama, "bert": _bert, "roberta": _bert}
+_CLASSES = {"gpt2": "GPT2Model", "llama": "LlamaModel", "bert": "BertModel", "roberta": "RobertaModel"}
+
+
+def _counted_from(padding: int, ids: Tensor, lengths: Sequence[int]) -> Tensor:
+    """RoBERTa's positions: real tokens count from the padding id on, and a padding token that is spelt out has none."""
+    import torch
+
+    counted = ids != padding
+    places = [part.cumsum(0) * part for part in torch.split(counted, list(lengths))]
+    return torch.cat(places) + padding
+
+
+def _linear(arrays: Arrays, name: str) -> Linear:
+    return Linear(arrays.pop(f"{name}.weight").t(), arrays.pop(f"{name}.bias", None))
+
+
+def _transposed(arrays: Arrays, name: str) -> Linear:
+    """GPT-2 keeps its weights as (in, out)."""
+    return Linear(arrays.pop(f"{name}.weight"), arrays.pop(f"{name}.bias", None))
+
+
+def _thirds(arrays: Arrays, name: str) -> list[Linear]:
+    """Queries, keys and values, which GPT-2 keeps side by side."""
+    parts = zip(arrays.pop(f"{name}.weight").chunk(3, dim=1), arrays.pop(f"{name}.bias").chunk(3), strict=True)
+    return [Linear(weight, bias) for weight, bias in parts]
+
+
+def _layer_norm(arrays: Arrays, epsilon: float, name: str) -> Norm:
+    from torch.nn.functional import layer_norm
+
+    weight, bias = arrays.pop(f"{name}.weight"), arrays.pop(f"{name}.bias")
+    return lambda x: layer_norm(x, weight.shape, weight, bias, epsilon)
+
+
+def _rms_norm(arrays: Arrays, epsilon: float, name: str) -> Norm:
+    from torch.nn.functional import rms_norm
+
+    weight = arrays.pop(f"{name}.weight")
+    return lambda x: rms_norm(x, weight.shape, weight, epsilon)

@@ -1,0 +1,251 @@
+"""The packed pass against transformers' own on padded batches.
+
+Tolerance 1e-5 of a row's norm, as in test_encode: both compute the same functions and round in another order.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from transformers import AutoModel, AutoModelForCausalLM, GPT2Config, GPT2Model, LlamaConfig, LlamaModel
+from transformers.activations import ACT2FN
+
+from mauve_core.config import EncoderConfig
+from mauve_core.encoders import Encoder, encode, packed
+from mauve_core.encoders.batching import TokenIds, pad
+from mauve_core.encoders.packed import PackedModel, activate, attend_by_text, attend_padded, attend_varlen
+from mauve_core.encoders.pooling import pool
+from mauve_core.encoders.weights import ACTIVATIONS, read_weights
+from tests.encoders.test_encode import CAUSAL, MASKED, RELATIVE, relative_error
+from tests.tiny_models import LAYERS, WIDTH
+
+Tiny = Callable[[str], str]
+POOLINGS: tuple[Any, ...] = ("last", "first", "mean")
+GPT2_SIZES: dict[str, Any] = {
+    "vocab_size": 300,
+    "n_positions": 64,
+    "n_embd": WIDTH,
+    "n_layer": LAYERS,
+    "n_head": 4,
+    "initializer_range": 0.3,
+}
+LLAMA: dict[str, Any] = {
+    "vocab_size": 300,
+    "hidden_size": WIDTH,
+    "intermediate_size": 48,
+    "num_hidden_layers": LAYERS,
+    "num_attention_heads": 4,
+    "initializer_range": 0.3,
+}
+
+
+@pytest.fixture(scope="module")
+def ids() -> list[TokenIds]:
+    """Texts of 30, 30, 12, 7 and 1 tokens."""
+    rng = np.random.default_rng(3)
+    return [rng.integers(5, 100, size=size).astype(np.int32) for size in (30, 30, 12, 7, 1)]
+
+
+def padded_states(model: Any, ids: Sequence[TokenIds]) -> tuple[tuple[torch.Tensor, ...], torch.Tensor]:
+    """Hidden states of transformers' own pass, and the mask."""
+    array, mask = map(torch.from_numpy, pad(ids, model.config.pad_token_id or 0))
+    with torch.inference_mode():
+        return model(input_ids=array, attention_mask=mask, output_hidden_states=True).hidden_states, mask
+
+
+def made(config: Any, factory: Any) -> Any:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(4)
+        return factory(config).eval().requires_grad_(requires_grad=False)
+
+
+def gap(received: torch.Tensor, expected: torch.Tensor) -> float:
+    return relative_error(received.numpy(), expected.numpy())
+
+
+@pytest.mark.parametrize("attention", [attend_by_text, attend_padded])
+@pytest.mark.parametrize("pooling", POOLINGS)
+@pytest.mark.parametrize("name", [*CAUSAL, *MASKED])
+def test_every_layer_and_pooling(
+    tiny: Tiny, ids: list[TokenIds], name: str, pooling: Any, attention: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packed, "_attention_for", lambda _: attention)
+    model = AutoModel.from_pretrained(tiny(name)).eval()
+    states, mask = padded_states(model, ids)
+    weights = read_weights(model)
+    assert weights is not None
+    for layer in range(LAYERS + 1):
+        found = PackedModel(weights, pooling, layer).vectors(ids)
+        assert gap(found, pool(states[layer], mask, pooling)) < RELATIVE
+        alone = torch.cat([PackedModel(weights, pooling, layer).vectors([row]) for row in ids])
+        assert gap(alone, found) < RELATIVE
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+@pytest.mark.parametrize("name", CAUSAL)
+def test_beginnings(tiny: Tiny, ids: list[TokenIds], name: str, pooling: Any) -> None:
+    model = AutoModel.from_pretrained(tiny(name)).eval()
+    states, mask = padded_states(model, ids)
+    weights = read_weights(model)
+    assert weights is not None
+    places = torch.arange(mask.shape[1])
+    expected = [pool(states[-1], mask * (places < length), pooling) for length in (2, 20)]
+    found = PackedModel(weights, pooling, LAYERS).vectors(ids, (2, 20))
+    assert gap(found, torch.cat(expected, dim=1)) < RELATIVE
+
+
+@pytest.mark.parametrize(
+    ("config", "factory"),
+    [
+        (GPT2Config(**GPT2_SIZES, scale_attn_by_inverse_layer_idx=True), GPT2Model),
+        (GPT2Config(**GPT2_SIZES, scale_attn_weights=False, n_inner=40), GPT2Model),
+        *((GPT2Config(**GPT2_SIZES, activation_function=name), GPT2Model) for name in ACTIVATIONS),
+        (LlamaConfig(**LLAMA, attention_bias=True, mlp_bias=True, head_dim=16), LlamaModel),
+        (LlamaConfig(**LLAMA, num_key_value_heads=1), LlamaModel),
+        (
+            LlamaConfig(
+                **LLAMA,
+                rope_parameters={
+                    "rope_type": "llama3",
+                    "rope_theta": 1e4,
+                    "factor": 8.0,
+                    "low_freq_factor": 1.0,
+                    "high_freq_factor": 4.0,
+                    "original_max_position_embeddings": 16,
+                },
+            ),
+            LlamaModel,
+        ),
+    ],
+)
+def test_variants_that_are_known(ids: list[TokenIds], config: Any, factory: Any) -> None:
+    model = made(config, factory)
+    weights = read_weights(model)
+    assert weights is not None
+    states, mask = padded_states(model, ids)
+    assert gap(PackedModel(weights, "last", LAYERS).vectors(ids), pool(states[-1], mask, "last")) < RELATIVE
+
+
+@pytest.mark.parametrize(
+    ("config", "factory"),
+    [
+        (GPT2Config(**GPT2_SIZES, activation_function="quick_gelu"), GPT2Model),
+        (GPT2Config(**GPT2_SIZES, add_cross_attention=True), GPT2Model),
+        (LlamaConfig(**LLAMA, hidden_act="mish"), LlamaModel),
+        (
+            LlamaConfig(**LLAMA, rope_parameters={"rope_type": "dynamic", "factor": 2.0, "rope_theta": 1e4}),
+            LlamaModel,
+        ),
+    ],
+)
+def test_variants_that_are_not(config: Any, factory: Any) -> None:
+    assert read_weights(made(config, factory)) is None
+
+
+def test_a_weight_without_a_place_makes_a_model_unknown() -> None:
+    model = made(GPT2Config(**GPT2_SIZES), GPT2Model)
+    assert read_weights(model) is not None
+    model.h[0].attn.adapter = torch.nn.Linear(WIDTH, 2)
+    assert read_weights(model) is None
+
+
+def test_an_unknown_model_is_encoded_as_transformers_does(
+    tiny: Tiny, texts: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(shutil.copytree(tiny("gpt2"), tmp_path / "quick"))
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"activation_function": "quick_gelu"}))
+    expected = Encoder(EncoderConfig(str(folder)), device="cpu", packed=False).encode(texts)
+    monkeypatch.setattr(PackedModel, "vectors", None)
+    found = encode(texts, EncoderConfig(str(folder)), device="cpu")
+    np.testing.assert_array_equal(found.array, expected.array)
+
+
+@pytest.mark.parametrize("pooling", ["auto", *POOLINGS])
+@pytest.mark.parametrize("name", [*CAUSAL, *MASKED])
+def test_features_are_those_of_the_padded_pass(tiny: Tiny, texts: tuple[str, ...], name: str, pooling: Any) -> None:
+    config = EncoderConfig(tiny(name), pooling=pooling, layer=-2 if pooling == "mean" else -1)
+    found, plain = (Encoder(config, device="cpu", packed=way).encode(texts) for way in (True, False))
+    assert relative_error(found.array, plain.array) < RELATIVE
+    assert found.key == plain.key
+
+
+def test_a_padding_token_that_a_text_spells_out(tiny: Tiny) -> None:
+    model = AutoModel.from_pretrained(tiny("roberta")).eval()
+    ids = [np.array(row, dtype=np.int32) for row in ([0, 9, model.config.pad_token_id, 11, 2], [0, 7, 2])]
+    weights = read_weights(model)
+    assert weights is not None
+    states, mask = padded_states(model, ids)
+    assert gap(PackedModel(weights, "mean", LAYERS).vectors(ids), pool(states[-1], mask, "mean")) < RELATIVE
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activations(name: str) -> None:
+    x = torch.cat([torch.linspace(-30, 30, 4001), torch.tensor([0.0, -1e-20, 1e4, -1e4])])
+    found = activate(x.clone(), ACTIVATIONS[name])
+    expected = ACT2FN[name](x.double())
+    # A few roundings: of the result, and of the logit of the sigmoid where it is small (up to 1e-7 of an x up to 10).
+    torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=2e-6)
+
+
+def test_nothing_of_the_model_is_copied(tiny: Tiny) -> None:
+    model = AutoModelForCausalLM.from_pretrained(tiny("gpt2")).base_model
+    weights = read_weights(model)
+    assert weights is not None
+    there = {array.untyped_storage().data_ptr() for array in model.state_dict().values()}
+    for layer in weights.layers:
+        for part in (layer.q, layer.k, layer.v, layer.o, layer.up, layer.down):
+            assert part.weight.untyped_storage().data_ptr() in there
+
+
+@pytest.mark.parametrize("name", [*CAUSAL, *MASKED])
+def test_the_kernel_for_unequal_lengths_is_asked_for_the_same(
+    tiny: Tiny, ids: list[TokenIds], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The kernel exists on CUDA alone; a plain one that reads its arguments as documented stands in.
+    def plain(
+        q: Any, k: Any, v: Any, q_bounds: Any, k_bounds: Any, q_most: int, k_most: int, **options: Any
+    ) -> torch.Tensor:
+        assert q_bounds.dtype == k_bounds.dtype == torch.int32
+        assert q_most == k_most == int(q_bounds.diff().max())
+        assert options["enable_gqa"] == (q.shape[1] != k.shape[1])
+        left, right = options["window_size"]
+        found = []
+        for start, stop in pairwise(q_bounds.tolist()):
+            one, two, three = (part[start:stop].transpose(0, 1) for part in (q, k, v))
+            two, three = (part.repeat_interleave(len(one) // len(part), dim=0) for part in (two, three))
+            logits = options["scale"] * one @ two.transpose(1, 2)
+            after = torch.ones_like(logits[0], dtype=torch.bool).triu(1)
+            assert left == -1
+            logits = logits.masked_fill(after, float("-inf")) if right == 0 else logits
+            found.append((logits.softmax(-1) @ three).transpose(0, 1))
+        return torch.cat(found)
+
+    monkeypatch.setattr("torch.nn.attention.varlen.varlen_attn", plain)
+    monkeypatch.setattr(packed, "_attention_for", lambda _: attend_varlen)
+    model = AutoModel.from_pretrained(tiny(name)).eval()
+    states, mask = padded_states(model, ids)
+    weights = read_weights(model)
+    assert weights is not None
+    assert gap(PackedModel(weights, "mean", LAYERS).vectors(ids), pool(states[-1], mask, "mean")) < RELATIVE
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", [*CAUSAL, *MASKED])
+def test_half_precision_on_cuda(tiny: Tiny, texts: tuple[str, ...], name: str, dtype: Any) -> None:
+    config = EncoderConfig(tiny(name), dtype=dtype)
+    found, plain = (Encoder(config, device="cuda", packed=way).encode(texts) for way in (True, False))
+    full = encode(texts, replace(config, dtype="float32"), device="cpu")
+    worst: NDArray[np.float64] = np.array([relative_error(one.array, full.array) for one in (found, plain)])
+    assert worst[0] < 2 * worst[1]  # no farther from float32 than the padded pass, in other roundings
