@@ -218,6 +218,20 @@ def count_words(
     return WordCounts(vectorizer.get_feature_names_out(), matrix)
 
 
+def joined(first: WordCounts, second: WordCounts) -> WordCounts:
+    """The counts of the texts of both, the first one's texts before the second one's, over the words of either."""
+    from scipy.sparse import csr_matrix, vstack
+
+    vocabulary = np.array(sorted({*first.vocabulary.tolist(), *second.vocabulary.tolist()}), dtype=object)
+    place = {word: column for column, word in enumerate(vocabulary.tolist())}
+    parts = []
+    for counts in (first, second):
+        columns = np.array([place[word] for word in counts.vocabulary.tolist()], dtype=np.int32)
+        texts, matrix = counts.matrix.shape[0], counts.matrix
+        parts.append(csr_matrix((matrix.data, columns[matrix.indices], matrix.indptr), shape=(texts, vocabulary.size)))
+    return WordCounts(vocabulary, vstack(parts, format="csr"))
+
+
 def class_based_tfidf(counts: Any) -> Any:
     """Class-based TF-IDF of a table of counts (Grootendorst 2022, equation 2, with tf as a share; see the module).
 
