@@ -12,7 +12,7 @@ from mauve_core.config import HUMAN, PartitionKind
 from mauve_core.derived import DERIVED, derive, run_basis, run_properties, run_words
 from mauve_core.errors import InputError, StorageError
 from mauve_core.estimates import ScoreBasis, score_basis
-from mauve_core.properties import text_properties
+from mauve_core.properties import PROPERTIES, text_properties
 from mauve_core.store import Run, RunStore
 from mauve_core.words import count_words, joined
 from tests.synthetic import make_run
@@ -97,9 +97,7 @@ def test_a_damaged_file_is_made_again(run: Run, content: bytes) -> None:
 def test_a_file_of_another_format_is_made_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run_properties(run, HUMAN)
     monkeypatch.setattr(derived, "FORMAT", 2)
-    monkeypatch.setattr(
-        derived, "text_properties", lambda texts: dict.fromkeys(derived.PROPERTIES, np.zeros(len(texts)))
-    )
+    monkeypatch.setattr(derived, "text_properties", lambda texts: dict.fromkeys(PROPERTIES, np.zeros(len(texts))))
     assert not run_properties(run, HUMAN)["length"].any()
 
 
