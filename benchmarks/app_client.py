@@ -160,7 +160,7 @@ class Tab:
             return []
         inner = getattr(delta, part)
         kind = inner.WhichOneof("type")
-        proto = getattr(inner, kind) if kind else None
+        proto: Any = getattr(inner, kind) if kind else None
         if kind == "exception" or (kind == "alert" and proto.format == proto.ERROR):
             return [proto.message if kind == "exception" else proto.body]
         identifier = getattr(proto, "id", "")

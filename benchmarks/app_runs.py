@@ -64,9 +64,12 @@ def _corpus(name: str, topics: NDArray[np.intp], rng: np.random.Generator) -> Co
 def _words(prefix: str, count: int) -> NDArray[np.str_]:
     """Made-up words of letters: the rank of each in base 26 behind the prefix."""
     letters = "abcdefghijklmnopqrstuvwxyz"
-    return np.array([prefix + letters[rank // 676 % 26] + letters[rank // 26 % 26] + letters[rank % 26] for rank in range(count)])
+    return np.array(
+        [prefix + letters[rank // 676 % 26] + letters[rank // 26 % 26] + letters[rank % 26] for rank in range(count)]
+    )
 
 
 def _zipf(rng: np.random.Generator, most: int, size: int) -> NDArray[np.intp]:
     """Ranks from 0, drawn about as 1 / (rank + 1)."""
-    return (np.exp(rng.random(size) * np.log(most + 1)) - 1).astype(np.intp)
+    ranks: NDArray[np.intp] = (np.exp(rng.random(size) * np.log(most + 1)) - 1).astype(np.intp)
+    return ranks

@@ -11,26 +11,28 @@ import argparse
 import base64
 import json
 import os
-import socket
+import platform
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from app_client import Answer, Tab, lasso_event, points_event, row_event
+from app_client import Answer, Tab, lasso_event, points_event
 from app_runs import make_run
+from app_server import ROOT, server
 
-ROOT = Path(__file__).resolve().parents[1]
-LOG = "APP_WALK_LOG"
+from mauve_core.derived import derive
+from mauve_core.files import write_atomically
+from mauve_core.store import RunStore
+
 PLAIN_PAGE = "import streamlit as st\nst.slider('Number', 0, 9, key='plain_number')\n"
+RUNS = {"four sides": 4, "two sides": 2}
+LATE_MS = 150
 SETTLE_S = 0.05
 """Pause between interactions: what the server still does after an answer is counted by itself."""
 
@@ -45,66 +47,6 @@ class Step:
     cpu: float
     after: float
     bytes: int
-
-
-# The server
-
-
-def serve(script: str, port: int) -> None:
-    """Run the app, and write down how long each message from the browser keeps the process busy."""
-    from streamlit.runtime.runtime import Runtime
-    from streamlit.web import bootstrap
-    from streamlit.web.server.starlette.starlette_websocket import StarletteSessionClient
-
-    asked: dict[str, float] = {}
-    receive, send = Runtime.handle_backmsg, StarletteSessionClient.write_forward_msg
-
-    def received(self: Any, session_id: str, message: Any, **options: Any) -> None:
-        asked["cpu"], asked["wall"] = time.process_time(), time.perf_counter()
-        receive(self, session_id, message, **options)
-
-    def sent(self: Any, message: Any) -> None:
-        send(self, message)
-        if message.WhichOneof("type") == "script_finished":
-            line = {"asked": asked["cpu"], "done": time.process_time(), "wall": time.perf_counter() - asked["wall"]}
-            with Path(os.environ[LOG]).open("a") as stream:
-                stream.write(json.dumps(line) + "\n")
-
-    Runtime.handle_backmsg = received  # type: ignore[method-assign,assignment]
-    StarletteSessionClient.write_forward_msg = sent  # type: ignore[method-assign]
-    options = {"server.port": port, "server.headless": True, "browser.gatherUsageStats": False}
-    flags = {name.replace(".", "_"): value for name, value in options.items()}
-    bootstrap.load_config_options(flags)
-    bootstrap.run(script, False, [], flags)
-
-
-@contextmanager
-def server(script: Path, home: Path, log: Path) -> Iterator[str]:
-    """The websocket address of that script, served until the block ends."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    environment = {**os.environ, "MAUVE_LENS_HOME": str(home), "PYTHONPATH": str(ROOT), LOG: str(log)}
-    command = [sys.executable, str(Path(__file__).resolve()), "--serve", str(script), "--port", str(port)]
-    process = subprocess.Popen(command, cwd=ROOT, env=environment)
-    try:
-        _wait_for(port, process)
-        yield f"ws://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
-
-
-def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(600):
-        if process.poll() is not None:
-            raise RuntimeError(f"the app ended with {process.returncode}")
-        try:
-            with socket.create_connection(("127.0.0.1", port), timeout=1):
-                return
-        except OSError:
-            time.sleep(0.1)
-    raise RuntimeError("the app did not start")
 
 
 # The walk
@@ -234,36 +176,140 @@ def _array(values: Any) -> Any:
     return array.reshape([int(length) for length in str(values["shape"]).split(",")]) if "shape" in values else array
 
 
+# The page
+
+
+def measured(walks: int, home: Path) -> list[Step]:
+    """Every step of all walks; the first walk finds a server that has just started."""
+    with tempfile.TemporaryDirectory() as scratch:
+        log, steps = Path(scratch) / "log", []
+        with server(ROOT / "app" / "main.py", home, log) as url:
+            for turn in range(walks):
+                with Tab(url) as tab:
+                    reader = Walker(tab, log, turn)
+                    walk(reader, turn)
+                    steps += reader.found()
+    return steps
+
+
+def plain_rerun(rounds: int = 40) -> float:
+    """Median seconds of process time of a rerun of a page with nothing but a slider."""
+    with tempfile.TemporaryDirectory() as scratch:
+        script, log = Path(scratch) / "plain.py", Path(scratch) / "log"
+        script.write_text(PLAIN_PAGE)
+        with server(script, Path(scratch), log) as url, Tab(url) as tab:
+            reader = Walker(tab, log, 0)
+            reader.open("open")
+            for turn in range(rounds):
+                reader.move("slide", "plain_number", [float(turn % 10)])
+            return statistics.median(step.cpu for step in reader.found()[1:])
+
+
+def runs_of(home: Path, texts: int) -> None:
+    """Make the runs that are not there, with what a job keeps beside them."""
+    stored = {run.name for run in RunStore(home / "runs").list()}
+    for name, sides in RUNS.items():
+        if name not in stored:
+            derive(make_run(home, name, texts, sides))
+
+
+def summary(steps: list[Step], plain: float) -> list[str]:
+    """Rows: the first walk, the later ones, all."""
+    parts = {"first walk": [step for step in steps if not step.walk], "later walks": [s for s in steps if s.walk]}
+    rows = []
+    for title, part in {**parts, "all": steps}.items():
+        if part:
+            cpu, wall = ([1e3 * value for value in each] for each in zip(*((s.cpu, s.wall) for s in part), strict=True))
+            middle, late = statistics.median(cpu), float(np.quantile(cpu, 0.95))
+            beyond = sum(value > LATE_MS for value in cpu) / len(cpu)
+            rows.append(
+                f"| {title} | {len(part)} | {middle:.0f} | {late:.0f} | {middle / plain / 1e3:.1f} | "
+                f"{late / plain / 1e3:.1f} | {beyond:.0%} | {statistics.median(wall):.0f} | {max(cpu):,.0f} |"
+            )
+    return rows
+
+
+def by_kind(steps: list[Step], plain: float) -> list[str]:
+    """A row for each kind of interaction, in the order of the walk."""
+    kinds: dict[str, list[Step]] = defaultdict(list)
+    for step in steps:
+        kinds[step.what].append(step)
+    rows = []
+    for what, part in kinds.items():
+        first = max(1e3 * step.cpu for step in part if not step.walk)
+        later = [1e3 * step.cpu for step in part if step.walk] or [1e3 * step.cpu for step in part]
+        size = statistics.median(step.bytes for step in part) / 1e3
+        rows.append(
+            f"| {what} | {len(part)} | {first:,.0f} | {statistics.median(later):.0f} | "
+            f"{np.quantile(later, 0.95):,.0f} | {statistics.median(later) / plain / 1e3:.1f} | {size:.0f} |"
+        )
+    return rows
+
+
+def report(sizes: list[int], walks: int, home: Path, command: str) -> str:
+    plain = plain_rerun()
+    parts = []
+    for texts in sizes:
+        runs_of(home / str(texts), texts)
+        steps = measured(walks, home / str(texts))
+        parts.append(
+            "\n".join(
+                [
+                    f"## {texts:,} texts\n",
+                    SUMMARY,
+                    "| --- " * 9 + "|",
+                    *summary(steps, plain),
+                    KINDS,
+                    "| --- " * 7 + "|",
+                    *by_kind(steps, plain),
+                ]
+            )
+        )
+    return PAGE.format(
+        command=command, plain=1e3 * plain, parts="\n\n".join(parts), walks=walks, cores=os.cpu_count(),
+        versions=", ".join(f"{name} {version(name)}" for name in ("streamlit", "plotly", "numpy")),
+        python=platform.python_version(),
+    )  # fmt: skip
+
+
+SUMMARY = (
+    f"| walks | interactions | median ms | 95 % ms | median / plain | 95 % / plain | over {LATE_MS} ms | "
+    "median wall ms | most ms |"
+)
+KINDS = "\n| interaction | times | first walk, most | later, median | later, 95 % | later / plain | KB sent |"
+PAGE = """# Server work of the app for each interaction
+
+    {command}
+
+Processor time of the server's process from a message of the browser to the end of its answer: callbacks, script,
+figures, serialisation, everything that other threads do meanwhile. Not in it: the network, the browser, and drawing.
+The app runs in a process of its own with one thread for linear algebra; a stand-in for the browser moves real widgets
+over the websocket. {walks} walks; the first finds a server that has just started, each looks at another candidate and
+other clusters. Runs: 4 sides, and 2 sides, of one size; made up, with what a job keeps beside a run when it makes it.
+Plain: a rerun of a page with one slider, {plain:.1f} ms here.
+
+{parts}
+
+{versions}, Python {python}, {cores} cores.
+"""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--walks", type=int, default=6)
     parser.add_argument("--home", type=Path, help="keep the runs here, or take those that are there")
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.serve:
-        serve(str(options.serve), options.port)
-        return
-    for texts in options.texts:
-        home = Path(f"{options.home}{texts//1000}k")
-        with tempfile.TemporaryDirectory() as scratch:
-            log = Path(scratch) / "log"
-            steps = []
-            with server(ROOT / "app" / "main.py", home, log) as url:
-                for turn in range(options.walks):
-                    with Tab(url) as tab:
-                        reader = Walker(tab, log, turn)
-                        walk(reader, turn)
-                        steps += reader.found()
-        by = defaultdict(list)
-        for s in steps: by[s.what].append(s)
-        for what, ss in by.items():
-            cold=[s.cpu*1e3 for s in ss if s.walk==0]; warm=[s.cpu*1e3 for s in ss if s.walk>0]
-            print(f"{what:40s} cold {' '.join(f'{c:7.0f}' for c in cold):24s} warm med {statistics.median(warm) if warm else 0:7.0f} max {max(warm,default=0):7.0f} after {statistics.median(s.after for s in ss)*1e3:5.0f} KB {statistics.median(s.bytes for s in ss)/1e3:8.0f} wall {statistics.median(s.wall for s in ss)*1e3:.0f}")
-        for name, c in (("all",[s.cpu for s in steps]),("cold",[s.cpu for s in steps if not s.walk]),("warm",[s.cpu for s in steps if s.walk])):
-            if c: print(name, len(c), "median", round(1e3*statistics.median(c),1), "p95", round(1e3*float(np.quantile(c,.95)),1), "max", round(1e3*max(c)))
+    sizes = " ".join(map(str, options.texts))
+    out = "" if options.out is None else f" --out {options.out}"
+    command = f"python benchmarks/app_walk.py --texts {sizes} --walks {options.walks}{out}"
+    with tempfile.TemporaryDirectory() as scratch:
+        page = report(options.texts, options.walks, options.home or Path(scratch), command)
+    if options.out is None:
+        print(page)
+    else:
+        write_atomically(options.out, lambda stream: stream.write(page.encode()))
 
 
 if __name__ == "__main__":
