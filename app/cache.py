@@ -23,8 +23,9 @@ from app.selection import Stack
 from app.text_space import Encoded, SharedEncoder, TextSpace
 from mauve_core import estimates, why
 from mauve_core.config import HUMAN, EncoderConfig, PartitionKind, Smoothing
+from mauve_core.derived import run_basis, run_properties, run_words
 from mauve_core.errors import InputError, MauveLensError
-from mauve_core.estimates import ScoreBasis, score_basis
+from mauve_core.estimates import ScoreBasis
 from mauve_core.numerics.frontier import divergence_frontier
 from mauve_core.numerics.greedy import greedy
 from mauve_core.numerics.sampling_clusters import ClusterAdvice, merged, recommend_clusters
@@ -39,7 +40,7 @@ from mauve_core.stored_features import stored_features
 from mauve_core.trust import trust
 from mauve_core.what_if import Prepared, WhatIf, prepare, what_if
 from mauve_core.why import WhyCard, WhySource, why_source
-from mauve_core.words import DistinctiveWord, WordCounts, count_words
+from mauve_core.words import DistinctiveWord, WordCounts, joined
 
 Stamp = tuple[str, int | None]
 
@@ -100,7 +101,7 @@ def _stamp(run_id: str) -> Stamp:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _score_basis(run_id: str, kind: PartitionKind, smoothing: Smoothing) -> dict[str, ScoreBasis]:
-    return score_basis(load_run(run_id).comparison, kind, smoothing)
+    return run_basis(load_run(run_id), kind, smoothing)
 
 
 @st.cache_resource(max_entries=64, show_spinner="Resampling")
@@ -314,7 +315,8 @@ def _why_source(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> 
     stored = run.features(HUMAN), run.features(candidate)
     features = None if stored[0] is None or stored[1] is None else (stored[0], stored[1])
     partition = run.comparison.partition(kind, candidate, seed)
-    return why_source(partition, run.corpora[HUMAN], run.corpora[candidate], candidate, features)
+    properties = run_properties(run, HUMAN), run_properties(run, candidate)
+    return why_source(partition, run.corpora[HUMAN], run.corpora[candidate], candidate, features, properties)
 
 
 @st.cache_resource(max_entries=256, show_spinner="Reading the texts")
@@ -326,8 +328,12 @@ def why_card(run_id: str, kind: PartitionKind, candidate: str, seed: int, cluste
 @st.cache_resource(max_entries=8, show_spinner=False)
 def word_counts(run_id: str, candidate: str) -> WordCounts:
     """The words of the human texts and, after them, the candidate's."""
-    corpora = load_run(run_id).corpora
-    return count_words([*corpora[HUMAN].texts, *corpora[candidate].texts])
+    return joined(*(_words(run_id, source) for source in (HUMAN, candidate)))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _words(run_id: str, source: str) -> WordCounts:
+    return run_words(load_run(run_id), source)
 
 
 @st.cache_resource(max_entries=64, show_spinner="Counting words")

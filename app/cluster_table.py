@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from mauve_core.errors import InputError
-from mauve_core.numerics.bootstrap import centred_interval
 from mauve_core.numerics.divergences import error_shares, mixture_terms
 from mauve_core.numerics.smoothing import probabilities
 
@@ -93,22 +92,22 @@ def ordered(table: pd.DataFrame, order: str) -> pd.DataFrame:
 
 
 def wilson_interval(
-    count: ArrayLike, n: int, confidence: float = CONFIDENCE
+    count: ArrayLike, n: ArrayLike, confidence: float = CONFIDENCE
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Score interval of a share (Wilson 1927): it stays in [0, 1] and has width also at 0 and at n.
 
     Parameters
     ----------
     count : (...) array of int, 0 to n
-    n : int > 0
+    n : (...) array of int > 0
     confidence : float in (0, 1)
 
     Returns
     -------
     low, high : (...) float64 arrays
     """
-    counts = np.asarray(count, dtype=np.float64)
-    if n <= 0 or (counts < 0).any() or (counts > n).any():
+    counts, n = np.asarray(count, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    if (n <= 0).any() or (counts < 0).any() or (counts > n).any():
         raise InputError("A share needs a count between 0 and n > 0", received=f"n = {n}")
     z2 = float(ndtri((1 + confidence) / 2)) ** 2
     centre = (counts + z2 / 2) / (n + z2)
@@ -152,8 +151,8 @@ def error_intervals(
     for place, name in enumerate(("type_1", "type_2")):
         total, shares = totals[place], _of_total(estimates[place], totals[place])
         moves = _of_total(replicates[place] - shares * errors[place][:, np.newaxis], total)
-        limits = [centred_interval(share, draws, CONFIDENCE) for share, draws in zip(shares, moves.T, strict=True)]
-        intervals[name] = (np.array([low for low, _ in limits]), np.array([high for _, high in limits]))
+        low, high = np.quantile(moves, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
+        intervals[name] = (shares + low - moves.mean(axis=0), shares + high - moves.mean(axis=0))
     return intervals
 
 

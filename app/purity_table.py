@@ -53,7 +53,7 @@ def purest_clusters(labels: ArrayLike, k: int, cells: NDArray[Any]) -> pd.DataFr
     filled = np.flatnonzero(sizes)
     top, n = found.top[filled], sizes[filled]
     count = np.rint(found.by_cluster[filled] * n).astype(np.int64)
-    limits = [wilson_interval(one, int(size)) for one, size in zip(count, n, strict=True)]
+    low, high = wilson_interval(count, n)
     table = pd.DataFrame(
         {
             "cluster": filled,
@@ -61,8 +61,8 @@ def purest_clusters(labels: ArrayLike, k: int, cells: NDArray[Any]) -> pd.DataFr
             "count": count,
             "n": n,
             "share": count / n,
-            "low": [float(low) for low, _ in limits],
-            "high": [float(high) for _, high in limits],
+            "low": low,
+            "high": high,
             "of_all": found.share[top],
         }
     )

@@ -17,6 +17,7 @@ import numpy as np
 from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
+from mauve_core.derived import derive
 from mauve_core.encoders import Encoder, feature_key
 from mauve_core.encoders.models import load_model
 from mauve_core.errors import StorageError
@@ -127,6 +128,7 @@ def prepare_demo(data: Path = DATA, *, progress: Progress = silent) -> str:
         features = _import_features(corpora, data)
         comparison = compare(human, candidates, CONFIG, feature_store=FeatureStore(), progress=progress)
         run = runs.save(DEMO_RUN, comparison, corpora, features, replace=True)
+        derive(run, progress)
     if run.attachment(MEASURES) is None:
         _import_measures(run, data)
     if run.attachment(attachment_name("decoder")) is None:

@@ -16,20 +16,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from mauve_core.config import HUMAN, PartitionKind, ScoreConfig
 from mauve_core.errors import InputError
 from mauve_core.numerics.bootstrap import centred_interval, resample_weights, resampled_counts, weight_blocks
-from mauve_core.numerics.divergences import frontier_integral, mid_point, mixture_terms
+from mauve_core.numerics.count_pairs import CountPairs, count_pairs
+from mauve_core.numerics.divergences import frontier_integral, integral_terms, mid_point, mixture_terms
 from mauve_core.numerics.frontier import REFERENCE_WEIGHTS, Frontier, divergence_frontier, trapezoid_area
 from mauve_core.numerics.scores import STAR_SMOOTHING
-from mauve_core.numerics.smoothing import added_count, probabilities
+from mauve_core.numerics.smoothing import ADDED_COUNT, added_count, probabilities
 from mauve_core.result import Candidate, Comparison, Estimate, Partition
 
 SCORE_BOUNDS = {"mauve": (0.0, 1.0), "mauve_star": (0.0, 1.0), "frontier_integral": (0.0, 1.0), "mid": (0.0, np.log(2))}
 """Range of each score; the last is in nats."""
 
+_STAR_ADDED = ADDED_COUNT[STAR_SMOOTHING]
 
 _PURPOSES = (
     "clustering",
@@ -241,21 +242,47 @@ def _with_scores(candidate: Candidate, kind: PartitionKind, scores: Mapping[str,
 
 def basis_of(counts: CountSamples, smoothing: str) -> ScoreBasis:
     """Everything but the scaling constant, from one candidate's histograms."""
-    star = _frontiers(counts, STAR_SMOOTHING)
-    p, q = probabilities(counts.p, smoothing), probabilities(counts.q, smoothing)
-    p_resampled = probabilities(counts.p_resampled, smoothing)
-    q_resampled = probabilities(counts.q_resampled, smoothing)
+    own, resampled = count_pairs(counts.p, counts.q), count_pairs(counts.p_resampled, counts.q_resampled)
+    star = _tabulated(own, _STAR_ADDED), _tabulated(resampled, _STAR_ADDED)
+    added = added_count(smoothing)
+    if added is not None:
+        plain = star if added == _STAR_ADDED else (_tabulated(own, added), _tabulated(resampled, added))
+    else:
+        plain = _by_bins(counts.p, counts.q, smoothing), _by_bins(counts.p_resampled, counts.q_resampled, smoothing)
     return ScoreBasis(
-        plain=star if smoothing == STAR_SMOOTHING else _frontiers(counts, smoothing),
-        star=star,
-        frontier_integral=Spread(frontier_integral(p, q), frontier_integral(p_resampled, q_resampled)),
-        mid=Spread(mid_point(p, q), mid_point(p_resampled, q_resampled)),
+        plain=(plain[0].frontier, plain[1].frontier),
+        star=(star[0].frontier, star[1].frontier),
+        frontier_integral=Spread(plain[0].integral, plain[1].integral),
+        mid=Spread(plain[0].mid, plain[1].mid),
     )
 
 
-def _frontiers(counts: CountSamples, smoothing: str) -> tuple[Frontier, Frontier]:
-    own = tabulated_frontier(counts.p, counts.q, smoothing)
-    return own, tabulated_frontier(counts.p_resampled, counts.q_resampled, smoothing)
+@dataclass(frozen=True)
+class _Taken:
+    """What is taken of histograms, whatever the scaling constant: the frontiers and both summaries without one."""
+
+    frontier: Frontier
+    integral: NDArray[np.float64]
+    mid: NDArray[np.float64]
+
+
+def _tabulated(pairs: CountPairs, added: float) -> _Taken:
+    p, q = pairs.probabilities(added)
+    size = REFERENCE_WEIGHTS.size
+    table = np.empty((p.size, 2 * size + 2))
+    weights = REFERENCE_WEIGHTS[:, np.newaxis]
+    type1, type2 = mixture_terms(p, q, weights, 1 - weights)
+    table[:, :size], table[:, size : 2 * size] = type1.T, type2.T
+    type1, type2 = mixture_terms(p, q, 0.5, 0.5)
+    table[:, -2], table[:, -1] = integral_terms(p, q), (type1 + type2) / 2
+    sums = pairs.sums(table)
+    frontier = Frontier(REFERENCE_WEIGHTS, sums[..., :size], sums[..., size : 2 * size])
+    return _Taken(frontier, np.minimum(sums[..., -2], 1.0), np.minimum(sums[..., -1], np.log(2)))
+
+
+def _by_bins(p_counts: NDArray[np.int64], q_counts: NDArray[np.int64], smoothing: str) -> _Taken:
+    p, q = probabilities(p_counts, smoothing), probabilities(q_counts, smoothing)
+    return _Taken(divergence_frontier(p, q), frontier_integral(p, q), mid_point(p, q))
 
 
 def tabulated_frontier(p_counts: NDArray[np.int64], q_counts: NDArray[np.int64], smoothing: str) -> Frontier:
@@ -277,19 +304,8 @@ def tabulated_frontier(p_counts: NDArray[np.int64], q_counts: NDArray[np.int64],
     """
     added = added_count(smoothing)
     if added is None:
-        return divergence_frontier(probabilities(p_counts, smoothing), probabilities(q_counts, smoothing))
-    shape, k = p_counts.shape[:-1], p_counts.shape[-1]
-    radix = int(q_counts.max()) + 1
-    codes, place = np.unique((p_counts.astype(np.int64) * radix + q_counts).ravel(), return_inverse=True)
-    p = (codes // radix + added) / (p_counts.reshape(-1, k)[0].sum() + added * k)
-    q = (codes % radix + added) / (q_counts.reshape(-1, k)[0].sum() + added * k)
-    table = np.empty((codes.size, 2, REFERENCE_WEIGHTS.size))
-    for column, weight in enumerate(REFERENCE_WEIGHTS):
-        table[:, 0, column], table[:, 1, column] = mixture_terms(p, q, weight, 1 - weight)
-    rows = place.size // k
-    member = csr_array((np.ones(place.size), place.ravel(), np.arange(rows + 1) * k), shape=(rows, codes.size))
-    errors = (member @ table.reshape(codes.size, -1)).reshape(*shape, 2, REFERENCE_WEIGHTS.size)
-    return Frontier(REFERENCE_WEIGHTS, errors[..., 0, :], errors[..., 1, :])
+        return _by_bins(p_counts, q_counts, smoothing).frontier
+    return _tabulated(count_pairs(p_counts, q_counts), added).frontier
 
 
 def estimates_of(basis: ScoreBasis, scale: float, confidence: float) -> dict[str, Estimate]:

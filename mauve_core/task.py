@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mauve_core.config import HUMAN, CompareConfig
 from mauve_core.corpus import Corpus, read_corpus
+from mauve_core.derived import derive
 from mauve_core.errors import InputError
 from mauve_core.feature_store import FeatureStore
 from mauve_core.given_features import features_of, require_one_width
@@ -238,4 +239,5 @@ def compare_and_store(
             arrays[source.name] = stored.array
     run = store.save(name, comparison, corpora, arrays if len(arrays) == len(corpora) else None)
     progress(SAVING, 1, 1)
+    derive(run, progress)
     return run

@@ -19,8 +19,8 @@ from scipy.sparse import csr_array
 from mauve_core.config import HUMAN, PartitionKind
 from mauve_core.errors import InputError
 from mauve_core.estimates import SCORE_BOUNDS, Spread, estimate_of, resamples
-from mauve_core.numerics.divergences import frontier_integral, mid_point
-from mauve_core.numerics.frontier import trapezoid_area
+from mauve_core.numerics.divergences import frontier_integral
+from mauve_core.numerics.frontier import REFERENCE_WEIGHTS, trapezoid_area
 from mauve_core.numerics.scores import STAR_SMOOTHING, score_counts
 from mauve_core.numerics.smoothing import probabilities
 from mauve_core.numerics.what_if import frontier_by_logs, weighted_counts
@@ -172,12 +172,14 @@ def _spreads(
             "Too few texts are left: a resample has none of them", todo="Keep more texts, or give them weights above 0"
         )
     left, right = (probabilities(side, smoothing) for side in counts)
+    plain = frontier_by_logs(left, right)
+    half = int(np.abs(REFERENCE_WEIGHTS - 0.5).argmin())  # the middle of the grid, where Mid is taken
     stars = [probabilities(side, STAR_SMOOTHING) for side in counts]
     resampled = {
-        "mauve": trapezoid_area(*frontier_by_logs(left, right).curve(scale)),
+        "mauve": trapezoid_area(*plain.curve(scale)),
         "mauve_star": trapezoid_area(*frontier_by_logs(*stars).curve(scale)),
         "frontier_integral": frontier_integral(left, right),
-        "mid": mid_point(left, right),
+        "mid": np.minimum((plain.type1[..., half] + plain.type2[..., half]) / 2, SCORE_BOUNDS["mid"][1]),
     }
     return {name: Spread(values[name], resampled[name]) for name in SCORE_BOUNDS}
 

@@ -8,6 +8,7 @@ text and a model text that the encoder finds alike.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,8 @@ from mauve_core.result import Partition
 
 SEPARATES = 0.8
 """A property tells two sets of texts apart by itself where the whole interval of its AUC lies beyond this."""
+
+Properties = Mapping[str, NDArray[np.float64]]
 
 NEIGHBOURS = 5
 PAIRS = 5
@@ -135,6 +138,7 @@ def why_source(
     candidate: Corpus,
     name: str,
     features: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
+    properties: tuple[Properties, Properties] | None = None,
 ) -> WhySource:
     """Read the texts of both sides once; worth keeping between calls of :func:`why_card`.
 
@@ -146,6 +150,8 @@ def why_source(
         The candidate's name in the partition.
     features : ((n, d) array, (m, d) array), optional
         Of both sides, as the encoder gave them; without them there are neither neighbours nor pairs.
+    properties : (dict, dict), optional
+        ``text_properties`` of either side, where they are known.
 
     Raises
     ------
@@ -164,7 +170,11 @@ def why_source(
             raise InputError("The features are not those of the texts", allowed="a row for each text, side by side")
         stacked = np.concatenate(features)
         centres = _centres(stacked, labels, partition.k)
-    return WhySource(name, texts, len(human), labels, partition.k, stacked, centres, text_properties(texts))
+    if properties is None:
+        found = text_properties(texts)
+    else:
+        found = {key: np.concatenate([side[key] for side in properties]) for key in PROPERTIES}
+    return WhySource(name, texts, len(human), labels, partition.k, stacked, centres, found)
 
 
 def why_card(

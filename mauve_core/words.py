@@ -27,6 +27,9 @@ from mauve_core.errors import InputError
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 """Runs of two or more word characters of any script, in lower case."""
 
+_Row = tuple[NDArray[Any], NDArray[Any]]
+"""Columns and values."""
+
 Group = TypeVar("Group", bound=Hashable)
 
 
@@ -96,7 +99,9 @@ class WordCounts:
         texts = (indicator @ self.matrix.sign()).tocsr()
         weights = class_based_tfidf(counts)
         weights = weights.multiply(texts >= min_texts).tocsr() if min_texts > 1 else weights
-        return [self._top(weights[group], counts[group], texts[group], top) for group in range(groups)]
+        return [
+            self._top(_row(weights, group), _row(counts, group), _row(texts, group), top) for group in range(groups)
+        ]
 
     def contrast(
         self, first: ArrayLike, second: ArrayLike, *, top: int = 10
@@ -129,8 +134,8 @@ class WordCounts:
         weights = class_based_tfidf(counts)
         difference = weights[0] - weights[1]
         return (
-            self._top(difference, counts[0], texts[0], top),
-            self._top(-difference, counts[1], texts[1], top),
+            self._top(_row(difference, 0), _row(counts, 0), _row(texts, 0), top),
+            self._top(_row(-difference, 0), _row(counts, 1), _row(texts, 1), top),
         )
 
     def _indicator(self, labels: ArrayLike, groups: int) -> Any:
@@ -151,16 +156,30 @@ class WordCounts:
         ones = np.ones(kept.size, dtype=np.int64)
         return csr_matrix((ones, (values[kept], kept)), shape=(groups, texts))
 
-    def _top(self, weights: Any, counts: Any, texts: Any, top: int) -> tuple[DistinctiveWord, ...]:
-        """The heaviest words of one sparse row; ``indices`` follow the alphabet, so a stable sort breaks ties."""
-        row = weights.tocsr()
-        row.sort_indices()
-        order = np.argsort(-row.data, kind="stable")[:top]
-        chosen = [(row.indices[i], row.data[i]) for i in order if row.data[i] > 0]
+    def _top(self, weights: _Row, counts: _Row, texts: _Row, top: int) -> tuple[DistinctiveWord, ...]:
+        """The heaviest words of a group; words follow the alphabet, so a stable sort breaks ties."""
+        words, values = weights
+        order = np.argsort(-values, kind="stable")[:top]
+        order = order[values[order] > 0]
+        chosen = words[order]
+        columns = (self.vocabulary[chosen], values[order], _values_at(counts, chosen), _values_at(texts, chosen))
         return tuple(
-            DistinctiveWord(str(self.vocabulary[word]), float(weight), int(counts[0, word]), int(texts[0, word]))
-            for word, weight in chosen
+            DistinctiveWord(str(word), float(weight), int(count), int(held))
+            for word, weight, count, held in zip(*columns, strict=True)
         )
+
+
+def _row(table: Any, row: int) -> _Row:
+    """Columns, in order, and values of one row of a sparse table."""
+    table.sort_indices()
+    part = slice(table.indptr[row], table.indptr[row + 1])
+    return table.indices[part], table.data[part]
+
+
+def _values_at(row: _Row, columns: NDArray[Any]) -> NDArray[Any]:
+    """The row's values in those columns, all of which it holds."""
+    held, values = row
+    return np.asarray(values[np.searchsorted(held, columns)])
 
 
 def count_words(
@@ -197,6 +216,20 @@ def count_words(
         return WordCounts(np.array([], dtype=object), csr_matrix((len(texts), 0), dtype=np.int32))
     matrix = csr_matrix(vectorizer.fit_transform(texts))
     return WordCounts(vectorizer.get_feature_names_out(), matrix)
+
+
+def joined(first: WordCounts, second: WordCounts) -> WordCounts:
+    """The counts of the texts of both, the first one's texts before the second one's, over the words of either."""
+    from scipy.sparse import csr_matrix, vstack
+
+    vocabulary = np.array(sorted({*first.vocabulary.tolist(), *second.vocabulary.tolist()}), dtype=object)
+    place = {word: column for column, word in enumerate(vocabulary.tolist())}
+    parts = []
+    for counts in (first, second):
+        columns = np.array([place[word] for word in counts.vocabulary.tolist()], dtype=np.int32)
+        texts, matrix = counts.matrix.shape[0], counts.matrix
+        parts.append(csr_matrix((matrix.data, columns[matrix.indices], matrix.indptr), shape=(texts, vocabulary.size)))
+    return WordCounts(vocabulary, vstack(parts, format="csr"))
 
 
 def class_based_tfidf(counts: Any) -> Any:

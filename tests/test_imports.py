@@ -24,7 +24,7 @@ LAYERS = (
     ("metrics", "partitioning", "what_if", "trust"),
     ("pipeline", "records", "properties"),
     ("store", "attributes", "why"),
-    ("stored_features",),
+    ("stored_features", "derived"),
     ("other_partitions",),
     ("task", "dropin", "report", "measuring", "sweeps"),
     ("study", "methods", "probing", "without", "attributing"),

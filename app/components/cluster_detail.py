@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
 from app import cache
 from app.cluster_table import CONFIDENCE, value_counts, wilson_interval
@@ -20,22 +21,31 @@ MOST_VALUES = 200
 
 def show(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smoothing: Smoothing) -> None:
     """The panel of a cluster of the focus' partition; ``table`` is the partition's cluster table."""
-    run = focus.run
     places = {name: np.flatnonzero(focus.partition.labels[name] == cluster) for name in (HUMAN, focus.candidate)}
     in_human, in_model = (places[name].astype(np.int32) for name in (HUMAN, focus.candidate))
     _figures(focus, cluster, table, weight, smoothing)
+    _tabs(focus, cluster, in_human, in_model)
+
+
+@st.fragment
+def _tabs(focus: Focus, cluster: int, in_human: NDArray[np.int32], in_model: NDArray[np.int32]) -> None:
+    """Only the tab that is open is made; to open another reruns nothing else."""
     names = ["Texts", "Why", "Words", "Metadata"]
-    tab_texts, tab_why, tab_words, tab_metadata = st.tabs(names, key="cluster_detail_tabs")
-    with tab_texts:
-        _words_line(focus, cluster)
-        human, model = run.corpora[HUMAN], run.corpora[focus.candidate]
-        texts.side_by_side((human, in_human), (focus.candidate, model, in_model), key="cluster_texts")
-    with tab_why:
-        why_panel.show(focus, cluster)
-    with tab_words:
-        _words(focus, cluster)
-    with tab_metadata:
-        _metadata(focus, in_human, in_model)
+    tab_texts, tab_why, tab_words, tab_metadata = st.tabs(names, key="cluster_detail_tabs", on_change="rerun")
+    if tab_texts.open:
+        with tab_texts:
+            _words_line(focus, cluster)
+            human, model = focus.run.corpora[HUMAN], focus.run.corpora[focus.candidate]
+            texts.side_by_side((human, in_human), (focus.candidate, model, in_model), key="cluster_texts")
+    if tab_why.open:
+        with tab_why:
+            why_panel.show(focus, cluster)
+    if tab_words.open:
+        with tab_words:
+            _words(focus, cluster)
+    if tab_metadata.open:
+        with tab_metadata:
+            _metadata(focus, in_human, in_model)
 
 
 def _figures(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smoothing: Smoothing) -> None:
@@ -108,7 +118,9 @@ def _metadata(focus: Focus, in_human: np.ndarray, in_model: np.ndarray) -> None:
     if not fields:
         st.caption("These texts carry no metadata.")
         return
-    name = st.selectbox("Field", fields, key="cluster_metadata_field", width=260) if len(fields) > 1 else fields[0]
+    name = fields[0]
+    if len(fields) > 1:
+        name = st.selectbox("Field", fields, key="cluster_metadata_field", width=260, persist_state="page")
     values = value_counts(human.get(name), model.get(name), in_human, in_model)
     shown = values.head(MOST_VALUES)
     st.dataframe(

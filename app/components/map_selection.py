@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from app import session
 from app.cluster_table import wilson_interval
-from app.components import texts
+from app.components import focus, texts
 from app.components.focus import Focus
 from app.export import csv_bytes
 from app.selection import Stack
@@ -41,14 +41,31 @@ def show_area(
     if not inside.any():
         st.caption("No text lies in this area. Lasso another one.")
         return
-    reading, counting, listing = st.tabs(["Texts", "Counts", "List"], key="map_area_tabs")
-    with reading:
-        _read(here, stack, inside)
-    with counting:
-        st.dataframe(_percentages(source_counts(stack, inside)), hide_index=True, key="map_area_sources")
-        _clusters(here, stack, inside, cluster)
-    with listing:
-        _list(here, stack, inside, cluster, shares)
+    _tabs(here, stack, inside, cluster, shares)
+
+
+@st.fragment
+def _tabs(
+    here: Focus,
+    stack: Stack,
+    inside: NDArray[np.bool_],
+    cluster: NDArray[np.int32],
+    shares: NDArray[np.float64] | None,
+) -> None:
+    """Only the tab that is open is made; to open another reruns nothing else."""
+    if focus.of(here.run, session.current()).cluster != here.cluster:
+        st.rerun()  # a row of the counts was ticked: the map shows it too
+    reading, counting, listing = st.tabs(["Texts", "Counts", "List"], key="map_area_tabs", on_change="rerun")
+    if reading.open:
+        with reading:
+            _read(here, stack, inside)
+    if counting.open:
+        with counting:
+            st.dataframe(_percentages(source_counts(stack, inside)), hide_index=True, key="map_area_sources")
+            _clusters(here, stack, inside, cluster)
+    if listing.open:
+        with listing:
+            _list(here, stack, inside, cluster, shares)
 
 
 def show_cluster(here: Focus, stack: Stack, inside: NDArray[np.bool_]) -> None:

@@ -50,21 +50,25 @@ def _reader(corpus: Corpus, places: NDArray[np.int32], heading: str, pager: bool
     pages = -(-places.size // PAGE_SIZE)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(heading, width="stretch")
-        page = st.pagination(pages, key=f"{key}_page", max_visible_pages=3) if pager else 1
+        page = st.pagination(pages, key=f"{key}_page", max_visible_pages=3, persist_state="page") if pager else 1
     shown = places[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
+    ticked = f"{key}_ticked_{page}"
     event = st.dataframe(
         listing(corpus, shown),
         hide_index=True,
         key=f"{key}_list_{page}",
         on_select="rerun",
         selection_mode="single-row-required",
+        selection_default={"selection": {"rows": [st.session_state.get(ticked, 0)]}},
         column_config={
             "id": st.column_config.TextColumn(width=70),
             "text": st.column_config.TextColumn(width="large"),
         },
     )
     rows = event["selection"]["rows"] if isinstance(event, dict) else []
-    _full_text(corpus, int(shown[rows[0] if rows and rows[0] < shown.size else 0]))
+    row = rows[0] if rows and rows[0] < shown.size else 0
+    st.session_state[ticked] = row  # the table is gone while another tab is open
+    _full_text(corpus, int(shown[row]))
 
 
 def listing(corpus: Corpus, places: NDArray[np.int32]) -> pd.DataFrame:

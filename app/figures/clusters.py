@@ -15,6 +15,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from app.figures import draw
+from app.figures.draw import Trace
 from app.figures.theme import HUMAN_COLOUR, MODEL_COLOUR, NEUTRAL_COLOUR, base_layout, translucent
 
 HEIGHT = 370
@@ -45,17 +47,18 @@ def cluster_figure(rows: pd.DataFrame, candidate: str, *, chosen: int | None = N
         The first value of a clicked point's ``customdata`` is its cluster.
     """
     name, place = html.escape(candidate), np.arange(len(rows), dtype=np.float32)
-    figure = go.Figure(layout=_layout(rows))
-    figure.add_trace(_bars(place, rows["p"], "human, p", HUMAN_COLOUR, "y"))
-    figure.add_trace(_bars(place, rows["q"], f"{name}, q", MODEL_COLOUR, "y"))
-    figure.add_trace(_bars(place, rows["type_1"], "type I error", translucent(MODEL_COLOUR, 0.55), "y2"))
-    figure.add_trace(_bars(place, rows["type_2"], "type II error", translucent(HUMAN_COLOUR, 0.55), "y2"))
-    figure.add_trace(_columns(place, rows, name, chosen))
-    return figure
+    traces = [
+        _bars(place, rows["p"], "human, p", HUMAN_COLOUR, "y"),
+        _bars(place, rows["q"], f"{name}, q", MODEL_COLOUR, "y"),
+        _bars(place, rows["type_1"], "type I error", translucent(MODEL_COLOUR, 0.55), "y2"),
+        _bars(place, rows["type_2"], "type II error", translucent(HUMAN_COLOUR, 0.55), "y2"),
+        _columns(place, rows, name, chosen),
+    ]
+    return draw.figure(traces, _layout(rows))
 
 
-def _bars(place: NDArray[np.float32], values: pd.Series, name: str, colour: str, axis: str) -> go.Bar:
-    return go.Bar(
+def _bars(place: NDArray[np.float32], values: pd.Series, name: str, colour: str, axis: str) -> Trace:
+    return draw.bar(
         x=place,
         y=values.to_numpy(dtype=np.float32),
         name=name,
@@ -67,9 +70,9 @@ def _bars(place: NDArray[np.float32], values: pd.Series, name: str, colour: str,
     )
 
 
-def _columns(place: NDArray[np.float32], rows: pd.DataFrame, name: str, chosen: int | None) -> go.Bar:
+def _columns(place: NDArray[np.float32], rows: pd.DataFrame, name: str, chosen: int | None) -> Trace:
     """One clear bar a cluster over the full height: it is hovered, clicked, and shaded when chosen."""
-    return go.Bar(
+    return draw.bar(
         x=place,
         y=np.ones(len(rows), dtype=np.float32),
         width=1,

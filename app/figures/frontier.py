@@ -16,6 +16,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from app.figures import draw
+from app.figures.draw import Trace
 from app.figures.theme import NEUTRAL_COLOUR, base_layout, candidate_style, short_name, translucent
 
 WEIGHT_STEP = 0.01
@@ -67,16 +69,13 @@ def curve_points(curves: Sequence[ErrorCurve], scale: float) -> pd.DataFrame:
 
 def frontier_figure(points: pd.DataFrame, weight: float) -> go.Figure:
     """The curves of ``curve_points`` with a mark on each at the drawn weight nearest to ``weight``."""
-    figure = go.Figure(layout=_layout())
     by_candidate = [(str(name), part) for name, part in points.groupby("candidate", sort=False)]
+    traces = []
     for index, (_, part) in enumerate(by_candidate):
-        figure.add_trace(_band(part, index))
-        figure.add_trace(_closing(part, index))
-    for index, (name, part) in enumerate(by_candidate):
-        figure.add_trace(_line(name, part, index))
-    for index, (name, part) in enumerate(by_candidate):
-        figure.add_trace(_mark(name, at_weight(part, weight), index))
-    return figure
+        traces += [_band(part, index), _closing(part, index)]
+    traces += [_line(name, part, index) for index, (name, part) in enumerate(by_candidate)]
+    traces += [_mark(name, at_weight(part, weight), index) for index, (name, part) in enumerate(by_candidate)]
+    return draw.figure(traces, _layout())
 
 
 def at_weight(points: pd.DataFrame, weight: float) -> pd.DataFrame:
@@ -113,10 +112,10 @@ def _with_ends(first: float, values: pd.Series, last: float) -> NDArray[np.float
     return np.concatenate([[first], values.to_numpy(), [last]]).astype(np.float32)
 
 
-def _band(part: pd.DataFrame, index: int) -> go.Scatter:
+def _band(part: pd.DataFrame, index: int) -> Trace:
     lower_x, lower_y = _with_ends(1, part["x_low"], 0), _with_ends(0, part["y_low"], 1)
     upper_x, upper_y = _with_ends(1, part["x_high"], 0), _with_ends(0, part["y_high"], 1)
-    return go.Scatter(
+    return draw.scatter(
         x=np.concatenate([lower_x, upper_x[::-1]]),
         y=np.concatenate([lower_y, upper_y[::-1]]),
         fill="toself",
@@ -129,10 +128,10 @@ def _band(part: pd.DataFrame, index: int) -> go.Scatter:
     )
 
 
-def _closing(part: pd.DataFrame, index: int) -> go.Scatter:
+def _closing(part: pd.DataFrame, index: int) -> Trace:
     """From the ends of the drawn curve to (1, 0) and (0, 1), which close the area that MAUVE measures."""
     first, last = part.iloc[0], part.iloc[-1]
-    return go.Scatter(
+    return draw.scatter(
         x=[1, first["x"], None, last["x"], 0],
         y=[0, first["y"], None, last["y"], 1],
         mode="lines",
@@ -143,9 +142,9 @@ def _closing(part: pd.DataFrame, index: int) -> go.Scatter:
     )
 
 
-def _line(name: str, part: pd.DataFrame, index: int) -> go.Scatter:
+def _line(name: str, part: pd.DataFrame, index: int) -> Trace:
     style = candidate_style(index)
-    return go.Scatter(
+    return draw.scatter(
         x=part["x"].to_numpy(dtype=np.float32),
         y=part["y"].to_numpy(dtype=np.float32),
         customdata=part[HOVERED].to_numpy(dtype=np.float32),
@@ -158,9 +157,9 @@ def _line(name: str, part: pd.DataFrame, index: int) -> go.Scatter:
     )
 
 
-def _mark(name: str, row: pd.DataFrame, index: int) -> go.Scatter:
+def _mark(name: str, row: pd.DataFrame, index: int) -> Trace:
     style = candidate_style(index)
-    return go.Scatter(
+    return draw.scatter(
         x=row["x"].to_numpy(dtype=np.float32),
         y=row["y"].to_numpy(dtype=np.float32),
         customdata=row[HOVERED].to_numpy(dtype=np.float32),

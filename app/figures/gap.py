@@ -14,8 +14,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
-from plotly.subplots import make_subplots
 
+from app.figures import draw
+from app.figures.draw import Trace
 from app.figures.leaderboard import titled
 from app.figures.theme import HUMAN_COLOUR, MODEL_COLOUR, NEUTRAL_COLOUR, base_layout, translucent
 from app.gap_table import TOGETHER
@@ -70,41 +71,36 @@ def ledger_figure(
     place = np.arange(len(rows), dtype=np.float32)
     nats, share = rows["nats"].to_numpy(dtype=np.float64), rows["share"].to_numpy(dtype=np.float64)
     colour = ERROR_COLOURS[error]
-    figure = go.Figure(layout=_ledger_layout(rows, words, reach))
-    figure.add_trace(
-        go.Bar(
-            x=nats.astype(np.float32),
-            y=place,
-            orientation="h",
-            marker={"color": colour, "line": {"width": 0}},
-            error_x=_interval_bars(rows),
-            showlegend=False,
-            hoverinfo="skip",
-            **_UNCHANGED,
-        )
+    bars = draw.bar(
+        x=nats.astype(np.float32),
+        y=place,
+        orientation="h",
+        marker={"color": colour, "line": {"width": 0}},
+        error_x=_interval_bars(rows),
+        showlegend=False,
+        hoverinfo="skip",
+        **_UNCHANGED,
     )
     numbers = np.column_stack([rows["cluster"], rows["human"], rows["model"], nats, share]).astype(np.float32)
-    figure.add_trace(
-        go.Bar(
-            x=np.ones(len(rows), dtype=np.float32),
-            y=place,
-            orientation="h",
-            width=1,
-            xaxis="x2",
-            showlegend=False,
-            customdata=numbers,
-            text=[_hover_title(row, words) for _, row in rows.iterrows()],
-            textposition="none",
-            marker={
-                "color": [_CHOSEN if cluster == chosen else _CLEAR for cluster in rows["cluster"]],
-                "line": {"width": 0},
-            },
-            hovertemplate="<b>%{text}</b><br>%{customdata[3]:.4f} nats, %{customdata[4]:.1%} of the error"
-            "<br>%{customdata[1]:.0f} human, %{customdata[2]:.0f} model texts<extra></extra>",
-            **_UNCHANGED,
-        )
+    clicked = draw.bar(
+        x=np.ones(len(rows), dtype=np.float32),
+        y=place,
+        orientation="h",
+        width=1,
+        xaxis="x2",
+        showlegend=False,
+        customdata=numbers,
+        text=[_hover_title(int(cluster), words) for cluster in rows["cluster"]],
+        textposition="none",
+        marker={
+            "color": [_CHOSEN if cluster == chosen else _CLEAR for cluster in rows["cluster"]],
+            "line": {"width": 0},
+        },
+        hovertemplate="<b>%{text}</b><br>%{customdata[3]:.4f} nats, %{customdata[4]:.1%} of the error"
+        "<br>%{customdata[1]:.0f} human, %{customdata[2]:.0f} model texts<extra></extra>",
+        **_UNCHANGED,
     )
-    return figure
+    return draw.figure([bars, clicked], _ledger_layout(rows, words, reach))
 
 
 def common_reach(*ledgers: pd.DataFrame) -> tuple[float, float]:
@@ -120,34 +116,31 @@ def common_reach(*ledgers: pd.DataFrame) -> tuple[float, float]:
 
 def what_if_figure(before: Mapping[str, Estimate], after: Mapping[str, Estimate]) -> go.Figure:
     """A panel a score: hollow = as it is, filled = what it would be, lines = bootstrap intervals, joined by a line."""
-    figure = make_subplots(
+    layout = draw.panels(
         rows=1,
         cols=len(SCORES),
         shared_yaxes=True,
         subplot_titles=[titled(score) for score in SCORES],
         horizontal_spacing=0.04,
     )
+    traces = []
     for column, score in enumerate(SCORES, start=1):
         now, then = before[score], after[score]
-        joined = go.Scatter(
+        joined = draw.scatter(
             x=[now.mean, then.mean],
             y=[1, 0],
             mode="lines",
             line={"color": NEUTRAL_COLOUR, "width": 2, "dash": "dot"},
             hoverinfo="skip",
         )
-        figure.add_trace(joined, row=1, col=column)
-        figure.add_trace(_dot(now, 1, NOW, "circle-open"), row=1, col=column)
-        figure.add_trace(_dot(then, 0, THEN, "circle"), row=1, col=column)
-    figure.update_yaxes(
-        tickvals=[1, 0], ticktext=[NOW, THEN], range=[-0.5, 1.5], showgrid=False, zeroline=False, fixedrange=True
-    )
-    figure.update_xaxes(nticks=5, tickangle=0, zeroline=False, fixedrange=True)
-    figure.update_annotations(font_size=14)
-    figure.update_layout(
-        base_layout(height=_WHAT_IF_HEIGHT, margin={"l": 8, "r": 8, "t": 32, "b": 8}, showlegend=False)
-    )
-    return figure
+        dots = _dot(now, 1, NOW, "circle-open"), _dot(then, 0, THEN, "circle")
+        traces += [draw.on_panel(trace, column) for trace in (joined, *dots)]
+    quiet = {"zeroline": False, "fixedrange": True}
+    ticks = {"tickvals": [1, 0], "ticktext": [NOW, THEN], "range": [-0.5, 1.5]}
+    layout = draw.with_axes(layout, "y", **ticks, showgrid=False, **quiet)
+    layout = draw.with_axes(layout, "x", nticks=5, tickangle=0, **quiet)
+    rest = base_layout(height=_WHAT_IF_HEIGHT, margin={"l": 8, "r": 8, "t": 32, "b": 8}, showlegend=False)
+    return draw.figure(traces, draw.with_titles(layout | rest))
 
 
 def steps_figure(rows: pd.DataFrame, score: str, words: Mapping[int, str]) -> go.Figure:
@@ -163,46 +156,40 @@ def steps_figure(rows: pd.DataFrame, score: str, words: Mapping[int, str]) -> go
         What hovers say of a cluster; from files, not trusted.
     """
     step = rows["step"].to_numpy()
-    figure = go.Figure()
     known = rows[rows["mean"].notna()]
-    figure.add_trace(
-        go.Scatter(
-            x=known["step"],
-            y=known["mean"],
-            error_y={"type": "data", "array": known["sd"].fillna(0.0), "thickness": 2, "width": 0},
-            mode="lines+markers",
-            name="mean ± sd over seeds, the same texts",
-            line={"color": NEUTRAL_COLOUR, "width": 2, "dash": "dot"},
-            marker={"symbol": "square", "size": 7},
-            hovertemplate="%{y:.4f} over seeds<extra></extra>",
-        )
+    over_seeds = draw.scatter(
+        x=known["step"].to_numpy(),
+        y=known["mean"].to_numpy(),
+        error_y={"type": "data", "array": known["sd"].fillna(0.0).to_numpy(), "thickness": 2, "width": 0},
+        mode="lines+markers",
+        name="mean ± sd over seeds, the same texts",
+        line={"color": NEUTRAL_COLOUR, "width": 2, "dash": "dot"},
+        marker={"symbol": "square", "size": 7},
+        hovertemplate="%{y:.4f} over seeds<extra></extra>",
     )
-    figure.add_trace(
-        go.Scatter(
-            x=step,
-            y=rows[score],
-            mode="lines+markers",
-            name="in this partition",
-            line={"color": MODEL_COLOUR, "width": 3},
-            marker={"size": 9},
-            customdata=np.column_stack([rows["closed"]]),
-            text=[_step_title(row, words) for _, row in rows.iterrows()],
-            hovertemplate="<b>%{text}</b><br>%{y:.4f} in this partition"
-            "<br>%{customdata[0]:.0%} of the gap closed<extra></extra>",
-        )
+    here = draw.scatter(
+        x=step,
+        y=rows[score].to_numpy(),
+        mode="lines+markers",
+        name="in this partition",
+        line={"color": MODEL_COLOUR, "width": 3},
+        marker={"size": 9},
+        customdata=np.column_stack([rows["closed"]]),
+        text=[_step_title(int(cluster), words) for cluster in rows["cluster"]],
+        hovertemplate="<b>%{text}</b><br>%{y:.4f} in this partition"
+        "<br>%{customdata[0]:.0%} of the gap closed<extra></extra>",
     )
-    figure.add_hline(y=BEST[score], line={"color": HUMAN_COLOUR, "width": 1.5, "dash": "dot"})
-    figure.update_xaxes(
-        tickvals=step.tolist(),
-        ticktext=[NOW, *(f"+ {int(cluster)}" for cluster in rows["cluster"].iloc[1:])],
-        range=[-0.3, max(1, len(rows) - 1) + 0.3],
-        title="cluster by cluster",
-        showgrid=False,
-        zeroline=False,
-    )
-    figure.update_yaxes(title=titled(score), zeroline=False)
-    figure.update_layout(base_layout(height=_STEPS_HEIGHT))
-    return figure
+    x = {
+        "tickvals": step.tolist(),
+        "ticktext": [NOW, *(f"+ {int(cluster)}" for cluster in rows["cluster"].iloc[1:])],
+        "range": [-0.3, max(1, len(rows) - 1) + 0.3],
+        "title": {"text": "cluster by cluster"},
+        "showgrid": False,
+        "zeroline": False,
+    }
+    y = {"title": {"text": titled(score)}, "zeroline": False}
+    best = draw.guide("y", BEST[score], {"color": HUMAN_COLOUR, "width": 1.5, "dash": "dot"})
+    return draw.figure([over_seeds, here], base_layout(height=_STEPS_HEIGHT, xaxis=x, yaxis=y, shapes=[best]))
 
 
 def _single(rows: pd.DataFrame) -> pd.DataFrame:
@@ -255,7 +242,7 @@ def _ledger_layout(
         xaxis2={"overlaying": "x", "range": [0, 1], "visible": False, "fixedrange": True},
         yaxis={
             "tickvals": list(range(len(rows))),
-            "ticktext": [_row_title(row, words) for _, row in rows.iterrows()],
+            "ticktext": [_row_title(int(cluster), words) for cluster in rows["cluster"]],
             "range": [len(rows) - 0.5, -0.5],
             "showgrid": False,
             "zeroline": False,
@@ -265,29 +252,27 @@ def _ledger_layout(
     )
 
 
-def _row_title(row: pd.Series, words: Mapping[int, str]) -> str:
+def _row_title(cluster: int, words: Mapping[int, str]) -> str:
     """Number and first words, cut before it is escaped."""
-    cluster = int(row["cluster"])
     whole = f"{cluster} · {words[cluster]}" if cluster in words else str(cluster)
     cut = whole if len(whole) <= LABEL_LENGTH else f"{whole[: LABEL_LENGTH - 1].rstrip(' ,')}…"
     return html.escape(cut)
 
 
-def _hover_title(row: pd.Series, words: Mapping[int, str]) -> str:
-    cluster = int(row["cluster"])
+def _hover_title(cluster: int, words: Mapping[int, str]) -> str:
     return html.escape(f"Cluster {cluster}: {words[cluster]}" if cluster in words else f"Cluster {cluster}")
 
 
-def _step_title(row: pd.Series, words: Mapping[int, str]) -> str:
-    if row["cluster"] == TOGETHER:
+def _step_title(cluster: int, words: Mapping[int, str]) -> str:
+    if cluster == TOGETHER:
         return "As it is"
-    said = words.get(int(row["cluster"]), "")
-    return html.escape(f"+ cluster {int(row['cluster'])}{f': {said}' if said else ''}")
+    said = words.get(cluster, "")
+    return html.escape(f"+ cluster {cluster}{f': {said}' if said else ''}")
 
 
-def _dot(estimate: Estimate, place: int, name: str, symbol: str) -> go.Scatter:
+def _dot(estimate: Estimate, place: int, name: str, symbol: str) -> Trace:
     spread = "" if estimate.sd is None else f"<br>± {estimate.sd:.4f} over {len(estimate.values)} seeds"
-    return go.Scatter(
+    return draw.scatter(
         x=[estimate.mean],
         y=[place],
         error_x={

@@ -12,8 +12,9 @@ from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
+from app.figures import draw
+from app.figures.draw import Trace
 from app.figures.theme import HUMAN_COLOUR, NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name
 from mauve_core.config import SCORES, PartitionKind
 from mauve_core.report import HALVES_TITLE, HIGHER_IS_CLOSER, TITLES, Standing, standings
@@ -126,46 +127,46 @@ def interval_figure(comparison: Comparison, kind: PartitionKind, *, by: str = "m
     placed, halves = standings(comparison, by, kind), shown_halves(comparison, kind)
     names = [short_name(standing.candidate.name) for standing in placed]
     order = [candidate.name for candidate in comparison.candidates]
-    figure = make_subplots(
+    layout = draw.panels(
         rows=1,
         cols=len(SCORES),
         shared_yaxes=True,
         subplot_titles=[titled(score) for score in SCORES],
         horizontal_spacing=0.03,
     )
-    traces: list[go.Scatter] = []
-    columns: list[int] = []
+    traces: list[Trace] = []
     for column, score in enumerate(SCORES, start=1):
         estimates = [estimate_of(standing.candidate, score, kind) for standing in placed]
+        panel: list[Trace] = []
         for place, (standing, estimate) in enumerate(zip(placed, estimates, strict=True)):
             name = standing.candidate.name
-            traces += _interval(estimate, place, name, candidate_style(order.index(name)))
-        traces += [] if halves is None else _ceiling(estimate_of(halves, score, kind), len(placed))
-        traces += _ties(placed, estimates) if score == by else []
-        columns += [column] * (len(traces) - len(columns))
-    figure.add_traces(traces, rows=[1] * len(traces), cols=columns)
-    figure.update_yaxes(
+            panel += _interval(estimate, place, name, candidate_style(order.index(name)))
+        panel += [] if halves is None else _ceiling(estimate_of(halves, score, kind), len(placed))
+        panel += _ties(placed, estimates) if score == by else []
+        traces += [draw.on_panel(trace, column) for trace in panel]
+    layout = draw.with_axes(
+        layout,
+        "y",
         tickvals=list(range(len(placed))) + [-1] * (halves is not None),
         ticktext=[html.escape(name) for name in names] + [HALVES_TITLE] * (halves is not None),
         range=[len(placed) - 0.4, -0.6 - (halves is not None)],
         showgrid=False,
         zeroline=False,
     )
-    figure.update_xaxes(nticks=5, zeroline=False)
-    figure.update_annotations(font_size=14)
+    layout = draw.with_axes(layout, "x", nticks=5, zeroline=False)
     height = 70 + _ROW_HEIGHT * (len(placed) + (halves is not None))
-    figure.update_layout(base_layout(height=height, margin={"l": 8, "r": 8, "t": 32, "b": 8}, showlegend=False))
-    return figure
+    rest = base_layout(height=height, margin={"l": 8, "r": 8, "t": 32, "b": 8}, showlegend=False)
+    return draw.figure(traces, draw.with_titles(layout | rest))
 
 
-def _ceiling(estimate: Estimate, rows: int) -> list[go.Scatter]:
+def _ceiling(estimate: Estimate, rows: int) -> list[Trace]:
     """The halves' own row, and their mean down to the last candidate."""
     line = _stroke([estimate.mean] * 2, [-1, rows - 0.5], HUMAN_COLOUR, 1.5)
-    line.line.dash = "dot"
+    line["line"]["dash"] = "dot"
     return [line, *_interval(estimate, -1, HALVES_TITLE, Style(HUMAN_COLOUR, "solid", "circle"))]
 
 
-def _interval(estimate: Estimate, place: int, name: str, style: Style) -> list[go.Scatter]:
+def _interval(estimate: Estimate, place: int, name: str, style: Style) -> list[Trace]:
     sd = estimate.sd or 0.0
     spread = "" if estimate.sd is None else f"<br>± {estimate.sd:.4f} over {len(estimate.values)} seeds"
     hover = (
@@ -173,7 +174,7 @@ def _interval(estimate: Estimate, place: int, name: str, style: Style) -> list[g
         f"<br>interval {estimate.low:.4f} to {estimate.high:.4f}<extra></extra>"
     )
     thick = _stroke([estimate.mean - sd, estimate.mean + sd], [place, place], style.colour, 5)
-    dot = go.Scatter(
+    dot = draw.scatter(
         x=[estimate.mean],
         y=[place],
         error_x={
@@ -191,7 +192,7 @@ def _interval(estimate: Estimate, place: int, name: str, style: Style) -> list[g
     return [thick, dot]
 
 
-def _ties(placed: Sequence[Standing], estimates: Sequence[Estimate]) -> list[go.Scatter]:
+def _ties(placed: Sequence[Standing], estimates: Sequence[Estimate]) -> list[Trace]:
     """A bracket at the right edge of the panel for each rank that candidates share."""
     high = max(estimate.high for estimate in estimates)
     width = max(high - min(estimate.low for estimate in estimates), 1e-9)
@@ -200,10 +201,10 @@ def _ties(placed: Sequence[Standing], estimates: Sequence[Estimate]) -> list[go.
         places = [place for place, standing in enumerate(placed) if standing.rank == rank]
         x = high + width * 0.06
         bracket = _stroke([x, x], [places[0] - 0.25, places[-1] + 0.25], NEUTRAL_COLOUR, 4)
-        bracket.update(hoverinfo=None, hovertemplate="tied: the intervals overlap<extra></extra>")
+        bracket |= {"hoverinfo": None, "hovertemplate": "tied: the intervals overlap<extra></extra>"}
         brackets.append(bracket)
     return brackets
 
 
-def _stroke(x: list[float], y: list[float], colour: str, width: float) -> go.Scatter:
-    return go.Scatter(x=x, y=y, mode="lines", line={"color": colour, "width": width}, hoverinfo="skip")
+def _stroke(x: list[float], y: list[float], colour: str, width: float) -> Trace:
+    return draw.scatter(x=x, y=y, mode="lines", line={"color": colour, "width": width}, hoverinfo="skip")

@@ -16,6 +16,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from app.figures import draw
+from app.figures.draw import Trace
 from app.figures.theme import (
     CATEGORICAL,
     DIVERGING_SCALE,
@@ -153,9 +155,7 @@ def map_figure(
     Figure
         ``customdata`` of a point is its text's place in the stack and its cluster.
     """
-    figure = go.Figure(layout=_layout(points.xy, outline, revision))
-    if density is not None:
-        figure.add_trace(_density(points.xy[density]))
+    traces = [] if density is None else [_density(points.xy[density])]
     own = points.cluster[drawn] == chosen
     layers = [(drawn, False)] if chosen is None else [(drawn[~own], False), (drawn[own], True)]
     for layer, raised in layers:
@@ -163,16 +163,16 @@ def map_figure(
         for members in _interleaved(layer, points.source):
             trace = _scatter(points, members, colouring, opacity, raised)
             if inside is not None:
-                trace.selectedpoints = np.flatnonzero(inside[members]).astype(np.int32)
-            figure.add_trace(trace)
+                trace["selectedpoints"] = np.flatnonzero(inside[members]).astype(np.int32)
+            traces.append(trace)
     if colouring == "source":
         for place in np.unique(points.source[drawn]):
-            figure.add_trace(_legend_entry(points.names, int(place)))
+            traces.append(_legend_entry(points.names, int(place)))
     if colouring == "log_ratio":
-        figure.add_trace(_colour_bar(_ratio_limit(points), candidate))
+        traces.append(_colour_bar(_ratio_limit(points), candidate))
     if colouring in _ERROR_COLOURS:
-        figure.add_trace(_error_bar(points, colouring))
-    return figure
+        traces.append(_error_bar(points, colouring))
+    return draw.figure(traces, _layout(points.xy, outline, revision))
 
 
 def colour_of(place: int) -> str:
@@ -187,15 +187,13 @@ def _interleaved(places: NDArray[np.intp], source: NDArray[np.int16]) -> list[ND
     return [turn[source[turn] == place] for turn in turns for place in np.unique(source[turn])]
 
 
-def _scatter(
-    points: Points, members: NDArray[np.intp], colouring: Colouring, opacity: float, raised: bool
-) -> go.Scattergl:
+def _scatter(points: Points, members: NDArray[np.intp], colouring: Colouring, opacity: float, raised: bool) -> Trace:
     place, cluster = int(points.source[members[0]]), points.cluster[members]
     data = np.column_stack([members, cluster]).astype(np.float32)
     marker: dict[str, Any] = {"size": 8 if raised else 5, "opacity": opacity, "line": {"width": 0}}
     marker |= _colours(points, cluster, place, colouring)
     name = html.escape(points.names[place])
-    return go.Scattergl(
+    return draw.scattergl(
         x=points.xy[members, 0],
         y=points.xy[members, 1],
         mode="markers",
@@ -237,7 +235,7 @@ def _ratio_scale(limit: float) -> dict[str, Any]:
     return {"colorscale": DIVERGING_SCALE, "cmin": -limit, "cmid": 0, "cmax": limit}
 
 
-def _colour_bar(limit: float, candidate: str) -> go.Scatter:
+def _colour_bar(limit: float, candidate: str) -> Trace:
     """A trace without points that carries the colour scale, whichever sources are shown."""
     exponents = [value for value in range(-4, 5) if abs(value) <= limit]
     bar = {
@@ -247,7 +245,7 @@ def _colour_bar(limit: float, candidate: str) -> go.Scatter:
         "ticktext": [f"{2**value}:1" if value >= 0 else f"1:{2**-value}" for value in exponents],
     }
     marker = {"color": [0.0], "showscale": True, "colorbar": bar, **_ratio_scale(limit)}
-    return go.Scatter(x=[None], y=[None], mode="markers", marker=marker, showlegend=False, hoverinfo="skip")
+    return draw.scatter(x=[None], y=[None], mode="markers", marker=marker, showlegend=False, hoverinfo="skip")
 
 
 def _error_scale(points: Points, colouring: Colouring) -> dict[str, Any]:
@@ -257,16 +255,16 @@ def _error_scale(points: Points, colouring: Colouring) -> dict[str, Any]:
     return {"colorscale": [[0, _OFFSETS], [0.5, _NOTHING], [1, colour]], "cmin": -limit, "cmid": 0, "cmax": limit}
 
 
-def _error_bar(points: Points, colouring: Colouring) -> go.Scatter:
+def _error_bar(points: Points, colouring: Colouring) -> Trace:
     scale, (_, error) = _error_scale(points, colouring), _ERROR_COLOURS[colouring]
     bar = {**_BAR, "title": {"text": f"share of the {error} error", "side": "top"}, "tickformat": ".0%", "nticks": 5}
     marker = {"color": [0.0], "showscale": True, "colorbar": bar, **scale}
-    return go.Scatter(x=[None], y=[None], mode="markers", marker=marker, showlegend=False, hoverinfo="skip")
+    return draw.scatter(x=[None], y=[None], mode="markers", marker=marker, showlegend=False, hoverinfo="skip")
 
 
-def _legend_entry(names: Sequence[str], place: int) -> go.Scatter:
+def _legend_entry(names: Sequence[str], place: int) -> Trace:
     """A legend mark of full strength, whatever the opacity of the points."""
-    return go.Scatter(
+    return draw.scatter(
         x=[None],
         y=[None],
         mode="markers",
@@ -276,9 +274,9 @@ def _legend_entry(names: Sequence[str], place: int) -> go.Scatter:
     )
 
 
-def _density(xy: NDArray[np.float32]) -> go.Heatmap:
+def _density(xy: NDArray[np.float32]) -> Trace:
     counts, x_edges, y_edges = np.histogram2d(xy[:, 0], xy[:, 1], bins=DENSITY_BINS)
-    return go.Heatmap(
+    return draw.heatmap(
         x=((x_edges[1:] + x_edges[:-1]) / 2).astype(np.float32),
         y=((y_edges[1:] + y_edges[:-1]) / 2).astype(np.float32),
         z=np.log1p(counts.T).astype(np.float32),
@@ -303,7 +301,7 @@ def _layout(xy: NDArray[np.float32], outline: Sequence[tuple[float, float]] | No
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False},
         xaxis={**axis, "range": ranges[0]},
         yaxis={**axis, "range": ranges[1]},
-        shapes=[] if not outline else [_outline(outline)],
+        shapes=[_outline(outline)] if outline else None,
         selectionrevision=revision,
         modebar={"orientation": "v", "bgcolor": "rgba(0,0,0,0)", "color": NEUTRAL_COLOUR, "activecolor": HUMAN_COLOUR},
     )

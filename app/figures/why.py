@@ -8,12 +8,14 @@ from collections.abc import Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
+from app.figures import draw
 from app.figures.theme import HUMAN_COLOUR, NEUTRAL_COLOUR, base_layout
 from mauve_core.phrases import Phrase
 from mauve_core.properties import PROPERTIES
 from mauve_core.why import PropertyEffect, WhyCard
 
 _ROW_HEIGHT = 34
+_DELTA = "← smaller · Cliff's delta · larger →"
 _ROWS = (("sides", HUMAN_COLOUR, "circle", -0.16), ("rest", NEUTRAL_COLOUR, "diamond", 0.16))
 """Which comparison, its colour and marker, and how far its row stands off the property's."""
 
@@ -80,11 +82,11 @@ def effects_figure(rows: pd.DataFrame, candidate: str) -> go.Figure:
     """
     titles = list(dict.fromkeys(rows["title"]))
     names = {"sides": f"human against {html.escape(candidate)}, here", "rest": "this cluster against all others"}
-    figure = go.Figure()
+    traces = []
     for comparison, colour, symbol, shift in _ROWS:
         part = rows[rows["comparison"] == comparison]
-        figure.add_trace(
-            go.Scatter(
+        traces.append(
+            draw.scatter(
                 x=part["delta"].to_list(),
                 y=[titles.index(title) + shift for title in part["title"]],
                 error_x={
@@ -104,13 +106,17 @@ def effects_figure(rows: pd.DataFrame, candidate: str) -> go.Figure:
                 "%{customdata[6]:.2f}<extra></extra>",
             )
         )
-    figure.add_vline(x=0, line={"color": NEUTRAL_COLOUR, "width": 1})
-    figure.update_layout(
+    return draw.figure(
+        traces,
         base_layout(
             showlegend=True,
             height=80 + _ROW_HEIGHT * len(titles),
             margin={"l": 8, "r": 8, "t": 36, "b": 8},
-            xaxis={"range": [-1.05, 1.05], "zeroline": False, "title": "← smaller · Cliff's delta · larger →"},
+            xaxis={
+                "range": [-1.05, 1.05],
+                "zeroline": False,
+                "title": {"text": "← smaller · Cliff's delta · larger →"},
+            },
             yaxis={
                 "tickvals": list(range(len(titles))),
                 "ticktext": titles,
@@ -118,6 +124,6 @@ def effects_figure(rows: pd.DataFrame, candidate: str) -> go.Figure:
                 "showgrid": False,
                 "zeroline": False,
             },
-        )
+            shapes=[draw.guide("x", 0, {"color": NEUTRAL_COLOUR, "width": 1})],
+        ),
     )
-    return figure

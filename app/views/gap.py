@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+import pandas as pd
 import streamlit as st
 
 from app import cache, session
@@ -11,6 +12,7 @@ from app.cluster_table import cluster_table
 from app.components import cluster_detail, focus, gap_ledger, greedy_panel, score_controls, what_if_panel
 from app.components.focus import Focus
 from app.components.sidebar import opened_run
+from app.state import State
 from mauve_core.config import HUMAN
 from mauve_core.numerics.trust import LABELS, Trust
 
@@ -35,17 +37,33 @@ def main() -> None:
     gap_ledger.show(here, table, weight, state)
     if state.cluster is not None and here.cluster is None:
         st.info(f"There is no cluster {state.cluster} here: clusters go from 0 to {here.partition.k - 1}.")
-    texts, what_if, greedy = st.tabs(TABS, key="gap_tabs")
-    with texts:
-        if here.cluster is None:
-            st.caption(":material/ads_click: Click a bar, or tick a row of a list, to read the texts of a cluster.")
-        else:
-            _heading(here, here.cluster)
-            cluster_detail.show(here, here.cluster, table, weight, state.smoothing)
-    with what_if:
-        what_if_panel.show(here, state, scale)
-    with greedy:
-        greedy_panel.show(here, state, scale)
+    _tabs(here, table, weight, scale)
+
+
+@st.fragment
+def _tabs(here: Focus, table: pd.DataFrame, weight: float, scale: float) -> None:
+    """The part below the ledger: only the tab that is open is made, and what is done in it reruns nothing else."""
+    state = session.current()
+    if focus.of(here.run, state).cluster != here.cluster:
+        st.rerun()  # a row of a list was ticked, or the cluster closed: the ledger shows it too
+    texts, what_if, greedy = st.tabs(TABS, key="gap_tabs", on_change="rerun")
+    if texts.open:
+        with texts:
+            _texts(here, table, weight, state)
+    if what_if.open:
+        with what_if:
+            what_if_panel.show(here, state, scale)
+    if greedy.open:
+        with greedy:
+            greedy_panel.show(here, state, scale)
+
+
+def _texts(here: Focus, table: pd.DataFrame, weight: float, state: State) -> None:
+    if here.cluster is None:
+        st.caption(":material/ads_click: Click a bar, or tick a row of a list, to read the texts of a cluster.")
+        return
+    _heading(here, here.cluster)
+    cluster_detail.show(here, here.cluster, table, weight, state.smoothing)
 
 
 def _heading(here: Focus, cluster: int) -> None:

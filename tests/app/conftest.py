@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 import streamlit
 from streamlit.testing.v1 import AppTest
 
+from app.figures import draw
 from mauve_core.store import Run
 from tests.synthetic import make_run
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 60
+
+
+@pytest.fixture(autouse=True)
+def checked_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let Plotly check every property of every figure, as the running app does not."""
+    monkeypatch.setattr(draw, "CHECKED", True)
 
 
 @pytest.fixture(scope="session")
@@ -32,16 +39,21 @@ def run_home(stored_run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def open_page(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
-    """``open_page("views/map.py", cluster="3")``: the app on that page with that query string, after its first run."""
+    """``open_page("views/map.py", cluster="3")``: the app on that page with that query string, after its first run.
+
+    ``tabs`` are those that the reader has open, by key; the content of the others is not made.
+    """
     monkeypatch.chdir(ROOT)
     streamlit.cache_resource.clear()
     streamlit.cache_data.clear()
 
-    def opened(view: str = "views/compare.py", **parameters: str) -> AppTest:
+    def opened(view: str = "views/compare.py", tabs: Mapping[str, str] | None = None, **parameters: str) -> AppTest:
         app = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=TIMEOUT_S)
         app.switch_page(view)
         for name, value in parameters.items():
             app.query_params[name] = value
+        for key, title in (tabs or {}).items():
+            app.session_state[key] = title
         return app.run()
 
     return opened

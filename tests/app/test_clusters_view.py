@@ -97,7 +97,7 @@ def test_words_are_the_topic_of_the_cluster(open_page: OpenPage, stored_run: Run
     partition = stored_run.comparison.partition("joint", "close")
     cluster = largest(partition, "close")
     topics = stored_run.corpora[HUMAN].metadata["topic"][partition.labels[HUMAN] == cluster].unique()
-    app = open_page(VIEW, candidate="close", cluster=str(cluster))
+    app = open_page(VIEW, {"cluster_detail_tabs": "Words"}, candidate="close", cluster=str(cluster))
     words = tables(app, "word", "times", "texts")[0]["word"].tolist()
     others = set(TOPICS) - set(topics)
     assert all(any(word.startswith(topic) for topic in topics) for word in words[:3])
@@ -107,7 +107,7 @@ def test_words_are_the_topic_of_the_cluster(open_page: OpenPage, stored_run: Run
 def test_metadata_values_are_counted_on_both_sides(open_page: OpenPage, stored_run: Run) -> None:
     partition = stored_run.comparison.partition("joint", "close")
     cluster = largest(partition, "close")
-    app = open_page(VIEW, candidate="close", cluster=str(cluster))
+    app = open_page(VIEW, {"cluster_detail_tabs": "Metadata"}, candidate="close", cluster=str(cluster))
     table = tables(app, "topic", "human, here", "human, in all", "model, here", "model, in all")[0]
     topics = stored_run.corpora[HUMAN].metadata["topic"]
     inside = topics[partition.labels[HUMAN] == cluster].value_counts()
@@ -162,7 +162,7 @@ def test_the_weight_moves_the_errors(open_page: OpenPage, stored_run: Run) -> No
 def test_the_why_card_is_the_cores(open_page: OpenPage, stored_run: Run) -> None:
     partition = stored_run.comparison.partition("joint", "shifted", 0)
     cluster = largest(partition, "shifted")
-    app = open_page(VIEW, candidate="shifted", cluster=str(cluster))
+    app = open_page(VIEW, {"cluster_detail_tabs": "Why"}, candidate="shifted", cluster=str(cluster))
     assert not app.exception
     stored = [stored_run.features(name) for name in (HUMAN, "shifted")]
     assert stored[0] is not None

@@ -28,6 +28,8 @@ OpenPage = Callable[..., AppTest]
 VIEW = "views/gap.py"
 MODEL = "shifted"
 
+WHAT_IF = {"gap_tabs": "What would close the gap"}
+GREEDY = {"gap_tabs": "The few clusters that make most of it"}
 LEDGER = ("cluster", "words", "of error", "trust", "human", "model")
 
 pytestmark = pytest.mark.usefixtures("run_home")
@@ -36,6 +38,14 @@ pytestmark = pytest.mark.usefixtures("run_home")
 def lists(app: AppTest, *columns: str) -> list[pd.DataFrame]:
     """The tables with just these columns."""
     return [item.value for item in app.dataframe if tuple(item.value.columns) == columns]
+
+
+def show_tab(app: AppTest, tabs: dict[str, str]) -> None:
+    """Open a tab, as a click on its title does."""
+    for key, title in tabs.items():
+        app.session_state[key] = title
+    app.run()
+    assert not app.exception
 
 
 def url_of(app: AppTest) -> dict[str, str]:
@@ -111,6 +121,7 @@ def test_without_a_cluster_the_page_says_what_to_do(open_page: OpenPage) -> None
     app = open_page(VIEW)
     assert not app.exception
     assert says(app, "to read the texts of a cluster")
+    show_tab(app, WHAT_IF)
     assert says(app, "Choose texts to see")
     assert not any("Change" in table.value.columns for table in app.table)
 
@@ -123,6 +134,7 @@ def test_the_cluster_of_the_url_shows_its_texts_and_fills_the_what_if(open_page:
     for shown, source in ((human, HUMAN), (model, MODEL)):
         corpus = stored_run.corpora[source]
         assert shown["id"].tolist() == [corpus.ids[i] for i in np.flatnonzero(part.labels[source] == cluster)][:8]
+    show_tab(app, WHAT_IF)
     assert app.multiselect(key="what_if_chosen").value == [cluster]
     weights = text_weights(part, MODEL, dropped(part.k, [cluster]))
     expect_scores(app, what_if(prepare(stored_run.comparison, MODEL, "joint"), model=weights))
@@ -134,12 +146,13 @@ def test_an_unknown_cluster_is_named(open_page: OpenPage) -> None:
     app = open_page(VIEW, cluster="4321", chosen="1,987")
     assert not app.exception
     assert says(app, "no cluster 4321")
+    show_tab(app, WHAT_IF)
     assert says(app, "no cluster 987")
 
 
 def test_choices_are_written_to_the_url_and_cleared(open_page: OpenPage, stored_run: Run) -> None:
     part = part_of(stored_run)
-    app = open_page(VIEW, candidate=MODEL, cluster=str(over_written(stored_run)))
+    app = open_page(VIEW, WHAT_IF, candidate=MODEL, cluster=str(over_written(stored_run)))
     app.multiselect(key="what_if_chosen").set_value([2, 1]).run()
     assert url_of(app)["chosen"] == "1,2"
     app.selectbox(key="what_if_action").set_value("weight").run()
@@ -160,7 +173,7 @@ def test_choices_are_written_to_the_url_and_cleared(open_page: OpenPage, stored_
 def test_a_cap_and_other_settings(open_page: OpenPage, stored_run: Run) -> None:
     part = part_of(stored_run, "pairwise", 1)
     settings = {"partition": "pairwise", "seed": "1", "scale": "2", "smoothing": "laplace", "side": "human"}
-    app = open_page(VIEW, candidate=MODEL, chosen="0,1,2", action="cap", **settings)
+    app = open_page(VIEW, WHAT_IF, candidate=MODEL, chosen="0,1,2", action="cap", **settings)
     assert not app.exception
     weights = np.where(np.arange(part.k) < 3, capped(part.counts(HUMAN), part.counts(MODEL)), 1.0)
     prepared = prepare(scaled(stored_run.comparison, 2.0), MODEL, "pairwise", "laplace")
@@ -175,7 +188,7 @@ def scaled(comparison: Comparison, scale: float) -> Comparison:
 
 
 def test_a_slice_of_the_metadata(open_page: OpenPage, stored_run: Run) -> None:
-    app = open_page(VIEW, candidate=MODEL, pick="slice")
+    app = open_page(VIEW, WHAT_IF, candidate=MODEL, pick="slice")
     app.selectbox(key="what_if_field").set_value("topic").run()
     app.selectbox(key="what_if_value").set_value("engine").run()
     assert {name: url_of(app)[name] for name in ("field", "value")} == {"field": "topic", "value": "engine"}
@@ -189,7 +202,7 @@ def test_a_slice_of_the_metadata(open_page: OpenPage, stored_run: Run) -> None:
 def test_an_area_of_the_map(
     open_page: OpenPage, stored_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = open_page(VIEW, candidate=MODEL, pick="lasso", lasso="0,0;1,0;1,1;0,1")
+    app = open_page(VIEW, WHAT_IF, candidate=MODEL, pick="lasso", lasso="0,0;1,0;1,1;0,1")
     assert not app.exception
     assert says(app, "made without a map")
     places = np.random.default_rng(3).uniform(-1, 1, (240, 2)).astype(np.float32)
@@ -197,9 +210,9 @@ def test_an_area_of_the_map(
     home = tmp_path / "mapped"
     monkeypatch.setenv("MAUVE_LENS_HOME", str(home))
     RunStore(home / "runs").save("mapped", comparison, stored_run.corpora)
-    app = open_page(VIEW, candidate=MODEL, pick="lasso")
+    app = open_page(VIEW, WHAT_IF, candidate=MODEL, pick="lasso")
     assert says(app, "Lasso an area on the map first")
-    app = open_page(VIEW, candidate=MODEL, pick="lasso", lasso="0,0;1,0;1,1;0,1", side="both")
+    app = open_page(VIEW, WHAT_IF, candidate=MODEL, pick="lasso", lasso="0,0;1,0;1,1;0,1", side="both")
     kept = {
         source: ~(places[60 * place : 60 * place + 60] > 0).all(axis=1) for source, place in ((HUMAN, 0), (MODEL, 2))
     }
@@ -217,14 +230,14 @@ def test_an_area_of_the_map(
     ],
 )
 def test_what_cannot_be_scored_is_explained(open_page: OpenPage, parameters: dict[str, str], why: str) -> None:
-    app = open_page(VIEW, candidate=MODEL, **parameters)
+    app = open_page(VIEW, WHAT_IF, candidate=MODEL, **parameters)
     assert not app.exception
     assert any(why in info.value for info in app.info)
 
 
 @pytest.mark.parametrize("smoothing", SMOOTHINGS)
 def test_every_smoothing_gives_a_page(open_page: OpenPage, smoothing: str) -> None:
-    app = open_page(VIEW, candidate=MODEL, smoothing=smoothing)
+    app = open_page(VIEW, GREEDY, candidate=MODEL, smoothing=smoothing)
     assert not app.exception
     assert len(lists(app, *LEDGER)) == 2
     assert any("one of these smoothings" in info.value for info in app.info) == (
@@ -234,7 +247,7 @@ def test_every_smoothing_gives_a_page(open_page: OpenPage, smoothing: str) -> No
 
 def test_the_greedy_list_and_its_way_into_the_what_if(open_page: OpenPage, stored_run: Run) -> None:
     part = part_of(stored_run)
-    app = open_page(VIEW, candidate=MODEL)
+    app = open_page(VIEW, GREEDY, candidate=MODEL)
     app.segmented_control(key="greedy_score").set_value("frontier_integral").run()
     assert url_of(app)["score"] == "frontier_integral"
     steps = greedy(part.counts(HUMAN), part.counts(MODEL), score="frontier_integral")
@@ -248,6 +261,7 @@ def test_the_greedy_list_and_its_way_into_the_what_if(open_page: OpenPage, store
     clusters = sorted(step.cluster for step in steps)
     assert url_of(app)["chosen"] == ",".join(map(str, clusters))
     assert url_of(app)["action"] == "match"
+    show_tab(app, WHAT_IF)
     weights = text_weights(part, MODEL, matched(part.counts(HUMAN), part.counts(MODEL), clusters))
     expect_scores(app, what_if(prepare(stored_run.comparison, MODEL, "joint"), model=weights))
 
@@ -255,7 +269,7 @@ def test_the_greedy_list_and_its_way_into_the_what_if(open_page: OpenPage, store
 def test_a_list_that_no_cluster_helps_says_so(open_page: OpenPage, stored_run: Run) -> None:
     part = part_of(stored_run)
     assert not greedy(part.counts(HUMAN), part.counts(MODEL), action="drop", score="frontier_integral")
-    app = open_page(VIEW, candidate=MODEL, score="frontier_integral")
+    app = open_page(VIEW, GREEDY, candidate=MODEL, score="frontier_integral")
     assert not says(app, "There is no cluster with which")
     app.segmented_control(key="greedy_fix").set_value("drop").run()
     assert url_of(app)["fix"] == "drop"
@@ -268,7 +282,7 @@ def test_computing_in_full_starts_a_job_without_the_texts(
     started: list[tuple[str, dict[str, object]]] = []
     monkeypatch.setattr(jobs, "start", lambda kind, spec: started.append((kind, dict(spec))))
     cluster, part = over_written(stored_run), part_of(stored_run)
-    app = open_page(VIEW, candidate=MODEL, chosen=str(cluster), side="both")
+    app = open_page(VIEW, WHAT_IF, candidate=MODEL, chosen=str(cluster), side="both")
     app.button(key="what_if_start").click().run()
     assert not app.exception
     ((kind, spec),) = started
@@ -286,7 +300,7 @@ def test_too_few_texts_cannot_be_compared_in_full(open_page: OpenPage, stored_ru
     counts = part_of(stored_run).counts(MODEL)
     kept = int(np.where(counts < 20, counts, 0).argmax())
     assert counts[kept] >= 10, "so many that no resample misses them all"
-    app = open_page(VIEW, candidate=MODEL, chosen=",".join(str(j) for j in range(counts.size) if j != kept))
+    app = open_page(VIEW, WHAT_IF, candidate=MODEL, chosen=",".join(str(j) for j in range(counts.size) if j != kept))
     assert app.button(key="what_if_start").disabled
     assert "Fewer than 20 texts" in app.button(key="what_if_start").help
 
@@ -304,3 +318,13 @@ def test_trust_rests_on_other_seeds_and_other_k(open_page: OpenPage, stored_run:
     shown = [row for found in lists(app, *LEDGER) for row in found.itertuples() if row.trust]
     assert len(shown) >= own.k
     assert [row.trust for row in shown] == [judged.label[int(row.cluster)] for row in shown]
+
+
+def test_a_tab_that_is_not_open_is_not_made(open_page: OpenPage) -> None:
+    app = open_page(VIEW, candidate=MODEL, chosen="0")
+    keys = {each.key for each in [*app.multiselect, *app.segmented_control]}
+    assert not keys & {"what_if_chosen", "greedy_score"}
+    show_tab(app, GREEDY)
+    keys = {each.key for each in [*app.multiselect, *app.segmented_control]}
+    assert "greedy_score" in keys
+    assert "what_if_chosen" not in keys

@@ -77,9 +77,11 @@ def test_the_lasso_in_the_url_selects_the_same_ids(open_page: OpenPage, mapped_r
     assert not app.exception
     for shown, source in zip(tables(app, "id", "text"), (HUMAN, "shifted"), strict=True):
         assert shown["id"].tolist() == ids_in_quarter(mapped_run, source)[:8]
+    app = open_page(VIEW, {"map_area_tabs": "List"}, candidate="shifted", lasso=LASSO)
     listing = tables(app, "source", "id", "cluster", "text")[0]
     for source in mapped_run.corpora:
         assert listing["id"][listing["source"] == source].tolist() == ids_in_quarter(mapped_run, source)
+    app = open_page(VIEW, {"map_area_tabs": "Counts"}, candidate="shifted", lasso=LASSO)
     counts = tables(app, "source", "in area", "of", "share")[0]
     for _, row in counts.iterrows():
         assert row["in area"] == len(ids_in_quarter(mapped_run, row["source"]))
@@ -87,7 +89,7 @@ def test_the_lasso_in_the_url_selects_the_same_ids(open_page: OpenPage, mapped_r
 
 
 def test_hidden_sources_are_neither_drawn_nor_selected(open_page: OpenPage, mapped_run: Run) -> None:
-    app = open_page(VIEW, lasso=LASSO, hidden="2,3")
+    app = open_page(VIEW, {"map_area_tabs": "List"}, lasso=LASSO, hidden="2,3")
     listing = tables(app, "source", "id", "cluster", "text")[0]
     assert set(listing["source"]) == {HUMAN, "close"}
     left = sum(mapped_run.comparison.sources[place].n for place in (0, 1))
@@ -139,7 +141,8 @@ def test_counts_of_an_area_by_hand() -> None:
 def test_texts_of_an_area_are_ranked_by_their_cluster_s_share_of_the_error(
     open_page: OpenPage, mapped_run: Run, error: str
 ) -> None:
-    app = open_page(VIEW, run=mapped_run.id, candidate="shifted", lasso=LASSO, weight="0.2")
+    tabs = {"map_area_tabs": "List"}
+    app = open_page(VIEW, tabs, run=mapped_run.id, candidate="shifted", lasso=LASSO, weight="0.2")
     assert all(slider.key != "focus_weight" for slider in app.slider)
     in_order = tables(app, "source", "id", "cluster", "text")[0]
     app.segmented_control(key="map_colouring").set_value(error).run()

@@ -1,0 +1,115 @@
+"""What is kept beside a run is what would be found out again, bit for bit; damage and a full home are survived."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mauve_core import derived
+from mauve_core.config import HUMAN, PartitionKind
+from mauve_core.derived import DERIVED, derive, run_basis, run_properties, run_words
+from mauve_core.errors import InputError, StorageError
+from mauve_core.estimates import ScoreBasis, score_basis
+from mauve_core.properties import PROPERTIES, text_properties
+from mauve_core.store import Run, RunStore
+from mauve_core.words import count_words, joined
+from tests.synthetic import make_run
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return make_run(tmp_path / "home", n=60, seeds=2, projection=False)
+
+
+@pytest.fixture
+def no_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything is kept, and none of it may be found out again."""
+    derive(run)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("it was found out again")
+
+    for name in ("score_basis", "count_words", "text_properties"):
+        monkeypatch.setattr(derived, name, refuse)
+
+
+def assert_equal_bases(found: dict[str, ScoreBasis], expected: dict[str, ScoreBasis]) -> None:
+    assert found.keys() == expected.keys()
+    for name, basis in expected.items():
+        for pair, other in ((found[name].plain, basis.plain), (found[name].star, basis.star)):
+            for one, two in zip(pair, other, strict=True):
+                np.testing.assert_array_equal(one.weights, two.weights)
+                np.testing.assert_array_equal(one.type1, two.type1)
+                np.testing.assert_array_equal(one.type2, two.type2)
+        for spread, other_spread in (
+            (found[name].mid, basis.mid), (found[name].frontier_integral, basis.frontier_integral)
+        ):  # fmt: skip
+            np.testing.assert_array_equal(spread.values, other_spread.values)
+            np.testing.assert_array_equal(spread.resampled, other_spread.resampled)
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize("kind", ["pairwise", "joint"])
+@pytest.mark.parametrize("smoothing", derived.KEPT_SMOOTHINGS)
+def test_a_kept_basis_is_the_basis(run: Run, kind: PartitionKind, smoothing: str) -> None:
+    again = RunStore(run.path.parent).load(run.id)
+    assert_equal_bases(run_basis(again, kind, smoothing), score_basis(run.comparison, kind, smoothing))  # type: ignore[arg-type]
+
+
+def test_another_smoothing_is_found_out_and_not_kept(run: Run) -> None:
+    found = run_basis(run, "pairwise", "laplace")
+    assert_equal_bases(found, score_basis(run.comparison, "pairwise", "laplace"))
+    assert not (run.path / DERIVED).exists()
+
+
+@pytest.mark.usefixtures("no_work")
+def test_kept_words_joined_are_those_of_both_sides(run: Run) -> None:
+    found = joined(run_words(run, HUMAN), run_words(run, "shifted"))
+    texts = [*run.corpora[HUMAN].texts, *run.corpora["shifted"].texts]
+    expected = count_words(texts)
+    assert found.vocabulary.tolist() == expected.vocabulary.tolist()
+    assert (found.matrix != expected.matrix).nnz == 0
+    labels = np.arange(len(texts)) % 3
+    assert found.by_group(labels, 3) == expected.by_group(labels, 3)
+
+
+@pytest.mark.usefixtures("no_work")
+def test_kept_properties_are_those_of_the_texts(run: Run) -> None:
+    expected = text_properties(run.corpora["close"].texts)
+    found = run_properties(run, "close")
+    assert found.keys() == expected.keys()
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 half a file", b"no archive"])
+def test_a_damaged_file_is_made_again(run: Run, content: bytes) -> None:
+    expected = run_properties(run, HUMAN)
+    path = next((run.path / DERIVED).glob("properties-*.npz"))
+    whole = path.read_bytes()
+    path.write_bytes(content)
+    np.testing.assert_array_equal(run_properties(run, HUMAN)["length"], expected["length"])
+    assert len(path.read_bytes()) == len(whole)
+
+
+def test_a_file_of_another_format_is_made_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_properties(run, HUMAN)
+    monkeypatch.setattr(derived, "FORMAT", 2)
+    monkeypatch.setattr(derived, "text_properties", lambda texts: dict.fromkeys(PROPERTIES, np.zeros(len(texts))))
+    assert not run_properties(run, HUMAN)["length"].any()
+
+
+def test_a_home_that_refuses_keeps_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise StorageError("No space")
+
+    monkeypatch.setattr(derived, "write_atomically", refuse)
+    assert run_properties(run, HUMAN)["length"].all()
+    assert not (run.path / DERIVED).exists()
+
+
+def test_an_unknown_source_is_refused(run: Run) -> None:
+    with pytest.raises(InputError, match="No source"):
+        run_words(run, "other")
