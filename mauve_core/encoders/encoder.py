@@ -51,7 +51,7 @@ BATCH_TOKENS = {"cpu": 1024, "cuda": 32768}
 """Tokens a batch, padding included, where the caller names no number. A CPU gains nothing from larger batches; a CUDA
 device needs many rows to be busy, and a batch too large for its memory is halved."""
 
-SMALLEST_BATCH, BATCHES_A_LANE = 256, 4
+SMALLEST_BATCH, BATCHES_A_LANE = {"cpu": 256, "cuda": 4096}, 4
 """Where there is little to do, batches are so small that each lane gets a few, but no smaller than pays."""
 
 MOST_LANES = 16
@@ -279,11 +279,12 @@ class Encoder:
     def _batches(self, tokens: Tokenized, missing: NDArray[np.int64], lanes: int) -> list[NDArray[np.int64]]:
         """The missing texts' indices, a batch at a time."""
         device = self._loaded[0].device.split(":")[0]
-        most = self._batch_tokens or BATCH_TOKENS.get(device, BATCH_TOKENS["cpu"])
+        device = device if device in BATCH_TOKENS else "cpu"
+        most = self._batch_tokens or BATCH_TOKENS[device]
         lengths = tokens.lengths[missing]
-        if self._batch_tokens is None and lanes > 1:
+        if lanes > 1:
             shared = int(lengths.sum(dtype=np.int64)) // (lanes * BATCHES_A_LANE)
-            most = min(most, max(SMALLEST_BATCH, shared))
+            most = min(most, max(SMALLEST_BATCH[device], shared))
         plan = plan_packed if self._packed else plan_batches
         return [missing[batch] for batch in plan(lengths, most)]
 
