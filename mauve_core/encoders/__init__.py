@@ -4,8 +4,9 @@ Importing this package loads neither torch nor transformers; :func:`encode` does
 """
 
 from mauve_core.encoders.catalogue import AvailableModel, ModelIdentity, available_models, default_model, identify
-from mauve_core.encoders.encoder import Encoder, encode, feature_key
+from mauve_core.encoders.encoder import Encoder, encode
 from mauve_core.encoders.features import Features
+from mauve_core.encoders.keys import feature_key
 from mauve_core.encoders.prefixes import PrefixEncoder, encode_prefixes
 
 __all__ = [

@@ -22,6 +22,7 @@ from mauve_core.config import EncoderConfig
 from mauve_core.encoders.batching import pad, plan_batches, plan_packed
 from mauve_core.encoders.catalogue import ModelIdentity, identify
 from mauve_core.encoders.features import Features, from_store, kept_features, of_tokens
+from mauve_core.encoders.keys import FORMAT, check_texts, key_of
 from mauve_core.encoders.lanes import Lane, Lanes, threads_kept
 from mauve_core.encoders.models import LoadedModel, load_model, replicas, resolve_devices
 from mauve_core.encoders.packed import PackedModel
@@ -40,10 +41,6 @@ if TYPE_CHECKING:
 
 AddRows = Callable[[NDArray[np.int64], NDArray[np.float32], str], None]
 
-FORMAT = 1
-"""Part of every key; raised when the same settings would give other numbers. The packed pass did not raise it: it
-computes the same functions, and differs from the padded one by what batches of another size differ (1e-6 of a row)."""
-
 STAGE = "Encoding tokens"
 """Stage name of the progress; counts tokens, whose pace is steadier than that of texts sorted by length."""
 
@@ -51,7 +48,7 @@ BATCH_TOKENS = {"cpu": 1024, "cuda": 32768}
 """Tokens a batch, padding included, where the caller names no number. A CPU gains nothing from larger batches; a CUDA
 device needs many rows to be busy, and a batch too large for its memory is halved."""
 
-SMALLEST_BATCH, BATCHES_A_LANE = 256, 4
+SMALLEST_BATCH, BATCHES_A_LANE = {"cpu": 256, "cuda": 4096}, 4
 """Where there is little to do, batches are so small that each lane gets a few, but no smaller than pays."""
 
 MOST_LANES = 16
@@ -99,23 +96,6 @@ def encode(
     return Encoder(config, device=device, batch_tokens=batch_tokens).encode(texts, store=store, progress=progress)
 
 
-def feature_key(texts: Sequence[str], config: EncoderConfig) -> str:
-    """The store's key of these features: SHA-256 over the texts and everything that decides the numbers.
-
-    Hexadecimal. Needs neither torch nor the weights in memory. ``with_prompt`` does not enter (the texts are already
-    put together), nor do device and batch size (they change nothing beyond rounding).
-
-    Raises
-    ------
-    InputError
-        No texts, a text that is not a valid Unicode string, or a setting that means nothing for word vectors.
-    ModelUnavailableError
-        The model is unknown or cannot be reached.
-    """
-    _check_texts(texts)
-    return _key(texts, config, identify(config.model, config.revision))
-
-
 class Encoder:
     """One configuration applied to any number of lists of texts; the model is loaded when it is first needed.
 
@@ -147,9 +127,9 @@ class Encoder:
         self, texts: Sequence[str], *, store: FeatureStore | None = None, progress: Progress = silent
     ) -> Features:
         """Features of ``texts``; as :func:`encode`."""
-        _check_texts(texts)
+        check_texts(texts)
         identity = identify(self.config.model, self.config.revision)
-        key = _key(texts, self.config, identity)
+        key = key_of(texts, self.config, identity)
         stored = None if store is None else store.get(key)
         if stored is not None:
             return from_store(key, stored)
@@ -279,11 +259,12 @@ class Encoder:
     def _batches(self, tokens: Tokenized, missing: NDArray[np.int64], lanes: int) -> list[NDArray[np.int64]]:
         """The missing texts' indices, a batch at a time."""
         device = self._loaded[0].device.split(":")[0]
-        most = self._batch_tokens or BATCH_TOKENS.get(device, BATCH_TOKENS["cpu"])
+        device = device if device in BATCH_TOKENS else "cpu"
+        most = self._batch_tokens or BATCH_TOKENS[device]
         lengths = tokens.lengths[missing]
-        if self._batch_tokens is None and lanes > 1:
+        if lanes > 1:
             shared = int(lengths.sum(dtype=np.int64)) // (lanes * BATCHES_A_LANE)
-            most = min(most, max(SMALLEST_BATCH, shared))
+            most = min(most, max(SMALLEST_BATCH[device], shared))
         plan = plan_packed if self._packed else plan_batches
         return [missing[batch] for batch in plan(lengths, most)]
 
@@ -350,32 +331,3 @@ def _resolve_layer(layer: int, loaded: LoadedModel) -> int | None:
         raise InputError(f"The model {loaded.identity.name} has no layer {layer}", allowed=allowed)
     index = layer % (layers + 1)
     return None if index == layers else index
-
-
-def _key(texts: Sequence[str], config: EncoderConfig, identity: ModelIdentity) -> str:
-    if identity.kind == "word-vectors":
-        from mauve_core.encoders.word_vectors import key_settings
-
-        settings: list[Any] = [*key_settings(identity, config), len(texts)]
-    else:
-        pooling = "mean" if config.pooling == "auto" and identity.mean_pooling else config.pooling
-        settings = [FORMAT, identity.digest, pooling, config.layer, config.max_tokens, config.dtype, len(texts)]
-    total = hashlib.sha256(json.dumps(settings).encode())
-    for index, text in enumerate(texts):
-        total.update(hashlib.sha256(_utf8(text, index)).digest())
-    return total.hexdigest()
-
-
-def _check_texts(texts: Sequence[str]) -> None:
-    if isinstance(texts, str):
-        raise InputError("One text was given where a list of texts is needed", todo="Put it in a list")
-    if not len(texts):
-        raise InputError("There are no texts to encode")
-    refuse_texts((index for index, text in enumerate(texts) if not isinstance(text, str)), "Not a string:")
-
-
-def _utf8(text: str, index: int) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"Text {index} (counted from 0) is not valid Unicode: {error.reason}") from error

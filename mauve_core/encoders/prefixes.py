@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from mauve_core.config import EncoderConfig
 from mauve_core.encoders.catalogue import names_word_vectors
-from mauve_core.encoders.encoder import STAGE, Encoder, feature_key
+from mauve_core.encoders.encoder import STAGE, Encoder
 from mauve_core.encoders.features import Features, from_store, kept_features
+from mauve_core.encoders.keys import feature_key
 from mauve_core.encoders.models import LoadedModel
 from mauve_core.encoders.pooling import ResolvedPooling, pool
 from mauve_core.encoders.rows import Rows

@@ -1,0 +1,63 @@
+"""The store's keys of features: digests of everything that decides the numbers, and of nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from mauve_core.config import EncoderConfig
+from mauve_core.encoders.catalogue import ModelIdentity, identify
+from mauve_core.encoders.tokenizing import refuse_texts
+from mauve_core.errors import InputError
+
+FORMAT = 1
+"""Part of every key; raised when the same settings would give other numbers. The packed pass did not raise it: it
+computes the same functions, and differs from the padded one by what batches of another size differ (1e-6 of a row)."""
+
+
+def feature_key(texts: Sequence[str], config: EncoderConfig) -> str:
+    """The store's key of these features: SHA-256 over the texts and everything that decides the numbers.
+
+    Hexadecimal. Needs neither torch nor the weights in memory. ``with_prompt`` does not enter (the texts are already
+    put together), nor do device and batch size (they change nothing beyond rounding).
+
+    Raises
+    ------
+    InputError
+        No texts, a text that is not a valid Unicode string, or a setting that means nothing for word vectors.
+    ModelUnavailableError
+        The model is unknown or cannot be reached.
+    """
+    check_texts(texts)
+    return key_of(texts, config, identify(config.model, config.revision))
+
+
+def key_of(texts: Sequence[str], config: EncoderConfig, identity: ModelIdentity) -> str:
+    if identity.kind == "word-vectors":
+        from mauve_core.encoders.word_vectors import key_settings
+
+        settings: list[Any] = [*key_settings(identity, config), len(texts)]
+    else:
+        pooling = "mean" if config.pooling == "auto" and identity.mean_pooling else config.pooling
+        settings = [FORMAT, identity.digest, pooling, config.layer, config.max_tokens, config.dtype, len(texts)]
+    total = hashlib.sha256(json.dumps(settings).encode())
+    for index, text in enumerate(texts):
+        total.update(hashlib.sha256(_utf8(text, index)).digest())
+    return total.hexdigest()
+
+
+def check_texts(texts: Sequence[str]) -> None:
+    if isinstance(texts, str):
+        raise InputError("One text was given where a list of texts is needed", todo="Put it in a list")
+    if not len(texts):
+        raise InputError("There are no texts to encode")
+    refuse_texts((index for index, text in enumerate(texts) if not isinstance(text, str)), "Not a string:")
+
+
+def _utf8(text: str, index: int) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"Text {index} (counted from 0) is not valid Unicode: {error.reason}") from error
