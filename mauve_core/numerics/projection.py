@@ -2,7 +2,7 @@
 
 UMAP takes minutes for tens of thousands of rows. Beyond ``MOST_FITTED`` it is fitted on a sample that holds rows of
 every stratum (source and cluster), and each other row stands where its nearest fitted neighbours do. UMAP's own way of
-adding rows moves them further by gradient descent; it takes many times as long and keeps neighbourhoods no better
+adding rows moves them further by gradient descent; it takes many times as long and keeps neighbourhoods about as well
 (measured by ``benchmarks/map_sample.py``).
 """
 
