@@ -14,15 +14,18 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg.blas import dsyrk
 
 from mauve_core.errors import InputError
 from mauve_core.numerics import _checks
+from mauve_core.numerics.nearest import ROWS_AT_ONCE, blocks
 from mauve_core.numerics.stacked import Stacked, require_usable
 from mauve_core.numerics.threads import each, single_threaded_blas
 
 _LEAST_VARIANCE = 1e-12
 """Total variance of unit rows at which float32 cannot tell the rows apart: (about 8 units of rounding) squared."""
+
+_ROWS_SUMMED = 4096
+"""Rows of one product of the covariance at most: many, because every product is added to a (d, d) sum."""
 
 _GROUPS = 4
 """Groups of blocks that are summed side by side; a fixed number, so that sums do not depend on the number of cores."""
@@ -125,25 +128,24 @@ def measure_side(
     table = require_usable(x, name=name)
     lengths = _lengths(table)
     if reference is None:
-        rows = table.block(0, _checks.ROWS_AT_ONCE)
+        rows = table.block(0, _ROWS_SUMMED)
         reference = (rows / lengths[: len(rows), None]).mean(axis=0)
     fitted = table if fit_rows is None else Stacked([table], rows=fit_rows)
     inverse = 1 / (lengths if fit_rows is None else lengths[fit_rows])
-    starts = _parts(fitted)
+    parts = blocks(len(fitted), min(_ROWS_SUMMED, -(-len(fitted) // _GROUPS)))
 
     def moments(group: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        total, scatter = np.zeros(table.shape[1]), np.zeros((table.shape[1],) * 2, order="F")
-        for part in starts[group::_GROUPS]:
+        total, scatter = np.zeros(table.shape[1]), np.zeros((table.shape[1],) * 2)
+        for part in parts[group::_GROUPS]:
             about = np.multiply(fitted.block(part.start, part.stop), inverse[part, None], dtype=np.float64)
             about -= reference
             total += about.sum(axis=0)
-            scatter = dsyrk(1.0, about.T, beta=1.0, c=scatter, overwrite_c=1)
+            scatter += about.T @ about  # NumPy sees the one operand and computes half of it
         return total, scatter
 
-    found = each(moments, range(min(_GROUPS, len(starts))))
-    upper = np.triu(sum(scatter for _, scatter in found))
+    found = each(moments, range(min(_GROUPS, len(parts))))
     total = np.sum([total for total, _ in found], axis=0)
-    return Side(table, lengths, reference, fitted, total, upper + np.triu(upper, 1).T)
+    return Side(table, lengths, reference, fitted, total, np.sum([scatter for _, scatter in found], axis=0))
 
 
 def reduce_features(
@@ -254,7 +256,7 @@ def _projected(
 
 
 def _parts(table: Stacked) -> list[slice]:
-    return [slice(part.start, min(part.stop, len(table))) for part in _checks.row_blocks(len(table))]
+    return blocks(len(table), ROWS_AT_ONCE)
 
 
 def _lengths(table: Stacked) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mauve_core.errors import InputError
-from mauve_core.numerics import _checks, threads
+from mauve_core.numerics import reduction, threads
 from mauve_core.numerics.reduction import measure_side, reduce_features, reduce_sides, usable_features
 
 # Coordinates are rounded to float32 (6e-8) after sums over up to 60 products of numbers up to 1.
@@ -72,7 +72,8 @@ def test_lengths_of_rows_do_not_matter():
 def test_rows_in_blocks_equal_rows_at_once(monkeypatch):
     x = cloud(100, 9)
     at_once = reduce_features(x).array
-    monkeypatch.setattr(_checks, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(reduction, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(reduction, "_ROWS_SUMMED", 9)
     np.testing.assert_allclose(reduce_features(x).array, at_once, atol=FLOAT32)
 
 
