@@ -24,9 +24,10 @@ from mauve_core.errors import InputError
 from mauve_core.numerics.clustering import default_k, kmeans
 from mauve_core.numerics.divergences import frontier_integral
 from mauve_core.numerics.frontier import Frontier, divergence_frontier, reference_weights, trapezoid_area
-from mauve_core.numerics.reduction import reduce_features, usable_features
+from mauve_core.numerics.reduction import reduce_features
 from mauve_core.numerics.scores import STAR_SMOOTHING
 from mauve_core.numerics.smoothing import probabilities
+from mauve_core.numerics.stacked import Stacked, require_usable
 from mauve_core.progress import ConsoleProgress, Progress, silent
 
 
@@ -152,7 +153,7 @@ def compute_mauve(
     k = default_k(len(p), len(q)) if num_buckets == "auto" else num_buckets
     _require_whole("seed", seed, low=0)
     sequence, subset = np.random.SeedSequence(int(seed)).spawn(2)
-    stacked = np.concatenate([q, p])
+    stacked = Stacked([q, p])
     fit_rows = _subset(len(stacked), pca_max_data, subset)
     reduced = reduce_features(stacked, explained_variance=kmeans_explained_var, fit_rows=fit_rows)
     labels = kmeans(reduced.array, k, restarts=kmeans_num_redo, max_iterations=kmeans_max_iter, seed=sequence).labels
@@ -216,15 +217,15 @@ def _choose(side: str, features: Any, tokens: Any, text: Any) -> tuple[str, Any]
     return given[0], forms[given[0]]
 
 
-def _features(side: str, form: str, values: Any, encoder: _LazyEncoder) -> NDArray[np.float32]:
-    """(n, d) features of a side."""
+def _features(side: str, form: str, values: Any, encoder: _LazyEncoder) -> Stacked | NDArray[np.float32]:
+    """(n, d) features of a side, not copied."""
     if form == "text":
         return encoder.get().encode(values, progress=encoder.progress).array
     if form == "tokens":
         # The usual tokenizer call with return_tensors gives (1, t) for each text.
         rows = [np.asarray(row).reshape(-1) for row in values]
         return encoder.get().encode_tokens(rows, progress=encoder.progress).array  # type: ignore[arg-type]
-    return usable_features(values, name=f"{side}_features")
+    return require_usable(values, name=f"{side}_features")
 
 
 def _subset(n: int, most: int, seed: np.random.SeedSequence) -> NDArray[np.int64] | None:

@@ -18,8 +18,11 @@ from mauve_core.config import HUMAN, PartitionKind, ScoreConfig
 from mauve_core.estimates import half_seeds, stream
 from mauve_core.numerics.clustering import kmeans, usual_k
 from mauve_core.numerics.reduction import Side, measure_side, reduce_sides
+from mauve_core.numerics.stacked import Stacked
 from mauve_core.numerics.threads import each
 from mauve_core.result import OTHER_HALF, Partition
+
+Features = NDArray[np.float32] | Stacked
 
 BYTES_TOGETHER = 2**30
 """Most memory for the coordinates of candidates that are clustered at the same time."""
@@ -31,7 +34,7 @@ def clustering_seeds(score: ScoreConfig, candidates: int) -> tuple[list[SeedSequ
     return joint, pairwise
 
 
-def measured(features: Mapping[str, NDArray[np.float32]]) -> dict[str, Side]:
+def measured(features: Mapping[str, Features]) -> dict[str, Side]:
     """Every side ready to be reduced with any others, about the mean of the human side, which comes first."""
     human, *others = features
     sides = {human: measure_side(features[human])}
@@ -42,7 +45,7 @@ def measured(features: Mapping[str, NDArray[np.float32]]) -> dict[str, Side]:
 
 def partitions(
     kind: PartitionKind,
-    features: Mapping[str, NDArray[np.float32]],
+    features: Mapping[str, Features],
     seeds: Sequence[SeedSequence],
     score: ScoreConfig,
     advance: Callable[[], None],
@@ -125,7 +128,7 @@ def _batches(groups: Mapping[str, Mapping[str, Side]]) -> list[list[str]]:
 
 
 def human_halves(
-    features: NDArray[np.float32], k: int, score: ScoreConfig, advance: Callable[[], None], device: str = "cpu"
+    features: Features, k: int, score: ScoreConfig, advance: Callable[[], None], device: str = "cpu"
 ) -> tuple[Partition, ...]:
     """One random half of the human texts clustered with the other, under each seed.
 
@@ -145,12 +148,13 @@ def human_halves(
     """
     seeds, half = half_seeds(score), len(features) // 2
     order = np.random.default_rng(seeds.cut).permutation(len(features))
-    sides = {HUMAN: features[np.sort(order[:half])], OTHER_HALF: features[np.sort(order[half : 2 * half])]}
+    parts = {HUMAN: order[:half], OTHER_HALF: order[half : 2 * half]}
+    sides = {name: Stacked([features], rows=np.sort(rows)) for name, rows in parts.items()}
     settings = dataclasses.replace(score, k=max(2, round(k / 2)))
     return partitions("pairwise", sides, seeds.clustering, settings, advance, device)
 
 
-def reduced_together(features: Mapping[str, NDArray[np.float32]], score: ScoreConfig) -> NDArray[np.float32]:
+def reduced_together(features: Mapping[str, Features], score: ScoreConfig) -> NDArray[np.float32]:
     """(n_total, components) coordinates of all sides, in the order of the mapping, in one space."""
     return _reduced(measured(features), score)
 
