@@ -60,7 +60,7 @@ def report(texts: int, dimension: int, candidates: int, seeds: int, rounds: int,
         return float(np.mean(scores)), float(np.mean(objectives))
 
     def whole(turn: int) -> tuple[float, float]:
-        corpora = {name: corpus_from_texts([f"{name} {row}" for row in range(texts)]) for name in features}
+        corpora = {name: corpus_from_texts([f"text {row}" for row in range(texts)], name=name) for name in features}
         config = CompareConfig(encoder=None, score=ScoreConfig(k=k, seeds=seeds, seed=turn), projection=False)
         candidates_of = {name: corpora[name] for name in names}
         found = compare(corpora[HUMAN], candidates_of, config, features=features)
