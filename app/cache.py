@@ -180,8 +180,10 @@ def _other_clusterings(run_id: str, kind: PartitionKind, candidate: str) -> tupl
 
 
 @st.cache_resource(max_entries=4, show_spinner="Resampling")
-def _prepared(run_id: str, kind: PartitionKind, candidate: str, smoothing: Smoothing, scale: float) -> Prepared:
-    return prepare(_scaled(load_run(run_id).comparison, scale), candidate, kind, smoothing)
+def _prepared(run_id: str, kind: PartitionKind, candidate: str, smoothing: Smoothing) -> Prepared:
+    """Under the run's own scaling constant, which may be replaced."""
+    basis = _score_basis(run_id, kind, smoothing)[candidate]
+    return prepare(load_run(run_id).comparison, candidate, kind, smoothing, basis)
 
 
 @st.cache_resource(max_entries=64, show_spinner="Scoring")
@@ -201,7 +203,8 @@ def what_if_scores(
     InputError
         As ``mauve_core.what_if.what_if``; a smoothing that asks for whole counts where weights are not whole.
     """
-    return what_if(_prepared(run_id, kind, candidate, smoothing, scale), human=human, model=model)
+    prepared = dataclasses.replace(_prepared(run_id, kind, candidate, smoothing), scale=scale)
+    return what_if(prepared, human=human, model=model)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -223,11 +226,6 @@ def greedy_list(
     steps = greedy(*counts, **settings, steps=GREEDY_STEPS, scale=scale)
     partitions = [comparison.partition(kind, candidate, place) for place in range(comparison.config.score.seeds)]
     return gap_table.step_rows(steps, partitions, shown, candidate, **settings, scale=scale)
-
-
-def _scaled(comparison: Comparison, scale: float) -> Comparison:
-    score = dataclasses.replace(comparison.config.score, scale=scale)
-    return dataclasses.replace(comparison, config=dataclasses.replace(comparison.config, score=score))
 
 
 # Probes
