@@ -23,7 +23,7 @@ from app.selection import Stack
 from app.text_space import Encoded, SharedEncoder, TextSpace
 from mauve_core import estimates, why
 from mauve_core.config import HUMAN, EncoderConfig, PartitionKind, Smoothing
-from mauve_core.derived import run_basis, run_properties, run_words
+from mauve_core.derived import run_basis, run_other_partitions, run_properties, run_trust, run_words
 from mauve_core.errors import InputError, MauveLensError
 from mauve_core.estimates import ScoreBasis
 from mauve_core.numerics.frontier import divergence_frontier
@@ -32,12 +32,10 @@ from mauve_core.numerics.sampling_clusters import ClusterAdvice, merged, recomme
 from mauve_core.numerics.sampling_texts import TextAdvice, recommend_texts
 from mauve_core.numerics.smoothing import probabilities
 from mauve_core.numerics.trust import Trust
-from mauve_core.other_partitions import other_partitions
 from mauve_core.perturbations import parse_perturbation, perturb
 from mauve_core.result import Comparison, Partition
 from mauve_core.store import COMPARISON, ID_PATTERN, Run, RunStore, RunSummary
 from mauve_core.stored_features import stored_features
-from mauve_core.trust import trust
 from mauve_core.what_if import Prepared, WhatIf, prepare, what_if
 from mauve_core.why import WhyCard, WhySource, why_source
 from mauve_core.words import DistinctiveWord, WordCounts, joined
@@ -154,15 +152,8 @@ GREEDY_STEPS = 10
 
 @st.cache_resource(max_entries=32, show_spinner="Clustering with other k")
 def cluster_trust(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> Trust:
-    """Which clusters differ beyond chance, and in the other seeds' partitions and under other k too.
-
-    Sides are exchanged within texts of one id where both sides have texts of the same ids.
-    """
-    run = load_run(run_id)
-    ids = {name: run.corpora[name].ids for name in (HUMAN, candidate)}
-    paired = not set(ids[HUMAN]).isdisjoint(ids[candidate])
-    others, _ = other_clusterings(run_id, kind, candidate)
-    return trust(run.comparison, candidate, kind, seed, others=others, prompts=ids if paired else None)
+    """As ``mauve_core.derived.run_trust``."""
+    return run_trust(load_run(run_id), kind, candidate, seed)
 
 
 def other_clusterings(run_id: str, kind: PartitionKind, candidate: str) -> tuple[tuple[Partition, ...], str]:
@@ -174,7 +165,7 @@ def other_clusterings(run_id: str, kind: PartitionKind, candidate: str) -> tuple
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _other_clusterings(run_id: str, kind: PartitionKind, candidate: str) -> tuple[tuple[Partition, ...], str]:
     try:
-        return other_partitions(load_run(run_id), candidate, kind), ""
+        return run_other_partitions(load_run(run_id), candidate, kind), ""
     except MauveLensError as error:
         return (), str(error)
 

@@ -1,4 +1,4 @@
-"""What takes seconds to find out about a run and never changes: score bases, words and properties, kept beside it.
+"""What takes long to find out about a run and never changes, kept beside it: score bases, words, properties, trust.
 
 Files lie in the run's folder, below ``derived``, one an item: plain arrays, no pickle. They follow from the run alone,
 so they may be deleted at any time; what is missing, damaged or of another format is found out again and kept. A folder
@@ -17,13 +17,17 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from mauve_core.config import HUMAN, PartitionKind, Smoothing
-from mauve_core.errors import InputError, StorageError
+from mauve_core.errors import InputError, MauveLensError, StorageError
 from mauve_core.estimates import ScoreBasis, Spread, score_basis
 from mauve_core.files import write_atomically
 from mauve_core.numerics.frontier import REFERENCE_WEIGHTS, Frontier
+from mauve_core.numerics.trust import Trust
+from mauve_core.other_partitions import other_partitions
 from mauve_core.progress import Progress, silent
 from mauve_core.properties import PROPERTIES, text_properties
+from mauve_core.result import Partition
 from mauve_core.store import Run
+from mauve_core.trust import trust
 from mauve_core.words import WordCounts, count_words
 
 DERIVED = "derived"
@@ -36,17 +40,23 @@ KEPT_SMOOTHINGS: tuple[Smoothing, ...] = ("none", "krichevsky-trofimov")
 READING = "reading the texts"
 """Stage of the work, for whoever shows progress."""
 
+_TRUST_ARRAYS = ("excess", "elsewhere", "combined", "sd", "low", "high", "p", "adjusted", "agreement", "kept", "label")
+
 _KINDS: tuple[PartitionKind, ...] = ("pairwise", "joint")
 _Arrays = dict[str, NDArray[Any]]
 
 
 def derive(run: Run, progress: Progress = silent) -> None:
-    """Find out and keep everything, for a run that was just made; what is there already stays."""
+    """Find out and keep what a page asks for first, for a run that was just made; what is there already stays.
+
+    Trust is that of the joint partition under the first seed; that of others is kept when it is asked for.
+    """
     sources = [source.name for source in run.comparison.sources]
     steps: list[Callable[[], object]] = [
         *(lambda kind=kind, each=each: run_basis(run, kind, each) for kind in _KINDS for each in KEPT_SMOOTHINGS),
         *(lambda name=name: run_words(run, name) for name in sources),
         *(lambda name=name: run_properties(run, name) for name in sources),
+        *(lambda name=name: _trust_if_any(run, name) for name in sources if name != HUMAN),
     ]
     for done, step in enumerate(steps):
         progress(READING, done, len(steps))
@@ -95,6 +105,68 @@ def run_properties(run: Run, source: str) -> dict[str, NDArray[np.float64]]:
     """As ``mauve_core.properties.text_properties`` of one source's texts."""
     arrays = _kept(run, f"properties-{_place(run, source)}", lambda: text_properties(run.corpora[source].texts))
     return {name: arrays[name] for name in PROPERTIES}
+
+
+def run_other_partitions(run: Run, candidate: str, kind: PartitionKind) -> tuple[Partition, ...]:
+    """As ``mauve_core.other_partitions.other_partitions``; the joint ones are those of all candidates alike.
+
+    Raises
+    ------
+    InputError
+        As there.
+    """
+    own = run.comparison.partition(kind, candidate, 0)
+
+    def make() -> _Arrays:
+        arrays: _Arrays = {}
+        for place, part in enumerate(other_partitions(run, candidate, kind)):
+            arrays[f"{place}-about"] = np.array([part.k, part.objective])
+            arrays |= {f"{place}-labels-{_place(run, name)}": labels for name, labels in part.labels.items()}
+        return arrays
+
+    which = kind if kind == "joint" else f"{kind}-{_place(run, candidate)}"
+    arrays = _kept(run, f"other-partitions-{which}", make)
+    found = []
+    for place in range(sum(name.endswith("-about") for name in arrays)):
+        k, objective = arrays[f"{place}-about"].tolist()
+        labels = {name: arrays[f"{place}-labels-{_place(run, name)}"] for name in own.labels}
+        found.append(Partition(kind, 0, int(k), objective, labels))
+    return tuple(found)
+
+
+def run_trust(run: Run, kind: PartitionKind, candidate: str, seed: int) -> Trust:
+    """Which clusters differ beyond chance, and in the other seeds' partitions and under other k too.
+
+    Sides are exchanged within texts of one id where both sides have texts of the same ids. Without features there are
+    no partitions of other k, and trust rests on the other seeds.
+
+    Raises
+    ------
+    InputError
+        As ``mauve_core.trust.trust``.
+    """
+
+    def make() -> _Arrays:
+        ids = {name: run.corpora[name].ids for name in (HUMAN, candidate)}
+        paired = not set(ids[HUMAN]).isdisjoint(ids[candidate])
+        others: tuple[Partition, ...] = ()
+        with suppress(MauveLensError):  # whoever asks for them by themselves is told why there are none
+            others = run_other_partitions(run, candidate, kind)
+        found = trust(run.comparison, candidate, kind, seed, others=others, prompts=ids if paired else None)
+        arrays: _Arrays = {name: getattr(found, name) for name in _TRUST_ARRAYS}
+        return arrays | {"permutations": np.array(found.permutations), "notes": np.array(found.notes, dtype=np.str_)}
+
+    arrays = _kept(run, f"trust-{kind}-{_place(run, candidate)}-{seed}", make)
+    return Trust(
+        **{name: arrays[name] for name in _TRUST_ARRAYS},
+        permutations=int(arrays["permutations"]),
+        notes=tuple(arrays["notes"].tolist()),
+    )
+
+
+def _trust_if_any(run: Run, candidate: str) -> None:
+    with suppress(MauveLensError):  # the page that asks for it says why there is none
+        run_trust(run, "joint", candidate, 0)
 
 
 def _place(run: Run, source: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,22 @@ import pytest
 
 from mauve_core import derived
 from mauve_core.config import HUMAN, PartitionKind
-from mauve_core.derived import DERIVED, derive, run_basis, run_properties, run_words
+from mauve_core.derived import (
+    DERIVED,
+    derive,
+    run_basis,
+    run_other_partitions,
+    run_properties,
+    run_trust,
+    run_words,
+)
 from mauve_core.errors import InputError, StorageError
 from mauve_core.estimates import ScoreBasis, score_basis
+from mauve_core.numerics.trust import Trust
+from mauve_core.other_partitions import other_partitions
 from mauve_core.properties import PROPERTIES, text_properties
 from mauve_core.store import Run, RunStore
+from mauve_core.trust import trust
 from mauve_core.words import count_words, joined
 from tests.synthetic import make_run
 
@@ -31,7 +43,7 @@ def no_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("it was found out again")
 
-    for name in ("score_basis", "count_words", "text_properties"):
+    for name in ("score_basis", "count_words", "text_properties", "trust", "other_partitions"):
         monkeypatch.setattr(derived, name, refuse)
 
 
@@ -82,6 +94,35 @@ def test_kept_properties_are_those_of_the_texts(run: Run) -> None:
     assert found.keys() == expected.keys()
     for name, values in expected.items():
         np.testing.assert_array_equal(found[name], values)
+
+
+@pytest.mark.usefixtures("no_work")
+def test_kept_trust_and_partitions_of_other_k_are_those_found_out(run: Run) -> None:
+    others = run_other_partitions(run, "close", "joint")
+    assert others
+    for found, part in zip(others, other_partitions(run, "close", "joint"), strict=True):
+        assert (found.kind, found.seed, found.k, found.objective) == (part.kind, part.seed, part.k, part.objective)
+        assert found.labels.keys() == part.labels.keys()
+        for name, labels in part.labels.items():
+            np.testing.assert_array_equal(found.labels[name], labels)
+            assert found.labels[name].dtype == labels.dtype
+    ids = {name: run.corpora[name].ids for name in (HUMAN, "close")}
+    paired = not set(ids[HUMAN]).isdisjoint(ids["close"])
+    expected = trust(run.comparison, "close", "joint", others=others, prompts=ids if paired else None)
+    kept = run_trust(run, "joint", "close", 0)
+    for field in dataclasses.fields(Trust):
+        np.testing.assert_array_equal(getattr(kept, field.name), getattr(expected, field.name))
+    assert kept.notes == expected.notes
+
+
+def test_pairwise_partitions_of_other_k_are_kept_for_each_candidate(run: Run) -> None:
+    found = {name: run_other_partitions(run, name, "pairwise") for name in ("close", "shifted")}
+    for name, parts in found.items():
+        assert [part.labels.keys() for part in parts] == [{HUMAN, name}] * len(parts)
+        again = run_other_partitions(run, name, "pairwise")
+        for one, two in zip(parts, again, strict=True):
+            np.testing.assert_array_equal(one.labels[name], two.labels[name])
+    assert len(list((run.path / DERIVED).glob("other-partitions-pairwise-*.npz"))) == 2
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 half a file", b"no archive"])
