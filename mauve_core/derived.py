@@ -1,4 +1,4 @@
-"""What takes long to find out about a run and never changes, kept beside it: score bases, words, properties, trust.
+"""What takes long to find out about a run and never changes, kept beside it: scores, words, properties, trust, errors.
 
 Files lie in the run's folder, below ``derived``, one an item: plain arrays, no pickle. They follow from the run alone,
 so they may be deleted at any time; what is missing, damaged or of another format is found out again and kept. A folder
@@ -7,6 +7,7 @@ that cannot be written keeps nothing, and everything is found out each time.
 
 from __future__ import annotations
 
+import dataclasses
 import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -21,6 +22,9 @@ from mauve_core.errors import InputError, MauveLensError, StorageError
 from mauve_core.estimates import ScoreBasis, Spread, score_basis
 from mauve_core.files import write_atomically
 from mauve_core.numerics.frontier import REFERENCE_WEIGHTS, Frontier
+from mauve_core.numerics.sampling_clusters import ClusterAdvice, merged, recommend_clusters
+from mauve_core.numerics.sampling_error import SamplingError
+from mauve_core.numerics.sampling_texts import Slope, TextAdvice, recommend_texts
 from mauve_core.numerics.trust import Trust
 from mauve_core.other_partitions import other_partitions
 from mauve_core.progress import Progress, silent
@@ -34,8 +38,11 @@ DERIVED = "derived"
 FORMAT = 1
 """Version of the files; those of another version are made again."""
 
-KEPT_SMOOTHINGS: tuple[Smoothing, ...] = ("none", "krichevsky-trofimov")
+KEPT_SMOOTHINGS: tuple[Smoothing, ...] = ("none", "krichevsky-trofimov", "laplace")
 """Smoothings whose score bases are kept; about 2 MB a candidate, partition and smoothing."""
+
+SAMPLED_CELLS = 100_000
+"""Cells of drawn histograms at each number of texts or clusters: a third of a second in all for a thousand texts."""
 
 READING = "reading the texts"
 """Stage of the work, for whoever shows progress."""
@@ -56,7 +63,8 @@ def derive(run: Run, progress: Progress = silent) -> None:
         *(lambda kind=kind, each=each: run_basis(run, kind, each) for kind in _KINDS for each in KEPT_SMOOTHINGS),
         *(lambda name=name: run_words(run, name) for name in sources),
         *(lambda name=name: run_properties(run, name) for name in sources),
-        *(lambda name=name: _trust_if_any(run, name) for name in sources if name != HUMAN),
+        *(lambda name=name: _if_any(run_trust, run, "joint", name, 0) for name in sources if name != HUMAN),
+        *(lambda name=name: _if_any(run_sampling_advice, run, name) for name in sources if name != HUMAN),
     ]
     for done, step in enumerate(steps):
         progress(READING, done, len(steps))
@@ -164,9 +172,56 @@ def run_trust(run: Run, kind: PartitionKind, candidate: str, seed: int) -> Trust
     )
 
 
-def _trust_if_any(run: Run, candidate: str) -> None:
+def run_sampling_advice(run: Run, candidate: str) -> tuple[TextAdvice, ClusterAdvice]:
+    """How many texts, and how many clusters: from the pairwise partition of the first seed.
+
+    Fewer clusters than the run's are its own, merged; their number is halved down to two.
+
+    Raises
+    ------
+    InputError
+        As ``recommend_texts`` and ``recommend_clusters``.
+    """
+
+    def make() -> _Arrays:
+        partition = run.comparison.partition("pairwise", candidate, 0)
+        p, q, k = partition.counts(HUMAN), partition.counts(candidate), partition.k
+        draws, seed = min(max(SAMPLED_CELLS // k, 100), 1000), run.comparison.config.score.seed
+        sizes = sorted({max(k // 2**power, min(k, 2)) for power in range(k.bit_length())})
+        clusters = recommend_clusters([merged(p, q, size) for size in sizes], replicates=draws, seed=seed)
+        return _flat({"texts": recommend_texts(p, q, replicates=draws, seed=seed), "clusters": clusters})
+
+    arrays = _kept(run, f"sampling-{_place(run, candidate)}", make)
+    slope = _fields(arrays, "texts-slope", Slope)
+    texts = {**_fields(arrays, "texts", TextAdvice), "slope": Slope(**slope) if slope else None}
+    clusters = _fields(arrays, "clusters", ClusterAdvice)
+    curves = [SamplingError(**_fields(arrays, f"{name}-curve", SamplingError)) for name in ("texts", "clusters")]
+    for name in ("needed_n", "needed_m"):
+        texts.setdefault(name, None)
+    alike = tuple(clusters.pop("alike").tolist())
+    return TextAdvice(**texts, curve=curves[0]), ClusterAdvice(**clusters, curve=curves[1], alike=alike)
+
+
+def _flat(parts: Mapping[str, Any]) -> _Arrays:
+    """The fields of dataclasses, and of those in them, as arrays; None is left out."""
+    arrays: _Arrays = {}
+    for name, value in parts.items():
+        if dataclasses.is_dataclass(value):
+            arrays |= _flat({f"{name}-{field.name}": getattr(value, field.name) for field in dataclasses.fields(value)})
+        elif value is not None:
+            arrays[name] = np.array(value)
+    return arrays
+
+
+def _fields(arrays: Mapping[str, NDArray[Any]], name: str, kind: type) -> dict[str, Any]:
+    """What :func:`_flat` made of a dataclass' plain fields; a single number or word is one again."""
+    found = {field.name: arrays.get(f"{name}-{field.name}") for field in dataclasses.fields(kind)}
+    return {key: each if each.ndim else each.item() for key, each in found.items() if each is not None}
+
+
+def _if_any(find: Callable[..., object], *about: Any) -> None:
     with suppress(MauveLensError):  # the page that asks for it says why there is none
-        run_trust(run, "joint", candidate, 0)
+        find(*about)
 
 
 def _place(run: Run, source: str) -> int:

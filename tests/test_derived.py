@@ -16,11 +16,13 @@ from mauve_core.derived import (
     run_basis,
     run_other_partitions,
     run_properties,
+    run_sampling_advice,
     run_trust,
     run_words,
 )
 from mauve_core.errors import InputError, StorageError
 from mauve_core.estimates import ScoreBasis, score_basis
+from mauve_core.numerics.sampling_texts import recommend_texts
 from mauve_core.numerics.trust import Trust
 from mauve_core.other_partitions import other_partitions
 from mauve_core.properties import PROPERTIES, text_properties
@@ -43,7 +45,15 @@ def no_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("it was found out again")
 
-    for name in ("score_basis", "count_words", "text_properties", "trust", "other_partitions"):
+    for name in (
+        "score_basis",
+        "count_words",
+        "text_properties",
+        "trust",
+        "other_partitions",
+        "recommend_texts",
+        "merged",
+    ):
         monkeypatch.setattr(derived, name, refuse)
 
 
@@ -71,8 +81,8 @@ def test_a_kept_basis_is_the_basis(run: Run, kind: PartitionKind, smoothing: str
 
 
 def test_another_smoothing_is_found_out_and_not_kept(run: Run) -> None:
-    found = run_basis(run, "pairwise", "laplace")
-    assert_equal_bases(found, score_basis(run.comparison, "pairwise", "laplace"))
+    found = run_basis(run, "pairwise", "braess-sauer")
+    assert_equal_bases(found, score_basis(run.comparison, "pairwise", "braess-sauer"))
     assert not (run.path / DERIVED).exists()
 
 
@@ -113,6 +123,33 @@ def test_kept_trust_and_partitions_of_other_k_are_those_found_out(run: Run) -> N
     for field in dataclasses.fields(Trust):
         np.testing.assert_array_equal(getattr(kept, field.name), getattr(expected, field.name))
     assert kept.notes == expected.notes
+
+
+def test_kept_sampling_advice_is_the_advice(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(derived, "SAMPLED_CELLS", 1000)
+    first = run_sampling_advice(run, "close")
+    monkeypatch.setattr(derived, "recommend_texts", None)  # what is kept is read
+    part = run.comparison.partition("pairwise", "close", 0)
+    p, q = part.counts(HUMAN), part.counts("close")
+    draws = max(1000 // part.k, 100)
+    expected = recommend_texts(p, q, replicates=draws, seed=run.comparison.config.score.seed)
+    for found in (first, run_sampling_advice(run, "close")):
+        assert_equal_fields(found[0], expected)
+        assert_equal_fields(found[1], first[1])
+        assert found[1].curve.k.tolist() == sorted(found[1].curve.k.tolist())
+        assert isinstance(found[1].k, int)
+        assert isinstance(found[1].reason, str)
+
+
+def assert_equal_fields(found: object, expected: object) -> None:
+    assert type(found) is type(expected)
+    for field in dataclasses.fields(expected):  # type: ignore[arg-type]
+        one, two = getattr(found, field.name), getattr(expected, field.name)
+        if dataclasses.is_dataclass(two):
+            assert_equal_fields(one, two)
+        else:
+            assert type(one) is type(two), field.name
+            np.testing.assert_array_equal(one, two)
 
 
 def test_pairwise_partitions_of_other_k_are_kept_for_each_candidate(run: Run) -> None:
