@@ -23,13 +23,20 @@ from app.selection import Stack
 from app.text_space import Encoded, SharedEncoder, TextSpace
 from mauve_core import estimates, why
 from mauve_core.config import HUMAN, EncoderConfig, PartitionKind, Smoothing
-from mauve_core.derived import run_basis, run_other_partitions, run_properties, run_trust, run_words
+from mauve_core.derived import (
+    run_basis,
+    run_other_partitions,
+    run_properties,
+    run_sampling_advice,
+    run_trust,
+    run_words,
+)
 from mauve_core.errors import InputError, MauveLensError
 from mauve_core.estimates import ScoreBasis
 from mauve_core.numerics.frontier import divergence_frontier
 from mauve_core.numerics.greedy import greedy
-from mauve_core.numerics.sampling_clusters import ClusterAdvice, merged, recommend_clusters
-from mauve_core.numerics.sampling_texts import TextAdvice, recommend_texts
+from mauve_core.numerics.sampling_clusters import ClusterAdvice
+from mauve_core.numerics.sampling_texts import TextAdvice
 from mauve_core.numerics.smoothing import probabilities
 from mauve_core.numerics.trust import Trust
 from mauve_core.perturbations import parse_perturbation, perturb
@@ -41,9 +48,6 @@ from mauve_core.why import WhyCard, WhySource, why_source
 from mauve_core.words import DistinctiveWord, WordCounts, joined
 
 Stamp = tuple[str, int | None]
-
-SAMPLED_CELLS = 100_000
-"""Cells of drawn histograms at each number of texts or clusters: a third of a second in all for a thousand texts."""
 
 DEMO = "demo"
 """A run whose id starts so is opened when the URL names none."""
@@ -131,17 +135,8 @@ def error_curves(run_id: str, kind: PartitionKind, smoothing: Smoothing) -> list
 
 @st.cache_resource(max_entries=32, show_spinner="Measuring errors")
 def sampling_advice(run_id: str, candidate: str) -> tuple[TextAdvice, ClusterAdvice]:
-    """How many texts, and how many clusters: from the pairwise partition of the first seed.
-
-    Fewer clusters than the run's are its own, merged; their number is halved down to two.
-    """
-    comparison = load_run(run_id).comparison
-    partition = comparison.partition("pairwise", candidate, 0)
-    p, q, k = partition.counts(HUMAN), partition.counts(candidate), partition.k
-    draws, seed = min(max(SAMPLED_CELLS // k, 100), 1000), comparison.config.score.seed
-    sizes = sorted({max(k // 2**power, min(k, 2)) for power in range(k.bit_length())})
-    clusters = recommend_clusters([merged(p, q, size) for size in sizes], replicates=draws, seed=seed)
-    return recommend_texts(p, q, replicates=draws, seed=seed), clusters
+    """As ``mauve_core.derived.run_sampling_advice``."""
+    return run_sampling_advice(load_run(run_id), candidate)
 
 
 # The gap
@@ -294,8 +289,19 @@ def error_intervals(
     run_id: str, kind: PartitionKind, candidate: str, seed: int, weight: float, smoothing: Smoothing
 ) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Bootstrap intervals of every cluster's share of the two errors."""
+    counts, resampled = _resampled_counts(run_id, kind, candidate, seed)
+    return cluster_table.error_intervals(*counts, weight, smoothing, resampled=resampled)
+
+
+_TwoSides = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _resampled_counts(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> tuple[_TwoSides, _TwoSides]:
+    """Counts of both sides, and of their resamples."""
     partition = load_run(run_id).comparison.partition(kind, candidate, seed)
-    return cluster_table.error_intervals(partition.counts(HUMAN), partition.counts(candidate), weight, smoothing)
+    counts = partition.counts(HUMAN), partition.counts(candidate)
+    return counts, cluster_table.resampled_counts(*counts)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
