@@ -25,6 +25,7 @@ from mauve_core import estimates, why
 from mauve_core.config import HUMAN, EncoderConfig, PartitionKind, Smoothing
 from mauve_core.derived import (
     run_basis,
+    run_cluster_words,
     run_other_partitions,
     run_properties,
     run_sampling_advice,
@@ -334,9 +335,7 @@ def _words(run_id: str, source: str) -> WordCounts:
 @st.cache_resource(max_entries=64, show_spinner="Counting words")
 def cluster_words(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> list[tuple[DistinctiveWord, ...]]:
     """For each cluster, what tells its human and candidate texts from those of the other clusters."""
-    partition = load_run(run_id).comparison.partition(kind, candidate, seed)
-    labels = np.concatenate([partition.labels[HUMAN], partition.labels[candidate]])
-    return word_counts(run_id, candidate).by_group(labels, partition.k, top=12, min_texts=2)
+    return run_cluster_words(load_run(run_id), kind, candidate, seed)
 
 
 @st.cache_resource(max_entries=512, show_spinner=False)

@@ -32,7 +32,7 @@ from mauve_core.properties import PROPERTIES, text_properties
 from mauve_core.result import Partition
 from mauve_core.store import Run
 from mauve_core.trust import trust
-from mauve_core.words import WordCounts, count_words
+from mauve_core.words import DistinctiveWord, WordCounts, count_words, joined
 
 DERIVED = "derived"
 FORMAT = 1
@@ -56,13 +56,15 @@ _Arrays = dict[str, NDArray[Any]]
 def derive(run: Run, progress: Progress = silent) -> None:
     """Find out and keep what a page asks for first, for a run that was just made; what is there already stays.
 
-    Trust is that of the joint partition under the first seed; that of others is kept when it is asked for.
+    Words of clusters and trust are those of the joint partition under the first seed; those of others are kept when
+    they are asked for.
     """
     sources = [source.name for source in run.comparison.sources]
     steps: list[Callable[[], object]] = [
         *(lambda kind=kind, each=each: run_basis(run, kind, each) for kind in _KINDS for each in KEPT_SMOOTHINGS),
         *(lambda name=name: run_words(run, name) for name in sources),
         *(lambda name=name: run_properties(run, name) for name in sources),
+        *(lambda name=name: run_cluster_words(run, "joint", name, 0) for name in sources if name != HUMAN),
         *(lambda name=name: _if_any(run_trust, run, "joint", name, 0) for name in sources if name != HUMAN),
         *(lambda name=name: _if_any(run_sampling_advice, run, name) for name in sources if name != HUMAN),
     ]
@@ -107,6 +109,25 @@ def run_words(run: Run, source: str) -> WordCounts:
     shape = len(run.corpora[source]), arrays["vocabulary"].size
     matrix = csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
     return WordCounts(arrays["vocabulary"].astype(object), matrix)
+
+
+def run_cluster_words(run: Run, kind: PartitionKind, candidate: str, seed: int) -> list[tuple[DistinctiveWord, ...]]:
+    """For each cluster, what tells its human and candidate texts from those of the other clusters, at most 12 words."""
+    names = [field.name for field in dataclasses.fields(DistinctiveWord)]
+
+    def make() -> _Arrays:
+        partition = run.comparison.partition(kind, candidate, seed)
+        labels = np.concatenate([partition.labels[HUMAN], partition.labels[candidate]])
+        words = joined(run_words(run, HUMAN), run_words(run, candidate))
+        found = words.by_group(labels, partition.k, top=12, min_texts=2)
+        flat = [word for group in found for word in group]
+        arrays: _Arrays = {name: np.array([getattr(word, name) for word in flat]) for name in names}
+        return arrays | {"word": arrays["word"].astype(np.str_), "sizes": np.array([len(group) for group in found])}
+
+    arrays = _kept(run, f"cluster-words-{kind}-{_place(run, candidate)}-{seed}", make)
+    flat = [DistinctiveWord(*values) for values in zip(*(arrays[name].tolist() for name in names), strict=True)]
+    ends = np.cumsum(arrays["sizes"]).tolist()
+    return [tuple(flat[end - size : end]) for size, end in zip(arrays["sizes"].tolist(), ends, strict=True)]
 
 
 def run_properties(run: Run, source: str) -> dict[str, NDArray[np.float64]]:

@@ -14,6 +14,7 @@ from mauve_core.derived import (
     DERIVED,
     derive,
     run_basis,
+    run_cluster_words,
     run_other_partitions,
     run_properties,
     run_sampling_advice,
@@ -95,6 +96,14 @@ def test_kept_words_joined_are_those_of_both_sides(run: Run) -> None:
     assert (found.matrix != expected.matrix).nnz == 0
     labels = np.arange(len(texts)) % 3
     assert found.by_group(labels, 3) == expected.by_group(labels, 3)
+
+
+@pytest.mark.usefixtures("no_work")
+def test_kept_words_of_clusters_are_those_of_their_texts(run: Run) -> None:
+    part = run.comparison.partition("joint", "close", 0)
+    words = count_words([*run.corpora[HUMAN].texts, *run.corpora["close"].texts])
+    labels = np.concatenate([part.labels[HUMAN], part.labels["close"]])
+    assert run_cluster_words(run, "joint", "close", 0) == words.by_group(labels, part.k, top=12, min_texts=2)
 
 
 @pytest.mark.usefixtures("no_work")
