@@ -23,29 +23,32 @@ from app.selection import Stack
 from app.text_space import Encoded, SharedEncoder, TextSpace
 from mauve_core import estimates, why
 from mauve_core.config import HUMAN, EncoderConfig, PartitionKind, Smoothing
-from mauve_core.derived import run_basis, run_properties, run_words
+from mauve_core.derived import (
+    run_basis,
+    run_cluster_words,
+    run_other_partitions,
+    run_properties,
+    run_sampling_advice,
+    run_trust,
+    run_words,
+)
 from mauve_core.errors import InputError, MauveLensError
 from mauve_core.estimates import ScoreBasis
 from mauve_core.numerics.frontier import divergence_frontier
 from mauve_core.numerics.greedy import greedy
-from mauve_core.numerics.sampling_clusters import ClusterAdvice, merged, recommend_clusters
-from mauve_core.numerics.sampling_texts import TextAdvice, recommend_texts
+from mauve_core.numerics.sampling_clusters import ClusterAdvice
+from mauve_core.numerics.sampling_texts import TextAdvice
 from mauve_core.numerics.smoothing import probabilities
 from mauve_core.numerics.trust import Trust
-from mauve_core.other_partitions import other_partitions
 from mauve_core.perturbations import parse_perturbation, perturb
 from mauve_core.result import Comparison, Partition
 from mauve_core.store import COMPARISON, ID_PATTERN, Run, RunStore, RunSummary
 from mauve_core.stored_features import stored_features
-from mauve_core.trust import trust
 from mauve_core.what_if import Prepared, WhatIf, prepare, what_if
 from mauve_core.why import WhyCard, WhySource, why_source
 from mauve_core.words import DistinctiveWord, WordCounts, joined
 
 Stamp = tuple[str, int | None]
-
-SAMPLED_CELLS = 100_000
-"""Cells of drawn histograms at each number of texts or clusters: a third of a second in all for a thousand texts."""
 
 DEMO = "demo"
 """A run whose id starts so is opened when the URL names none."""
@@ -133,17 +136,8 @@ def error_curves(run_id: str, kind: PartitionKind, smoothing: Smoothing) -> list
 
 @st.cache_resource(max_entries=32, show_spinner="Measuring errors")
 def sampling_advice(run_id: str, candidate: str) -> tuple[TextAdvice, ClusterAdvice]:
-    """How many texts, and how many clusters: from the pairwise partition of the first seed.
-
-    Fewer clusters than the run's are its own, merged; their number is halved down to two.
-    """
-    comparison = load_run(run_id).comparison
-    partition = comparison.partition("pairwise", candidate, 0)
-    p, q, k = partition.counts(HUMAN), partition.counts(candidate), partition.k
-    draws, seed = min(max(SAMPLED_CELLS // k, 100), 1000), comparison.config.score.seed
-    sizes = sorted({max(k // 2**power, min(k, 2)) for power in range(k.bit_length())})
-    clusters = recommend_clusters([merged(p, q, size) for size in sizes], replicates=draws, seed=seed)
-    return recommend_texts(p, q, replicates=draws, seed=seed), clusters
+    """As ``mauve_core.derived.run_sampling_advice``."""
+    return run_sampling_advice(load_run(run_id), candidate)
 
 
 # The gap
@@ -154,15 +148,8 @@ GREEDY_STEPS = 10
 
 @st.cache_resource(max_entries=32, show_spinner="Clustering with other k")
 def cluster_trust(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> Trust:
-    """Which clusters differ beyond chance, and in the other seeds' partitions and under other k too.
-
-    Sides are exchanged within texts of one id where both sides have texts of the same ids.
-    """
-    run = load_run(run_id)
-    ids = {name: run.corpora[name].ids for name in (HUMAN, candidate)}
-    paired = not set(ids[HUMAN]).isdisjoint(ids[candidate])
-    others, _ = other_clusterings(run_id, kind, candidate)
-    return trust(run.comparison, candidate, kind, seed, others=others, prompts=ids if paired else None)
+    """As ``mauve_core.derived.run_trust``."""
+    return run_trust(load_run(run_id), kind, candidate, seed)
 
 
 def other_clusterings(run_id: str, kind: PartitionKind, candidate: str) -> tuple[tuple[Partition, ...], str]:
@@ -174,14 +161,16 @@ def other_clusterings(run_id: str, kind: PartitionKind, candidate: str) -> tuple
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _other_clusterings(run_id: str, kind: PartitionKind, candidate: str) -> tuple[tuple[Partition, ...], str]:
     try:
-        return other_partitions(load_run(run_id), candidate, kind), ""
+        return run_other_partitions(load_run(run_id), candidate, kind), ""
     except MauveLensError as error:
         return (), str(error)
 
 
 @st.cache_resource(max_entries=4, show_spinner="Resampling")
-def _prepared(run_id: str, kind: PartitionKind, candidate: str, smoothing: Smoothing, scale: float) -> Prepared:
-    return prepare(_scaled(load_run(run_id).comparison, scale), candidate, kind, smoothing)
+def _prepared(run_id: str, kind: PartitionKind, candidate: str, smoothing: Smoothing) -> Prepared:
+    """Under the run's own scaling constant, which may be replaced."""
+    basis = _score_basis(run_id, kind, smoothing)[candidate]
+    return prepare(load_run(run_id).comparison, candidate, kind, smoothing, basis)
 
 
 @st.cache_resource(max_entries=64, show_spinner="Scoring")
@@ -201,7 +190,8 @@ def what_if_scores(
     InputError
         As ``mauve_core.what_if.what_if``; a smoothing that asks for whole counts where weights are not whole.
     """
-    return what_if(_prepared(run_id, kind, candidate, smoothing, scale), human=human, model=model)
+    prepared = dataclasses.replace(_prepared(run_id, kind, candidate, smoothing), scale=scale)
+    return what_if(prepared, human=human, model=model)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -223,11 +213,6 @@ def greedy_list(
     steps = greedy(*counts, **settings, steps=GREEDY_STEPS, scale=scale)
     partitions = [comparison.partition(kind, candidate, place) for place in range(comparison.config.score.seeds)]
     return gap_table.step_rows(steps, partitions, shown, candidate, **settings, scale=scale)
-
-
-def _scaled(comparison: Comparison, scale: float) -> Comparison:
-    score = dataclasses.replace(comparison.config.score, scale=scale)
-    return dataclasses.replace(comparison, config=dataclasses.replace(comparison.config, score=score))
 
 
 # Probes
@@ -305,8 +290,19 @@ def error_intervals(
     run_id: str, kind: PartitionKind, candidate: str, seed: int, weight: float, smoothing: Smoothing
 ) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Bootstrap intervals of every cluster's share of the two errors."""
+    counts, resampled = _resampled_counts(run_id, kind, candidate, seed)
+    return cluster_table.error_intervals(*counts, weight, smoothing, resampled=resampled)
+
+
+_TwoSides = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _resampled_counts(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> tuple[_TwoSides, _TwoSides]:
+    """Counts of both sides, and of their resamples."""
     partition = load_run(run_id).comparison.partition(kind, candidate, seed)
-    return cluster_table.error_intervals(partition.counts(HUMAN), partition.counts(candidate), weight, smoothing)
+    counts = partition.counts(HUMAN), partition.counts(candidate)
+    return counts, cluster_table.resampled_counts(*counts)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -339,9 +335,7 @@ def _words(run_id: str, source: str) -> WordCounts:
 @st.cache_resource(max_entries=64, show_spinner="Counting words")
 def cluster_words(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> list[tuple[DistinctiveWord, ...]]:
     """For each cluster, what tells its human and candidate texts from those of the other clusters."""
-    partition = load_run(run_id).comparison.partition(kind, candidate, seed)
-    labels = np.concatenate([partition.labels[HUMAN], partition.labels[candidate]])
-    return word_counts(run_id, candidate).by_group(labels, partition.k, top=12, min_texts=2)
+    return run_cluster_words(load_run(run_id), kind, candidate, seed)
 
 
 @st.cache_resource(max_entries=512, show_spinner=False)

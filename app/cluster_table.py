@@ -116,8 +116,24 @@ def wilson_interval(
     return low, np.where(counts == n, 1.0, np.clip(centre + half, 0, 1))
 
 
+def resampled_counts(
+    human: ArrayLike, model: ArrayLike, *, seed: int = 0
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(REPLICATES, k) histograms of resamples of either side's texts."""
+    drawn = []
+    for side, stream in zip((human, model), np.random.SeedSequence(seed).spawn(2), strict=True):
+        counts = np.asarray(side, dtype=np.int64)
+        drawn.append(np.random.default_rng(stream).multinomial(counts.sum(), probabilities(counts), size=REPLICATES))
+    return drawn[0], drawn[1]
+
+
 def error_intervals(
-    human: ArrayLike, model: ArrayLike, weight: float, smoothing: str = "none", *, seed: int = 0
+    human: ArrayLike,
+    model: ArrayLike,
+    weight: float,
+    smoothing: str = "none",
+    *,
+    resampled: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
 ) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Bootstrap intervals over texts of each cluster's shares of the two errors, the clusters held fixed.
 
@@ -129,23 +145,17 @@ def error_intervals(
     ----------
     human, model, weight, smoothing
         As in :func:`cluster_table`.
-    seed : int
-        Of the resampling.
+    resampled : two (REPLICATES, k) int64 arrays, optional
+        From :func:`resampled_counts` of the same, where they are at hand: they serve every weight and smoothing.
 
     Returns
     -------
     dict
         "type_1" and "type_2" -> (low, high), each (k,), shares of the error, at ``CONFIDENCE``; 0 where an error is 0.
     """
-    streams = np.random.SeedSequence(seed).spawn(2)
-    resampled = []
-    for counts, stream in zip((human, model), streams, strict=True):
-        counts = np.asarray(counts, dtype=np.int64)
-        draws = np.random.default_rng(stream).multinomial(counts.sum(), probabilities(counts), size=REPLICATES)
-        resampled.append(probabilities(draws, smoothing))
     sides = probabilities(human, smoothing), probabilities(model, smoothing)
     estimates, totals = error_shares(*sides, weight), _errors(*sides, weight)
-    p, q = resampled
+    p, q = (probabilities(draws, smoothing) for draws in resampled or resampled_counts(human, model))
     replicates, errors = error_shares(p, q, weight), _errors(p, q, weight)
     intervals = {}
     for place, name in enumerate(("type_1", "type_2")):

@@ -152,11 +152,8 @@ def step_rows(
         rows.append(
             {"step": place, "cluster": step.cluster, "filled": step.filled, "closed": step.closed, **step.scores}
         )
-    human = np.stack([part.counts(HUMAN) for part in partitions])
-    spreads = []
-    for place in range(len(rows)):
-        weights = _weights_after(steps[:place], p, q, action)
-        spreads.append(_spread(weights, partitions, shown, candidate, human, score, scale=scale, smoothing=smoothing))
+    weights = [_weights_after(steps[:place], p, q, action) for place in range(len(rows))]
+    spreads = _spreads(weights, partitions, shown, candidate, score, scale=scale, smoothing=smoothing)
     return pd.DataFrame(rows).assign(mean=[mean for mean, _ in spreads], sd=[sd for _, sd in spreads])
 
 
@@ -173,21 +170,23 @@ def _weights_after(
         return None
 
 
-def _spread(
-    weights: NDArray[np.float64] | None,
+def _spreads(
+    weights: Sequence[NDArray[np.float64] | None],
     partitions: Sequence[Partition],
     shown: Partition,
     candidate: str,
-    human: NDArray[np.int64],
     score: str,
     *,
     scale: float,
     smoothing: str,
-) -> tuple[float, float]:
-    """Mean and standard deviation of the score over the seeds."""
-    if weights is None:
-        return np.nan, np.nan
-    texts = text_weights(shown, candidate, weights)
-    model = np.stack([weighted_counts(part.labels[candidate], part.k, texts) for part in partitions])
+) -> list[tuple[float, float]]:
+    """Mean and standard deviation of the score over the seeds, under each of the weights; NaN for None."""
+    usable = [place for place, each in enumerate(weights) if each is not None]
+    texts = np.stack([text_weights(shown, candidate, each) for each in weights if each is not None])
+    human = np.stack([part.counts(HUMAN) for part in partitions])
+    model = np.stack([weighted_counts(part.labels[candidate], part.k, texts) for part in partitions], axis=1)
     values = score_counts(human, model, scale=scale, smoothing=smoothing)[score]
-    return float(values.mean()), float(values.std(ddof=1)) if len(partitions) > 1 else np.nan
+    found = [(np.nan, np.nan)] * len(weights)
+    for place, each in zip(usable, values, strict=True):
+        found[place] = float(each.mean()), float(each.std(ddof=1)) if len(partitions) > 1 else np.nan
+    return found

@@ -70,7 +70,7 @@ def follow_url(key: str, value: Any) -> None:
 
 def keep_url(page: str) -> None:
     """Call once a run from ``main.py`` with the page's path: after a change of page, put the query string back."""
-    known = _known(st.query_params)
+    known = _parameters()
     changed = st.session_state.get(_PAGE, page) != page
     st.session_state[_PAGE] = page
     if changed and not known and st.session_state.get(_COPY):
@@ -80,7 +80,7 @@ def keep_url(page: str) -> None:
 
 
 def _parameters() -> dict[str, str]:
-    return _known(st.query_params)
+    return _known(st.query_params.to_dict())  # at once: each look-up by name takes a lock
 
 
 def _known(parameters: Mapping[str, str]) -> dict[str, str]:

@@ -17,8 +17,11 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
+MAIN = ROOT / "app" / "main.py"
 LOG = "APP_WALK_LOG"
 """Environment variable: the file to which a line of JSON is written for each answer."""
+START = ".start"
+"""Ending of the file beside it: seconds of processor time that the process took before it answered anything."""
 
 
 def serve(script: str, port: int) -> None:
@@ -46,6 +49,11 @@ def serve(script: str, port: int) -> None:
     options = {"server.port": port, "server.headless": True, "browser.gatherUsageStats": False}
     flags = {name.replace(".", "_"): value for name, value in options.items()}
     bootstrap.load_config_options(flags)
+    if Path(script) == MAIN:
+        from app.serve import import_pages  # as the app's own server does
+
+        import_pages()
+    Path(os.environ[LOG] + START).write_text(str(time.process_time()))
     bootstrap.run(script, False, [], flags)
 
 

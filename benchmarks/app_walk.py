@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from app_client import Answer, Tab, lasso_event, points_event
 from app_runs import make_run
-from app_server import ROOT, server
+from app_server import MAIN, START, server
 
 from mauve_core.derived import derive
 from mauve_core.files import write_atomically
@@ -179,17 +179,17 @@ def _array(values: Any) -> Any:
 # The page
 
 
-def measured(walks: int, home: Path) -> list[Step]:
-    """Every step of all walks; the first walk finds a server that has just started."""
+def measured(walks: int, home: Path) -> tuple[list[Step], float]:
+    """Every step of all walks, and the seconds of the server's start; the first walk finds it just started."""
     with tempfile.TemporaryDirectory() as scratch:
         log, steps = Path(scratch) / "log", []
-        with server(ROOT / "app" / "main.py", home, log) as url:
+        with server(MAIN, home, log) as url:
             for turn in range(walks):
                 with Tab(url) as tab:
                     reader = Walker(tab, log, turn)
                     walk(reader, turn)
                     steps += reader.found()
-    return steps
+        return steps, float(log.with_name(log.name + START).read_text())
 
 
 def plain_rerun(rounds: int = 40) -> float:
@@ -251,11 +251,12 @@ def report(sizes: list[int], walks: int, home: Path, command: str) -> str:
     parts = []
     for texts in sizes:
         runs_of(home / str(texts), texts)
-        steps = measured(walks, home / str(texts))
+        steps, start = measured(walks, home / str(texts))
         parts.append(
             "\n".join(
                 [
                     f"## {texts:,} texts\n",
+                    f"Start of the server, apart from what follows: {start:.1f} s of processor time.\n",
                     SUMMARY,
                     "| --- " * 9 + "|",
                     *summary(steps, plain),
@@ -284,8 +285,9 @@ PAGE = """# Server work of the app for each interaction
 Processor time of the server's process from a message of the browser to the end of its answer: callbacks, script,
 figures, serialisation, everything that other threads do meanwhile. Not in it: the network, the browser, and drawing.
 The app runs in a process of its own with one thread for linear algebra; a stand-in for the browser moves real widgets
-over the websocket. {walks} walks; the first finds a server that has just started, each looks at another candidate and
-other clusters. Runs: 4 sides, and 2 sides, of one size; made up, with what a job keeps beside a run when it makes it.
+over the websocket. {walks} walks; the first finds a server that has just started, having imported what pages need and
+read no run; each looks at another candidate and other clusters. The start is not in any table. Runs: 4 sides, and 2
+sides, of one size; made up, with what a job keeps beside a run when it makes it.
 Plain: a rerun of a page with one slider, {plain:.1f} ms here.
 
 {parts}

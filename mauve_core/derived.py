@@ -1,4 +1,4 @@
-"""What takes seconds to find out about a run and never changes: score bases, words and properties, kept beside it.
+"""What takes long to find out about a run and never changes, kept beside it: scores, words, properties, trust, errors.
 
 Files lie in the run's folder, below ``derived``, one an item: plain arrays, no pickle. They follow from the run alone,
 so they may be deleted at any time; what is missing, damaged or of another format is found out again and kept. A folder
@@ -7,6 +7,7 @@ that cannot be written keeps nothing, and everything is found out each time.
 
 from __future__ import annotations
 
+import dataclasses
 import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -17,36 +18,55 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from mauve_core.config import HUMAN, PartitionKind, Smoothing
-from mauve_core.errors import InputError, StorageError
+from mauve_core.errors import InputError, MauveLensError, StorageError
 from mauve_core.estimates import ScoreBasis, Spread, score_basis
 from mauve_core.files import write_atomically
 from mauve_core.numerics.frontier import REFERENCE_WEIGHTS, Frontier
+from mauve_core.numerics.sampling_clusters import ClusterAdvice, merged, recommend_clusters
+from mauve_core.numerics.sampling_error import SamplingError
+from mauve_core.numerics.sampling_texts import Slope, TextAdvice, recommend_texts
+from mauve_core.numerics.trust import Trust
+from mauve_core.other_partitions import other_partitions
 from mauve_core.progress import Progress, silent
 from mauve_core.properties import PROPERTIES, text_properties
+from mauve_core.result import Partition
 from mauve_core.store import Run
-from mauve_core.words import WordCounts, count_words
+from mauve_core.trust import trust
+from mauve_core.words import DistinctiveWord, WordCounts, count_words, joined
 
 DERIVED = "derived"
 FORMAT = 1
 """Version of the files; those of another version are made again."""
 
-KEPT_SMOOTHINGS: tuple[Smoothing, ...] = ("none", "krichevsky-trofimov")
+KEPT_SMOOTHINGS: tuple[Smoothing, ...] = ("none", "krichevsky-trofimov", "laplace")
 """Smoothings whose score bases are kept; about 2 MB a candidate, partition and smoothing."""
+
+SAMPLED_CELLS = 100_000
+"""Cells of drawn histograms at each number of texts or clusters: a third of a second in all for a thousand texts."""
 
 READING = "reading the texts"
 """Stage of the work, for whoever shows progress."""
+
+_TRUST_ARRAYS = ("excess", "elsewhere", "combined", "sd", "low", "high", "p", "adjusted", "agreement", "kept", "label")
 
 _KINDS: tuple[PartitionKind, ...] = ("pairwise", "joint")
 _Arrays = dict[str, NDArray[Any]]
 
 
 def derive(run: Run, progress: Progress = silent) -> None:
-    """Find out and keep everything, for a run that was just made; what is there already stays."""
+    """Find out and keep what a page asks for first, for a run that was just made; what is there already stays.
+
+    Words of clusters and trust are those of the joint partition under the first seed; those of others are kept when
+    they are asked for.
+    """
     sources = [source.name for source in run.comparison.sources]
     steps: list[Callable[[], object]] = [
         *(lambda kind=kind, each=each: run_basis(run, kind, each) for kind in _KINDS for each in KEPT_SMOOTHINGS),
         *(lambda name=name: run_words(run, name) for name in sources),
         *(lambda name=name: run_properties(run, name) for name in sources),
+        *(lambda name=name: run_cluster_words(run, "joint", name, 0) for name in sources if name != HUMAN),
+        *(lambda name=name: _if_any(run_trust, run, "joint", name, 0) for name in sources if name != HUMAN),
+        *(lambda name=name: _if_any(run_sampling_advice, run, name) for name in sources if name != HUMAN),
     ]
     for done, step in enumerate(steps):
         progress(READING, done, len(steps))
@@ -91,10 +111,138 @@ def run_words(run: Run, source: str) -> WordCounts:
     return WordCounts(arrays["vocabulary"].astype(object), matrix)
 
 
+def run_cluster_words(run: Run, kind: PartitionKind, candidate: str, seed: int) -> list[tuple[DistinctiveWord, ...]]:
+    """For each cluster, what tells its human and candidate texts from those of the other clusters, at most 12 words."""
+    names = [field.name for field in dataclasses.fields(DistinctiveWord)]
+
+    def make() -> _Arrays:
+        partition = run.comparison.partition(kind, candidate, seed)
+        labels = np.concatenate([partition.labels[HUMAN], partition.labels[candidate]])
+        words = joined(run_words(run, HUMAN), run_words(run, candidate))
+        found = words.by_group(labels, partition.k, top=12, min_texts=2)
+        flat = [word for group in found for word in group]
+        arrays: _Arrays = {name: np.array([getattr(word, name) for word in flat]) for name in names}
+        return arrays | {"word": arrays["word"].astype(np.str_), "sizes": np.array([len(group) for group in found])}
+
+    arrays = _kept(run, f"cluster-words-{kind}-{_place(run, candidate)}-{seed}", make)
+    flat = [DistinctiveWord(*values) for values in zip(*(arrays[name].tolist() for name in names), strict=True)]
+    ends = np.cumsum(arrays["sizes"]).tolist()
+    return [tuple(flat[end - size : end]) for size, end in zip(arrays["sizes"].tolist(), ends, strict=True)]
+
+
 def run_properties(run: Run, source: str) -> dict[str, NDArray[np.float64]]:
     """As ``mauve_core.properties.text_properties`` of one source's texts."""
     arrays = _kept(run, f"properties-{_place(run, source)}", lambda: text_properties(run.corpora[source].texts))
     return {name: arrays[name] for name in PROPERTIES}
+
+
+def run_other_partitions(run: Run, candidate: str, kind: PartitionKind) -> tuple[Partition, ...]:
+    """As ``mauve_core.other_partitions.other_partitions``; the joint ones are those of all candidates alike.
+
+    Raises
+    ------
+    InputError
+        As there.
+    """
+    own = run.comparison.partition(kind, candidate, 0)
+
+    def make() -> _Arrays:
+        arrays: _Arrays = {}
+        for place, part in enumerate(other_partitions(run, candidate, kind)):
+            arrays[f"{place}-about"] = np.array([part.k, part.objective])
+            arrays |= {f"{place}-labels-{_place(run, name)}": labels for name, labels in part.labels.items()}
+        return arrays
+
+    which = kind if kind == "joint" else f"{kind}-{_place(run, candidate)}"
+    arrays = _kept(run, f"other-partitions-{which}", make)
+    found = []
+    for place in range(sum(name.endswith("-about") for name in arrays)):
+        k, objective = arrays[f"{place}-about"].tolist()
+        labels = {name: arrays[f"{place}-labels-{_place(run, name)}"] for name in own.labels}
+        found.append(Partition(kind, 0, int(k), objective, labels))
+    return tuple(found)
+
+
+def run_trust(run: Run, kind: PartitionKind, candidate: str, seed: int) -> Trust:
+    """Which clusters differ beyond chance, and in the other seeds' partitions and under other k too.
+
+    Sides are exchanged within texts of one id where both sides have texts of the same ids. Without features there are
+    no partitions of other k, and trust rests on the other seeds.
+
+    Raises
+    ------
+    InputError
+        As ``mauve_core.trust.trust``.
+    """
+
+    def make() -> _Arrays:
+        ids = {name: run.corpora[name].ids for name in (HUMAN, candidate)}
+        paired = not set(ids[HUMAN]).isdisjoint(ids[candidate])
+        others: tuple[Partition, ...] = ()
+        with suppress(MauveLensError):  # whoever asks for them by themselves is told why there are none
+            others = run_other_partitions(run, candidate, kind)
+        found = trust(run.comparison, candidate, kind, seed, others=others, prompts=ids if paired else None)
+        arrays: _Arrays = {name: getattr(found, name) for name in _TRUST_ARRAYS}
+        return arrays | {"permutations": np.array(found.permutations), "notes": np.array(found.notes, dtype=np.str_)}
+
+    arrays = _kept(run, f"trust-{kind}-{_place(run, candidate)}-{seed}", make)
+    return Trust(
+        **{name: arrays[name] for name in _TRUST_ARRAYS},
+        permutations=int(arrays["permutations"]),
+        notes=tuple(arrays["notes"].tolist()),
+    )
+
+
+def run_sampling_advice(run: Run, candidate: str) -> tuple[TextAdvice, ClusterAdvice]:
+    """How many texts, and how many clusters: from the pairwise partition of the first seed.
+
+    Fewer clusters than the run's are its own, merged; their number is halved down to two.
+
+    Raises
+    ------
+    InputError
+        As ``recommend_texts`` and ``recommend_clusters``.
+    """
+
+    def make() -> _Arrays:
+        partition = run.comparison.partition("pairwise", candidate, 0)
+        p, q, k = partition.counts(HUMAN), partition.counts(candidate), partition.k
+        draws, seed = min(max(SAMPLED_CELLS // k, 100), 1000), run.comparison.config.score.seed
+        sizes = sorted({max(k // 2**power, min(k, 2)) for power in range(k.bit_length())})
+        clusters = recommend_clusters([merged(p, q, size) for size in sizes], replicates=draws, seed=seed)
+        return _flat({"texts": recommend_texts(p, q, replicates=draws, seed=seed), "clusters": clusters})
+
+    arrays = _kept(run, f"sampling-{_place(run, candidate)}", make)
+    slope = _fields(arrays, "texts-slope", Slope)
+    texts = {**_fields(arrays, "texts", TextAdvice), "slope": Slope(**slope) if slope else None}
+    clusters = _fields(arrays, "clusters", ClusterAdvice)
+    curves = [SamplingError(**_fields(arrays, f"{name}-curve", SamplingError)) for name in ("texts", "clusters")]
+    for name in ("needed_n", "needed_m"):
+        texts.setdefault(name, None)
+    alike = tuple(clusters.pop("alike").tolist())
+    return TextAdvice(**texts, curve=curves[0]), ClusterAdvice(**clusters, curve=curves[1], alike=alike)
+
+
+def _flat(parts: Mapping[str, Any]) -> _Arrays:
+    """The fields of dataclasses, and of those in them, as arrays; None is left out."""
+    arrays: _Arrays = {}
+    for name, value in parts.items():
+        if dataclasses.is_dataclass(value):
+            arrays |= _flat({f"{name}-{field.name}": getattr(value, field.name) for field in dataclasses.fields(value)})
+        elif value is not None:
+            arrays[name] = np.array(value)
+    return arrays
+
+
+def _fields(arrays: Mapping[str, NDArray[Any]], name: str, kind: type) -> dict[str, Any]:
+    """What :func:`_flat` made of a dataclass' plain fields; a single number or word is one again."""
+    found = {field.name: arrays.get(f"{name}-{field.name}") for field in dataclasses.fields(kind)}
+    return {key: each if each.ndim else each.item() for key, each in found.items() if each is not None}
+
+
+def _if_any(find: Callable[..., object], *about: Any) -> None:
+    with suppress(MauveLensError):  # the page that asks for it says why there is none
+        find(*about)
 
 
 def _place(run: Run, source: str) -> int:

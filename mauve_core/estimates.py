@@ -313,13 +313,18 @@ def estimates_of(basis: ScoreBasis, scale: float, confidence: float) -> dict[str
 
     The interval is centred on the mean (see :func:`mauve_core.numerics.bootstrap.centred_interval`).
     """
-    spreads = {
+    spreads = spreads_of(basis, scale)
+    return {score: estimate_of(spread, confidence, SCORE_BOUNDS[score]) for score, spread in spreads.items()}
+
+
+def spreads_of(basis: ScoreBasis, scale: float) -> dict[str, Spread]:
+    """Every score of one candidate under each seed, of the texts and of their resamples."""
+    return {
         "mauve": Spread(*(_areas(frontier, scale) for frontier in basis.plain)),
         "mauve_star": Spread(*(_areas(frontier, scale) for frontier in basis.star)),
         "frontier_integral": basis.frontier_integral,
         "mid": basis.mid,
     }
-    return {score: estimate_of(spread, confidence, SCORE_BOUNDS[score]) for score, spread in spreads.items()}
 
 
 def _areas(frontier: Frontier, scale: float) -> NDArray[np.float64]:

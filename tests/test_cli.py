@@ -190,10 +190,8 @@ def test_named_files_must_be_complete_and_different(values: list[str], message: 
 def test_the_app_is_started_beside_its_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(HOME_VARIABLE, os.path.relpath(os.environ[HOME_VARIABLE]))
     command = serving.app_command(8600)
-    main_file = Path(command.arguments[4])
-    assert command.arguments[:4] == (sys.executable, "-m", "streamlit", "run")
-    assert main_file.parts[-2:] == ("app", "main.py")
-    assert command.folder == main_file.parent.parent
+    assert command.arguments[:3] == (sys.executable, "-m", "app.serve")
+    assert (command.folder / "app" / "main.py").is_file()
     assert {"--server.port=8600", "--server.address=127.0.0.1"} <= set(command.arguments)
     assert Path(command.environment[HOME_VARIABLE]).is_absolute(), "the folder changes before the app starts"
 

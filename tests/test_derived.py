@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,25 @@ import pytest
 
 from mauve_core import derived
 from mauve_core.config import HUMAN, PartitionKind
-from mauve_core.derived import DERIVED, derive, run_basis, run_properties, run_words
+from mauve_core.derived import (
+    DERIVED,
+    derive,
+    run_basis,
+    run_cluster_words,
+    run_other_partitions,
+    run_properties,
+    run_sampling_advice,
+    run_trust,
+    run_words,
+)
 from mauve_core.errors import InputError, StorageError
 from mauve_core.estimates import ScoreBasis, score_basis
+from mauve_core.numerics.sampling_texts import recommend_texts
+from mauve_core.numerics.trust import Trust
+from mauve_core.other_partitions import other_partitions
 from mauve_core.properties import PROPERTIES, text_properties
 from mauve_core.store import Run, RunStore
+from mauve_core.trust import trust
 from mauve_core.words import count_words, joined
 from tests.synthetic import make_run
 
@@ -31,7 +46,15 @@ def no_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("it was found out again")
 
-    for name in ("score_basis", "count_words", "text_properties"):
+    for name in (
+        "score_basis",
+        "count_words",
+        "text_properties",
+        "trust",
+        "other_partitions",
+        "recommend_texts",
+        "merged",
+    ):
         monkeypatch.setattr(derived, name, refuse)
 
 
@@ -59,8 +82,8 @@ def test_a_kept_basis_is_the_basis(run: Run, kind: PartitionKind, smoothing: str
 
 
 def test_another_smoothing_is_found_out_and_not_kept(run: Run) -> None:
-    found = run_basis(run, "pairwise", "laplace")
-    assert_equal_bases(found, score_basis(run.comparison, "pairwise", "laplace"))
+    found = run_basis(run, "pairwise", "braess-sauer")
+    assert_equal_bases(found, score_basis(run.comparison, "pairwise", "braess-sauer"))
     assert not (run.path / DERIVED).exists()
 
 
@@ -76,12 +99,76 @@ def test_kept_words_joined_are_those_of_both_sides(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("no_work")
+def test_kept_words_of_clusters_are_those_of_their_texts(run: Run) -> None:
+    part = run.comparison.partition("joint", "close", 0)
+    words = count_words([*run.corpora[HUMAN].texts, *run.corpora["close"].texts])
+    labels = np.concatenate([part.labels[HUMAN], part.labels["close"]])
+    assert run_cluster_words(run, "joint", "close", 0) == words.by_group(labels, part.k, top=12, min_texts=2)
+
+
+@pytest.mark.usefixtures("no_work")
 def test_kept_properties_are_those_of_the_texts(run: Run) -> None:
     expected = text_properties(run.corpora["close"].texts)
     found = run_properties(run, "close")
     assert found.keys() == expected.keys()
     for name, values in expected.items():
         np.testing.assert_array_equal(found[name], values)
+
+
+@pytest.mark.usefixtures("no_work")
+def test_kept_trust_and_partitions_of_other_k_are_those_found_out(run: Run) -> None:
+    others = run_other_partitions(run, "close", "joint")
+    assert others
+    for found, part in zip(others, other_partitions(run, "close", "joint"), strict=True):
+        assert (found.kind, found.seed, found.k, found.objective) == (part.kind, part.seed, part.k, part.objective)
+        assert found.labels.keys() == part.labels.keys()
+        for name, labels in part.labels.items():
+            np.testing.assert_array_equal(found.labels[name], labels)
+            assert found.labels[name].dtype == labels.dtype
+    ids = {name: run.corpora[name].ids for name in (HUMAN, "close")}
+    paired = not set(ids[HUMAN]).isdisjoint(ids["close"])
+    expected = trust(run.comparison, "close", "joint", others=others, prompts=ids if paired else None)
+    kept = run_trust(run, "joint", "close", 0)
+    for field in dataclasses.fields(Trust):
+        np.testing.assert_array_equal(getattr(kept, field.name), getattr(expected, field.name))
+    assert kept.notes == expected.notes
+
+
+def test_kept_sampling_advice_is_the_advice(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(derived, "SAMPLED_CELLS", 1000)
+    first = run_sampling_advice(run, "close")
+    monkeypatch.setattr(derived, "recommend_texts", None)  # what is kept is read
+    part = run.comparison.partition("pairwise", "close", 0)
+    p, q = part.counts(HUMAN), part.counts("close")
+    draws = max(1000 // part.k, 100)
+    expected = recommend_texts(p, q, replicates=draws, seed=run.comparison.config.score.seed)
+    for found in (first, run_sampling_advice(run, "close")):
+        assert_equal_fields(found[0], expected)
+        assert_equal_fields(found[1], first[1])
+        assert found[1].curve.k.tolist() == sorted(found[1].curve.k.tolist())
+        assert isinstance(found[1].k, int)
+        assert isinstance(found[1].reason, str)
+
+
+def assert_equal_fields(found: object, expected: object) -> None:
+    assert type(found) is type(expected)
+    for field in dataclasses.fields(expected):  # type: ignore[arg-type]
+        one, two = getattr(found, field.name), getattr(expected, field.name)
+        if dataclasses.is_dataclass(two):
+            assert_equal_fields(one, two)
+        else:
+            assert type(one) is type(two), field.name
+            np.testing.assert_array_equal(one, two)
+
+
+def test_pairwise_partitions_of_other_k_are_kept_for_each_candidate(run: Run) -> None:
+    found = {name: run_other_partitions(run, name, "pairwise") for name in ("close", "shifted")}
+    for name, parts in found.items():
+        assert [part.labels.keys() for part in parts] == [{HUMAN, name}] * len(parts)
+        again = run_other_partitions(run, name, "pairwise")
+        for one, two in zip(parts, again, strict=True):
+            np.testing.assert_array_equal(one.labels[name], two.labels[name])
+    assert len(list((run.path / DERIVED).glob("other-partitions-pairwise-*.npz"))) == 2
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 half a file", b"no archive"])

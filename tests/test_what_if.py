@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from mauve_core import what_if as module
 from mauve_core.config import HUMAN, SCORES
 from mauve_core.errors import InputError
 from mauve_core.estimates import SCORE_BOUNDS, resamples, rescored, sample_counts, score_basis
@@ -28,6 +29,24 @@ def comparison() -> Comparison:
     made = make_comparison()
     score = dataclasses.replace(made.config.score, bootstrap=100)
     return dataclasses.replace(made, config=dataclasses.replace(made.config, score=score))
+
+
+def with_many_clusters(comparison: Comparison) -> Comparison:
+    """Forty texts for each, in sixty clusters."""
+    rng = np.random.default_rng(3)
+
+    def grown(source):
+        return dataclasses.replace(source, n=40 * source.n)
+
+    def partition(part):
+        labels = {name: rng.integers(60, size=40 * N[name]).astype(np.int32) for name in part.labels}
+        return dataclasses.replace(part, k=60, labels=labels)
+
+    candidates = tuple(
+        dataclasses.replace(each, source=grown(each.source), partitions=tuple(partition(p) for p in each.partitions))
+        for each in comparison.candidates
+    )
+    return dataclasses.replace(comparison, human=grown(comparison.human), candidates=candidates)
 
 
 def assert_close(found: Estimate, expected: Estimate) -> None:
@@ -82,6 +101,31 @@ def test_against_a_plain_twin(comparison: Comparison) -> None:
         ends = moved + np.quantile(change, [tail, 1 - tail]) - change.mean()
         assert found.change[score].low == pytest.approx(max(ends[0], lowest - highest), abs=ROUNDING)
         assert found.change[score].high == pytest.approx(min(ends[1], highest - lowest), abs=ROUNDING)
+
+
+@pytest.mark.parametrize("smoothing", ["none", "krichevsky-trofimov", "laplace"])
+@pytest.mark.parametrize("weights", ["few texts", "rest thinned", "human side too", "half gone"])
+def test_kept_sums_give_what_counting_anew_gives(
+    comparison: Comparison, monkeypatch: pytest.MonkeyPatch, smoothing: str, weights: str
+) -> None:
+    """Of many clusters, few of which change; what the kept sums do not serve is counted anew either way."""
+    many = with_many_clusters(comparison)
+    part = many.candidate(MODEL).partitions[0]
+    human, model = (np.ones(part.labels[source].size) for source in (HUMAN, MODEL))
+    model[part.labels[MODEL] == 7] = 0.0
+    if weights == "rest thinned":
+        model = np.where(model == 0, 1.5, 0.7)
+    if weights == "human side too":
+        human[part.labels[HUMAN] == 9] = 0.25
+    if weights == "half gone":
+        model[::2] = 0.0
+    prepared = prepare(many, MODEL, "pairwise", smoothing)
+    fast = what_if(prepared, human=human, model=model)
+    monkeypatch.setattr(module, "MOST_TOUCHED", -1.0)
+    slow = what_if(prepared, human=human, model=model)
+    for score in SCORES:
+        assert_close(fast.after[score], slow.after[score])
+        assert_close(fast.change[score], slow.change[score])
 
 
 def test_the_weights_of_a_cluster_are_those_of_its_texts(comparison: Comparison) -> None:

@@ -14,7 +14,7 @@ from app import cache, session
 from app.components import answer_panel
 from app.components.markup import escaped
 from app.state import MAX_RATER
-from mauve_core.errors import MauveLensError
+from mauve_core.errors import InputError, MauveLensError
 from mauve_core.judgments import Counts, Pair, PairPlan, RatingStore, pair_plan, text_digest
 from mauve_core.store import Run
 
@@ -75,10 +75,20 @@ def show(run: Run, rater: str | None) -> None:
         _desk(run.id, rater)
 
 
-@st.cache_resource(max_entries=16, show_spinner="Laying out the pairs")
 def plan_of(run_id: str, rater: str) -> PairPlan:
     """The rater's plan; InputError where the run's sources share no prompts."""
-    return pair_plan(cache.load_run(run_id).corpora, rater=rater)
+    found = _plan_or_why_not(run_id, rater)
+    if isinstance(found, InputError):
+        raise found.with_traceback(None)  # a traceback would grow with each time that it is raised
+    return found
+
+
+@st.cache_resource(max_entries=16, show_spinner="Laying out the pairs")
+def _plan_or_why_not(run_id: str, rater: str) -> PairPlan | InputError:
+    try:
+        return pair_plan(cache.load_run(run_id).corpora, rater=rater)
+    except InputError as error:
+        return error
 
 
 def progress_target(plan: PairPlan) -> int:

@@ -38,7 +38,7 @@ def show(label: str, *, key: str, causal: bool = False, help_text: str = "") -> 
     return str(chosen)
 
 
-@st.cache_data(ttl=60, show_spinner="Looking for models")
+@st.cache_resource(ttl=60, show_spinner="Looking for models")
 def _models(causal: bool) -> dict[str, str]:
     """Name and description of each model, the default one at the head, then those that are on this machine."""
     found = sorted(

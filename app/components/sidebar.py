@@ -29,7 +29,9 @@ def show() -> None:
 
 def opened_run() -> Run:
     """The run to show; without one the page says what to do and stops here."""
-    run_id = cache.opened_run_id(session.current().run, cache.run_summaries())
+    run_id = session.current().run
+    if run_id is None:
+        run_id = cache.opened_run_id(None, cache.run_summaries())
     if run_id is None:
         _no_run_yet()
         st.stop()

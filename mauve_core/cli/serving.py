@@ -68,7 +68,7 @@ def app_command(port: int) -> AppCommand:
         "server.headless": "true",
         "browser.gatherUsageStats": "false",
     }
-    arguments = [sys.executable, "-m", "streamlit", "run", str(main), *(f"--{k}={v}" for k, v in options.items())]
+    arguments = [sys.executable, "-m", "app.serve", *(f"--{k}={v}" for k, v in options.items())]
     return AppCommand(tuple(arguments), main.parent.parent, {**os.environ, HOME_VARIABLE: str(home().absolute())})
 
 

@@ -119,20 +119,28 @@ def greedy(
     done = np.zeros(p.size, dtype=np.bool_)
     ranked_by = STAR_SMOOTHING if score == "mauve_star" else smoothing
     first = gap = abs(BEST[score] - float(score_counts(p, q, scale=scale, smoothing=smoothing)[score]))
-    found: list[Step] = []
-    while len(found) < steps:
+    chosen: list[int] = []
+    after: list[NDArray[np.float64]] = []
+    while len(chosen) < steps:
         moves = _moves(p, q, done, action, ADDED_COUNT[ranked_by])
         if not moves.clusters.size:
             break
         gaps = np.abs(BEST[score] - _after(probabilities(p, ranked_by), moves, score, scale))
         if gaps.min() >= gap - _TIE:
             break
-        cluster = int(moves.clusters[gaps <= gaps.min() + _TIE][0])
+        best = int(np.flatnonzero(gaps <= gaps.min() + _TIE)[0])
+        gap, cluster = float(gaps[best]), int(moves.clusters[best])
         done[cluster] = True
-        after = score_counts(p, _changed(p, q, done, action), scale=scale, smoothing=smoothing)
-        scores = {name: float(value) for name, value in after.items()}
-        gap = abs(BEST[score] - scores[score])
-        found.append(Step(cluster, bool(q[cluster] == 0), scores, 1 - gap / first))
+        chosen.append(cluster)
+        after.append(_changed(p, q, done, action))
+    if not chosen:
+        return ()
+    table = score_counts(p, np.stack(after), scale=scale, smoothing=smoothing)
+    found = []
+    for place, cluster in enumerate(chosen):
+        scores = {name: float(values[place]) for name, values in table.items()}
+        closed = 1 - abs(BEST[score] - scores[score]) / first
+        found.append(Step(cluster, bool(q[cluster] == 0), scores, closed))
     return tuple(found)
 
 

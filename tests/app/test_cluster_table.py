@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.cluster_table import ORDERS, cluster_table, error_intervals, ordered, value_counts, wilson_interval
+from app.cluster_table import (
+    ORDERS,
+    cluster_table,
+    error_intervals,
+    ordered,
+    resampled_counts,
+    value_counts,
+    wilson_interval,
+)
 from mauve_core.errors import InputError
 from mauve_core.numerics.divergences import kl_divergence
 from mauve_core.numerics.smoothing import SMOOTHINGS
@@ -141,7 +149,8 @@ def test_error_intervals_cover_the_true_share_about_as_often_as_they_say() -> No
     truth = cluster_table((p * 1000).astype(int), (q * 1000).astype(int), 0.5)
     held = []
     for trial in range(200):
-        found = error_intervals(rng.multinomial(n, p), rng.multinomial(n, q), 0.5, seed=trial)
+        counts = rng.multinomial(n, p), rng.multinomial(n, q)
+        found = error_intervals(*counts, 0.5, resampled=resampled_counts(*counts, seed=trial))
         held.append([(low <= truth[name]) & (truth[name] <= high) for name, (low, high) in found.items()])
     share = np.mean(held, axis=0)
     assert (share >= 0.88).all()

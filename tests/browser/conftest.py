@@ -123,7 +123,7 @@ def serving(home: Path) -> Iterator[str]:
     log = home.parent / "app.log"
     with log.open("wb") as output:
         server = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", "app/main.py", "--server.port", str(port)],
+            [sys.executable, "-m", "app.serve", "--server.port", str(port)],
             cwd=ROOT,
             env=environment,
             stdout=output,
