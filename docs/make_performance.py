@@ -152,8 +152,8 @@ less.
 
 Processor time of the server from a message of the browser to the end of its answer; the network, the browser and
 drawing are not in it. Figures are sent without Plotly's check of every property, which the tests do instead. Only the
-open tab is made. What depends on a run alone (score bases, words, properties) is found out when the run is made and
-lies beside it.
+open tab is made. What depends on a run alone (score bases, words, properties, trust) is found out when the run is
+made and lies beside it.
 """
 
 
