@@ -148,14 +148,15 @@ def second(study: Study) -> str:
     others = [study.look(name, found.cluster) for name in study.names if name != CONTRASTIVE]
     also = ", ".join(f"{each.model} of {each.candidate}" for each in others if each.model >= 10)
     phrases = ", ".join(f"*{phrase.text}*" for phrase in found.card.cluster_phrases[:6])
-    return f"""## One voice that people do not have
+    shared = f", and {also}" if also else ""
+    return f"""## One cluster too often
 
 *Gap, candidate {CONTRASTIVE}; first orange bar; then What would close the gap.*
 
-Cluster {found.cluster} holds {found.model} texts of contrastive search, {found.human} of people's, and {also}: the
-decoders that take likely words. It is {found.type_1} of contrastive search's type I error ({found.label}). Its words
-against its neighbours: {phrases}: the register of an assistant's essay. With these texts brought to the human share,
-on the same clusters, MAUVE goes from {before} to {after}: mean ± sd over seeds [95 % over texts].
+Cluster {found.cluster} holds {found.model} texts of contrastive search, {found.human} of people's{shared}. It is
+{found.type_1} of contrastive search's type I error ({found.label}). Its phrases against its neighbours: {phrases}.
+With these texts brought to the human share, on the same clusters, MAUVE goes from {before} to {after}: mean ± sd over
+seeds [95 % over texts].
 
 ![What would close the gap of contrastive search](pictures/contrastive.png)
 """
@@ -188,9 +189,9 @@ together, whatever they are about. People have {rows[0].human} texts there:
 | --- | --- | --- | --- |
 {lines}
 
-So some of what greedy decoding seems to miss is where texts stop, not what is in them; beside the samplers with about
-as many such texts it is noise. Before a cluster is taken for a topic, its flags are worth a look; comparing whole
-texts, or cutting both sides at the ends of sentences, removes this one.
+Whatever a candidate seems to miss or overdo there is where its texts stop, not what is in them. Before a cluster is
+taken for a topic, its flags are worth a look; comparing whole texts, or cutting both sides at the ends of sentences,
+removes this one.
 
 ![A cluster that ends its sentences](pictures/endings.png)
 """
