@@ -115,8 +115,10 @@ what the bootstrap interval is for. Estimates for one partition stand in a run b
 
 Texts of a batch lie end to end in one row of tokens (mauve_core/encoders/packed.py). Linear layers see real tokens
 only, attention goes text by text, and in the last layer only the token that becomes the feature asks and is fed
-forward. As many lanes of one thread work as there are cores. OpenVINO and ONNX Runtime would be further dependencies;
-they stand in the results page where they were measured.
+forward. As many lanes of one thread work as there are cores.
+Products in float32 are most of the time of every way, so that none can be much faster than another where texts are of
+one length; what is saved is padding, the last layer and the activation. OpenVINO and ONNX Runtime take part in the
+benchmark where they are installed.
 
 ## Encoding on a GPU
 
