@@ -62,9 +62,9 @@ def derive(run: Run, progress: Progress = silent) -> None:
     sources = [source.name for source in run.comparison.sources]
     steps: list[Callable[[], object]] = [
         *(lambda kind=kind, each=each: run_basis(run, kind, each) for kind in _KINDS for each in KEPT_SMOOTHINGS),
-        *(lambda name=name: run_words(run, name) for name in sources),
-        *(lambda name=name: run_properties(run, name) for name in sources),
-        *(lambda name=name: run_cluster_words(run, "joint", name, 0) for name in sources if name != HUMAN),
+        *(lambda name=name: _if_any(run_words, run, name) for name in sources),
+        *(lambda name=name: _if_any(run_properties, run, name) for name in sources),
+        *(lambda name=name: _if_any(run_cluster_words, run, "joint", name, 0) for name in sources if name != HUMAN),
         *(lambda name=name: _if_any(run_trust, run, "joint", name, 0) for name in sources if name != HUMAN),
         *(lambda name=name: _if_any(run_sampling_advice, run, name) for name in sources if name != HUMAN),
     ]
@@ -175,17 +175,19 @@ def run_trust(run: Run, kind: PartitionKind, candidate: str, seed: int) -> Trust
         As ``mauve_core.trust.trust``.
     """
 
+    others: tuple[Partition, ...] = ()
+    with suppress(MauveLensError):  # whoever asks for them by themselves is told why there are none
+        others = run_other_partitions(run, candidate, kind)
+
     def make() -> _Arrays:
         ids = {name: run.corpora[name].ids for name in (HUMAN, candidate)}
         paired = not set(ids[HUMAN]).isdisjoint(ids[candidate])
-        others: tuple[Partition, ...] = ()
-        with suppress(MauveLensError):  # whoever asks for them by themselves is told why there are none
-            others = run_other_partitions(run, candidate, kind)
         found = trust(run.comparison, candidate, kind, seed, others=others, prompts=ids if paired else None)
         arrays: _Arrays = {name: getattr(found, name) for name in _TRUST_ARRAYS}
         return arrays | {"permutations": np.array(found.permutations), "notes": np.array(found.notes, dtype=np.str_)}
 
-    arrays = _kept(run, f"trust-{kind}-{_place(run, candidate)}-{seed}", make)
+    # What was found without partitions of other k must not stand for what is found with them.
+    arrays = _kept(run, f"trust-{kind}-{_place(run, candidate)}-{seed}-{len(others)}", make)
     return Trust(
         **{name: arrays[name] for name in _TRUST_ARRAYS},
         permutations=int(arrays["permutations"]),

@@ -197,7 +197,8 @@ def _settings(comparison: Comparison) -> list[str]:
         ]
     k = "a tenth of the smaller side, 5,000 at most" if score.k is None else str(score.k)
     lines.append(
-        f"clusters: k = {k}, {score.restarts} restarts, PCA to {score.explained_variance:g} of the variance; "
+        f"clusters: k = {k}, {score.restarts} k-means++ start{'' if score.restarts == 1 else 's'} a seed, "
+        f"PCA to {score.explained_variance:g} of the variance; "
         f"scaling constant {score.scale:g}, seed {score.seed}"
     )
     lines.append("partition: pairwise, each candidate with the human side")

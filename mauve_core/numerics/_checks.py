@@ -140,3 +140,17 @@ def seed_sequence(seed: int | np.random.SeedSequence) -> np.random.SeedSequence:
     if isinstance(seed, np.random.SeedSequence):
         return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
     return np.random.SeedSequence(whole("The seed", seed, low=0))
+
+
+def require_device(device: str) -> None:
+    """InputError when torch cannot compute on ``device``."""
+    import torch
+
+    try:
+        torch.zeros(1, device=device) + 1
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise InputError(
+            "The device is not usable",
+            allowed="a device that torch can use here, as cpu or cuda",
+            received=repr(device),
+        ) from error

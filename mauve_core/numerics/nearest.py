@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.errors import InputError
+from mauve_core.numerics import _checks
 from mauve_core.numerics.threads import each
 
 ROWS_AT_ONCE = 1024
@@ -33,7 +33,7 @@ class Rows:
     ----------
     array : (n, d) float32 array
     device : str
-        "cpu" is NumPy; anything else is a device that torch knows.
+        "cpu" is NumPy; anything else is a device that torch knows ("torch:cpu" is its own CPU).
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class Rows:
             found = self.array[chosen] @ turned
             found += squares
             best = found.argmin(1)
-            at = self.xp.arange(len(found)) if self.xp is np else self.xp.arange(len(found), device=found.device)
+            at = self._move(np.arange(len(found)))
             least = found[at, best]
             if own is not None:
                 mine = self._move(own[part])
@@ -142,9 +142,6 @@ def blocks(n: int, rows: int) -> list[slice]:
 def _on_device(array: NDArray[np.float32], device: str) -> tuple[Any, Any]:
     import torch
 
-    try:
-        return torch, torch.from_numpy(np.ascontiguousarray(array)).to(device.removeprefix("torch:"))
-    except (RuntimeError, AssertionError) as error:
-        raise InputError(
-            f"The device {device!r} cannot be used", allowed="cpu, or a device that torch finds", received=str(error)
-        ) from error
+    name = device.removeprefix("torch:")
+    _checks.require_device(name)
+    return torch, torch.from_numpy(np.ascontiguousarray(array)).to(name)

@@ -198,17 +198,3 @@ def require_finite(what: str, *arrays: NDArray[np.floating]) -> None:
             f"The training of {what} left the range of numbers",
             todo="Choose a smaller learning rate, or look for features of very different sizes",
         )
-
-
-def require_device(device: str) -> None:
-    """InputError when torch cannot compute on ``device``."""
-    import torch
-
-    try:
-        torch.zeros(1, device=device) + 1
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise InputError(
-            "The device is not usable",
-            allowed="a device that torch can use here, as cpu or cuda",
-            received=repr(device),
-        ) from error

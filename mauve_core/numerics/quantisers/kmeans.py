@@ -42,14 +42,14 @@ class KMeans:
         *,
         seed: int | np.random.SeedSequence,
         progress: Progress | None = None,
-        device: str = "cpu",  # noqa: ARG002  (one protocol for all; k-means runs on the CPU)
+        device: str = "cpu",
     ) -> Quantised:
         """See :class:`mauve_core.numerics.quantisers.base.Quantiser`."""
         if k is None:
             raise InputError("k-means needs the number of bins", allowed="a whole number of at least 2")
         report = progress or silent
         report(_STAGE, 0, 1)
-        found = kmeans(x, k, restarts=self.restarts, max_iterations=self.max_iterations, seed=seed)
+        found = kmeans(x, k, restarts=self.restarts, max_iterations=self.max_iterations, seed=seed, device=device)
         report(_STAGE, 1, 1)
         centres = found.centers
         offsets = np.einsum("ij,ij->i", centres, centres) / 2

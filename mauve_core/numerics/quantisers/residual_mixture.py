@@ -34,12 +34,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mauve_core.numerics import _checks
 from mauve_core.numerics.quantisers.base import (
     Progress,
     centre_and_scale,
     distinct_rows,
     random_stream,
-    require_device,
     require_distinct,
     require_finite,
     silent,
@@ -90,7 +90,7 @@ def fit_mixture(
     rng = random_stream(seed)
     distinct = distinct_rows(x)
     require_distinct(distinct, settings.components, f"{settings.components} components a layer")
-    require_device(device)
+    _checks.require_device(device)
     # Sorted, so that the order in which the rows came decides nothing.
     rows = distinct.rows[np.sort(distinct.index)]
     centre, scale = centre_and_scale(rows)

@@ -37,7 +37,6 @@ from mauve_core.numerics.quantisers.base import (
     centre_and_scale,
     distinct_rows,
     random_stream,
-    require_device,
     require_distinct,
     require_finite,
     silent,
@@ -141,7 +140,7 @@ def fit_map(
     rng = random_stream(seed)
     distinct = distinct_rows(x)
     require_distinct(distinct, LEAST_ROWS, "triplets of them")
-    require_device(device)
+    _checks.require_device(device)
     # Sorted, so that the order in which the rows came decides nothing.
     anchors = np.sort(distinct.index)
     centre, scale = centre_and_scale(distinct.rows[anchors])
