@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.errors import InputError
-from mauve_core.numerics import _checks
 from mauve_core.numerics.nearest import ROWS_AT_ONCE, blocks
 from mauve_core.numerics.stacked import Stacked, require_usable
 from mauve_core.numerics.threads import each, single_threaded_blas
@@ -75,30 +74,6 @@ class Side:
     fitted: Stacked
     total: NDArray[np.float64]
     scatter: NDArray[np.float64]
-
-
-def usable_features(x: ArrayLike, *, name: str = "features") -> NDArray[np.float32]:
-    """The features of one side, checked before sides are stacked, so that an error names the side and its own rows.
-
-    Parameters
-    ----------
-    x : (n, d) array
-    name : str
-        What errors call the array.
-
-    Returns
-    -------
-    (n, d) float32 array
-        ``x`` itself when it is float32 already.
-
-    Raises
-    ------
-    InputError
-        Not a table, no rows, values that are not finite, or rows of zeros (rows named, counted from 0).
-    """
-    array = _checks.features(x, name=name)
-    require_usable(array, name=name)
-    return array
 
 
 def measure_side(

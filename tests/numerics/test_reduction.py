@@ -7,7 +7,8 @@ import pytest
 
 from mauve_core.errors import InputError
 from mauve_core.numerics import reduction, threads
-from mauve_core.numerics.reduction import measure_side, reduce_features, reduce_sides, usable_features
+from mauve_core.numerics.reduction import measure_side, reduce_features, reduce_sides
+from mauve_core.numerics.stacked import require_usable
 
 # Coordinates are rounded to float32 (6e-8) after sums over up to 60 products of numbers up to 1.
 FLOAT32 = 1e-6
@@ -97,7 +98,7 @@ def test_a_share_of_one_with_copies_of_columns_drops_what_has_no_variance():
     assert reduce_features(x, explained_variance=1.0).components <= 3
 
 
-@pytest.mark.parametrize("function", [reduce_features, usable_features])
+@pytest.mark.parametrize("function", [reduce_features, require_usable])
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
