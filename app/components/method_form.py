@@ -78,11 +78,11 @@ def _groups(key: str, at_first: Sequence[str], suffix: str) -> None:
 
 
 def _press(key: str, pills: str, before: tuple[str, ...]) -> None:
+    """Take over the pills: a lit group's methods are chosen, though a browser behind may send the list without them."""
     after = st.session_state[pills]
     chosen = list(st.session_state[key])
-    for name in after:
-        if name not in before:
-            chosen += [method.spec for method in PRESETS[name] if method.spec not in chosen]
+    for name in dict.fromkeys([*before, *after]):
+        chosen += [method.spec for method in PRESETS[name] if method.spec not in chosen]
     kept = set().union(*(_specs(name) for name in after))
     gone = set().union(*(_specs(name) for name in before if name not in after)) - kept
     st.session_state[key] = [spec for spec in chosen if spec not in gone]
