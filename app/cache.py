@@ -17,11 +17,9 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from app import cluster_table, gap_table
-from app.figures.frontier import DRAWN_WEIGHTS, ErrorCurve
 from app.selection import Stack
 from app.text_space import Encoded, SharedEncoder, TextSpace
-from mauve_core import estimates, why
+from mauve_core import cluster_table, estimates, gap_table, why
 from mauve_core.config import HUMAN, EncoderConfig, PartitionKind, Smoothing
 from mauve_core.derived import (
     run_basis,
@@ -34,6 +32,7 @@ from mauve_core.derived import (
 )
 from mauve_core.errors import InputError, MauveLensError
 from mauve_core.estimates import ScoreBasis
+from mauve_core.figures.frontier import DRAWN_WEIGHTS, ErrorCurve
 from mauve_core.numerics.frontier import divergence_frontier
 from mauve_core.numerics.greedy import greedy
 from mauve_core.numerics.sampling_clusters import ClusterAdvice
@@ -205,7 +204,7 @@ def greedy_list(
     scale: float,
     smoothing: Smoothing,
 ) -> pd.DataFrame:
-    """``app.gap_table.step_rows`` of the clusters that close most of the gap."""
+    """``mauve_core.gap_table.step_rows`` of the clusters that close most of the gap."""
     comparison = load_run(run_id).comparison
     shown = comparison.partition(kind, candidate, seed)
     counts = shown.counts(HUMAN), shown.counts(candidate)

@@ -5,8 +5,8 @@ Each indicator says how near a candidate is to the human texts, so that the huma
 
 from __future__ import annotations
 
-from app.figures.measures import titled as measure_title
 from mauve_core.config import SCORES
+from mauve_core.figures.measures import titled as measure_title
 from mauve_core.judgments import Indicator
 from mauve_core.metrics import Measurements
 from mauve_core.report import HIGHER_IS_CLOSER, TITLES

@@ -6,7 +6,7 @@ import streamlit as st
 
 from app import session
 from app.components import charts, sidebar
-from app.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
+from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
 
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">'

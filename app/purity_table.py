@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from app.cluster_table import wilson_interval
+from mauve_core.cluster_table import wilson_interval
 from mauve_core.corpus.metadata import is_missing
 from mauve_core.errors import InputError
 from mauve_core.numerics.attributes import purity

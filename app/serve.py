@@ -11,13 +11,16 @@ import pkgutil
 import sys
 from pathlib import Path
 
+from mauve_core.figures import draw
+
 LATE = ("sklearn.feature_extraction.text", "huggingface_hub.file_download", "huggingface_hub.hf_api")
 """Libraries that functions import when they are first called."""
 
 
-def import_pages() -> None:
-    """Import what the pages are made of; nothing of it draws anything."""
-    for name in ("app.figures", "app.components"):
+def prepare() -> None:
+    """Import what the pages are made of, and let figures go without Plotly's check of every property."""
+    draw.CHECKED = False
+    for name in ("mauve_core.figures", "app.components"):
         package = importlib.import_module(name)
         for module in pkgutil.iter_modules(package.__path__, f"{name}."):
             importlib.import_module(module.name)
@@ -27,7 +30,7 @@ def import_pages() -> None:
 
 def main() -> None:
     """Import, then serve."""
-    import_pages()
+    prepare()
     from streamlit.web.cli import main as streamlit
 
     sys.argv = ["streamlit", "run", str(Path(__file__).resolve().parent / "main.py"), *sys.argv[1:]]

@@ -50,9 +50,9 @@ def serve(script: str, port: int) -> None:
     flags = {name.replace(".", "_"): value for name, value in options.items()}
     bootstrap.load_config_options(flags)
     if Path(script) == MAIN:
-        from app.serve import import_pages  # as the app's own server does
+        from app.serve import prepare  # as the app's own server does
 
-        import_pages()
+        prepare()
     Path(os.environ[LOG] + START).write_text(str(time.process_time()))
     bootstrap.run(script, False, [], flags)
 

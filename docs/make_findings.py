@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Page, expect, sync_playwright
 
-from app.cluster_table import cluster_table, error_intervals
+from mauve_core.cluster_table import cluster_table, error_intervals
 from mauve_core.config import HUMAN
 from mauve_core.files import write_atomically
 from mauve_core.measuring import stored_measurements

@@ -23,12 +23,13 @@ LAYERS = (
     ("decoding", "estimates", "advice", "judgments", "published"),
     ("metrics", "partitioning", "what_if", "trust"),
     ("pipeline", "records", "properties"),
-    ("store", "attributes", "why"),
+    ("store", "attributes", "why", "cluster_table", "gap_table"),
     ("stored_features",),
     ("other_partitions",),
     ("derived",),
     ("task", "dropin", "report", "measuring", "sweeps"),
     ("study", "methods", "probing", "without", "attributing"),
+    ("figures",),
     ("tasks", "demo"),
     ("jobs",),
     ("worker",),
@@ -108,7 +109,13 @@ def test_only_encoders_and_decoding_know_transformers():
 
 def test_the_core_does_not_know_the_app():
     for path in modules("mauve_core"):
-        assert not {name.split(".")[0] for _, name in imports(path)} & {"app", "streamlit", "plotly"}, path
+        assert not {name.split(".")[0] for _, name in imports(path)} & {"app", "streamlit"}, path
+
+
+def test_only_figures_know_plotly():
+    for path in modules("mauve_core"):
+        if part_of(path) != "figures":
+            assert "plotly" not in {name.split(".")[0] for _, name in imports(path)}, path
 
 
 def test_the_app_imports_public_modules_of_the_core():

@@ -14,14 +14,14 @@ from app.components import charts, job_panel, purity_list
 from app.components.focus import Focus
 from app.components.markup import escaped, with_minus
 from app.components.sweep_panel import read_numbers
-from app.figures import attributes as figures
-from app.figures.leaderboard import UNBROKEN
 from mauve_core.attributes import CATEGORICAL, NUMERIC, Repeated
 from mauve_core.attributing import ALL, SPLITS, AttributesTask, AttributeTable, stored_attributes, usual_ks
 from mauve_core.attributing.table import Line
 from mauve_core.attributing.task import ATTACHMENT
 from mauve_core.config import HUMAN
 from mauve_core.errors import MauveLensError
+from mauve_core.figures import attributes as figures
+from mauve_core.figures.leaderboard import UNBROKEN
 from mauve_core.store import ATTACHED, Run
 
 MOST_LINES = 5

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from app.export import csv_bytes
-from app.figures.theme import mode_bar
+from mauve_core.figures.theme import mode_bar
 
 _IMAGE_FORMAT = "image_format"
 

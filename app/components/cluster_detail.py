@@ -8,10 +8,10 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from app import cache
-from app.cluster_table import CONFIDENCE, value_counts, wilson_interval
 from app.components import texts, why_panel
 from app.components.focus import Focus
 from app.components.markup import escaped
+from mauve_core.cluster_table import CONFIDENCE, value_counts, wilson_interval
 from mauve_core.config import HUMAN, Smoothing
 from mauve_core.words import DistinctiveWord
 

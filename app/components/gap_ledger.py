@@ -10,15 +10,15 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from app import cache, session
-from app.cluster_table import CONFIDENCE
 from app.components import charts, score_controls
 from app.components.focus import Focus
 from app.components.markup import escaped
-from app.figures.gap import common_reach, ledger_figure
-from app.gap_table import ERRORS, TOGETHER, error_totals, ledger_rows, row_label
 from app.selection import clicked_value
 from app.state import State
+from mauve_core.cluster_table import CONFIDENCE
 from mauve_core.config import HUMAN
+from mauve_core.figures.gap import common_reach, ledger_figure
+from mauve_core.gap_table import ERRORS, TOGETHER, error_totals, ledger_rows, row_label
 from mauve_core.numerics.trust import LABELS
 
 TITLES = {

@@ -10,10 +10,10 @@ from app.components import charts, score_controls
 from app.components.focus import Focus
 from app.components.gap_ledger import words_of
 from app.components.markup import escaped
-from app.figures.gap import steps_figure
-from app.figures.leaderboard import UNBROKEN, titled
 from app.state import Fix, State
 from mauve_core.config import HUMAN, SCORES
+from mauve_core.figures.gap import steps_figure
+from mauve_core.figures.leaderboard import UNBROKEN, titled
 from mauve_core.numerics.smoothing import ADDED_COUNT
 from mauve_core.report import TITLES
 

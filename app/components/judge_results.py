@@ -11,10 +11,10 @@ import streamlit as st
 from app import cache, session
 from app.components import charts, judge_files
 from app.components.markup import escaped
-from app.figures import judgments as figures
 from app.indicators import measure_indicators, score_indicators
 from app.state import State
 from mauve_core.errors import InputError, MauveLensError
+from mauve_core.figures import judgments as figures
 from mauve_core.judgments import (
     QUESTIONS,
     Counts,

@@ -8,11 +8,11 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from app import session
-from app.cluster_table import wilson_interval
 from app.components import focus, texts
 from app.components.focus import Focus
 from app.export import csv_bytes
 from app.selection import Stack
+from mauve_core.cluster_table import wilson_interval
 from mauve_core.config import HUMAN
 
 MOST_LISTED = 1000

@@ -9,9 +9,9 @@ import streamlit as st
 
 from app.components import job_panel, model_picker
 from app.components.markup import escaped
-from app.figures.measures import titled
 from mauve_core.encoders import identify
 from mauve_core.errors import MauveLensError
+from mauve_core.figures.measures import titled
 from mauve_core.measuring import MeasuresTask
 from mauve_core.metrics import MEASURES, Measure
 from mauve_core.store import Run

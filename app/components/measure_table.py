@@ -10,12 +10,12 @@ import streamlit as st
 from app import session
 from app.components import charts
 from app.components.markup import escaped
-from app.figures import measures as figures
-from app.figures.leaderboard import UNBROKEN, rank_label
-from app.figures.measures import titled
-from app.figures.theme import short_name
 from app.state import State
 from mauve_core.config import HUMAN
+from mauve_core.figures import measures as figures
+from mauve_core.figures.leaderboard import UNBROKEN, rank_label
+from mauve_core.figures.measures import titled
+from mauve_core.figures.theme import short_name
 from mauve_core.metrics import MEASURES, Measurements
 from mauve_core.report import standings
 from mauve_core.store import Run

@@ -9,8 +9,8 @@ import streamlit as st
 
 from app.components import charts
 from app.components.markup import escaped
-from app.figures import agreement, method_tests, methods
-from app.figures.theme import short_name
+from mauve_core.figures import agreement, method_tests, methods
+from mauve_core.figures.theme import short_name
 from mauve_core.methods import Disagreement, Method, MethodTable
 from mauve_core.store import Run
 

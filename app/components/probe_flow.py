@@ -8,15 +8,15 @@ import numpy as np
 import streamlit as st
 
 from app import cache, session
-from app.cluster_table import CONFIDENCE, wilson_interval
 from app.components import charts, focus, moved_texts, probe_table, text_lab
 from app.components.markup import escaped
 from app.components.moved_texts import Changed
-from app.figures import flows as figures
-from app.figures.theme import short_name
 from app.selection import clicked_value
 from app.state import State, to_parameters
+from mauve_core.cluster_table import CONFIDENCE, wilson_interval
 from mauve_core.errors import MauveLensError
+from mauve_core.figures import flows as figures
+from mauve_core.figures.theme import short_name
 from mauve_core.probing import Flow, ProbeLine, ProbeTable
 from mauve_core.store import Run
 

@@ -9,11 +9,11 @@ import streamlit as st
 from app.components import focus, job_panel
 from app.components.markup import escaped
 from app.components.score_controls import PARTITION_TITLES
-from app.figures.theme import short_name
 from app.probe_rows import in_cluster, in_lasso, value_counts, with_values
 from app.state import State
 from mauve_core.config import HUMAN
 from mauve_core.errors import InputError, MauveLensError
+from mauve_core.figures.theme import short_name
 from mauve_core.perturbations import PERTURBATIONS, Parameter, Perturbation, parse_perturbation
 from mauve_core.pipeline import MIN_TEXTS
 from mauve_core.probing import SPLITS, ProbesTask, ProbeTable

@@ -10,10 +10,10 @@ import streamlit as st
 from app import session
 from app.components import charts
 from app.components.markup import escaped
-from app.figures import probes as figures
-from app.figures.methods import NONE
-from app.figures.theme import short_name
 from app.selection import clicked_value
+from mauve_core.figures import probes as figures
+from mauve_core.figures.methods import NONE
+from mauve_core.figures.theme import short_name
 from mauve_core.probing import MEASURES, ProbeTable
 from mauve_core.store import Run
 

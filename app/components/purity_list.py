@@ -11,11 +11,11 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from app import cache, session
-from app.cluster_table import CONFIDENCE
 from app.components import charts
 from app.components.focus import Focus
 from app.purity_table import purest_clusters
 from mauve_core.attributes import category_columns
+from mauve_core.cluster_table import CONFIDENCE
 from mauve_core.config import HUMAN
 
 _SIDES, _COLUMN, _TABLE, _SHOWN = "purity_sides", "purity_column", "purity_table", "purity_shown"

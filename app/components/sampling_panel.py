@@ -10,9 +10,9 @@ import streamlit as st
 from app import cache, session
 from app.components import charts
 from app.components.markup import escaped, with_minus
-from app.figures import sampling as figures
-from app.figures.theme import Style, candidate_style, short_name
 from mauve_core.errors import MauveLensError
+from mauve_core.figures import sampling as figures
+from mauve_core.figures.theme import Style, candidate_style, short_name
 from mauve_core.numerics.sampling_clusters import ClusterAdvice
 from mauve_core.numerics.sampling_texts import TextAdvice
 from mauve_core.store import Run

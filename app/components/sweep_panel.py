@@ -10,12 +10,12 @@ import streamlit as st
 from app import session
 from app.components import charts, job_panel
 from app.components.markup import escaped
-from app.figures import sweeps as figures
-from app.figures.leaderboard import UNBROKEN, titled
-from app.figures.theme import short_name
 from app.state import State
 from mauve_core.config import SCORES
 from mauve_core.errors import InputError, MauveLensError
+from mauve_core.figures import sweeps as figures
+from mauve_core.figures.leaderboard import UNBROKEN, titled
+from mauve_core.figures.theme import short_name
 from mauve_core.report import TITLES
 from mauve_core.store import Run
 from mauve_core.sweeps import AXES, Over, Sweep, SweepTask, stored_sweep, sweep_run, usual_values

@@ -15,11 +15,11 @@ from app.components import moved_texts
 from app.components.markup import escaped
 from app.components.probe_form import obstacle
 from app.components.texts import snippet
-from app.figures.theme import short_name
 from app.state import State, to_parameters
 from app.text_space import Encoded, Neighbour, TextSpace, cosine_distance
 from mauve_core.config import HUMAN, EncoderConfig
 from mauve_core.errors import InputError, MauveLensError
+from mauve_core.figures.theme import short_name
 from mauve_core.perturbations import PERTURBATIONS, Perturbation, parse_perturbation, perturb
 from mauve_core.store import Run
 

@@ -12,9 +12,6 @@ from app.components import charts, job_panel
 from app.components.focus import Focus
 from app.components.gap_ledger import words_of
 from app.components.markup import escaped
-from app.figures.gap import what_if_figure
-from app.figures.leaderboard import TO, UNBROKEN, titled
-from app.figures.theme import short_name
 from app.selection import inside_polygon
 from app.state import FACTORS, MAX_CHOSEN, Action, Pick, Side, State
 from app.what_if_choice import (
@@ -28,6 +25,9 @@ from app.what_if_choice import (
 )
 from mauve_core.config import HUMAN, SCORES
 from mauve_core.errors import InputError, MauveLensError
+from mauve_core.figures.gap import what_if_figure
+from mauve_core.figures.leaderboard import TO, UNBROKEN, titled
+from mauve_core.figures.theme import short_name
 from mauve_core.pipeline import MIN_TEXTS
 from mauve_core.result import Estimate
 from mauve_core.what_if import WhatIf

@@ -9,8 +9,8 @@ from app import cache
 from app.components import charts
 from app.components.focus import Focus
 from app.components.markup import escaped
-from app.figures.why import effects_figure, effects_frame, phrases_frame
 from mauve_core.config import HUMAN
+from mauve_core.figures.why import effects_figure, effects_frame, phrases_frame
 from mauve_core.phrases import Phrase
 from mauve_core.properties import PROPERTIES
 from mauve_core.why import PropertyEffect, WhyCard

@@ -6,13 +6,13 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.cluster_table import ORDERS, cluster_table, ordered
 from app.components import attributes_panel, charts, cluster_detail, focus, score_controls
 from app.components.focus import Focus
 from app.components.sidebar import opened_run
-from app.figures.clusters import cluster_figure
 from app.selection import clicked_value
+from mauve_core.cluster_table import ORDERS, cluster_table, ordered
 from mauve_core.config import HUMAN
+from mauve_core.figures.clusters import cluster_figure
 
 _ORDER, _CHART, _TABLE, _SHOWN = "clusters_order", "clusters_chart", "clusters_table", "clusters_shown"
 _TABLE_HEIGHT = 330

@@ -8,11 +8,11 @@ import streamlit as st
 from app import cache, session
 from app.components import advice, charts, score_controls, sidebar
 from app.components.markup import escaped
-from app.figures import frontier, leaderboard
-from app.figures.leaderboard import UNBROKEN
-from app.figures.theme import short_name
 from app.state import State
 from mauve_core.config import PartitionKind
+from mauve_core.figures import frontier, leaderboard
+from mauve_core.figures.leaderboard import UNBROKEN
+from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
 
 _WEIGHT = "control_weight"

@@ -8,11 +8,11 @@ import pandas as pd
 import streamlit as st
 
 from app import cache, session
-from app.cluster_table import cluster_table
 from app.components import cluster_detail, focus, gap_ledger, greedy_panel, score_controls, what_if_panel
 from app.components.focus import Focus
 from app.components.sidebar import opened_run
 from app.state import State
+from mauve_core.cluster_table import cluster_table
 from mauve_core.config import HUMAN
 from mauve_core.numerics.trust import LABELS, Trust
 

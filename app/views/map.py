@@ -7,14 +7,14 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from app import cache, session
-from app.cluster_table import MIXTURE_MARGIN, cluster_table
 from app.components import charts, focus, map_selection
 from app.components.focus import Focus
 from app.components.sidebar import opened_run
-from app.figures.map import COLOURINGS, Colouring, Points, map_figure, stratified_sample
 from app.selection import Stack, inside_polygon, polygon_of_event
 from app.state import Point, State
+from mauve_core.cluster_table import MIXTURE_MARGIN, cluster_table
 from mauve_core.config import HUMAN
+from mauve_core.figures.map import COLOURINGS, Colouring, Points, map_figure, stratified_sample
 from mauve_core.result import Comparison
 
 _CHART, _COLOURING, _SHOWN = "map_chart", "map_colouring", "map_shown"

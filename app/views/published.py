@@ -9,9 +9,9 @@ import streamlit as st
 
 from app.components import charts
 from app.components.markup import escaped
-from app.figures import published as figures
-from app.figures import published_settings
 from mauve_core.errors import MauveLensError
+from mauve_core.figures import published as figures
+from mauve_core.figures import published_settings
 from mauve_core.published import (
     DOMAINS,
     MEASURES,

@@ -9,18 +9,11 @@ import pytest
 import streamlit
 from streamlit.testing.v1 import AppTest
 
-from app.figures import draw
 from mauve_core.store import Run
 from tests.synthetic import make_run
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 60
-
-
-@pytest.fixture(autouse=True)
-def checked_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let Plotly check every property of every figure, as the running app does not."""
-    monkeypatch.setattr(draw, "CHECKED", True)
 
 
 @pytest.fixture(scope="session")

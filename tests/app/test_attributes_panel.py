@@ -18,13 +18,13 @@ from app import session
 from app.components import purity_list
 from app.components.attributes_panel import MOST_LINES, shown_table
 from app.components.purity_list import shown_purity
-from app.figures.leaderboard import UNBROKEN
 from app.purity_table import purest_clusters
 from mauve_core import jobs
 from mauve_core.attributes import CATEGORICAL, Attribute, Repeated
 from mauve_core.attributing import ALL, SPLITS, AttributesTask, AttributeTable, usual_ks
 from mauve_core.config import HUMAN
 from mauve_core.corpus.metadata import python_values
+from mauve_core.figures.leaderboard import UNBROKEN
 from mauve_core.jobs import JobState
 from mauve_core.result import Partition
 from mauve_core.store import Run, RunStore

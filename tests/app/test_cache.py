@@ -9,7 +9,8 @@ import numpy as np
 import streamlit
 from numpy.typing import NDArray
 
-from app import cache, cluster_table
+from app import cache
+from mauve_core import cluster_table
 from mauve_core.config import HUMAN
 from mauve_core.store import Run
 from tests.synthetic import make_run

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.cluster_table import cluster_table, ordered, wilson_interval
 from app.components.score_controls import SMOOTHING_TITLES
+from mauve_core.cluster_table import cluster_table, ordered, wilson_interval
 from mauve_core.config import HUMAN
 from mauve_core.numerics.smoothing import SMOOTHINGS
 from mauve_core.result import Partition

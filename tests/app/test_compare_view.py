@@ -11,9 +11,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.components.score_controls import SMOOTHING_TITLES
-from app.figures.leaderboard import UNBROKEN
 from mauve_core.config import HUMAN, SCORES, PartitionKind
 from mauve_core.estimates import basis_of, estimates_of, sample_counts
+from mauve_core.figures.leaderboard import UNBROKEN
 from mauve_core.numerics.divergences import error_shares, kl_divergence
 from mauve_core.numerics.scores import score_counts
 from mauve_core.numerics.smoothing import SMOOTHINGS, probabilities

@@ -16,13 +16,13 @@ from streamlit.testing.v1 import AppTest
 
 from app.components.decoder_picker import AT_FIRST
 from app.components.sweep_panel import read_numbers
-from app.figures.leaderboard import UNBROKEN
-from app.figures.measures import titled
 from mauve_core import encoders, jobs
 from mauve_core.config import HUMAN, SCORES
 from mauve_core.decoding import GenerationSettings
 from mauve_core.encoders import AvailableModel
 from mauve_core.errors import InputError, StorageError
+from mauve_core.figures.leaderboard import UNBROKEN
+from mauve_core.figures.measures import titled
 from mauve_core.jobs import JobState
 from mauve_core.measuring import ATTACHMENT, MeasuresTask, measure_run
 from mauve_core.metrics import MEASURES, Measurements, Value

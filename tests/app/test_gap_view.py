@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.cluster_table import cluster_table, error_intervals
-from app.gap_table import error_totals
 from mauve_core import jobs
+from mauve_core.cluster_table import cluster_table, error_intervals
 from mauve_core.config import HUMAN, SCORES, PartitionKind
+from mauve_core.gap_table import error_totals
 from mauve_core.numerics.greedy import greedy
 from mauve_core.numerics.smoothing import SMOOTHINGS
 from mauve_core.numerics.what_if import capped, dropped, matched

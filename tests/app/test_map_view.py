@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.cluster_table import cluster_table
 from app.components.map_selection import cluster_counts, source_counts
 from app.selection import Stack
+from mauve_core.cluster_table import cluster_table
 from mauve_core.config import HUMAN
 from mauve_core.store import Run, RunStore
 

@@ -16,9 +16,9 @@ from app import cache
 from app.components.markup import with_minus
 from app.components.method_form import GROUPS
 from app.components.method_table import SHOWN, shown_scores
-from app.figures.leaderboard import UNBROKEN
-from app.figures.methods import value_label
 from mauve_core import jobs
+from mauve_core.figures.leaderboard import UNBROKEN
+from mauve_core.figures.methods import value_label
 from mauve_core.jobs import JobState
 from mauve_core.methods import ESTIMATORS, PRESETS, Method, MethodResult, MethodScore, MethodsTask, MethodTable
 from mauve_core.methods.running import SEEDS

@@ -18,14 +18,14 @@ from app import cache
 from app.components import text_lab
 from app.components.moved_texts import PAGE_SIZE
 from app.components.probe_table import shown_scores
-from app.figures.flows import flows_frame, moved_along, moves
-from app.figures.probes import by_distance, spread_label
 from app.text_diff import marked
 from mauve_core import jobs
 from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.encoders import Encoder
 from mauve_core.feature_store import FeatureStore
+from mauve_core.figures.flows import flows_frame, moved_along, moves
+from mauve_core.figures.probes import by_distance, spread_label
 from mauve_core.jobs import JobState
 from mauve_core.perturbations import parse_perturbation, perturb
 from mauve_core.pipeline import compare

@@ -11,9 +11,9 @@ import plotly.graph_objects as go
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.figures import published as figures
-from app.figures.leaderboard import UNBROKEN
-from app.figures.published_settings import FAMILIES, family, label_places, plane_frame, settings_figure
+from mauve_core.figures import published as figures
+from mauve_core.figures.leaderboard import UNBROKEN
+from mauve_core.figures.published_settings import FAMILIES, family, label_places, plane_frame, settings_figure
 from mauve_core.files import HOME_VARIABLE
 from mauve_core.published import MEASURES, PAPERS, REFERENCES, TABLES, agreements, notes, settings, table, tables
 

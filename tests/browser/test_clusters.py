@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from app.cluster_table import cluster_table, ordered
+from mauve_core.cluster_table import cluster_table, ordered
 from mauve_core.config import HUMAN
 from mauve_core.store import Run
 from tests.browser import charts

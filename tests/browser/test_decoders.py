@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.figures.leaderboard import UNBROKEN
-from app.figures.measures import value_label
 from mauve_core.config import HUMAN
+from mauve_core.figures.leaderboard import UNBROKEN
+from mauve_core.figures.measures import value_label
 from mauve_core.measuring import measure_run, stored_measurements
 from mauve_core.metrics import MEASURES
 from mauve_core.store import Run, RunStore

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.cluster_table import cluster_table
+from mauve_core.cluster_table import cluster_table
 from mauve_core.config import HUMAN
 from mauve_core.numerics.what_if import dropped
 from mauve_core.store import Run

@@ -13,8 +13,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from app.components.answer_panel import KEYS
-from app.figures.judgments import points
-from app.figures.leaderboard import UNBROKEN
+from mauve_core.figures.judgments import points
+from mauve_core.figures.leaderboard import UNBROKEN
 from mauve_core.judgments import OPTIONS, QUESTIONS, Pair, PairPlan, RatingStore, pair_plan, rank, ratings_to_csv
 from mauve_core.store import Run
 from tests.browser import charts

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Error, Locator, Page, expect
 
 from app.components.method_table import shown_scores
-from app.figures import methods as figures
-from app.figures.agreement import coefficient
+from mauve_core.figures import methods as figures
+from mauve_core.figures.agreement import coefficient
 from mauve_core.methods import ESTIMATORS, PRESETS, MethodsTask, MethodTable, stored_methods
 from mauve_core.store import Run
 from tests.browser import charts

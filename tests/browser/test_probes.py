@@ -10,10 +10,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app.components.moved_texts import PAGE_SIZE
-from app.figures.flows import Move, exchanging, flows_frame, moved_along, moves
 from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.feature_store import FeatureStore
+from mauve_core.figures.flows import Move, exchanging, flows_frame, moved_along, moves
 from mauve_core.perturbations import parse_perturbation
 from mauve_core.pipeline import compare
 from mauve_core.probing import Flow, probe_run, stored_probes

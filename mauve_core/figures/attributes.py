@@ -1,0 +1,180 @@
+"""What clusters capture against their number: accuracy, agreement with categories, and R^2 of numbers.
+
+Lines are means, bands reach one standard deviation up and down: over seeds and splits for what is guessed, over seeds
+for what is computed from all texts at once (ICLR 2023, figures 3 and 13). A dashed line is the accuracy of always
+guessing the most frequent value; a dashed guide marks the run's own number of clusters.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from mauve_core.attributes import CATEGORICAL, NUMERIC, Attribute, Repeated
+from mauve_core.attributing import AttributeTable
+from mauve_core.attributing.table import Line
+from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name, translucent
+from mauve_core.properties import PROPERTIES
+
+TITLES = {
+    "accuracy": "accuracy",
+    "baseline": "most frequent value",
+    "ami": "AMI",
+    "v_measure": "V-measure",
+    "purity": "purity",
+    "r2": "R²",
+}
+"""Names of the scores for a reader."""
+
+HEIGHT = 340
+
+
+@dataclass(frozen=True)
+class _Curve:
+    """How one score of a column is drawn; ``low`` and ``high`` are the score's range."""
+
+    score: str
+    dash: str
+    low: float
+    high: float
+    title: str = ""
+    markers: bool = True
+
+
+_ACCURACY = (_Curve("accuracy", "solid", 0, 1), _Curve("baseline", "dash", 0, 1, "most frequent value", markers=False))
+_AGREEMENT = (_Curve("ami", "solid", -1, 1, "AMI"), _Curve("v_measure", "dot", 0, 1, "V-measure"))
+_EXPLAINED = (_Curve("r2", "solid", -math.inf, 1),)
+
+
+def line_title(line: Line) -> str:
+    """A column's name, or the title of a property of the texts."""
+    column, kind = line
+    return PROPERTIES[column].title if kind == "surface" else column
+
+
+def attributes_frame(table: AttributeTable) -> pd.DataFrame:
+    """Every number of the table: a row for each column and k.
+
+    Returns
+    -------
+    DataFrame
+        column, kind, k, n, missing, then each score with its mean and _sd (NaN where it has none).
+    """
+    return pd.DataFrame([_record(row) for row in table.rows])
+
+
+def accuracy_figure(table: AttributeTable, lines: Sequence[Line]) -> go.Figure:
+    """Accuracy of guessing a category by the cluster, with the accuracy that no clusters are needed for."""
+    return _figure(table, lines, _ACCURACY, "accuracy").update_yaxes(rangemode="tozero")
+
+
+def agreement_figure(table: AttributeTable, lines: Sequence[Line]) -> go.Figure:
+    """Adjusted mutual information and V-measure of clusters and categories."""
+    return _figure(table, lines, _AGREEMENT, "agreement with the column")
+
+
+def explained_figure(table: AttributeTable, lines: Sequence[Line]) -> go.Figure:
+    """R² of guessing a number by the mean of its cluster, with a line at 0, where clusters are of no help."""
+    figure = _figure(table, lines, _EXPLAINED, "R²")
+    zero = {"color": NEUTRAL_COLOUR, "width": 1.5, "dash": "dot"}
+    figure.add_shape(type="line", x0=0, x1=1, xref="paper", y0=0, y1=0, line=zero, layer="below")
+    return figure
+
+
+def _record(row: Attribute) -> dict[str, Any]:
+    values: dict[str, Any] = {"column": row.column, "kind": row.kind, "k": row.k, "n": row.n, "missing": row.missing}
+    for name in (*CATEGORICAL, *NUMERIC):
+        score = row.scores.get(name)
+        values[name] = math.nan if score is None else score.mean
+        values[f"{name}_sd"] = math.nan if score is None or score.sd is None else score.sd
+    return values
+
+
+def _figure(table: AttributeTable, lines: Sequence[Line], curves: Sequence[_Curve], title: str) -> go.Figure:
+    figure = go.Figure(layout=_layout(title))
+    styles = {line: candidate_style(place) for place, line in enumerate(table.lines)}
+    shown = [(line, table.lines[line], curve) for line in lines for curve in curves]
+    for line, rows, curve in shown:
+        figure.add_trace(_band(rows, curve, styles[line].colour, line))
+    for line, rows, curve in shown:
+        figure.add_trace(_line(rows, curve, styles[line], line))
+    own = table.settings.get("own_k")
+    ticks = sorted({row.k for _, rows, _ in shown for row in rows})
+    figure.update_xaxes(
+        type="log",
+        title_text="clusters k",
+        tickvals=ticks,
+        ticktext=[f"<b>{k:,}</b>" if k == own else f"{k:,}" for k in ticks],
+        minor={"ticks": "", "showgrid": False},
+    )
+    if own in ticks:
+        guide = {"color": NEUTRAL_COLOUR, "width": 1, "dash": "solid"}
+        figure.add_shape(type="line", x0=own, x1=own, y0=0, y1=1, yref="paper", line=guide, layer="below")
+    return figure
+
+
+def _line(rows: Sequence[Attribute], curve: _Curve, style: Style, line: Line) -> go.Scatter:
+    name = short_name(line_title(line))
+    about = f"{name}: {curve.title}" if curve.title else name
+    return go.Scatter(
+        x=[row.k for row in rows],
+        y=[row.scores[curve.score].mean for row in rows],
+        mode="lines+markers" if curve.markers else "lines",
+        line={"color": style.colour, "dash": curve.dash, "width": 2},
+        marker={"color": style.colour, "symbol": style.symbol, "size": 8, "line": {"color": "white", "width": 1}},
+        name=html.escape(about),
+        meta=html.escape(line_title(line)),
+        customdata=[_in_words(row, curve.score) for row in rows],
+        hovertemplate="<b>%{meta}</b><br>%{customdata}<extra></extra>",
+        legendgroup=_group(line, curve),
+    )
+
+
+def _band(rows: Sequence[Attribute], curve: _Curve, colour: str, line: Line) -> go.Scatter:
+    """From mean - sd to mean + sd, within the score's range; of no height where no spread is known."""
+    reaches = [_reach(row.scores[curve.score], curve) for row in rows]
+    low, high = ([reach[side] for reach in reaches] for side in (0, 1))
+    ks = [row.k for row in rows]
+    return go.Scatter(
+        x=[*ks, *reversed(ks)],
+        y=[*low, *reversed(high)],
+        fill="toself",
+        fillcolor=translucent(colour, 0.16),
+        line={"width": 0},
+        mode="lines",
+        hoverinfo="skip",
+        showlegend=False,
+        legendgroup=_group(line, curve),
+    )
+
+
+def _reach(found: Repeated, curve: _Curve) -> tuple[float, float]:
+    sd = found.sd or 0.0
+    return max(found.mean - sd, curve.low), min(found.mean + sd, curve.high)
+
+
+def _group(line: Line, curve: _Curve) -> str:
+    return f"{line[1]} {line[0]} {curve.score}"
+
+
+def _in_words(row: Attribute, score: str) -> str:
+    found = row.scores[score]
+    times = len(found.values)
+    around = "one value, no spread" if found.sd is None else f"± {found.sd:.4f} over {times} values"
+    return f"k = {row.k:,}: {TITLES[score]} {found.mean:.4f}, {around}<br>n = {row.n:,}"
+
+
+def _layout(title: str) -> Mapping[str, Any]:
+    return base_layout(
+        height=HEIGHT,
+        margin={"l": 8, "r": 16, "t": 32, "b": 8},
+        xaxis={"zeroline": False, "linecolor": NEUTRAL_COLOUR},
+        yaxis={"zeroline": False, "linecolor": NEUTRAL_COLOUR, "title": {"text": title}},
+        hovermode="closest",
+    )

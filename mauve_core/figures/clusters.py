@@ -1,0 +1,124 @@
+"""Histogram of both sides over clusters, with each cluster's part of the two errors below it.
+
+Above: paired bars, the human share p and the candidate's share q of every cluster. Below: the cluster's share of the
+type I error (the model writes what humans don't) and of the type II error (humans write what the model misses), at one
+weight of the mixture; a bar below the zero line offsets part of the error. A clear column over each cluster takes the
+click, so that an empty bar can be chosen too; the chosen cluster's column is shaded.
+"""
+
+from __future__ import annotations
+
+import html
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from mauve_core.figures import draw
+from mauve_core.figures.draw import Trace
+from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR, NEUTRAL_COLOUR, base_layout, translucent
+
+HEIGHT = 370
+MOST_TICKS = 60
+"""Numbers below the axis: every cluster up to this many, beyond it every second, third, ...; hover names all."""
+
+HOVERED = ["cluster", "human", "p", "model", "q", "type_1", "type_2"]
+_CLEAR = "rgba(0,0,0,0)"
+_CHOSEN = translucent(NEUTRAL_COLOUR, 0.35)
+_ZERO_LINE = {"zeroline": True, "zerolinecolor": NEUTRAL_COLOUR, "zerolinewidth": 1}
+
+
+def cluster_figure(rows: pd.DataFrame, candidate: str, *, chosen: int | None = None) -> go.Figure:
+    """The histogram.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        A table of ``mauve_core.cluster_table.cluster_table``, in the order in which clusters shall stand.
+    candidate : str
+        Name of the model side.
+    chosen : int or None
+        Cluster whose column is shaded.
+
+    Returns
+    -------
+    Figure
+        The first value of a clicked point's ``customdata`` is its cluster.
+    """
+    name, place = html.escape(candidate), np.arange(len(rows), dtype=np.float32)
+    traces = [
+        _bars(place, rows["p"], "human, p", HUMAN_COLOUR, "y"),
+        _bars(place, rows["q"], f"{name}, q", MODEL_COLOUR, "y"),
+        _bars(place, rows["type_1"], "type I error", translucent(MODEL_COLOUR, 0.55), "y2"),
+        _bars(place, rows["type_2"], "type II error", translucent(HUMAN_COLOUR, 0.55), "y2"),
+        _columns(place, rows, name, chosen),
+    ]
+    return draw.figure(traces, _layout(rows))
+
+
+def _bars(place: NDArray[np.float32], values: pd.Series, name: str, colour: str, axis: str) -> Trace:
+    return draw.bar(
+        x=place,
+        y=values.to_numpy(dtype=np.float32),
+        name=name,
+        yaxis=axis,
+        marker={"color": colour, "line": {"width": 0}},
+        selected={"marker": {"opacity": 1}},
+        unselected={"marker": {"opacity": 1}},
+        hoverinfo="skip",
+    )
+
+
+def _columns(place: NDArray[np.float32], rows: pd.DataFrame, name: str, chosen: int | None) -> Trace:
+    """One clear bar a cluster over the full height: it is hovered, clicked, and shaded when chosen."""
+    return draw.bar(
+        x=place,
+        y=np.ones(len(rows), dtype=np.float32),
+        width=1,
+        yaxis="y3",
+        showlegend=False,
+        customdata=rows[HOVERED].to_numpy(dtype=np.float32),
+        marker={
+            "color": [_CHOSEN if cluster == chosen else _CLEAR for cluster in rows["cluster"]],
+            "line": {"width": 0},
+        },
+        selected={"marker": {"opacity": 1}},
+        unselected={"marker": {"opacity": 1}},
+        hovertemplate=(
+            "<b>Cluster %{customdata[0]:.0f}</b>"
+            "<br>human: %{customdata[1]:.0f} texts, %{customdata[2]:.1%}"
+            f"<br>{name}: %{{customdata[3]:.0f}} texts, %{{customdata[4]:.1%}}"
+            "<br>%{customdata[5]:.1%} of the type I error"
+            "<br>%{customdata[6]:.1%} of the type II error<extra></extra>"
+        ),
+    )
+
+
+def _layout(rows: pd.DataFrame) -> dict[str, object]:
+    step = -(-len(rows) // MOST_TICKS)
+    axis = {"tickformat": ".0%", "rangemode": "tozero", "zeroline": False, "nticks": 4, "fixedrange": True}
+    return base_layout(
+        height=HEIGHT,
+        barmode="group",
+        bargap=0.2,
+        bargroupgap=0.0,
+        hovermode="closest",
+        clickmode="event+select",
+        dragmode="zoom",
+        uirevision="clusters",
+        xaxis={
+            "tickvals": list(range(0, len(rows), step)),
+            "ticktext": [str(cluster) for cluster in rows["cluster"].iloc[::step]],
+            "range": [-0.6, len(rows) - 0.4],
+            "showgrid": False,
+            "zeroline": False,
+            "title": {"text": "cluster"},
+            "tickangle": 0,
+            "tickfont": {"size": 11},
+            "anchor": "y2",
+        },
+        yaxis={**axis, "domain": [0.44, 1], "title": {"text": "of texts"}, "linecolor": NEUTRAL_COLOUR},
+        yaxis2={**axis, "domain": [0, 0.36], "title": {"text": "of error"}, **_ZERO_LINE},
+        yaxis3={"domain": [0, 1], "range": [0, 1], "visible": False, "fixedrange": True, "overlaying": "y"},
+    )

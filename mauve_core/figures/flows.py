@@ -1,0 +1,265 @@
+"""Texts that changed cluster under a perturbation: who exchanges with whom, the largest flows, sensitivity by cluster.
+
+Clusters are the run's own and stand still; a text moves when, perturbed, it lies nearest to another centroid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from mauve_core.cluster_table import CONFIDENCE, wilson_interval
+from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR, NEUTRAL_COLOUR, base_layout, translucent
+from mauve_core.probing import Flow
+
+SHOWN_CLUSTERS = 14
+"""Clusters of the matrix; the others are counted."""
+
+SHOWN_FLOWS = 15
+"""Flows of the chart; the others are counted, and stand in the table."""
+
+SHOWN_BARS = 60
+"""Clusters of the sensitivity bars."""
+
+FLOW_SCALE = ((0.0, "#dcd5f7"), (1.0, "#43309a"))
+_DARK_FROM = 0.45
+"""Share of the largest count from which white stands out more than black."""
+
+_CELL = 27
+_BAND_HEIGHT, _BAR_HEIGHT = 27, 300
+
+
+@dataclass(frozen=True)
+class Move:
+    """Texts that went one way.
+
+    Attributes
+    ----------
+    source, target : int
+        Clusters, two different ones.
+    texts : int
+        At least 1.
+    """
+
+    source: int
+    target: int
+    texts: int
+
+
+def moves(flow: Flow) -> list[Move]:
+    """All flows between clusters, the largest first, then by cluster."""
+    table = flow.transitions
+    np.fill_diagonal(table, 0)
+    found = [Move(int(i), int(j), int(table[i, j])) for i, j in np.argwhere(table)]
+    return sorted(found, key=lambda move: (-move.texts, move.source, move.target))
+
+
+def moved_along(flow: Flow, source: int, target: int) -> tuple[str, ...]:
+    """Ids of the texts that went from one cluster to the other, in order."""
+    places = np.flatnonzero((flow.before == source) & (flow.after == target))
+    return tuple(flow.ids[place] for place in places)
+
+
+def flows_frame(flow: Flow) -> pd.DataFrame:
+    """A row a flow, the largest first: from, to, texts, of (texts that were in ``from``), share."""
+    sizes = np.bincount(flow.before, minlength=flow.k)
+    rows = [(move.source, move.target, move.texts, int(sizes[move.source])) for move in moves(flow)]
+    frame = pd.DataFrame(rows, columns=["from", "to", "texts", "of"])
+    return frame.assign(share=frame["texts"] / frame["of"].clip(lower=1))
+
+
+def texts_frame(flow: Flow) -> pd.DataFrame:
+    """A row a text: id, before, after, moved."""
+    return pd.DataFrame(
+        {"id": flow.ids, "before": flow.before, "after": flow.after, "moved": flow.before != flow.after}
+    )
+
+
+def sensitivity_frame(flow: Flow) -> pd.DataFrame:
+    """A row a cluster that had texts, the most sensitive first: cluster, left, of, share, low, high (Wilson's)."""
+    sizes = np.bincount(flow.before, minlength=flow.k)
+    left = np.bincount(flow.before[flow.before != flow.after], minlength=flow.k)
+    rows = []
+    for cluster in np.flatnonzero(sizes):
+        low, high = wilson_interval(int(left[cluster]), int(sizes[cluster]))
+        share = float(flow.sensitivity[cluster])
+        rows.append((int(cluster), int(left[cluster]), int(sizes[cluster]), share, low, high))
+    frame = pd.DataFrame(rows, columns=["cluster", "left", "of", "share", "low", "high"])
+    return frame.sort_values(["share", "of", "cluster"], ascending=[False, False, True], ignore_index=True)
+
+
+def exchanging(flow: Flow, most: int = SHOWN_CLUSTERS) -> NDArray[np.int64]:
+    """Clusters that texts left or came to, those with most such texts first; at most ``most``."""
+    table = flow.transitions
+    np.fill_diagonal(table, 0)
+    traffic = table.sum(axis=0) + table.sum(axis=1)
+    order = np.argsort(-traffic, kind="stable")
+    found: NDArray[np.int64] = order[traffic[order] > 0][:most]
+    return found
+
+
+def matrix_figure(flow: Flow, clusters: Sequence[int], chosen: tuple[int, int] | None = None) -> go.Figure:
+    """Texts from the row's cluster to the column's; the diagonal, those that stayed, in grey.
+
+    The first two values of a clicked point's ``customdata`` are the clusters from and to.
+    """
+    places = list(map(int, clusters))
+    counts = flow.transitions[np.ix_(places, places)]
+    moved = np.where(np.eye(len(places), dtype=bool), 0, counts)
+    top = int(moved.max(initial=0))
+    figure = go.Figure(
+        go.Heatmap(
+            z=np.where(moved > 0, moved, np.nan),
+            zmin=0,
+            zmax=max(top, 1),
+            colorscale=FLOW_SCALE,
+            showscale=False,
+            xgap=1,
+            ygap=1,
+            hoverinfo="skip",
+        )
+    )
+    figure.add_traces([_numbers(counts, top), _cells(flow, places, moved)])
+    if chosen is not None and {*chosen} <= {*places}:
+        x, y = places.index(chosen[1]), places.index(chosen[0])
+        line = {"color": MODEL_COLOUR, "width": 3}
+        figure.add_shape(type="rect", x0=x - 0.5, x1=x + 0.5, y0=y - 0.5, y1=y + 0.5, line=line)
+    ticks = {"tickvals": list(range(len(places))), "ticktext": list(map(str, places)), "showgrid": False}
+    axis = {**ticks, "zeroline": False, "fixedrange": True, "tickangle": 0}
+    figure.update_layout(
+        base_layout(
+            height=_CELL * max(len(places), 4) + 60,
+            margin={"l": 8, "r": 8, "t": 8, "b": 8},
+            showlegend=False,
+            clickmode="event+select",
+            hovermode="closest",
+            xaxis={**axis, "side": "top", "title": {"text": "to cluster"}, "range": [-0.5, len(places) - 0.5]},
+            yaxis={**axis, "title": {"text": "from cluster"}, "range": [len(places) - 0.5, -0.5]},
+        )
+    )
+    return figure
+
+
+def sankey_figure(shown: Sequence[Move], chosen: tuple[int, int] | None = None) -> go.Figure:
+    """Bands from the clusters on the left to those on the right, as broad as the texts are many."""
+    left = list(dict.fromkeys(move.source for move in shown))
+    right = list(dict.fromkeys(move.target for move in shown))
+    strong, faint = translucent(MODEL_COLOUR, 0.6), translucent(HUMAN_COLOUR, 0.3)
+    figure = go.Figure(
+        go.Sankey(
+            arrangement="snap",
+            node={
+                "label": [*(f"from {cluster}" for cluster in left), *(f"to {cluster}" for cluster in right)],
+                "color": NEUTRAL_COLOUR,
+                "pad": 8,
+                "thickness": 12,
+                "line": {"width": 0},
+                "hovertemplate": "%{label}: %{value:,.0f} texts<extra></extra>",
+            },
+            link={
+                "source": [left.index(move.source) for move in shown],
+                "target": [len(left) + right.index(move.target) for move in shown],
+                "value": [move.texts for move in shown],
+                "color": [strong if (move.source, move.target) == chosen else faint for move in shown],
+                "hovertemplate": "%{source.label} %{target.label}: %{value:,.0f} texts<extra></extra>",
+            },
+            textfont={"size": 13, "shadow": "none"},
+        )
+    )
+    figure.update_layout(
+        base_layout(height=_BAND_HEIGHT * max(len(left), len(right), 6) + 40, margin={"l": 8, "r": 8, "t": 8, "b": 12})
+    )
+    return figure
+
+
+def sensitivity_figure(rows: pd.DataFrame) -> go.Figure:
+    """A bar a row of ``sensitivity_frame``: the share of a cluster's texts that left it, with Wilson's interval."""
+    share, low, high = (rows[name].to_numpy(dtype=np.float64) for name in ("share", "low", "high"))
+    figure = go.Figure(
+        go.Bar(
+            x=np.arange(len(rows)),
+            y=share,
+            marker={"color": translucent(HUMAN_COLOUR, 0.45), "line": {"width": 0}},
+            error_y={
+                "type": "data",
+                "symmetric": False,
+                "array": np.maximum(high - share, 0),
+                "arrayminus": np.maximum(share - low, 0),
+                "color": NEUTRAL_COLOUR,
+                "thickness": 1.5,
+                "width": 3,
+            },
+            customdata=np.column_stack([rows[["cluster", "left", "of"]].to_numpy(dtype=np.float64), low, high]),
+            hovertemplate=(
+                "<b>Cluster %{customdata[0]:.0f}</b><br>%{customdata[1]:.0f} of %{customdata[2]:.0f} texts left it"
+                f"<br>%{{y:.0%}}, {CONFIDENCE:.0%} interval %{{customdata[3]:.0%}} to %{{customdata[4]:.0%}}"
+                "<extra></extra>"
+            ),
+        )
+    )
+    figure.update_layout(
+        base_layout(
+            height=_BAR_HEIGHT,
+            bargap=0.25,
+            showlegend=False,
+            xaxis={
+                "tickvals": list(range(len(rows))),
+                "ticktext": [str(cluster) for cluster in rows["cluster"]],
+                "range": [-0.6, len(rows) - 0.4],
+                "showgrid": False,
+                "zeroline": False,
+                "tickangle": 0,
+                "tickfont": {"size": 11},
+                "title": {"text": "cluster"},
+            },
+            yaxis={"tickformat": ".0%", "range": [0, 1.02], "title": {"text": "of its texts left"}, "zeroline": False},
+        )
+    )
+    return figure
+
+
+def _numbers(counts: NDArray[np.int64], top: int) -> go.Scatter:
+    """The counts in the cells; those of texts that stayed in grey, and none where nothing moved."""
+    rows, columns = np.nonzero(counts)
+    found = counts[rows, columns]
+    stayed = rows == columns
+    dark = found > _DARK_FROM * top
+    return go.Scatter(
+        x=columns,
+        y=rows,
+        mode="text",
+        text=[f"{count:,}" for count in found],
+        textfont={
+            "color": [
+                NEUTRAL_COLOUR if s else "#ffffff" if d else "#1c1c1c" for s, d in zip(stayed, dark, strict=True)
+            ],
+            "size": 12,
+        },
+        hoverinfo="skip",
+    )
+
+
+def _cells(flow: Flow, places: Sequence[int], moved: NDArray[np.int64]) -> go.Scatter:
+    """A clear square over each flow: it is hovered and clicked, which a heat map cannot be."""
+    rows, columns = np.nonzero(moved)
+    ends = np.array(places, dtype=np.int64)
+    sizes = np.bincount(flow.before, minlength=flow.k)
+    data = np.column_stack([ends[rows], ends[columns], moved[rows, columns], sizes[ends[rows]]])
+    return go.Scatter(
+        x=columns,
+        y=rows,
+        mode="markers",
+        marker={"symbol": "square", "size": _CELL - 2, "color": "rgba(0,0,0,0)"},
+        selected={"marker": {"opacity": 1}},
+        unselected={"marker": {"opacity": 1}},
+        customdata=data,
+        hovertemplate=(
+            "<b>From %{customdata[0]:.0f} to %{customdata[1]:.0f}</b><br>%{customdata[2]:.0f} of the "
+            "%{customdata[3]:.0f} texts in cluster %{customdata[0]:.0f}<extra></extra>"
+        ),
+    )

@@ -1,0 +1,183 @@
+"""Divergence frontiers of all candidates in one chart (JMLR 2023, section 3).
+
+x = exp(-c KL(Q|R)) and y = exp(-c KL(P|R)) for mixtures R = weight P + (1 - weight) Q. KL(Q|R) is the type I error
+(the model writes what humans don't), KL(P|R) the type II error (humans write what the model misses), both in nats.
+Lines are means over the k-means seeds; the band around a line reaches from the lowest to the highest seed.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from mauve_core.figures import draw
+from mauve_core.figures.draw import Trace
+from mauve_core.figures.theme import NEUTRAL_COLOUR, base_layout, candidate_style, short_name, translucent
+
+WEIGHT_STEP = 0.01
+_TAIL = 10.0 ** np.arange(-6, -2)
+DRAWN_WEIGHTS: NDArray[np.float64] = np.concatenate([_TAIL, np.arange(1, 100) * WEIGHT_STEP, 1 - _TAIL[::-1]])
+"""Weights of P at which curves are drawn, ascending: every step of the slider, and denser towards both ends."""
+
+X_TITLE = "exp(−c · KL(Q|R))   ← type I: the model writes what humans don't"
+Y_TITLE = "exp(−c · KL(P|R))   ← type II: humans write what the model misses"
+HOVERED = ["weight", "type_1", "type_1_sd", "type_2", "type_2_sd"]
+_HOVER = (
+    "<b>%{meta}</b><br>weight of P %{customdata[0]:.2f}"
+    "<br>type I %{customdata[1]:.4f} ± %{customdata[2]:.4f} nats"
+    "<br>type II %{customdata[3]:.4f} ± %{customdata[4]:.4f} nats<extra></extra>"
+)
+
+
+@dataclass(frozen=True)
+class ErrorCurve:
+    """Both errors of one candidate along the mixture.
+
+    Attributes
+    ----------
+    candidate : str
+    weights : (m,) float64
+        Weight of P in the mixture, ascending.
+    type1, type2 : (seeds, m) float64
+        KL(Q|R) and KL(P|R) in nats, not negative, under each k-means seed.
+    """
+
+    candidate: str
+    weights: NDArray[np.float64]
+    type1: NDArray[np.float64]
+    type2: NDArray[np.float64]
+
+
+def curve_points(curves: Sequence[ErrorCurve], scale: float) -> pd.DataFrame:
+    """The data of the chart: a row for each candidate and weight.
+
+    Returns
+    -------
+    DataFrame
+        candidate, weight, type_1, type_1_sd, type_2, type_2_sd (nats; mean and sd over seeds), x, y (means over seeds)
+        and x_low, x_high, y_low, y_high (lowest and highest seed). The sd is NaN with one seed.
+    """
+    parts = [_points_of(curve, scale) for curve in curves]
+    return pd.concat(parts, ignore_index=True)
+
+
+def frontier_figure(points: pd.DataFrame, weight: float) -> go.Figure:
+    """The curves of ``curve_points`` with a mark on each at the drawn weight nearest to ``weight``."""
+    by_candidate = [(str(name), part) for name, part in points.groupby("candidate", sort=False)]
+    traces = []
+    for index, (_, part) in enumerate(by_candidate):
+        traces += [_band(part, index), _closing(part, index)]
+    traces += [_line(name, part, index) for index, (name, part) in enumerate(by_candidate)]
+    traces += [_mark(name, at_weight(part, weight), index) for index, (name, part) in enumerate(by_candidate)]
+    return draw.figure(traces, _layout())
+
+
+def at_weight(points: pd.DataFrame, weight: float) -> pd.DataFrame:
+    """The rows at the drawn weight nearest to ``weight``, one a candidate."""
+    weights = points["weight"].unique()
+    return pd.DataFrame(points[points["weight"] == weights[np.argmin(np.abs(weights - weight))]])
+
+
+def _points_of(curve: ErrorCurve, scale: float) -> pd.DataFrame:
+    x, y = np.exp(-scale * curve.type1), np.exp(-scale * curve.type2)
+    return pd.DataFrame(
+        {
+            "candidate": curve.candidate,
+            "weight": curve.weights,
+            "type_1": curve.type1.mean(axis=0),
+            "type_1_sd": _sd(curve.type1),
+            "type_2": curve.type2.mean(axis=0),
+            "type_2_sd": _sd(curve.type2),
+            "x": x.mean(axis=0),
+            "y": y.mean(axis=0),
+            "x_low": x.min(axis=0),
+            "x_high": x.max(axis=0),
+            "y_low": y.min(axis=0),
+            "y_high": y.max(axis=0),
+        }
+    )
+
+
+def _sd(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return values.std(axis=0, ddof=1) if len(values) > 1 else np.full(values.shape[1], np.nan)
+
+
+def _with_ends(first: float, values: pd.Series, last: float) -> NDArray[np.float32]:
+    return np.concatenate([[first], values.to_numpy(), [last]]).astype(np.float32)
+
+
+def _band(part: pd.DataFrame, index: int) -> Trace:
+    lower_x, lower_y = _with_ends(1, part["x_low"], 0), _with_ends(0, part["y_low"], 1)
+    upper_x, upper_y = _with_ends(1, part["x_high"], 0), _with_ends(0, part["y_high"], 1)
+    return draw.scatter(
+        x=np.concatenate([lower_x, upper_x[::-1]]),
+        y=np.concatenate([lower_y, upper_y[::-1]]),
+        fill="toself",
+        fillcolor=translucent(candidate_style(index).colour, 0.18),
+        line={"width": 0},
+        mode="lines",
+        hoverinfo="skip",
+        showlegend=False,
+        legendgroup=str(index),
+    )
+
+
+def _closing(part: pd.DataFrame, index: int) -> Trace:
+    """From the ends of the drawn curve to (1, 0) and (0, 1), which close the area that MAUVE measures."""
+    first, last = part.iloc[0], part.iloc[-1]
+    return draw.scatter(
+        x=[1, first["x"], None, last["x"], 0],
+        y=[0, first["y"], None, last["y"], 1],
+        mode="lines",
+        line={"color": candidate_style(index).colour, "width": 1},
+        hoverinfo="skip",
+        showlegend=False,
+        legendgroup=str(index),
+    )
+
+
+def _line(name: str, part: pd.DataFrame, index: int) -> Trace:
+    style = candidate_style(index)
+    return draw.scatter(
+        x=part["x"].to_numpy(dtype=np.float32),
+        y=part["y"].to_numpy(dtype=np.float32),
+        customdata=part[HOVERED].to_numpy(dtype=np.float32),
+        hovertemplate=_HOVER,
+        meta=html.escape(name),
+        name=html.escape(short_name(name)),
+        mode="lines",
+        line={"color": style.colour, "dash": style.dash, "width": 2},
+        legendgroup=str(index),
+    )
+
+
+def _mark(name: str, row: pd.DataFrame, index: int) -> Trace:
+    style = candidate_style(index)
+    return draw.scatter(
+        x=row["x"].to_numpy(dtype=np.float32),
+        y=row["y"].to_numpy(dtype=np.float32),
+        customdata=row[HOVERED].to_numpy(dtype=np.float32),
+        hovertemplate=_HOVER,
+        meta=html.escape(name),
+        mode="markers",
+        marker={"color": style.colour, "symbol": style.symbol, "size": 13, "line": {"color": "white", "width": 1.5}},
+        showlegend=False,
+        legendgroup=str(index),
+    )
+
+
+def _layout() -> dict[str, object]:
+    axis = {"range": [-0.02, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "zeroline": False, "linecolor": NEUTRAL_COLOUR}
+    return base_layout(
+        height=520,
+        xaxis={**axis, "title": {"text": X_TITLE}},
+        yaxis={**axis, "title": {"text": Y_TITLE}},
+        uirevision="frontier",
+        hovermode="closest",
+    )

@@ -1,0 +1,290 @@
+"""The gap between the two sides: a ledger of an error over clusters, a what-if, and the clusters that make most of it.
+
+Orange is the type I error (the model writes what humans don't), blue the type II error (humans write what the model
+misses). A bar left of the zero line offsets part of the error. A clear bar over each row takes the click, so that a
+short one can be chosen too; the chosen cluster's row is shaded.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from mauve_core.config import SCORES
+from mauve_core.figures import draw
+from mauve_core.figures.draw import Trace
+from mauve_core.figures.leaderboard import titled
+from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR, NEUTRAL_COLOUR, base_layout, translucent
+from mauve_core.gap_table import TOGETHER
+from mauve_core.numerics.greedy import BEST
+from mauve_core.result import Estimate
+
+ERROR_COLOURS = {"type_1": MODEL_COLOUR, "type_2": HUMAN_COLOUR}
+
+LABEL_LENGTH = 27
+"""Characters of a cluster's number and words beside its bar; the list has more of them."""
+
+NOW, THEN = "now", "then"
+_ROW_HEIGHT, _HEAD, _FOOT = 25, 28, 52
+"""The head is for the buttons over the figure, which would take the clicks on the first row."""
+
+_WHAT_IF_HEIGHT, _STEPS_HEIGHT = 170, 380
+_CLEAR = "rgba(0,0,0,0)"
+_CHOSEN = translucent(NEUTRAL_COLOUR, 0.35)
+_UNCHANGED = {"selected": {"marker": {"opacity": 1}}, "unselected": {"marker": {"opacity": 1}}}
+
+
+def ledger_figure(
+    rows: pd.DataFrame,
+    error: str,
+    words: Mapping[int, str],
+    *,
+    reach: tuple[float, float] | None = None,
+    chosen: int | None = None,
+) -> go.Figure:
+    """One error as signed bars, one a cluster, with the intervals of the shares.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of ``mauve_core.gap_table.ledger_rows``, in the order in which bars shall stand; rows that sum up several get none,
+        because they would dwarf the others.
+    error : {"type_1", "type_2"}
+    words : mapping of int to str
+        What stands beside a cluster's number; from files, not trusted.
+    reach : (low, high), optional
+        Ends of the axis in nats, so that two errors can be compared.
+    chosen : int or None
+        Cluster whose row is shaded.
+
+    Returns
+    -------
+    Figure
+        The first value of a clicked point's ``customdata`` is its cluster.
+    """
+    rows = _single(rows)
+    place = np.arange(len(rows), dtype=np.float32)
+    nats, share = rows["nats"].to_numpy(dtype=np.float64), rows["share"].to_numpy(dtype=np.float64)
+    colour = ERROR_COLOURS[error]
+    bars = draw.bar(
+        x=nats.astype(np.float32),
+        y=place,
+        orientation="h",
+        marker={"color": colour, "line": {"width": 0}},
+        error_x=_interval_bars(rows),
+        showlegend=False,
+        hoverinfo="skip",
+        **_UNCHANGED,
+    )
+    numbers = np.column_stack([rows["cluster"], rows["human"], rows["model"], nats, share]).astype(np.float32)
+    clicked = draw.bar(
+        x=np.ones(len(rows), dtype=np.float32),
+        y=place,
+        orientation="h",
+        width=1,
+        xaxis="x2",
+        showlegend=False,
+        customdata=numbers,
+        text=[_hover_title(int(cluster), words) for cluster in rows["cluster"]],
+        textposition="none",
+        marker={
+            "color": [_CHOSEN if cluster == chosen else _CLEAR for cluster in rows["cluster"]],
+            "line": {"width": 0},
+        },
+        hovertemplate="<b>%{text}</b><br>%{customdata[3]:.4f} nats, %{customdata[4]:.1%} of the error"
+        "<br>%{customdata[1]:.0f} human, %{customdata[2]:.0f} model texts<extra></extra>",
+        **_UNCHANGED,
+    )
+    return draw.figure([bars, clicked], _ledger_layout(rows, words, reach))
+
+
+def common_reach(*ledgers: pd.DataFrame) -> tuple[float, float]:
+    """Ends of an axis that holds every bar of these ledgers with its interval."""
+    low, high = 0.0, 0.0
+    for rows in map(_single, ledgers):
+        below, above = _interval_lengths(rows)
+        low = min(low, float((rows["nats"] - below).min()))
+        high = max(high, float((rows["nats"] + above).max()))
+    room = 0.04 * (high - low) or 1e-6
+    return (low - room if low < 0 else 0.0), high + room
+
+
+def what_if_figure(before: Mapping[str, Estimate], after: Mapping[str, Estimate]) -> go.Figure:
+    """A panel a score: hollow = as it is, filled = what it would be, lines = bootstrap intervals, joined by a line."""
+    layout = draw.panels(
+        rows=1,
+        cols=len(SCORES),
+        shared_yaxes=True,
+        subplot_titles=[titled(score) for score in SCORES],
+        horizontal_spacing=0.04,
+    )
+    traces = []
+    for column, score in enumerate(SCORES, start=1):
+        now, then = before[score], after[score]
+        joined = draw.scatter(
+            x=[now.mean, then.mean],
+            y=[1, 0],
+            mode="lines",
+            line={"color": NEUTRAL_COLOUR, "width": 2, "dash": "dot"},
+            hoverinfo="skip",
+        )
+        dots = _dot(now, 1, NOW, "circle-open"), _dot(then, 0, THEN, "circle")
+        traces += [draw.on_panel(trace, column) for trace in (joined, *dots)]
+    quiet = {"zeroline": False, "fixedrange": True}
+    ticks = {"tickvals": [1, 0], "ticktext": [NOW, THEN], "range": [-0.5, 1.5]}
+    layout = draw.with_axes(layout, "y", **ticks, showgrid=False, **quiet)
+    layout = draw.with_axes(layout, "x", nticks=5, tickangle=0, **quiet)
+    rest = base_layout(height=_WHAT_IF_HEIGHT, margin={"l": 8, "r": 8, "t": 32, "b": 8}, showlegend=False)
+    return draw.figure(traces, draw.with_titles(layout | rest))
+
+
+def steps_figure(rows: pd.DataFrame, score: str, words: Mapping[int, str]) -> go.Figure:
+    """A score after each cluster of the greedy list: in the partition shown, and mean and sd over all seeds.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of ``mauve_core.gap_table.step_rows``.
+    score : str
+        The score that the list went by.
+    words : mapping of int to str
+        What hovers say of a cluster; from files, not trusted.
+    """
+    step = rows["step"].to_numpy()
+    known = rows[rows["mean"].notna()]
+    over_seeds = draw.scatter(
+        x=known["step"].to_numpy(),
+        y=known["mean"].to_numpy(),
+        error_y={"type": "data", "array": known["sd"].fillna(0.0).to_numpy(), "thickness": 2, "width": 0},
+        mode="lines+markers",
+        name="mean ± sd over seeds, the same texts",
+        line={"color": NEUTRAL_COLOUR, "width": 2, "dash": "dot"},
+        marker={"symbol": "square", "size": 7},
+        hovertemplate="%{y:.4f} over seeds<extra></extra>",
+    )
+    here = draw.scatter(
+        x=step,
+        y=rows[score].to_numpy(),
+        mode="lines+markers",
+        name="in this partition",
+        line={"color": MODEL_COLOUR, "width": 3},
+        marker={"size": 9},
+        customdata=np.column_stack([rows["closed"]]),
+        text=[_step_title(int(cluster), words) for cluster in rows["cluster"]],
+        hovertemplate="<b>%{text}</b><br>%{y:.4f} in this partition"
+        "<br>%{customdata[0]:.0%} of the gap closed<extra></extra>",
+    )
+    x = {
+        "tickvals": step.tolist(),
+        "ticktext": [NOW, *(f"+ {int(cluster)}" for cluster in rows["cluster"].iloc[1:])],
+        "range": [-0.3, max(1, len(rows) - 1) + 0.3],
+        "title": {"text": "cluster by cluster"},
+        "showgrid": False,
+        "zeroline": False,
+    }
+    y = {"title": {"text": titled(score)}, "zeroline": False}
+    best = draw.guide("y", BEST[score], {"color": HUMAN_COLOUR, "width": 1.5, "dash": "dot"})
+    return draw.figure([over_seeds, here], base_layout(height=_STEPS_HEIGHT, xaxis=x, yaxis=y, shapes=[best]))
+
+
+def _single(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of one cluster each."""
+    return rows[rows["cluster"] != TOGETHER]
+
+
+def _interval_lengths(rows: pd.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """How far, in nats, each bar's interval reaches below and above its end."""
+    nats, share = rows["nats"].to_numpy(dtype=np.float64), rows["share"].to_numpy(dtype=np.float64)
+    largest = np.abs(share).argmax() if share.size else 0
+    total = nats[largest] / share[largest] if share.any() else 0.0
+    low, high = rows["low"].to_numpy(dtype=np.float64), rows["high"].to_numpy(dtype=np.float64)
+    return np.maximum((share - low) * total, 0.0), np.maximum((high - share) * total, 0.0)
+
+
+def _interval_bars(rows: pd.DataFrame) -> dict[str, object]:
+    below, above = _interval_lengths(rows)
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": above.astype(np.float32),
+        "arrayminus": below.astype(np.float32),
+        "color": NEUTRAL_COLOUR,
+        "thickness": 1.5,
+        "width": 0,
+    }
+
+
+def _ledger_layout(
+    rows: pd.DataFrame, words: Mapping[int, str], reach: tuple[float, float] | None
+) -> dict[str, object]:
+    return base_layout(
+        height=_HEAD + _ROW_HEIGHT * len(rows) + _FOOT,
+        margin={"l": 8, "r": 8, "t": _HEAD, "b": 8},
+        barmode="overlay",
+        bargap=0.25,
+        hovermode="closest",
+        clickmode="event+select",
+        dragmode="zoom",
+        xaxis={
+            "title": {"text": "nats"},
+            "range": None if reach is None else list(reach),
+            "nticks": 6,
+            "zeroline": True,
+            "zerolinecolor": NEUTRAL_COLOUR,
+            "zerolinewidth": 1,
+            "fixedrange": True,
+        },
+        xaxis2={"overlaying": "x", "range": [0, 1], "visible": False, "fixedrange": True},
+        yaxis={
+            "tickvals": list(range(len(rows))),
+            "ticktext": [_row_title(int(cluster), words) for cluster in rows["cluster"]],
+            "range": [len(rows) - 0.5, -0.5],
+            "showgrid": False,
+            "zeroline": False,
+            "fixedrange": True,
+            "tickfont": {"size": 12},
+        },
+    )
+
+
+def _row_title(cluster: int, words: Mapping[int, str]) -> str:
+    """Number and first words, cut before it is escaped."""
+    whole = f"{cluster} · {words[cluster]}" if cluster in words else str(cluster)
+    cut = whole if len(whole) <= LABEL_LENGTH else f"{whole[: LABEL_LENGTH - 1].rstrip(' ,')}…"
+    return html.escape(cut)
+
+
+def _hover_title(cluster: int, words: Mapping[int, str]) -> str:
+    return html.escape(f"Cluster {cluster}: {words[cluster]}" if cluster in words else f"Cluster {cluster}")
+
+
+def _step_title(cluster: int, words: Mapping[int, str]) -> str:
+    if cluster == TOGETHER:
+        return "As it is"
+    said = words.get(cluster, "")
+    return html.escape(f"+ cluster {cluster}{f': {said}' if said else ''}")
+
+
+def _dot(estimate: Estimate, place: int, name: str, symbol: str) -> Trace:
+    spread = "" if estimate.sd is None else f"<br>± {estimate.sd:.4f} over {len(estimate.values)} seeds"
+    return draw.scatter(
+        x=[estimate.mean],
+        y=[place],
+        error_x={
+            "type": "data",
+            "symmetric": False,
+            "array": [estimate.high - estimate.mean],
+            "arrayminus": [estimate.mean - estimate.low],
+            "width": 0,
+            "thickness": 2,
+        },
+        mode="markers",
+        marker={"color": MODEL_COLOUR, "symbol": symbol, "size": 12, "line": {"width": 2, "color": MODEL_COLOUR}},
+        hovertemplate=f"<b>{name}</b><br>{estimate.mean:.4f}{spread}"
+        f"<br>interval {estimate.low:.4f} to {estimate.high:.4f}<extra></extra>",
+    )

@@ -1,0 +1,271 @@
+"""What people prefer: Bradley-Terry scores as a table and as dots with intervals, and how indicators agree with them.
+
+An interval without a limit ends at the edge of its panel in an arrow; an infinite score stands there, hollow. Colour
+and marker follow the run's order of candidates, as in every figure; humans are a blue disc.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from mauve_core.config import HUMAN
+from mauve_core.figures.leaderboard import TO, rank_label
+from mauve_core.figures.theme import HUMAN_COLOUR, NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name
+from mauve_core.judgments import Correlation, Indicator, Player, Ranking
+
+FEW = 6
+"""With fewer candidates even the best correlations come about by chance in more than one case in a hundred."""
+
+IN_THE_PAPERS = 8
+"""Candidates of the study of JMLR 2023."""
+
+TITLES = {"interesting": "Interesting", "sensible": "Sensible", "human-like": "Human-like"}
+"""Short names of the questions."""
+
+NOT_PLACED = "not placed"
+_ROW_HEIGHT, _HEAD = 34, 78
+_EMPTY_HALF_WIDTH = 50.0
+"""Score points on either side of 0 where no score is finite."""
+
+
+def ranking_frame(ranking: Ranking) -> pd.DataFrame:
+    """The numbers of one ranking, the best first: what the table shows and the CSV holds.
+
+    Returns
+    -------
+    DataFrame
+        question, rank (NaN where not placed), tied, source, score, low, high, se (score points; infinite where
+        unbounded, NaN where unknown), wins, losses, ties, comparisons, group; then of the whole ranking: ratings,
+        raters, excluded, tie_rule, bootstrap, confidence.
+    """
+    return pd.DataFrame(
+        [
+            {
+                "question": ranking.question,
+                "rank": math.nan if player.rank is None else player.rank,
+                "tied": player.tied,
+                "source": player.name,
+                "score": player.score,
+                "low": player.low,
+                "high": player.high,
+                "se": math.nan if player.se is None else player.se,
+                "wins": player.wins,
+                "losses": player.losses,
+                "ties": player.ties,
+                "comparisons": player.wins + player.losses + player.ties,
+                "group": player.group,
+                "ratings": ranking.n,
+                "raters": ranking.raters,
+                "excluded": ranking.excluded,
+                "tie_rule": ranking.tie_rule,
+                "bootstrap": ranking.bootstrap,
+                "confidence": ranking.confidence,
+            }
+            for player in ranking.players
+        ]
+    )
+
+
+def shown_ranking(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.DataFrame:
+    """``ranking_frame`` as Markdown cells; ``plain`` makes a name safe to stand there. Groups only where several."""
+    shown = pd.DataFrame(
+        {
+            "Rank": [
+                "–" if pd.isna(rank) else rank_label(int(rank), bool(tied))
+                for rank, tied in zip(frame["rank"], frame["tied"], strict=True)
+            ],
+            "Source": [f"**{plain(short_name(name))}**" for name in frame["source"]],
+            "Score": [score_label(*values) for values in zip(frame["score"], frame["low"], frame["high"], strict=True)],
+            "Won": [f"{n:,}" for n in frame["wins"]],
+            "Lost": [f"{n:,}" for n in frame["losses"]],
+            "Tied": [f"{n:,}" for n in frame["ties"]],
+            "n": [f"{n:,}" for n in frame["comparisons"]],
+        }
+    )
+    return shown if frame["group"].nunique() == 1 else shown.assign(Group=[str(g + 1) for g in frame["group"]])
+
+
+def score_label(score: float, low: float, high: float) -> str:
+    """Score above its interval; an end without a limit as an infinity sign."""
+    if math.isnan(score):
+        return NOT_PLACED
+    return f"**{points(score)}**  \n{points(low)}{TO}{points(high)}"
+
+
+def points(value: float) -> str:
+    """Score points with their sign, to a tenth: the intervals are wider than that by far."""
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    return _signed(value, 1)
+
+
+def ranking_figure(rankings: Mapping[str, Ranking], by: str, candidates: Sequence[str]) -> go.Figure:
+    """A panel for each question: dot = score, line = interval, rows in the order of the ranking ``by``.
+
+    Parameters
+    ----------
+    rankings : mapping of str to Ranking
+        By question, ``by`` among them, all of the same sources.
+    candidates : sequence of str
+        In the run's order, for their styles.
+    """
+    names = [player.name for player in rankings[by].players]
+    panels = [f"<b>{_title(question)}</b>" if question == by else _title(question) for question in rankings]
+    figure = make_subplots(
+        rows=1, cols=len(rankings), shared_yaxes=True, subplot_titles=panels, horizontal_spacing=0.03
+    )
+    for column, ranking in enumerate(rankings.values(), start=1):
+        low, high = _range(ranking)
+        mean = {"color": NEUTRAL_COLOUR, "width": 1, "dash": "dot"}
+        figure.add_vline(x=0, line=mean, row=1, col=column, exclude_empty_subplots=False)
+        for player in ranking.players:
+            traces = _dot(player, names.index(player.name), _style(player.name, candidates), low, high)
+            figure.add_traces(traces, rows=[1] * len(traces), cols=[column] * len(traces))
+        figure.update_xaxes(range=[low, high], nticks=5, zeroline=False, row=1, col=column)
+    figure.update_yaxes(
+        tickvals=list(range(len(names))),
+        ticktext=[html.escape(short_name(name)) for name in names],
+        range=[len(names) - 0.4, -0.6],
+        showgrid=False,
+        zeroline=False,
+    )
+    figure.update_annotations(font_size=14)
+    height = _HEAD + _ROW_HEIGHT * len(names)
+    figure.update_layout(base_layout(height=height, margin={"l": 8, "r": 8, "t": 32, "b": 8}, showlegend=False))
+    return figure
+
+
+def correlation_frame(found: Sequence[Correlation], indicators: Mapping[str, Indicator], question: str) -> pd.DataFrame:
+    """The numbers of the correlations.
+
+    Returns
+    -------
+    DataFrame
+        question, indicator, closer ("larger" or "smaller"), spearman, worst_case, worst_case_exact, worst_case_at_least
+        (NaN where unknown), n, note.
+    """
+    return pd.DataFrame(
+        [
+            {
+                "question": question,
+                "indicator": row.indicator,
+                "closer": "larger" if indicators[row.indicator].higher_is_closer else "smaller",
+                "spearman": math.nan if row.spearman is None else row.spearman,
+                "worst_case": math.nan if row.worst is None else row.worst.value,
+                "worst_case_exact": None if row.worst is None else row.worst.exact,
+                "worst_case_at_least": math.nan if row.worst is None else row.worst.lower_bound,
+                "n": row.n,
+                "note": row.note,
+            }
+            for row in found
+        ]
+    )
+
+
+def shown_correlations(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.DataFrame:
+    """``correlation_frame`` as Markdown cells: each worst case labelled as exact, or as the bound that it is."""
+    arrows = {"larger": "↑", "smaller": "↓"}
+    shown = pd.DataFrame(
+        {
+            "Indicator": [
+                f"**{plain(name)}** {arrows[closer]}"
+                for name, closer in zip(frame["indicator"], frame["closer"], strict=True)
+            ],
+            "Spearman": [_coefficient(value) for value in frame["spearman"]],
+            "Worst case within 1 sd": [
+                worst_label(*values)
+                for values in zip(
+                    frame["worst_case"], frame["worst_case_exact"], frame["worst_case_at_least"], strict=True
+                )
+            ],
+            "n": [str(n) for n in frame["n"]],
+        }
+    )
+    return shown if (frame["note"] == "").all() else shown.assign(Note=[plain(note) for note in frame["note"]])
+
+
+def worst_label(value: float, exact: bool | None, at_least: float) -> str:
+    """``0.40 exact``, or the two bounds between which the worst case lies."""
+    if exact is None:
+        return "– no sd"
+    if exact:
+        return f"{_coefficient(value)} exact"
+    return f"bound: {_coefficient(at_least)}{TO}{_coefficient(value)}"
+
+
+def few_candidates(n: int) -> str:
+    """What a correlation over so few candidates is worth, in a sentence; empty for ``FEW`` or more."""
+    if n >= FEW or n < 2:
+        return ""
+    return (
+        f"A correlation over n = {n} candidates says little: they can stand in {math.factorial(n):,} orders, so that "
+        f"full agreement comes by chance once in {math.factorial(n):,}. The papers' study has {IN_THE_PAPERS}."
+    )
+
+
+def _title(question: str) -> str:
+    return html.escape(TITLES.get(question, short_name(question)))
+
+
+def _style(name: str, candidates: Sequence[str]) -> Style:
+    return Style(HUMAN_COLOUR, "solid", "circle") if name == HUMAN else candidate_style(list(candidates).index(name))
+
+
+def _range(ranking: Ranking) -> tuple[float, float]:
+    """The panel's ends: all finite scores and ends, with room for arrows."""
+    ends = [end for player in ranking.players for end in (player.score, player.low, player.high) if math.isfinite(end)]
+    if not ends:
+        return -_EMPTY_HALF_WIDTH, _EMPTY_HALF_WIDTH
+    low, high = min(*ends, 0.0), max(*ends, 0.0)
+    room = 0.12 * (high - low) or _EMPTY_HALF_WIDTH
+    return low - room, high + room
+
+
+def _dot(player: Player, place: int, style: Style, low: float, high: float) -> list[go.Scatter]:
+    """The traces of one player, clipped to the panel: an infinite score hollow at its edge, no score as words."""
+    edge = 0.03 * (high - low)
+    if math.isnan(player.score):
+        return [_words(NOT_PLACED, low + edge, place)]
+    at, *ends = (min(max(value, low + edge), high - edge) for value in (player.score, player.low, player.high))
+    line = {"color": style.colour, "width": 2}
+    traces = [go.Scatter(x=ends, y=[place, place], mode="lines", line=line, hoverinfo="skip")]
+    for value, x, arrow in zip((player.low, player.high), ends, ("triangle-left", "triangle-right"), strict=True):
+        if math.isinf(value) and value != player.score:
+            marker = {"color": style.colour, "symbol": arrow, "size": 9}
+            hover = "no limit on this side<extra></extra>"
+            traces.append(go.Scatter(x=[x], y=[place], mode="markers", marker=marker, hovertemplate=hover))
+    marker = {"color": style.colour, "symbol": style.symbol, "size": 11, "line": {"color": "white", "width": 1}}
+    if math.isinf(player.score):
+        marker |= {"symbol": f"{style.symbol}-open", "line": {"color": style.colour, "width": 2}}
+    dot = go.Scatter(x=[at], y=[place], mode="markers", marker=marker, hovertemplate=_hover(player), meta=player.name)
+    return [*traces, dot]
+
+
+def _words(text: str, x: float, place: int) -> go.Scatter:
+    marks: dict[str, Any] = {"mode": "text", "text": [text], "textposition": "middle right"}
+    marks["textfont"] = {"color": NEUTRAL_COLOUR}
+    return go.Scatter(x=[x], y=[place], hoverinfo="skip", **marks)
+
+
+def _hover(player: Player) -> str:
+    return (
+        f"<b>{html.escape(player.name)}</b><br>{points(player.score)}<br>interval {points(player.low)} to "
+        f"{points(player.high)}<br>{player.wins} won, {player.losses} lost, {player.ties} tied<extra></extra>"
+    )
+
+
+def _coefficient(value: float) -> str:
+    return "–" if math.isnan(value) else _signed(value, 2)
+
+
+def _signed(value: float, digits: int) -> str:
+    """With its sign, unless it is rounded to 0."""
+    rounded = round(value, digits)
+    return f"{rounded:+.{digits}f}".replace("-", "−") if rounded else f"{0:.{digits}f}"

@@ -1,0 +1,210 @@
+"""The scores of all candidates: a table of numbers and a dot-and-interval chart, ties drawn as ties.
+
+Ranks and ties are those of :func:`mauve_core.report.standings`, which the command line prints too: a candidate whose
+bootstrap interval overlaps that of the best of its group shares the group's rank.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from mauve_core.config import SCORES, PartitionKind
+from mauve_core.figures import draw
+from mauve_core.figures.draw import Trace
+from mauve_core.figures.theme import HUMAN_COLOUR, NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name
+from mauve_core.report import HALVES_TITLE, HIGHER_IS_CLOSER, TITLES, Standing, standings
+from mauve_core.result import Candidate, Comparison, Estimate
+
+UNBROKEN = "\N{NO-BREAK SPACE}"
+TO = f"{UNBROKEN}to{UNBROKEN}"
+_ROW_HEIGHT = 34
+
+
+def titled(score: str) -> str:
+    """The score's name with the direction in which it gets better."""
+    return f"{TITLES[score]} {'↑' if HIGHER_IS_CLOSER[score] else '↓'}"
+
+
+def leaderboard_frame(comparison: Comparison, kind: PartitionKind, *, by: str = "mauve") -> pd.DataFrame:
+    """The numbers of the leaderboard, best first by the score ``by``: what the table shows and the CSV holds.
+
+    Returns
+    -------
+    DataFrame
+        rank (0 for the human halves), tied, candidate, for each score its mean and _sd, _low, _high; n_human, n, k,
+        encoder, partition, scale, seeds, confidence. The last row of the pairwise partition holds one half of the
+        human texts against the other, where they could be halved.
+    """
+    rows = []
+    for standing in standings(comparison, by, kind):
+        name = standing.candidate.name
+        sizes = {"n_human": comparison.human.n, "n": standing.candidate.source.n}
+        sizes["k"] = comparison.partition(kind, name).k
+        place = {"rank": standing.rank, "tied": standing.tied, "candidate": name}
+        rows.append(place | _numbers(standing.candidate, kind) | sizes)
+    halves = shown_halves(comparison, kind)
+    if halves is not None:
+        sizes = {"n_human": halves.source.n, "n": halves.source.n, "k": halves.partitions[0].k}
+        rows.append({"rank": 0, "tied": False, "candidate": HALVES_TITLE} | _numbers(halves, kind) | sizes)
+    config = comparison.config
+    return pd.DataFrame(rows).assign(
+        encoder=config.encoder.model if config.encoder else "features given",
+        partition=kind,
+        scale=config.score.scale,
+        seeds=config.score.seeds,
+        confidence=config.score.confidence,
+    )
+
+
+def shown_halves(comparison: Comparison, kind: PartitionKind) -> Candidate | None:
+    """The human texts against themselves, where the partition has them: joint clusters would be too many for halves."""
+    return comparison.halves if kind == "pairwise" else None
+
+
+def _numbers(candidate: Candidate, kind: PartitionKind) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    for score in SCORES:
+        estimate = estimate_of(candidate, score, kind)
+        row |= {score: estimate.mean, f"{score}_sd": float("nan") if estimate.sd is None else estimate.sd}
+        row |= {f"{score}_low": estimate.low, f"{score}_high": estimate.high}
+    return row
+
+
+def shown_table(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.DataFrame:
+    """``leaderboard_frame`` as Markdown cells: ``1=`` for a shared rank; each score with its spread and interval.
+
+    Parameters
+    ----------
+    plain : callable
+        Makes a name from a file safe to stand in Markdown.
+    """
+    shown = pd.DataFrame(
+        {
+            "Rank": [rank_label(rank, tied) for rank, tied in zip(frame["rank"], frame["tied"], strict=True)],
+            "Candidate": [f"**{plain(short_name(name))}**" for name in frame["candidate"]],
+        }
+    )
+    for score in SCORES:
+        columns = (frame[score], frame[f"{score}_sd"], frame[f"{score}_low"], frame[f"{score}_high"])
+        shown[titled(score)] = [score_label(*values) for values in zip(*columns, strict=True)]
+    return shown.assign(
+        n=[f"{n:,}" for n in frame["n"]],
+        k=[f"{k:,}" for k in frame["k"]],
+        Encoder=[plain(encoder) for encoder in frame["encoder"]],
+    )
+
+
+def rank_label(rank: int, tied: bool) -> str:
+    """``2``, or ``2=`` where the rank is shared; a dash for the human halves, which have none."""
+    if rank == 0:
+        return "–"
+    return f"{rank}=" if tied else str(rank)
+
+
+def score_label(mean: float, sd: float, low: float, high: float) -> str:
+    """Mean and spread over seeds above the bootstrap interval."""
+    spread = "" if pd.isna(sd) else f" ± {sd:.3f}"
+    return f"**{mean:.3f}**{spread}".replace(" ", UNBROKEN) + f"  \n{low:.3f} to {high:.3f}".replace(" to ", TO)
+
+
+def estimate_of(candidate: Candidate, score: str, kind: PartitionKind) -> Estimate:
+    """The candidate's estimate under that partition."""
+    return (candidate.joint_scores if kind == "joint" else candidate.scores)[score]
+
+
+def interval_figure(comparison: Comparison, kind: PartitionKind, *, by: str = "mauve") -> go.Figure:
+    """A panel for each score: dot = mean, thick line = spread over seeds, thin line = bootstrap interval.
+
+    Candidates stand from best to worst by the score ``by``; a grey bracket in its panel joins those of one rank.
+    Colour and marker follow the run's own order of candidates. The human texts against themselves stand on top, in
+    the colour of P, and a dotted line carries their mean down.
+    """
+    placed, halves = standings(comparison, by, kind), shown_halves(comparison, kind)
+    names = [short_name(standing.candidate.name) for standing in placed]
+    order = [candidate.name for candidate in comparison.candidates]
+    layout = draw.panels(
+        rows=1,
+        cols=len(SCORES),
+        shared_yaxes=True,
+        subplot_titles=[titled(score) for score in SCORES],
+        horizontal_spacing=0.03,
+    )
+    traces: list[Trace] = []
+    for column, score in enumerate(SCORES, start=1):
+        estimates = [estimate_of(standing.candidate, score, kind) for standing in placed]
+        panel: list[Trace] = []
+        for place, (standing, estimate) in enumerate(zip(placed, estimates, strict=True)):
+            name = standing.candidate.name
+            panel += _interval(estimate, place, name, candidate_style(order.index(name)))
+        panel += [] if halves is None else _ceiling(estimate_of(halves, score, kind), len(placed))
+        panel += _ties(placed, estimates) if score == by else []
+        traces += [draw.on_panel(trace, column) for trace in panel]
+    layout = draw.with_axes(
+        layout,
+        "y",
+        tickvals=list(range(len(placed))) + [-1] * (halves is not None),
+        ticktext=[html.escape(name) for name in names] + [HALVES_TITLE] * (halves is not None),
+        range=[len(placed) - 0.4, -0.6 - (halves is not None)],
+        showgrid=False,
+        zeroline=False,
+    )
+    layout = draw.with_axes(layout, "x", nticks=5, zeroline=False)
+    height = 70 + _ROW_HEIGHT * (len(placed) + (halves is not None))
+    rest = base_layout(height=height, margin={"l": 8, "r": 8, "t": 32, "b": 8}, showlegend=False)
+    return draw.figure(traces, draw.with_titles(layout | rest))
+
+
+def _ceiling(estimate: Estimate, rows: int) -> list[Trace]:
+    """The halves' own row, and their mean down to the last candidate."""
+    line = _stroke([estimate.mean] * 2, [-1, rows - 0.5], HUMAN_COLOUR, 1.5)
+    line["line"]["dash"] = "dot"
+    return [line, *_interval(estimate, -1, HALVES_TITLE, Style(HUMAN_COLOUR, "solid", "circle"))]
+
+
+def _interval(estimate: Estimate, place: int, name: str, style: Style) -> list[Trace]:
+    sd = estimate.sd or 0.0
+    spread = "" if estimate.sd is None else f"<br>± {estimate.sd:.4f} over {len(estimate.values)} seeds"
+    hover = (
+        f"<b>{html.escape(name)}</b><br>{estimate.mean:.4f}{spread}"
+        f"<br>interval {estimate.low:.4f} to {estimate.high:.4f}<extra></extra>"
+    )
+    thick = _stroke([estimate.mean - sd, estimate.mean + sd], [place, place], style.colour, 5)
+    dot = draw.scatter(
+        x=[estimate.mean],
+        y=[place],
+        error_x={
+            "type": "data",
+            "symmetric": False,
+            "array": [estimate.high - estimate.mean],
+            "arrayminus": [estimate.mean - estimate.low],
+            "width": 0,
+            "thickness": 2,
+        },
+        mode="markers",
+        marker={"color": style.colour, "symbol": style.symbol, "size": 11, "line": {"color": "white", "width": 1}},
+        hovertemplate=hover,
+    )
+    return [thick, dot]
+
+
+def _ties(placed: Sequence[Standing], estimates: Sequence[Estimate]) -> list[Trace]:
+    """A bracket at the right edge of the panel for each rank that candidates share."""
+    high = max(estimate.high for estimate in estimates)
+    width = max(high - min(estimate.low for estimate in estimates), 1e-9)
+    brackets = []
+    for rank in sorted({standing.rank for standing in placed if standing.tied}):
+        places = [place for place, standing in enumerate(placed) if standing.rank == rank]
+        x = high + width * 0.06
+        bracket = _stroke([x, x], [places[0] - 0.25, places[-1] + 0.25], NEUTRAL_COLOUR, 4)
+        bracket |= {"hoverinfo": None, "hovertemplate": "tied: the intervals overlap<extra></extra>"}
+        brackets.append(bracket)
+    return brackets
+
+
+def _stroke(x: list[float], y: list[float], colour: str, width: float) -> Trace:
+    return draw.scatter(x=x, y=y, mode="lines", line={"color": colour, "width": width}, hoverinfo="skip")

@@ -1,0 +1,312 @@
+"""All texts on the two-dimensional map: coloured by source, by cluster, or by what the text's cluster does: its log
+ratio, or its share of one of the two errors.
+
+Points are drawn with WebGL from float32 arrays. Beyond ``MOST_POINTS`` a sample stratified by source is drawn over
+the density of all texts. Each point carries its place in the stacked texts: no text travels for the sake of a hover.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from mauve_core.figures import draw
+from mauve_core.figures.draw import Trace
+from mauve_core.figures.theme import (
+    CATEGORICAL,
+    DIVERGING_SCALE,
+    HUMAN_COLOUR,
+    MODEL_COLOUR,
+    NEUTRAL_COLOUR,
+    base_layout,
+    candidate_style,
+)
+
+MOST_POINTS = 25_000
+HEIGHT = 560
+DENSITY_BINS = 80
+
+Colouring = Literal["source", "cluster", "log_ratio", "type_1", "type_2"]
+COLOURINGS: dict[Colouring, str] = {
+    "source": "Source",
+    "cluster": "Cluster",
+    "log_ratio": "Log ratio",
+    "type_1": "Adds",
+    "type_2": "Misses",
+}
+_ERROR_COLOURS = {"type_1": (MODEL_COLOUR, "type I"), "type_2": (HUMAN_COLOUR, "type II")}
+"""Colour of a cluster that adds to the error, and the error's name."""
+
+_FAINT, _PLAIN, _RAISED = 0.12, 0.65, 0.95
+"""Opacity of points: outside the chosen cluster, without a chosen one, and in it."""
+_TURNS = 3
+"""Parts into which each source is cut, drawn in turn."""
+_CLUSTER_COLOURS = (*CATEGORICAL, HUMAN_COLOUR, NEUTRAL_COLOUR)
+"""Colours of clusters, in turn; the last is for texts without one."""
+_OFFSETS, _NOTHING = "#5c6270", "#b8bcc2"
+"""Grey of clusters that offset an error, and of those that do nothing to it."""
+_BAR = {
+    "orientation": "h",
+    "thickness": 10,
+    "len": 0.7,
+    "x": 0,
+    "xanchor": "left",
+    "y": 1.0,
+    "yanchor": "bottom",
+    "outlinewidth": 0,
+}
+"""Where a colour scale stands."""
+_RATIO_LIMIT = 4.0
+"""Log ratios beyond 16 to 1 share the end of the colour scale, so that small ones can still be told apart."""
+
+
+@dataclass(frozen=True)
+class Points:
+    """What the map draws.
+
+    Attributes
+    ----------
+    xy : (n, 2) float32 array
+        Positions of all texts, stacked.
+    source : (n,) int array
+        Place of each text's source in ``names``; 0 is the human side.
+    names : tuple of str
+    cluster : (n,) int array
+        Cluster of each text, -1 where the partition leaves its source out.
+    log2_ratio : (k,) float array
+        log2 of human over candidate share of each cluster.
+    type_1, type_2 : (k,) float array
+        Each cluster's share of the error, negative where it offsets part of it.
+    """
+
+    xy: NDArray[np.float32]
+    source: NDArray[np.int16]
+    names: tuple[str, ...]
+    cluster: NDArray[np.int32]
+    log2_ratio: NDArray[np.float64]
+    type_1: NDArray[np.float64]
+    type_2: NDArray[np.float64]
+
+    def shares(self, colouring: Colouring) -> NDArray[np.float64]:
+        """(k,) shares of the error that the colouring is of."""
+        return self.type_1 if colouring == "type_1" else self.type_2
+
+
+def stratified_sample(
+    source: NDArray[np.int16], visible: NDArray[np.bool_], most: int = MOST_POINTS
+) -> NDArray[np.intp]:
+    """Places of the texts to draw: all visible ones, or ``most`` of them with every source's share kept.
+
+    The choice is the same every time, and each source with a text keeps at least one.
+    """
+    shown = np.flatnonzero(visible)
+    if shown.size <= most:
+        return shown
+    rng = np.random.default_rng(0)
+    parts = []
+    for place in np.unique(source[shown]):
+        members = shown[source[shown] == place]
+        size = max(1, int(members.size * most / shown.size))
+        parts.append(rng.choice(members, size, replace=False))
+    return np.sort(np.concatenate(parts))
+
+
+def map_figure(
+    points: Points,
+    drawn: NDArray[np.intp],
+    *,
+    colouring: Colouring = "source",
+    candidate: str = "",
+    chosen: int | None = None,
+    outline: Sequence[tuple[float, float]] | None = None,
+    inside: NDArray[np.bool_] | None = None,
+    revision: int = 0,
+    density: NDArray[np.bool_] | None = None,
+) -> go.Figure:
+    """The map.
+
+    Parameters
+    ----------
+    points : Points
+    drawn : (m,) array of int
+        Places of the texts that are drawn.
+    colouring : a key of ``COLOURINGS``
+    candidate : str
+        Whose log ratio the colours give.
+    chosen : int or None
+        Cluster that stands out; the other texts fade.
+    outline : sequence of (x, y) or None
+        A polygon to draw: the selection, unless the reader has just drawn it on this very figure.
+    inside : (n,) bool array or None
+        Texts inside the outline, which stand out; None without an outline.
+    revision : int
+        Changes when the browser shall forget what the reader drew.
+    density : (n,) bool array or None
+        Texts whose density lies under the points; None when every text is drawn.
+
+    Returns
+    -------
+    Figure
+        ``customdata`` of a point is its text's place in the stack and its cluster.
+    """
+    traces = [] if density is None else [_density(points.xy[density])]
+    own = points.cluster[drawn] == chosen
+    layers = [(drawn, False)] if chosen is None else [(drawn[~own], False), (drawn[own], True)]
+    for layer, raised in layers:
+        opacity = _PLAIN if chosen is None else (_RAISED if raised else _FAINT)
+        for members in _interleaved(layer, points.source):
+            trace = _scatter(points, members, colouring, opacity, raised)
+            if inside is not None:
+                trace["selectedpoints"] = np.flatnonzero(inside[members]).astype(np.int32)
+            traces.append(trace)
+    if colouring == "source":
+        for place in np.unique(points.source[drawn]):
+            traces.append(_legend_entry(points.names, int(place)))
+    if colouring == "log_ratio":
+        traces.append(_colour_bar(_ratio_limit(points), candidate))
+    if colouring in _ERROR_COLOURS:
+        traces.append(_error_bar(points, colouring))
+    return draw.figure(traces, _layout(points.xy, outline, revision))
+
+
+def colour_of(place: int) -> str:
+    """The colour of the source at that place: blue for the human side, the candidates' own as in every figure."""
+    return HUMAN_COLOUR if place == 0 else candidate_style(place - 1).colour
+
+
+def _interleaved(places: NDArray[np.intp], source: NDArray[np.int16]) -> list[NDArray[np.intp]]:
+    """The texts in parts of one source each, the sources taking turns, so that none covers all others."""
+    shuffled = np.random.default_rng(0).permutation(places)
+    turns = np.array_split(shuffled, _TURNS)
+    return [turn[source[turn] == place] for turn in turns for place in np.unique(source[turn])]
+
+
+def _scatter(points: Points, members: NDArray[np.intp], colouring: Colouring, opacity: float, raised: bool) -> Trace:
+    place, cluster = int(points.source[members[0]]), points.cluster[members]
+    data = np.column_stack([members, cluster]).astype(np.float32)
+    marker: dict[str, Any] = {"size": 8 if raised else 5, "opacity": opacity, "line": {"width": 0}}
+    marker |= _colours(points, cluster, place, colouring)
+    name = html.escape(points.names[place])
+    return draw.scattergl(
+        x=points.xy[members, 0],
+        y=points.xy[members, 1],
+        mode="markers",
+        marker=marker,
+        customdata=data,
+        name=name,
+        showlegend=False,
+        hovertemplate=f"{name}<br>cluster %{{customdata[1]:.0f}}<extra></extra>",
+        selected={"marker": {"opacity": 1.0}},
+        unselected={"marker": {"opacity": min(opacity, 0.2)}},
+    )
+
+
+def _colours(points: Points, cluster: NDArray[np.int32], place: int, colouring: Colouring) -> dict[str, Any]:
+    if colouring == "source":
+        return {"color": colour_of(place)}
+    if colouring == "cluster":
+        turn = len(_CLUSTER_COLOURS) - 1
+        numbers = np.where(cluster < 0, turn, cluster % turn).astype(np.float32)
+        return {"color": numbers, "colorscale": _steps(_CLUSTER_COLOURS), "cmin": 0, "cmax": turn}
+    if colouring in _ERROR_COLOURS:
+        share = np.where(cluster < 0, 0.0, points.shares(colouring)[cluster])
+        return {"color": share.astype(np.float32), **_error_scale(points, colouring)}
+    ratio = np.where(cluster < 0, 0.0, points.log2_ratio[cluster])
+    return {"color": ratio.astype(np.float32), **_ratio_scale(_ratio_limit(points))}
+
+
+def _steps(colours: Sequence[str]) -> list[list[Any]]:
+    """A colour scale that gives the whole number i the i-th colour; numbers travel in a tenth of the time of names."""
+    last = len(colours) - 1
+    return [[number / last, colour] for number, colour in enumerate(colours)]
+
+
+def _ratio_limit(points: Points) -> float:
+    return min(_RATIO_LIMIT, max(1.0, float(np.abs(points.log2_ratio).max())))
+
+
+def _ratio_scale(limit: float) -> dict[str, Any]:
+    return {"colorscale": DIVERGING_SCALE, "cmin": -limit, "cmid": 0, "cmax": limit}
+
+
+def _colour_bar(limit: float, candidate: str) -> Trace:
+    """A trace without points that carries the colour scale, whichever sources are shown."""
+    exponents = [value for value in range(-4, 5) if abs(value) <= limit]
+    bar = {
+        **_BAR,
+        "title": {"text": f"human : {html.escape(candidate)}", "side": "top"},
+        "tickvals": exponents,
+        "ticktext": [f"{2**value}:1" if value >= 0 else f"1:{2**-value}" for value in exponents],
+    }
+    marker = {"color": [0.0], "showscale": True, "colorbar": bar, **_ratio_scale(limit)}
+    return draw.scatter(x=[None], y=[None], mode="markers", marker=marker, showlegend=False, hoverinfo="skip")
+
+
+def _error_scale(points: Points, colouring: Colouring) -> dict[str, Any]:
+    """Grey where a cluster offsets the error, its side's colour where it makes it."""
+    limit = max(0.01, float(points.shares(colouring).max()))
+    colour, _ = _ERROR_COLOURS[colouring]
+    return {"colorscale": [[0, _OFFSETS], [0.5, _NOTHING], [1, colour]], "cmin": -limit, "cmid": 0, "cmax": limit}
+
+
+def _error_bar(points: Points, colouring: Colouring) -> Trace:
+    scale, (_, error) = _error_scale(points, colouring), _ERROR_COLOURS[colouring]
+    bar = {**_BAR, "title": {"text": f"share of the {error} error", "side": "top"}, "tickformat": ".0%", "nticks": 5}
+    marker = {"color": [0.0], "showscale": True, "colorbar": bar, **scale}
+    return draw.scatter(x=[None], y=[None], mode="markers", marker=marker, showlegend=False, hoverinfo="skip")
+
+
+def _legend_entry(names: Sequence[str], place: int) -> Trace:
+    """A legend mark of full strength, whatever the opacity of the points."""
+    return draw.scatter(
+        x=[None],
+        y=[None],
+        mode="markers",
+        marker={"color": colour_of(place), "size": 9},
+        name=html.escape(names[place]),
+        hoverinfo="skip",
+    )
+
+
+def _density(xy: NDArray[np.float32]) -> Trace:
+    counts, x_edges, y_edges = np.histogram2d(xy[:, 0], xy[:, 1], bins=DENSITY_BINS)
+    return draw.heatmap(
+        x=((x_edges[1:] + x_edges[:-1]) / 2).astype(np.float32),
+        y=((y_edges[1:] + y_edges[:-1]) / 2).astype(np.float32),
+        z=np.log1p(counts.T).astype(np.float32),
+        colorscale=[[0, "rgba(128,135,146,0)"], [1, "rgba(128,135,146,0.55)"]],
+        showscale=False,
+        hoverinfo="skip",
+        zsmooth="fast",
+    )
+
+
+def _layout(xy: NDArray[np.float32], outline: Sequence[tuple[float, float]] | None, revision: int) -> dict[str, Any]:
+    low, high = xy.min(axis=0), xy.max(axis=0)
+    margin = 0.04 * np.maximum(high - low, 1e-6)
+    axis = {"showgrid": False, "zeroline": False, "showticklabels": False, "ticks": "", "title": None}
+    ranges = [[float(low[i] - margin[i]), float(high[i] + margin[i])] for i in range(2)]
+    return base_layout(
+        height=HEIGHT,
+        dragmode="lasso",
+        hovermode="closest",
+        clickmode="event+select",
+        uirevision="map",
+        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False},
+        xaxis={**axis, "range": ranges[0]},
+        yaxis={**axis, "range": ranges[1]},
+        shapes=[_outline(outline)] if outline else None,
+        selectionrevision=revision,
+        modebar={"orientation": "v", "bgcolor": "rgba(0,0,0,0)", "color": NEUTRAL_COLOUR, "activecolor": HUMAN_COLOUR},
+    )
+
+
+def _outline(corners: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    path = "L".join(f"{x:.6g},{y:.6g}" for x, y in corners)
+    return {"type": "path", "path": f"M{path}Z", "line": {"color": NEUTRAL_COLOUR, "width": 2, "dash": "dot"}}

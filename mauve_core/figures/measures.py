@@ -1,0 +1,334 @@
+"""Text measures of a run: a panel each with every candidate beside the human value, and two measures in a plane.
+
+T(Q) is a candidate's value, T(P) that of the human texts; |T(Q) - T(P)| is the gap (JMLR 2023, section 6.3). Intervals
+are those of :mod:`mauve_core.metrics`, about 95 % over texts. Where no spread is known, a dot stands without a line.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from mauve_core.config import HUMAN
+from mauve_core.figures.leaderboard import TO, UNBROKEN
+from mauve_core.figures.theme import HUMAN_COLOUR, NEUTRAL_COLOUR, base_layout, candidate_style, short_name, translucent
+from mauve_core.metrics import MEASURES, Measurements, Row, Value
+from mauve_core.report import shared_ranks
+
+COLUMNS = 4
+"""Panels in a row."""
+
+LOG_RATIO = 100.0
+"""A panel whose values span more than this ratio gets a logarithmic axis."""
+
+UNKNOWN = "?"
+"""Stands for a spread that could not be given; the row's note says why."""
+
+NO_HUMAN = "no T(P)"
+_ROW_HEIGHT, _BETWEEN, _ABOVE, _BELOW = 24, 64, 32, 28
+"""Pixels: a candidate in a panel, the room between two rows of panels, and that around all of them."""
+
+
+def titled(measure: str) -> str:
+    """The measure's title with its unit."""
+    known = MEASURES.get(measure)
+    if known is None:
+        return measure
+    return f"{known.title} ({known.unit})" if known.unit else known.title
+
+
+def measures_frame(measurements: Measurements, order: Sequence[str]) -> pd.DataFrame:
+    """Every number of the measurements: a row for each measure and candidate, candidates in the run's ``order``.
+
+    Returns
+    -------
+    DataFrame
+        measure, title, candidate, then T(Q) as ``model``, T(P) as ``human`` and |T(Q) - T(P)| as ``gap``, each with
+        _sd, _low and _high (NaN where unknown); n, n_human, note.
+    """
+    rows = [row for name in measurements.measures for row in _rows(measurements, name, order)]
+    return pd.DataFrame([_record(measurements, row) for row in rows])
+
+
+def ranking_frame(measurements: Measurements, measure: str, order: Sequence[str]) -> pd.DataFrame:
+    """Candidates by the size of their gap, the smallest first; those without a gap stand last, without a rank.
+
+    Returns
+    -------
+    DataFrame
+        rank (0 where there is none), tied, and the columns of :func:`measures_frame`. Candidates share a rank when the
+        interval of their gap shares a point with that of the first of their group.
+    """
+    rows = _rows(measurements, measure, order)
+    ranked = sorted((row for row in rows if row.gap is not None), key=lambda row: row.gap.value if row.gap else 0)
+    ranks = shared_ranks([_ends(row.gap) for row in ranked if row.gap is not None])
+    ranks += [(0, False)] * (len(rows) - len(ranked))
+    placed = [*ranked, *(row for row in rows if row.gap is None)]
+    return pd.DataFrame(
+        [
+            {"rank": rank, "tied": tied, **_record(measurements, row)}
+            for row, (rank, tied) in zip(placed, ranks, strict=True)
+        ]
+    )
+
+
+def panels_figure(measurements: Measurements, order: Sequence[str]) -> go.Figure:
+    """A panel a measure: dot and line are T(Q) and its interval, blue line and band T(P) and its interval.
+
+    Candidates stand in the run's order and style; a measure that a candidate lacks says so in its place.
+    """
+    names = measurements.measures
+    rows = -(-len(names) // COLUMNS)
+    shown = [name for name in order if name in measurements.candidates]
+    area = rows * _ROW_HEIGHT * (len(shown) + 1) + (rows - 1) * _BETWEEN
+    figure = make_subplots(
+        rows=rows,
+        cols=min(COLUMNS, len(names)),
+        shared_yaxes=True,
+        subplot_titles=[_panel_title(measurements, name) for name in names],
+        horizontal_spacing=0.03,
+        vertical_spacing=_BETWEEN / area,
+    )
+    for place, name in enumerate(names):
+        _panel(figure, _rows(measurements, name, order), (place // COLUMNS + 1, place % COLUMNS + 1), order, shown)
+    figure.update_annotations(font_size=13)
+    figure.update_yaxes(
+        tickvals=list(range(len(shown))),
+        ticktext=[html.escape(short_name(name)) for name in shown],
+        range=[len(shown) - 0.4, -0.6],
+        showgrid=False,
+        zeroline=False,
+    )
+    margin = {"l": 8, "r": 8, "t": _ABOVE, "b": _BELOW}
+    figure.update_layout(base_layout(height=area + _ABOVE + _BELOW, margin=margin, showlegend=False))
+    return figure
+
+
+def plane_frame(measurements: Measurements, across: str, along: str, order: Sequence[str]) -> pd.DataFrame:
+    """Two measures of every source that has both, the human side first: source, x, x_sd, x_low, x_high, y, ..."""
+    rows = [(measurements.row(across, name), measurements.row(along, name)) for name in order]
+    both = [(x, y) for x, y in rows if x is not None and y is not None]
+    pairs = [(HUMAN, _first(x.human for x, _ in both), _first(y.human for _, y in both))]
+    pairs += [(x.candidate, x.model, y.model) for x, y in both]
+    return pd.DataFrame(
+        [
+            {"source": source, **_value_columns("x", x), **_value_columns("y", y)}
+            for source, x, y in pairs
+            if x is not None and y is not None
+        ]
+    )
+
+
+def plane_figure(frame: pd.DataFrame, across: str, along: str, order: Sequence[str]) -> go.Figure:
+    """``plane_frame`` as points with intervals; the human side is a blue cross with guides through it."""
+    figure = go.Figure()
+    for _, row in frame.iterrows():
+        human = row["source"] == HUMAN
+        if human:
+            figure.add_vline(row["x"], line={"color": HUMAN_COLOUR, "width": 1, "dash": "dot"})
+            figure.add_hline(row["y"], line={"color": HUMAN_COLOUR, "width": 1, "dash": "dot"})
+        figure.add_trace(_plane_point(row, across, along, None if human else order.index(row["source"])))
+    axis = {"zeroline": False, "linecolor": NEUTRAL_COLOUR}
+    figure.update_layout(
+        base_layout(
+            height=440,
+            xaxis={**axis, "title": {"text": titled(across)}, **_scale_of(_ends_of(frame, "x"))},
+            yaxis={**axis, "title": {"text": titled(along)}, **_scale_of(_ends_of(frame, "y"))},
+            hovermode="closest",
+        )
+    )
+    return figure
+
+
+def value_label(value: Value | None) -> str:
+    """``14.53 ± 0.42``, with as many decimals as the spread is good for; ``± ?`` where there is none."""
+    return "–" if value is None else label(value.value, math.nan if value.sd is None else value.sd)
+
+
+def label(value: float, sd: float) -> str:
+    """A number with its spread, in one piece; an ``sd`` of NaN is an unknown one, a ``value`` of NaN is none."""
+    if math.isnan(value):
+        return "–"
+    if math.isnan(sd):
+        return f"{value:.4g}{UNBROKEN}±{UNBROKEN}{UNKNOWN}"
+    decimals = _decimals(sd)
+    return f"{value:.{decimals}f}{UNBROKEN}±{UNBROKEN}{sd:.{decimals}f}"
+
+
+def interval_label(low: float, high: float, sd: float) -> str:
+    """``13.7 to 15.4``, rounded as :func:`label` rounds; empty when unknown."""
+    return "" if math.isnan(sd) else f"{low:.{_decimals(sd)}f}{TO}{high:.{_decimals(sd)}f}"
+
+
+def _decimals(sd: float) -> int:
+    """Two figures of the spread."""
+    return 4 if sd <= 0 else min(max(1 - math.floor(math.log10(sd)), 0), 6)
+
+
+def _rows(measurements: Measurements, measure: str, order: Iterable[str]) -> list[Row]:
+    """The rows of a measure in the run's order of candidates."""
+    found = (measurements.row(measure, name) for name in order)
+    return [row for row in found if row is not None]
+
+
+def _first(values: Iterable[Value | None]) -> Value | None:
+    return next((value for value in values if value is not None), None)
+
+
+def _record(measurements: Measurements, row: Row) -> dict[str, Any]:
+    sizes = measurements.settings.get(row.measure, {}).get("n", {})
+    parts = (("model", row.model), ("human", row.human), ("gap", row.gap))
+    values = {key: number for name, value in parts for key, number in _value_columns(name, value).items()}
+    counts = {"n": sizes.get(row.candidate), "n_human": sizes.get(HUMAN)}
+    return {"measure": row.measure, "title": titled(row.measure), "candidate": row.candidate, **values, **counts,
+            "note": row.note}  # fmt: skip
+
+
+def _value_columns(name: str, value: Value | None) -> dict[str, float]:
+    numbers = (None,) * 4 if value is None else (value.value, value.sd, value.low, value.high)
+    keys = (name, f"{name}_sd", f"{name}_low", f"{name}_high")
+    return {key: math.nan if number is None else number for key, number in zip(keys, numbers, strict=True)}
+
+
+def _ends(value: Value) -> tuple[float, float]:
+    """The interval; the value itself where none is known."""
+    return (value.value if value.low is None else value.low, value.value if value.high is None else value.high)
+
+
+def _panel_title(measurements: Measurements, measure: str) -> str:
+    title = html.escape(titled(measure))
+    human = any(row.human is not None for row in measurements.rows if row.measure == measure)
+    return title if human else f"{title} · {NO_HUMAN}"
+
+
+def _panel(
+    figure: go.Figure, rows: Sequence[Row], cell: tuple[int, int], order: Sequence[str], shown: Sequence[str]
+) -> None:
+    row, column = cell
+    traces: list[go.Scatter] = []
+    human = next((item.human for item in rows if item.human is not None), None)
+    if human is not None:
+        traces += _human_line(human, len(shown))
+    for item in rows:
+        place = shown.index(item.candidate)
+        if item.model is not None:
+            traces.append(_dot(item, item.model, place, order.index(item.candidate)))
+        else:
+            figure.add_annotation(
+                text="not defined",
+                hovertext=html.escape(item.note),
+                showarrow=False,
+                xref="x domain",
+                x=0.5,
+                y=place,
+                font={"color": NEUTRAL_COLOUR},
+                row=row,
+                col=column,
+            )
+    figure.add_traces(traces, rows=[row] * len(traces), cols=[column] * len(traces))
+    ends = [end for value in (human, *(item.model for item in rows)) if value is not None for end in _ends(value)]
+    figure.update_xaxes(nticks=4, zeroline=False, row=row, col=column, **_scale_of(ends))
+
+
+def _human_line(human: Value, candidates: int) -> list[go.Scatter]:
+    """Line and band over the whole panel; the line can be hovered between the candidates."""
+    low, high = _ends(human)
+    top, bottom = -0.6, candidates - 0.4
+    band = go.Scatter(
+        x=[low, high, high, low],
+        y=[top, top, bottom, bottom],
+        fill="toself",
+        fillcolor=translucent(HUMAN_COLOUR, 0.2),
+        line={"width": 0},
+        mode="lines",
+        hoverinfo="skip",
+    )
+    heights = [top, *(place + 0.5 for place in range(candidates - 1)), bottom]
+    line = go.Scatter(
+        x=[human.value] * len(heights),
+        y=heights,
+        mode="lines",
+        line={"color": HUMAN_COLOUR, "width": 2},
+        meta=HUMAN,
+        hovertemplate=f"<b>human</b><br>T(P) = {_in_words(human)}<extra></extra>",
+    )
+    return [band, line]
+
+
+def _dot(row: Row, value: Value, place: int, index: int) -> go.Scatter:
+    style = candidate_style(index)
+    gap = "" if row.gap is None else f"<br>|T(Q) − T(P)| = {_in_words(row.gap)}"
+    note = f"<br>{_wrapped(row.note)}" if row.note else ""
+    return go.Scatter(
+        x=[value.value],
+        y=[place],
+        error_x=_error_bar(value, style.colour),
+        mode="markers",
+        marker={"color": style.colour, "symbol": style.symbol, "size": 10, "line": {"color": "white", "width": 1}},
+        meta=html.escape(row.candidate),
+        hovertemplate=f"<b>{html.escape(row.candidate)}</b><br>T(Q) = {_in_words(value)}{gap}{note}<extra></extra>",
+    )
+
+
+def _plane_point(row: pd.Series, across: str, along: str, index: int | None) -> go.Scatter:
+    x, y = (Value(*(_or_none(row[f"{side}{part}"]) for part in ("", "_sd", "_low", "_high"))) for side in "xy")  # type: ignore[arg-type]
+    colour, symbol, size = HUMAN_COLOUR, "cross", 17
+    if index is not None:
+        style = candidate_style(index)
+        colour, symbol, size = style.colour, style.symbol, 12
+    name = html.escape(row["source"])
+    return go.Scatter(
+        x=[x.value],
+        y=[y.value],
+        error_x=_error_bar(x, colour),
+        error_y=_error_bar(y, colour),
+        mode="markers",
+        marker={"color": colour, "symbol": symbol, "size": size, "line": {"color": "white", "width": 1}},
+        name=html.escape(short_name(row["source"])),
+        meta=name,
+        hovertemplate=f"<b>{name}</b><br>{html.escape(titled(across))} {_in_words(x)}"
+        f"<br>{html.escape(titled(along))} {_in_words(y)}<extra></extra>",
+    )
+
+
+def _error_bar(value: Value, colour: str) -> dict[str, Any]:
+    low, high = _ends(value)
+    reach = {"type": "data", "symmetric": False, "array": [high - value.value], "arrayminus": [value.value - low]}
+    return {**reach, "width": 0, "thickness": 2, "color": colour}
+
+
+def _in_words(value: Value) -> str:
+    interval = "" if value.low is None or value.high is None or value.sd is None else (
+        f", interval {interval_label(value.low, value.high, value.sd)}"
+    )  # fmt: skip
+    return value_label(value) + interval
+
+
+def _wrapped(text: str, width: int = 60) -> str:
+    """Escaped, with a line break before a word that would pass ``width`` characters."""
+    lines = [""]
+    for word in text.split():
+        if lines[-1] and len(lines[-1]) + len(word) >= width:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return "<br>".join(html.escape(line) for line in lines)
+
+
+def _scale_of(ends: Sequence[float]) -> dict[str, Any]:
+    """A logarithmic axis where the values span several orders of magnitude."""
+    wide = bool(ends) and min(ends) > 0 and max(ends) / min(ends) > LOG_RATIO
+    return {"type": "log", "dtick": 1} if wide else {}
+
+
+def _ends_of(frame: pd.DataFrame, side: str) -> list[float]:
+    return [float(end) for column in ("", "_low", "_high") for end in frame[f"{side}{column}"].dropna()]
+
+
+def _or_none(number: float) -> float | None:
+    return None if math.isnan(number) else float(number)

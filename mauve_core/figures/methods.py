@@ -1,0 +1,274 @@
+"""What methods say of the candidates: their places under each one, side by side.
+
+A candidate's place under a method follows from its value alone, 1 being the closest to the human texts. Ranks are
+shared as in :func:`mauve_core.report.standings`: going down, a candidate whose interval over texts overlaps that of the
+first of its group belongs to the group. Bars join a group.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from mauve_core.config import HUMAN
+from mauve_core.figures.leaderboard import UNBROKEN, rank_label
+from mauve_core.figures.method_tests import Tested, Tests, p_values_of, z_label
+from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name, translucent
+from mauve_core.methods import MethodResult, MethodScore, MethodTable
+
+Joined = Literal["", "overlap", "unknown"]
+
+NAMED = 7
+"""Methods up to which columns bear their names; beyond that their numbers in the table."""
+
+NONE = "–"
+_JOINED: dict[Joined, str] = {
+    "": "",
+    "overlap": "<br>not told apart from the first of its group",
+    "unknown": "<br>no interval tells it from the first",
+}
+_LABEL_WIDTH, _LABEL_SIZE = 12, 11
+_ROW_HEIGHT, _LINE_HEIGHT, _COLUMN_MARGIN = 32, 15, 0.35
+_ROUNDING = 1e-12
+"""A relative spread below this is that of the last digits of equal numbers."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A candidate under one method.
+
+    Attributes
+    ----------
+    candidate : str
+    place : int
+        1 for the closest to the human texts; equal values stand in the run's order.
+    rank : int
+        Place of the first of its group.
+    tied : bool
+        Whether the group has others.
+    joined : {"", "overlap", "unknown"}
+        How it belongs to the group of the one before it: not at all, by overlap with the interval of the group's first,
+        or because one of the two has no interval.
+    score : MethodScore
+    """
+
+    candidate: str
+    place: int
+    rank: int
+    tied: bool
+    joined: Joined
+    score: MethodScore
+
+    @property
+    def label(self) -> str:
+        """``2``, ``2=`` for a shared rank; ``3?`` for the place of one that no interval tells from others."""
+        unknown = self.tied and (self.joined == "unknown" or self.score.low is None)
+        return f"{self.place}?" if unknown else rank_label(self.rank, self.tied)
+
+
+def places(result: MethodResult, candidates: Sequence[str]) -> list[Place]:
+    """The candidates from the closest to the farthest."""
+    names = [candidates[index] for index in np.argsort(-result.closeness(candidates), kind="stable")]
+    ranks: list[int] = []
+    joins: list[Joined] = []
+    for place, score in enumerate((result.scores[name] for name in names), start=1):
+        first = result.scores[names[ranks[-1] - 1]] if ranks else None
+        if first is None or not score.overlaps(first):
+            ranks.append(place)
+            joins.append("")
+        else:
+            ranks.append(ranks[-1])
+            joins.append("unknown" if score.low is None or first.low is None else "overlap")
+    return [
+        Place(name, place, rank, ranks.count(rank) > 1, joined, result.scores[name])
+        for place, (name, rank, joined) in enumerate(zip(names, ranks, joins, strict=True), start=1)
+    ]
+
+
+def scores_frame(table: MethodTable) -> pd.DataFrame:
+    """Every number of the table: a row for each method and candidate, after them the ceiling.
+
+    Returns
+    -------
+    DataFrame
+        number (of the method), method, title, closer ("larger" or "smaller"), candidate (``human`` for two halves of
+        the human texts), place, rank, tied and joined (as of :class:`Place`; 0 and no ties for the halves), value,
+        sd_seeds, sd_texts, low, high, z (NaN where unknown), n, p_value and p_holm (of P = Q, alone
+        and corrected; NaN where there was no test), seconds (of the estimator), notes.
+    """
+    tests, untested = p_values_of(table), Tested(math.nan, math.nan)
+    rows = []
+    for number, result in enumerate(table.results, start=1):
+        about = {"number": number, "method": result.method.spec, "title": result.method.title}
+        about["closer"] = "larger" if result.method.higher_is_closer else "smaller"
+        end = {"seconds": result.seconds, "notes": "; ".join(result.notes)}
+        for item in sorted(places(result, table.candidates), key=lambda item: table.candidates.index(item.candidate)):
+            place = {name: getattr(item, name) for name in ("candidate", "place", "rank", "tied", "joined")}
+            test = tests.get((result.method, item.candidate), untested)
+            rows.append({**about, **place, **_numbers(item.score), **_tested(test), **end})
+        if result.ceiling is not None:
+            place = {"candidate": HUMAN, "place": 0, "rank": 0, "tied": False, "joined": ""}
+            rows.append({**about, **place, **_numbers(result.ceiling), **_tested(untested), **end})
+    return pd.DataFrame(rows)
+
+
+def bump_figure(table: MethodTable, order: Sequence[str]) -> go.Figure:
+    """A column a method, a line a candidate through its places; bars join those of one rank.
+
+    Parameters
+    ----------
+    order : sequence of str
+        The run's candidates, whose place decides colour, dash and marker.
+    """
+    columns = [places(result, table.candidates) for result in table.results]
+    figure = go.Figure([_joins(columns, "overlap"), _joins(columns, "unknown")])
+    tests = p_values_of(table)
+    for name in table.candidates:
+        figure.add_trace(_path(table, columns, tests, name, candidate_style(order.index(name))))
+    last, rows = len(columns) - 1, len(table.candidates)
+    labels = column_labels(table.results)
+    figure.add_trace(go.Scatter(x=[last], y=[1], yaxis="y2", mode="markers", marker={"opacity": 0}, hoverinfo="skip"))
+    figure.update_layout(
+        base_layout(
+            height=_ROW_HEIGHT * (rows + 1) + 28 + _LINE_HEIGHT * max(1 + label.count("<br>") for label in labels),
+            showlegend=False,
+            hovermode="closest",
+            margin={"l": 8, "r": 8, "t": 28, "b": 8},
+            xaxis={
+                "tickvals": list(range(last + 1)),
+                "ticktext": labels,
+                "tickfont": {"size": _LABEL_SIZE},
+                "range": [-_COLUMN_MARGIN, last + _COLUMN_MARGIN],
+                "showgrid": False,
+                "zeroline": False,
+                "fixedrange": True,
+                "tickangle": 0,
+            },
+            yaxis=_side(columns[0], rows),
+            yaxis2={**_side(columns[-1], rows, numbered=False), "overlaying": "y", "side": "right"},
+        )
+    )
+    return figure
+
+
+def column_labels(results: Sequence[MethodResult]) -> list[str]:
+    """Numbers, and below them the methods' names in short lines where there is room for them."""
+    numbers = [f"<b>{number}</b>" for number in range(1, len(results) + 1)]
+    if len(results) > NAMED:
+        return numbers
+    return [
+        "<br>".join([number, *(html.escape(line) for part in item.method.title.split(" · ") for line in _lines(part))])
+        for number, item in zip(numbers, results, strict=True)
+    ]
+
+
+def score_label(score: MethodScore) -> str:
+    """``0.9713 ± 0.0021 / 0.015``: the value, its spread over seeds and that over texts."""
+    spreads = f"{spread(score.sd_seeds, score.value)} / {spread(score.sd_texts, score.value)}"
+    return f"{value_label(score.value)} ± {spreads}".replace(" ", UNBROKEN)
+
+
+def value_label(value: float) -> str:
+    """Four digits of a value, or four decimals where it lies below 1; an infinite one as its sign."""
+    if not math.isfinite(value):
+        return NONE if math.isnan(value) else "∞" if value > 0 else "−∞"
+    if 0 < abs(value) < 5e-4:
+        return f"{value:.2g}".replace("-", "−")
+    decimals = 4 if abs(value) < 1 else max(3 - math.floor(math.log10(abs(value))), 0)
+    return f"{value:,.{decimals}f}".replace("-", "−")
+
+
+def spread(sd: float | None, value: float) -> str:
+    """Two digits of a standard deviation; a dash where there is none, 0 where it is that of rounding."""
+    if sd is None:
+        return NONE
+    return "0" if sd <= _ROUNDING * abs(value) else f"{sd:.2g}"
+
+
+def _numbers(score: MethodScore) -> dict[str, float]:
+    spreads = {name: getattr(score, name) for name in ("sd_seeds", "sd_texts", "low", "high", "z")}
+    known = {name: math.nan if value is None else value for name, value in spreads.items()}
+    return {"value": score.value, **known, "n": score.n}
+
+
+def _tested(test: Tested) -> dict[str, float]:
+    return {"p_value": test.p_value, "p_holm": test.corrected}
+
+
+def _joins(columns: Sequence[Sequence[Place]], kind: Joined) -> go.Scatter:
+    """Bars between those of one rank: broad where intervals overlap, dotted where none are known."""
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for column, found in enumerate(columns):
+        for item in found:
+            if item.joined == kind:
+                x += [column, column, None]
+                y += [item.place - 1, item.place, None]
+    overlap = kind == "overlap"
+    colour = translucent(NEUTRAL_COLOUR, 0.45) if overlap else NEUTRAL_COLOUR
+    line = {"color": colour, "width": 16 if overlap else 3, "dash": "solid" if overlap else "dot"}
+    return go.Scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip", meta=kind)
+
+
+def _path(table: MethodTable, columns: Sequence[Sequence[Place]], tests: Tests, name: str, style: Style) -> go.Scatter:
+    found = [next(item for item in column if item.candidate == name) for column in columns]
+    hovers = [
+        _hover(result, item, tests.get((result.method, name)))
+        for result, item in zip(table.results, found, strict=True)
+    ]
+    return go.Scatter(
+        x=list(range(len(found))),
+        y=[item.place for item in found],
+        mode="lines+markers",
+        line={"color": style.colour, "dash": style.dash, "width": 2.5},
+        marker={"color": style.colour, "symbol": style.symbol, "size": 12, "line": {"color": "white", "width": 1}},
+        meta=html.escape(name),
+        customdata=hovers,
+        hovertemplate="<b>%{meta}</b><br>%{customdata}<extra></extra>",
+    )
+
+
+def _hover(result: MethodResult, item: Place, test: Tested | None) -> str:
+    score = item.score
+    known = score.low is not None and score.high is not None
+    interval = f"interval {value_label(score.low or 0)} to {value_label(score.high or 0)}" if known else "no interval"
+    tested = "" if test is None else f"<br>{test.words}"
+    above = "" if score.z is None else f"<br>{z_label(score)} above human halves"
+    return (
+        f"{html.escape(result.method.title)}: place {item.place}<br>{value_label(score.value)}, over seeds ± "
+        f"{spread(score.sd_seeds, score.value)}, over texts ± {spread(score.sd_texts, score.value)}<br>{interval}"
+        f"{_JOINED[item.joined]}{tested}{above}"
+    )
+
+
+def _side(found: Sequence[Place], rows: int, *, numbered: bool = True) -> dict[str, Any]:
+    """An axis with the names of one column's candidates, from the closest down."""
+    names = [html.escape(short_name(item.candidate)) for item in found]
+    return {
+        "tickvals": [item.place for item in found],
+        "ticktext": [f"{name}  {place}" for place, name in enumerate(names, start=1)] if numbered else names,
+        "range": [rows + 0.6, 0.4],
+        "showgrid": False,
+        "zeroline": False,
+        "fixedrange": True,
+        "automargin": True,
+    }
+
+
+def _lines(text: str) -> list[str]:
+    """Words, long ones cut after their hyphens, in lines that fit below a column."""
+    lines = [""]
+    for word in text.split():
+        for piece in re.split(r"(?<=-)", word) if len(word) > _LABEL_WIDTH else [word]:
+            if lines[-1] and len(lines[-1]) + len(piece) >= _LABEL_WIDTH:
+                lines.append("")
+            lines[-1] = f"{lines[-1]} {piece}".strip()
+    return lines

@@ -1,0 +1,290 @@
+"""What a score noticed of perturbations: a panel a measure, a row a perturbation, and the response to growing doses.
+
+Dots are means over splits and k-means seeds, bars one standard deviation over them to both sides. The grey band is the
+control, half of the texts against the other half, both untouched: the noise floor (ICLR 2023, section 6.2, figure 4).
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from mauve_core.config import HUMAN
+from mauve_core.figures.leaderboard import UNBROKEN
+from mauve_core.figures.methods import spread, value_label
+from mauve_core.figures.theme import (
+    HUMAN_COLOUR,
+    MODEL_COLOUR,
+    NAME_LENGTH,
+    NEUTRAL_COLOUR,
+    base_layout,
+    candidate_style,
+    short_name,
+    translucent,
+)
+from mauve_core.methods import SUMMARIES
+from mauve_core.perturbations import Perturbation, parse_perturbation
+from mauve_core.probing import MEASURES, ProbeLine, ProbeTable
+from mauve_core.sweeps import SeedSpread
+
+Setting = Literal["dose", "words", "rate", "times"]
+
+SETTINGS: dict[Setting, str] = {
+    "dose": "share of the texts",
+    "words": "share of the words, marks or matches",
+    "rate": "share of the letters",
+    "times": "times",
+}
+"""What can grow from one line to the next, as an axis names it; at 0 each of them is the control."""
+
+COLUMNS = 3
+_ROW_HEIGHT, _PANEL_MARGIN = 22, 74
+_DOSE_HEIGHT = 340
+_LOOKS = {"control": "circle", "perturbation": "circle", "source": "diamond-open"}
+_BAND, _FLOOR = translucent(NEUTRAL_COLOUR, 0.28), {"color": NEUTRAL_COLOUR, "width": 1.5, "dash": "dash"}
+
+
+@dataclass(frozen=True)
+class DoseSeries:
+    """One perturbation in growing doses.
+
+    Attributes
+    ----------
+    title : str
+        What stays the same.
+    setting : str
+        What grows, of ``SETTINGS``.
+    points : tuple of (float, ProbeLine)
+        Growing values, without the control.
+    """
+
+    title: str
+    setting: Setting
+    points: tuple[tuple[float, ProbeLine], ...]
+
+
+def titled(measure: str) -> str:
+    """The measure's name with the direction in which it gets closer."""
+    return f"{SUMMARIES[measure].title} {'↑' if measure == 'mauve' else '↓'}"
+
+
+def by_distance(table: ProbeTable, measure: str, *, sources: bool = True) -> list[ProbeLine]:
+    """Every line but the control, the farthest from the reference half first."""
+    sign = -1 if measure == "mauve" else 1
+    lines = [line for line in table.lines if line.kind == "perturbation" or (sources and line.kind == "source")]
+    return sorted(lines, key=lambda line: sign * line.scores[measure].mean, reverse=True)
+
+
+def probes_frame(table: ProbeTable) -> pd.DataFrame:
+    """Every number of the table: a row a line, the control first.
+
+    Returns
+    -------
+    DataFrame
+        kind, name, title, source (whose texts were split), n, k, changed (share of the texts), moved (share of the
+        first split's texts in another cluster, NaN where nothing moves), repeats (splits times seeds), for each measure
+        its mean, _sd (NaN with one repeat), _over_control and _over_control_sd; notes.
+    """
+    rows = []
+    for line in table.lines:
+        row: dict[str, Any] = {"kind": line.kind, "name": line.name, "title": line.title, "source": table.source}
+        row |= {"n": line.n, "k": line.k, "changed": line.changed, "moved": moved_share(line)}
+        row["repeats"] = len(line.scores[MEASURES[0]].values)
+        for measure in MEASURES:
+            own, over = line.scores[measure], table.over_control(line, measure)
+            row |= {measure: own.mean, f"{measure}_sd": _sd(own)}
+            row |= {f"{measure}_over_control": over.mean, f"{measure}_over_control_sd": _sd(over)}
+        rows.append({**row, "notes": "; ".join(line.notes)})
+    return pd.DataFrame(rows)
+
+
+def moved_share(line: ProbeLine) -> float:
+    """Share of the texts that left their cluster; NaN for a line without a flow."""
+    return math.nan if line.flow is None or not line.flow.ids else len(line.flow.moved) / len(line.flow.ids)
+
+
+def spread_label(found: SeedSpread) -> str:
+    """``0.1234 ± 0.0056``; the value alone where one repeat has no spread."""
+    around = "" if found.sd is None else f" ± {spread(found.sd, found.mean)}"
+    return f"{value_label(found.mean)}{around}".replace(" ", UNBROKEN)
+
+
+def distance_figure(table: ProbeTable, measure: str, *, sources: bool = True) -> go.Figure:
+    """A panel a measure, rows sorted by ``measure`` with the farthest on top and the control at the bottom.
+
+    The first value of a clicked point's ``customdata`` is its place among the table's lines.
+    """
+    lines = [*by_distance(table, measure, sources=sources), table.control]
+    rows = -(-len(MEASURES) // COLUMNS)
+    height = rows * (_ROW_HEIGHT * max(len(lines), 2) + _PANEL_MARGIN)
+    figure = make_subplots(
+        rows=rows,
+        cols=COLUMNS,
+        shared_yaxes=True,
+        subplot_titles=[titled(name) for name in MEASURES],
+        horizontal_spacing=0.03,
+        vertical_spacing=min(0.9 * _PANEL_MARGIN / height, 1 / rows),
+    )
+    for place, name in enumerate(MEASURES):
+        row, column = divmod(place, COLUMNS)
+        figure.add_traces(
+            [_dots(table, lines, name, kind) for kind in _LOOKS],
+            rows=[row + 1] * len(_LOOKS),
+            cols=[column + 1] * len(_LOOKS),
+        )
+        _noise_floor(figure, table.control.scores[name], row + 1, column + 1)
+    figure.update_layout(base_layout(height=height, showlegend=False, hovermode="closest", clickmode="event+select"))
+    figure.update_layout(margin={"l": 8, "r": 8, "t": 28, "b": 8}, dragmode="zoom")
+    figure.update_xaxes(showgrid=True, zeroline=False, nticks=5, linecolor=NEUTRAL_COLOUR)
+    figure.update_yaxes(
+        tickvals=list(range(len(lines))),
+        ticktext=[html.escape(row_label(line)) for line in lines],
+        range=[len(lines) - 0.4, -0.6],
+        showgrid=True,
+        zeroline=False,
+        fixedrange=True,
+        automargin=True,
+    )
+    return figure
+
+
+def row_label(line: ProbeLine) -> str:
+    """A line's title where an axis has room for it; a longer one as it is written, or cut."""
+    if line.kind == "control":
+        return "None (control)"
+    return short_name(line.title if len(line.title) <= NAME_LENGTH else line.name)
+
+
+def dose_series(table: ProbeTable) -> list[DoseSeries]:
+    """Perturbations given with several values of one setting and alike otherwise, in the order of the table."""
+    groups: dict[tuple[Setting, str], dict[float, ProbeLine]] = {}
+    for line in table.lines:
+        if line.kind != "perturbation":
+            continue
+        item = parse_perturbation(line.name)
+        for setting in SETTINGS:
+            if setting == "dose" or setting in item.values:
+                groups.setdefault((setting, _without(item, setting)), {})[_value(item, setting)] = line
+    return [
+        DoseSeries(title, setting, tuple(sorted(found.items(), key=lambda point: point[0])))
+        for (setting, title), found in groups.items()
+        if len(found) > 1
+    ]
+
+
+def dose_figure(table: ProbeTable, series: Sequence[DoseSeries], measure: str) -> go.Figure:
+    """One measure against what grows, a panel a setting; every line starts from the control at 0."""
+    settings = [setting for setting in SETTINGS if any(item.setting == setting for item in series)]
+    figure = make_subplots(rows=1, cols=len(settings), shared_yaxes=True, horizontal_spacing=0.04)
+    figure.update_layout(
+        base_layout(height=_DOSE_HEIGHT, hovermode="closest", margin={"l": 8, "r": 8, "t": 32, "b": 8})
+    )
+    for column, setting in enumerate(settings, start=1):
+        figure.update_xaxes(title_text=SETTINGS[setting], row=1, col=column, linecolor=NEUTRAL_COLOUR, zeroline=False)
+        if setting != "times":
+            figure.update_xaxes(tickformat=".0%", row=1, col=column)
+    for place, item in enumerate(series):
+        figure.add_trace(_response(table.control, item, measure, place), row=1, col=settings.index(item.setting) + 1)
+    for column in range(1, len(settings) + 1):
+        _noise_floor(figure, table.control.scores[measure], 1, column, across=True)
+    figure.update_yaxes(zeroline=False, linecolor=NEUTRAL_COLOUR)
+    figure.update_yaxes(title_text=titled(measure), col=1)
+    return figure
+
+
+def _noise_floor(figure: go.Figure, control: SeedSpread, row: int, column: int, *, across: bool = False) -> None:
+    """The control's mean as a dashed line, one standard deviation to both sides as a band below everything else.
+
+    To be called when the panel has its traces: Plotly draws no line across an empty one.
+    """
+    low, high = control.mean - (control.sd or 0.0), control.mean + (control.sd or 0.0)
+    place = {"row": row, "col": column, "layer": "below"}
+    add_band, add_line, axis = (
+        (figure.add_hrect, figure.add_hline, "y") if across else (figure.add_vrect, figure.add_vline, "x")
+    )
+    add_band(**{f"{axis}0": low, f"{axis}1": high}, fillcolor=_BAND, line_width=0, **place)
+    add_line(**{axis: control.mean}, line=_FLOOR, **place)
+
+
+def _dots(table: ProbeTable, lines: Sequence[ProbeLine], measure: str, kind: str) -> go.Scatter:
+    """The lines of one kind in one panel, in the colour of the side whose texts were perturbed."""
+    found = [(place, line) for place, line in enumerate(lines) if line.kind == kind]
+    own = HUMAN_COLOUR if table.source == HUMAN else MODEL_COLOUR
+    colour, symbol = own if kind == "perturbation" else NEUTRAL_COLOUR, _LOOKS[kind]
+    return go.Scatter(
+        x=[line.scores[measure].mean for _, line in found],
+        y=[place for place, _ in found],
+        mode="markers",
+        meta=kind,
+        marker={"color": colour, "symbol": symbol, "size": 9},
+        error_x={
+            "type": "data",
+            "array": [line.scores[measure].sd or 0.0 for _, line in found],
+            "color": colour,
+            "thickness": 1.5,
+            "width": 3,
+        },
+        selected={"marker": {"opacity": 1}},
+        unselected={"marker": {"opacity": 1}},
+        customdata=[[table.lines.index(line)] for _, line in found],
+        hovertext=[_hover(table, line, measure) for _, line in found],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+
+
+def _hover(table: ProbeTable, line: ProbeLine, measure: str) -> str:
+    changed = f"<br>{line.changed:.0%} of the texts changed" if line.kind == "perturbation" else ""
+    over = f"<br>less the control: {spread_label(table.over_control(line, measure))}"
+    own = spread_label(line.scores[measure])
+    name = row_label(line) if line.kind == "control" else line.title
+    return f"<b>{html.escape(name)}</b><br>{titled(measure)} {own}{'' if line.kind == 'control' else over}{changed}"
+
+
+def _response(control: ProbeLine, series: DoseSeries, measure: str, place: int) -> go.Scatter:
+    points = ((0.0, control), *series.points)
+    style = candidate_style(place)
+    return go.Scatter(
+        x=[value for value, _ in points],
+        y=[line.scores[measure].mean for _, line in points],
+        error_y={
+            "type": "data",
+            "array": [line.scores[measure].sd or 0.0 for _, line in points],
+            "color": style.colour,
+            "thickness": 1.5,
+            "width": 4,
+        },
+        mode="lines+markers",
+        line={"color": style.colour, "dash": style.dash, "width": 2},
+        marker={"color": style.colour, "symbol": style.symbol, "size": 9},
+        name=html.escape(short_name(series.title)),
+        meta=html.escape(series.title),
+        customdata=[f"{titled(measure)} {spread_label(line.scores[measure])}" for _, line in points],
+        hovertemplate="<b>%{meta}</b><br>at %{x}: %{customdata}<extra></extra>",
+    )
+
+
+def _value(item: Perturbation, setting: Setting) -> float:
+    return item.dose if setting == "dose" else float(item.values[setting])
+
+
+def _without(item: Perturbation, setting: Setting) -> str:
+    """The title of what stays the same when the setting grows; of two perturbations alike just where that is."""
+    if setting == "dose":
+        return Perturbation(item.kind, item.values, 1.0).title
+    parts = [item.kind.title]
+    parts += [f"{name} {value!r}" for name, value in item.values.items() if isinstance(value, str)]
+    parts += [
+        f"{name} = {value:g}" for name, value in item.values.items() if name != setting and not isinstance(value, str)
+    ]
+    return ", ".join([*parts, f"{100 * item.dose:g} % of texts"] if item.dose != 1 else parts)
+
+
+def _sd(found: SeedSpread) -> float:
+    return math.nan if found.sd is None else found.sd

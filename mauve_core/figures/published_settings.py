@@ -1,0 +1,169 @@
+"""The settings behind one number of a correlation table, in a plane: by measure and by what it is held against.
+
+Both axes are turned so that closer to human text is right and up: a measure that agrees with its reference lets the
+points rise. A correlation of ranks sees nothing else than the ranks, so the plane can show those instead.
+"""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from mauve_core.figures.theme import NEUTRAL_COLOUR, base_layout, candidate_style
+from mauve_core.published import MEASURES, REFERENCES
+
+FAMILIES = ("sampling", "nucleus", "top-k", "greedy")
+"""Families of decoders; the place decides colour and marker."""
+
+LOG_RATIO = 100.0
+"""Gaps that span more than this ratio, none of them near 0, get a logarithmic axis."""
+
+BAR_SHOWN = 0.01
+"""A deviation wider than this part of the axis is seen beside its point, where then no label can stand."""
+
+_SIDES = {
+    "top center": (0.0, 0.05),
+    "bottom center": (0.0, -0.05),
+    "middle right": (0.09, 0.0),
+    "middle left": (-0.09, 0.0),
+}
+"""Where the middle of a label lies from its point, in parts of width and height; it is some 0.12 long and 0.04 high."""
+
+
+def plane_frame(settings: pd.DataFrame, reference: str, *, ranks: bool = False) -> pd.DataFrame:
+    """What the plane shows, from :func:`mauve_core.published.settings`.
+
+    Returns
+    -------
+    DataFrame
+        setting, family, value, value_sd, reference, reference_sd, and x, y: the gap |T(Q) - T(P)| (or MAUVE) and the
+        reference; with ``ranks`` their ranks, 1 the closest to human text, equal figures sharing their mean rank.
+    """
+    frame = settings[["setting", "value", "value_sd", "reference", "reference_sd"]].copy()
+    closeness = settings["closeness"].to_numpy(dtype=np.float64)
+    good = settings["reference"].to_numpy(dtype=np.float64) * (1 if REFERENCES[reference].higher_is_closer else -1)
+    frame.insert(1, "family", [family(setting) for setting in settings["setting"]])
+    if ranks:
+        return frame.assign(x=rankdata(-closeness), y=rankdata(-good))
+    # Adding 0 makes a gap of -0 a plain 0.
+    x = -closeness + 0.0 if settings["human"].notna().all() else closeness
+    return frame.assign(x=x, y=settings["reference"])
+
+
+def settings_figure(settings: pd.DataFrame, measure: str, reference: str, *, ranks: bool = False) -> go.Figure:
+    """The plane of one measure and one reference; bars are standard deviations, where printed."""
+    frame = plane_frame(settings, reference, ranks=ranks)
+    x_turned = ranks or MEASURES[measure].is_gap
+    y_turned = ranks or not REFERENCES[reference].higher_is_closer
+    logarithmic = not ranks and MEASURES[measure].is_gap and _spans_much(frame)
+    across = np.log(frame["x"]) if logarithmic else frame["x"]
+    barred = np.zeros(len(frame), dtype=np.bool_) if ranks else _barred(frame)
+    places = label_places(-across if x_turned else across, -frame["y"] if y_turned else frame["y"], barred)
+    figure = go.Figure(layout=_layout(*_titles(measure, reference, ranks)))
+    figure.update_xaxes(autorange="reversed" if x_turned else True)
+    figure.update_yaxes(autorange="reversed" if y_turned else True)
+    if logarithmic:
+        figure.update_xaxes(type="log", dtick=1)
+    parts = {str(name): part for name, part in frame.assign(place=places).groupby("family")}
+    for name in filter(parts.__contains__, FAMILIES):
+        figure.add_trace(_family(parts[name], name, ranks))
+    return figure
+
+
+def family(setting: str) -> str:
+    """The family of a setting's decoder: ``"xl nucleus 0.95"`` is ``"nucleus"``."""
+    words = setting.replace("top-", "top-k ").split()
+    return next(known for known in FAMILIES if known in words)
+
+
+def label_places(x: pd.Series, y: pd.Series, barred: NDArray[np.bool_]) -> list[str]:
+    """On which side of its point each label has the most room, as plotly names it; x grows rightwards, y upwards."""
+    across, up = _unit_span(x), _unit_span(y)
+    taken: list[tuple[float, float]] = list(zip(across, up, strict=True))
+    chosen = []
+    for place, here in enumerate(taken[: len(across)]):
+        others = taken[:place] + taken[place + 1 :]
+        room = {}
+        for side in list(_SIDES)[: 2 if barred[place] else None]:
+            middle = here[0] + _SIDES[side][0], here[1] + _SIDES[side][1]
+            inside = abs(middle[0] - 0.5) <= 0.44
+            room[side] = min(_apart(middle, other) for other in others) + 0.5 * inside
+        best = max(room, key=room.__getitem__)
+        chosen.append(best)
+        taken.append((here[0] + _SIDES[best][0], here[1] + _SIDES[best][1]))
+    return chosen
+
+
+def _spans_much(frame: pd.DataFrame) -> bool:
+    least = (frame["x"] - frame["value_sd"].fillna(0)).min()
+    return bool(least > 0 and frame["x"].max() / frame["x"].min() > LOG_RATIO)
+
+
+def _barred(frame: pd.DataFrame) -> NDArray[np.bool_]:
+    return np.asarray(frame["value_sd"].fillna(0) > BAR_SHOWN * np.ptp(frame["x"]))
+
+
+def _apart(one: tuple[float, float], other: tuple[float, float]) -> float:
+    """How far two labels are from touching: they are three times as wide as high."""
+    return max(abs(one[0] - other[0]) / 3, abs(one[1] - other[1]))
+
+
+def _unit_span(values: pd.Series) -> NDArray[np.float64]:
+    array = values.to_numpy(dtype=np.float64)
+    return np.asarray((array - array.min()) / max(float(np.ptp(array)), 1e-12))
+
+
+def _family(part: pd.DataFrame, name: str, ranks: bool) -> go.Scatter:
+    style = candidate_style(FAMILIES.index(name))
+    trace = go.Scatter(
+        x=part["x"],
+        y=part["y"],
+        mode="markers+text",
+        text=[html.escape(setting) for setting in part["setting"]],
+        textposition=list(part["place"]),
+        marker={"color": style.colour, "symbol": style.symbol, "size": 11, "line": {"color": "white", "width": 1}},
+        hovertemplate=[_hover(row) for row in part.itertuples()],
+        name=name,
+        cliponaxis=False,
+    )
+    if not ranks:
+        trace.update(error_x=_bars(part["value_sd"], style.colour), error_y=_bars(part["reference_sd"], style.colour))
+    return trace
+
+
+def _bars(sd: pd.Series, colour: str) -> dict[str, Any]:
+    return {"type": "data", "array": sd.fillna(0), "visible": bool(sd.notna().any()), "color": colour, "thickness": 1.5}
+
+
+def _hover(row: Any) -> str:
+    spread, reference_spread = ("" if pd.isna(sd) else f" ± {sd:.3f}" for sd in (row.value_sd, row.reference_sd))
+    return (
+        f"<b>{html.escape(row.setting)}</b><br>T(Q) {row.value:.3f}{spread}"
+        f"<br>reference {row.reference:.3f}{reference_spread}<extra></extra>"
+    )
+
+
+def _titles(measure: str, reference: str, ranks: bool) -> tuple[str, str]:
+    known, held = MEASURES[measure], REFERENCES[reference]
+    if ranks:
+        first = "1: closest"
+        return f"Rank by {'gap of ' if known.is_gap else ''}{known.title} ({first})", f"Rank by {held.title} ({first})"
+    x_title = f"Gap of {known.title} ({known.unit}), smaller to the right" if known.is_gap else ""
+    y_title = f"{held.title} ({held.unit}){'' if held.higher_is_closer else ', smaller upwards'}"
+    return x_title or f"{known.title} ({known.unit})", y_title
+
+
+def _layout(x_title: str, y_title: str) -> dict[str, Any]:
+    quiet = {"zeroline": False, "linecolor": NEUTRAL_COLOUR}
+    return base_layout(
+        height=440,
+        xaxis={**quiet, "title": {"text": x_title}},
+        yaxis={**quiet, "title": {"text": y_title}},
+        hovermode="closest",
+    )

@@ -1,0 +1,181 @@
+"""How far a score of so many texts, or of so many clusters, lies from its truth: measured errors on logarithmic axes.
+
+JMLR 2023, section 7.8, figure 21 (against n) and theorem 14 (against k). Lines are means of |estimate - truth| over
+draws; bands reach one standard deviation of single draws to both sides. A dashed guide marks the run's own n or k.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, translucent
+from mauve_core.numerics.sampling_clusters import ClusterAdvice
+from mauve_core.numerics.sampling_error import SamplingError
+from mauve_core.numerics.sampling_texts import TextAdvice
+
+HEIGHT = 380
+ERROR, LOSS, TOTAL = "resampling", "partition, at most", "sum"
+_Sizes = NDArray[np.int64]
+_FLOOR = 0.25
+"""Of the mean: a band that reaches down to 0 or further ends there, because a logarithmic axis has no 0."""
+
+
+def texts_frame(advice: TextAdvice) -> pd.DataFrame:
+    """What was measured against n: n, m, k, mean, spread, standard_error, bias, sd, truth, promised, replicates."""
+    return _frame(advice.curve).assign(promised=advice.promised, replicates=advice.curve.replicates)
+
+
+def clusters_frame(advice: ClusterAdvice) -> pd.DataFrame:
+    """The same against k, with ``loss`` and ``total`` in place of ``promised``."""
+    frame = _frame(advice.curve).assign(loss=advice.loss, total=advice.total)
+    return frame.assign(replicates=advice.curve.replicates)
+
+
+def texts_figure(advice: TextAdvice, style: Style) -> go.Figure:
+    """The error against n, the target, and the number of texts that meets it."""
+    curve = advice.curve
+    figure = go.Figure(layout=_layout("human texts n", curve.n, _reach(curve)))
+    figure.add_trace(_band(curve.n, curve, style.colour))
+    figure.add_trace(_line(curve.n, curve.mean, ERROR, style, _texts_hovers(curve)))
+    if advice.error > 0:
+        figure.add_hline(y=advice.target, line={"color": NEUTRAL_COLOUR, "width": 1.5, "dash": "dot"})
+    if advice.needed_n is not None and advice.needed_n > advice.n:
+        figure.add_trace(_needed(advice, style.colour))
+    _guide(figure, advice.n)
+    figure.update_layout(showlegend=False)
+    return figure
+
+
+def clusters_figure(advice: ClusterAdvice, own: int, style: Style) -> go.Figure:
+    """Error, loss and their sum against k; the least sum is ringed."""
+    curve = advice.curve
+    figure = go.Figure(layout=_layout("clusters k", curve.k, [*_reach(curve), *advice.loss, *advice.total]))
+    grey = Style(NEUTRAL_COLOUR, "dash", "diamond")
+    hovers = [f"k = {k:,}: at most {loss:.3g}" for k, loss in zip(curve.k, advice.loss, strict=True)]
+    sums = [f"k = {k:,}: sum {total:.3g}" for k, total in zip(curve.k, advice.total, strict=True)]
+    figure.add_trace(_band(curve.k, curve, style.colour))
+    figure.add_trace(_line(curve.k, curve.mean, ERROR, style, _clusters_hovers(curve)))
+    figure.add_trace(_line(curve.k, advice.loss, LOSS, grey, hovers))
+    figure.add_trace(_line(curve.k, advice.total, TOTAL, Style(NEUTRAL_COLOUR, "solid", "circle"), sums))
+    best = int(advice.total.argmin())
+    ring = {"color": style.colour, "symbol": "circle-open", "size": 19, "line": {"width": 3}}
+    point = {"x": [advice.k], "y": [advice.total[best]], "meta": "best"}
+    figure.add_trace(go.Scatter(**point, mode="markers", marker=ring, hoverinfo="skip", showlegend=False))
+    _guide(figure, own)
+    return figure
+
+
+def _frame(curve: SamplingError) -> pd.DataFrame:
+    columns = ("n", "m", "k", "mean", "spread", "standard_error", "bias", "sd", "truth")
+    return pd.DataFrame({name: getattr(curve, name) for name in columns})
+
+
+def _reach(curve: SamplingError) -> list[float]:
+    """The lower and the upper border of the band, one after the other."""
+    low = np.maximum(curve.mean - curve.spread, _FLOOR * curve.mean)
+    return [*low.tolist(), *(curve.mean + curve.spread).tolist()]
+
+
+def _band(sizes: _Sizes, curve: SamplingError, colour: str) -> go.Scatter:
+    ends = _reach(curve)
+    return go.Scatter(
+        x=[*sizes, *reversed(sizes)],
+        y=[*ends[: len(sizes)], *reversed(ends[len(sizes) :])],
+        fill="toself",
+        fillcolor=translucent(colour, 0.16),
+        line={"width": 0},
+        mode="lines",
+        hoverinfo="skip",
+        showlegend=False,
+    )
+
+
+def _line(sizes: _Sizes, values: NDArray[np.float64], name: str, style: Style, hovers: Sequence[str]) -> go.Scatter:
+    return go.Scatter(
+        x=sizes,
+        y=values,
+        mode="lines+markers",
+        name=name,
+        meta=name,
+        line={"color": style.colour, "dash": style.dash, "width": 2},
+        marker={"color": style.colour, "symbol": style.symbol, "size": 8, "line": {"color": "white", "width": 1}},
+        customdata=hovers,
+        hovertemplate="%{customdata}<extra></extra>",
+    )
+
+
+def _needed(advice: TextAdvice, colour: str) -> go.Scatter:
+    return go.Scatter(
+        x=[advice.needed_n],
+        y=[advice.target],
+        mode="markers+text",
+        marker={"color": colour, "symbol": "star", "size": 14, "line": {"color": "white", "width": 1}},
+        text=[f"n ≈ {advice.needed_n:,}"],
+        textposition="top right",
+        hovertemplate=f"error {advice.target:.3g} with about n = {advice.needed_n:,}<extra></extra>",
+        meta="needed",
+        showlegend=False,
+    )
+
+
+def _texts_hovers(curve: SamplingError) -> list[str]:
+    return [
+        f"n = {n:,}, m = {m:,}: {_in_words(curve, place)}"
+        for place, (n, m) in enumerate(zip(curve.n, curve.m, strict=True))
+    ]
+
+
+def _clusters_hovers(curve: SamplingError) -> list[str]:
+    return [f"k = {k:,}: {_in_words(curve, place)}" for place, k in enumerate(curve.k)]
+
+
+def _in_words(curve: SamplingError, place: int) -> str:
+    return (
+        f"error {curve.mean[place]:.3g}<br>± {curve.spread[place]:.2g} from draw to draw, the mean "
+        f"± {curve.standard_error[place]:.1g}<br>bias {curve.bias[place]:+.2g}, sd {curve.sd[place]:.2g}"
+    )
+
+
+def _guide(figure: go.Figure, value: int) -> None:
+    line = {"color": NEUTRAL_COLOUR, "width": 1.5, "dash": "dash"}
+    figure.add_shape(type="line", x0=value, x1=value, y0=0, y1=1, yref="paper", line=line, layer="below")
+    figure.add_annotation(
+        x=math.log10(value),  # an annotation counts in the axis' own units
+        y=0,
+        yref="paper",
+        text="this run",
+        showarrow=False,
+        xanchor="right",
+        yanchor="bottom",
+        font={"color": NEUTRAL_COLOUR, "size": 12},
+    )
+
+
+def _layout(x_title: str, sizes: _Sizes, ends: Sequence[float]) -> dict[str, Any]:
+    quiet = {"zeroline": False, "linecolor": NEUTRAL_COLOUR, "type": "log", "minor": {"ticks": "", "showgrid": False}}
+    return base_layout(
+        height=HEIGHT,
+        margin={"l": 8, "r": 16, "t": 32, "b": 8},
+        xaxis={**quiet, "title": {"text": x_title}, **_ticks(sizes.tolist())},
+        yaxis={**quiet, "title": {"text": "error of the frontier integral"}, **_ticks(_round_numbers(ends))},
+        hovermode="closest",
+    )
+
+
+def _ticks(values: Sequence[float]) -> dict[str, Any]:
+    return {"tickvals": values, "ticktext": [f"{value:,.10g}" for value in values]}
+
+
+def _round_numbers(ends: Sequence[float]) -> list[float]:
+    """1, 2 and 5 times the powers of ten that span the positive ends, and 1 times alone where that spans much."""
+    positive = [end for end in ends if end > 0]
+    first, last = math.floor(math.log10(min(positive))), math.ceil(math.log10(max(positive)))
+    digits = (1, 2, 5) if last - first <= 3 else (1,)
+    return [float(f"{digit}e{power}") for power in range(first, last + 1) for digit in digits]

@@ -1,0 +1,240 @@
+"""A score against one setting: a line a candidate, or for a decoder's parameter a panel a family of decoders.
+
+Lines are means over seeds, bands and bars reach one standard deviation over them up and down, within the range of the
+scores (NeurIPS 2021, figures 4 to 8; JMLR 2023, figure 8). A dashed guide marks the value under which the run itself
+was scored.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from mauve_core.config import SCORES
+from mauve_core.figures.leaderboard import titled
+from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name, translucent
+from mauve_core.result import Comparison
+from mauve_core.sweeps import Over, SeedSpread, Sweep, SweepPoint
+
+TITLES: dict[Over, str] = {
+    "length": "Length of texts",
+    "n": "Number of texts",
+    "k": "Clusters k",
+    "scale": "Scaling constant c",
+    "decoder": "Decoder parameter",
+}
+"""What a sweep goes over, for a reader who chooses."""
+
+X_TITLES: dict[Over, str] = {
+    "length": "tokens of a text at most",
+    "n": "texts a side",
+    "k": "clusters k",
+    "scale": "scaling constant c",
+    "decoder": "the decoder's parameter",
+}
+
+HEIGHT = 440
+
+
+def sweep_frame(sweep: Sweep) -> pd.DataFrame:
+    """Every number of the sweep: a row for each line and value.
+
+    Returns
+    -------
+    DataFrame
+        over, line, value, candidate (whose texts were scored), n, k, seeds, then each score with its mean and _sd (NaN
+        with one seed).
+    """
+    return pd.DataFrame([_record(sweep, point) for point in sweep.points])
+
+
+def own_values(sweep: Sweep, comparison: Comparison) -> tuple[float, ...]:
+    """Values of the setting under which the run itself was scored, growing; none where no single one is known."""
+    if sweep.over == "k":
+        return tuple(sorted({float(candidate.partitions[0].k) for candidate in comparison.candidates}))
+    if sweep.over == "scale":
+        return (comparison.config.score.scale,)
+    sizes = {source.n for source in comparison.sources}
+    if sweep.over == "n":
+        return (float(sizes.pop()),) if len(sizes) == 1 else ()
+    return tuple(value for value in sweep.values if _is_own(sweep, value, comparison)) if sweep.over == "length" else ()
+
+
+def sweep_figure(sweep: Sweep, score: str, order: Sequence[str], own: Sequence[float] = ()) -> go.Figure:
+    """The chart of one score.
+
+    Parameters
+    ----------
+    score : str
+        Of ``mauve_core.config.SCORES``.
+    order : sequence of str
+        The run's candidates, whose place decides colour, dash and marker.
+    own : sequence of float
+        Where guides stand.
+    """
+    return _families(sweep, score, order) if sweep.over == "decoder" else _lines(sweep, score, order, own)
+
+
+def _record(sweep: Sweep, point: SweepPoint) -> dict[str, Any]:
+    row: dict[str, Any] = {"over": sweep.over, "line": point.candidate, "value": point.value}
+    row |= {"candidate": point.source, "n": point.n, "k": point.k, "seeds": len(point.scores[SCORES[0]].values)}
+    for score in SCORES:
+        spread = point.scores[score]
+        row |= {score: spread.mean, f"{score}_sd": math.nan if spread.sd is None else spread.sd}
+    return row
+
+
+def _is_own(sweep: Sweep, value: float, comparison: Comparison) -> bool:
+    """Whether every point at the value has the run's own digits."""
+    points = [point for point in sweep.points if point.value == value]
+    return all(
+        point.scores[score].values == comparison.candidate(point.source).scores[score].values
+        for point in points
+        for score in SCORES
+    )
+
+
+def _lines(sweep: Sweep, score: str, order: Sequence[str], own: Sequence[float]) -> go.Figure:
+    figure = go.Figure(layout=_layout(score))
+    styles = {line: candidate_style(order.index(line)) for line in sweep.candidates}
+    for line, style in styles.items():
+        figure.add_trace(_band(sweep.line(line), score, style.colour))
+    for line, style in styles.items():
+        figure.add_trace(_curve(sweep.line(line), score, line, style))
+    ticks = sorted({*sweep.values, *own})
+    figure.update_xaxes(
+        type="log",
+        title_text=X_TITLES[sweep.over],
+        tickvals=ticks,
+        ticktext=[f"{value:g}" for value in ticks],
+        minor={"ticks": "", "showgrid": False},
+    )
+    for value in own:
+        _guide(figure, value)
+    return figure
+
+
+def _guide(figure: go.Figure, value: float) -> None:
+    line = {"color": NEUTRAL_COLOUR, "width": 1.5, "dash": "dash"}
+    figure.add_shape(type="line", x0=value, x1=value, y0=0, y1=1, yref="paper", line=line, layer="below")
+    figure.add_annotation(
+        x=math.log10(value),  # an annotation counts in the axis' own units
+        y=0,
+        yref="paper",
+        text="this run",
+        showarrow=False,
+        xanchor="right",
+        yanchor="bottom",
+        font={"color": NEUTRAL_COLOUR, "size": 12},
+    )
+
+
+def _families(sweep: Sweep, score: str, order: Sequence[str]) -> go.Figure:
+    """A panel a family, because parameters of different decoders have nothing in common; points are candidates."""
+    lines = sweep.candidates
+    figure = make_subplots(rows=1, cols=len(lines), shared_yaxes=True, horizontal_spacing=0.04)
+    figure.update_layout(_layout(score), showlegend=False)
+    for column, name in enumerate(lines, start=1):
+        points = sweep.line(name)
+        path = _curve(points, score, name, Style(NEUTRAL_COLOUR, "solid", "circle"), mode="lines")
+        path.update(hoverinfo="skip", hovertemplate=None)
+        traces = [path]
+        for point in points:
+            style = candidate_style(order.index(point.source))
+            traces.append(_candidate(point, score, name, style, _label_place(points, point, score)))
+        figure.add_traces(traces, rows=[1] * len(traces), cols=[column] * len(traces))
+        figure.update_xaxes(title_text=html.escape(name), row=1, col=column)
+    figure.update_xaxes(zeroline=False, linecolor=NEUTRAL_COLOUR)
+    figure.update_yaxes(zeroline=False)
+    figure.update_yaxes(title_text=titled(score), linecolor=NEUTRAL_COLOUR, col=1)
+    return figure
+
+
+def _candidate(point: SweepPoint, score: str, family: str, style: Style, place: str) -> go.Scatter:
+    """One candidate with its spread, labelled with the value, and with its name where that is another decoder's."""
+    spread = point.scores[score]
+    low, high = _reach(spread)
+    other = "" if family.split()[0] in point.source else f" ({html.escape(short_name(point.source))})"
+    trace = _curve([point], score, point.source, style, mode="markers+text")
+    return trace.update(
+        error_y={
+            "type": "data",
+            "symmetric": False,
+            "array": [high - spread.mean],
+            "arrayminus": [spread.mean - low],
+            "width": 4,
+            "thickness": 1.5,
+        },
+        text=[f"{point.value:g}{other}"],
+        textposition=place,
+    )
+
+
+def _label_place(points: Sequence[SweepPoint], point: SweepPoint, score: str) -> str:
+    """Beside the line, and towards the middle of the panel."""
+    right = 2 * point.value > points[0].value + points[-1].value
+    rises = points[-1].scores[score].mean > points[0].scores[score].mean
+    return f"{'top' if rises == right else 'bottom'} {'left' if right else 'right'}"
+
+
+def _band(points: Sequence[SweepPoint], score: str, colour: str) -> go.Scatter:
+    """From mean - sd to mean + sd, within the scores' range; of no height where no spread is known."""
+    reaches = [_reach(point.scores[score]) for point in points]
+    low, high = ([reach[side] for reach in reaches] for side in (0, 1))
+    values = [point.value for point in points]
+    return go.Scatter(
+        x=[*values, *reversed(values)],
+        y=[*low, *reversed(high)],
+        fill="toself",
+        fillcolor=translucent(colour, 0.16),
+        line={"width": 0},
+        mode="lines",
+        hoverinfo="skip",
+        showlegend=False,
+        legendgroup=points[0].candidate,
+    )
+
+
+def _reach(spread: SeedSpread) -> tuple[float, float]:
+    """One sd to both sides of the mean, cut to [0, 1], where all scores lie."""
+    sd = spread.sd or 0.0
+    return max(spread.mean - sd, 0.0), min(spread.mean + sd, 1.0)
+
+
+def _curve(
+    points: Sequence[SweepPoint], score: str, name: str, style: Style, *, mode: str = "lines+markers"
+) -> go.Scatter:
+    return go.Scatter(
+        x=[point.value for point in points],
+        y=[point.scores[score].mean for point in points],
+        mode=mode,
+        line={"color": style.colour, "dash": style.dash, "width": 2},
+        marker={"color": style.colour, "symbol": style.symbol, "size": 9, "line": {"color": "white", "width": 1}},
+        name=html.escape(short_name(name)),
+        meta=html.escape(name),
+        customdata=[_in_words(point, score) for point in points],
+        hovertemplate="<b>%{meta}</b><br>%{customdata}<extra></extra>",
+        legendgroup=points[0].candidate,
+    )
+
+
+def _in_words(point: SweepPoint, score: str) -> str:
+    spread = point.scores[score]
+    around = "one seed, no spread" if spread.sd is None else f"± {spread.sd:.4f} over {len(spread.values)} seeds"
+    return f"at {point.value:g}: {titled(score)} {spread.mean:.4f}, {around}<br>n = {point.n:,}, k = {point.k:,}"
+
+
+def _layout(score: str) -> dict[str, Any]:
+    return base_layout(
+        height=HEIGHT,
+        margin={"l": 8, "r": 16, "t": 32, "b": 8},
+        xaxis={"zeroline": False, "linecolor": NEUTRAL_COLOUR},
+        yaxis={"zeroline": False, "linecolor": NEUTRAL_COLOUR, "title": {"text": titled(score)}},
+        hovermode="closest",
+    )

@@ -1,0 +1,129 @@
+"""What tells about a cluster, as tables and one figure: phrases with intervals, properties with effect sizes."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from mauve_core.figures import draw
+from mauve_core.figures.theme import HUMAN_COLOUR, NEUTRAL_COLOUR, base_layout
+from mauve_core.phrases import Phrase
+from mauve_core.properties import PROPERTIES
+from mauve_core.why import PropertyEffect, WhyCard
+
+_ROW_HEIGHT = 34
+_DELTA = "← smaller · Cliff's delta · larger →"
+_ROWS = (("sides", HUMAN_COLOUR, "circle", -0.16), ("rest", NEUTRAL_COLOUR, "diamond", 0.16))
+"""Which comparison, its colour and marker, and how far its row stands off the property's."""
+
+
+def phrases_frame(phrases: Sequence[Phrase]) -> pd.DataFrame:
+    """A row a phrase.
+
+    Returns
+    -------
+    DataFrame
+        phrase, log_odds, low, high (natural logarithms), texts (of this set that have it), other_texts.
+    """
+    columns = ("log_odds", "low", "high", "texts", "other_texts")
+    return pd.DataFrame(
+        {"phrase": [phrase.text for phrase in phrases]}
+        | {column: [getattr(phrase, column) for phrase in phrases] for column in columns}
+    )
+
+
+def effects_frame(card: WhyCard) -> pd.DataFrame:
+    """A row a property and comparison that could be made.
+
+    Returns
+    -------
+    DataFrame
+        comparison ("sides": human against model texts of the cluster; "rest": the cluster against all other texts),
+        property, title, first and second (means), n, m, delta (Cliff's), low, high, auc, separates.
+    """
+    rows = []
+    for comparison in ("sides", "rest"):
+        found: Sequence[PropertyEffect] = getattr(card, comparison)
+        for each in found:
+            if each.effect is None:
+                continue
+            effect, (low, high) = each.effect, each.effect.delta_interval
+            rows.append(
+                {
+                    "comparison": comparison,
+                    "property": each.name,
+                    "title": PROPERTIES[each.name].title,
+                    "first": effect.first,
+                    "second": effect.second,
+                    "n": effect.n,
+                    "m": effect.m,
+                    "delta": effect.delta,
+                    "low": low,
+                    "high": high,
+                    "auc": effect.auc,
+                    "separates": each.separates,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def effects_figure(rows: pd.DataFrame, candidate: str) -> go.Figure:
+    """Cliff's delta of every property with its interval: a row a property, a marker a comparison.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        From :func:`effects_frame`, not empty.
+    candidate : str
+        Name of the model side.
+    """
+    titles = list(dict.fromkeys(rows["title"]))
+    names = {"sides": f"human against {html.escape(candidate)}, here", "rest": "this cluster against all others"}
+    traces = []
+    for comparison, colour, symbol, shift in _ROWS:
+        part = rows[rows["comparison"] == comparison]
+        traces.append(
+            draw.scatter(
+                x=part["delta"].to_list(),
+                y=[titles.index(title) + shift for title in part["title"]],
+                error_x={
+                    "type": "data",
+                    "symmetric": False,
+                    "array": (part["high"] - part["delta"]).to_list(),
+                    "arrayminus": (part["delta"] - part["low"]).to_list(),
+                    "width": 0,
+                    "thickness": 2,
+                },
+                mode="markers",
+                name=names[comparison],
+                marker={"color": colour, "symbol": symbol, "size": 10},
+                customdata=part[["title", "first", "second", "n", "m", "low", "high"]].to_numpy(),
+                hovertemplate="<b>%{customdata[0]}</b><br>means %{customdata[1]:.3g} and %{customdata[2]:.3g} "
+                "(%{customdata[3]:,} and %{customdata[4]:,} texts)<br>delta %{x:.2f}, %{customdata[5]:.2f} to "
+                "%{customdata[6]:.2f}<extra></extra>",
+            )
+        )
+    return draw.figure(
+        traces,
+        base_layout(
+            showlegend=True,
+            height=80 + _ROW_HEIGHT * len(titles),
+            margin={"l": 8, "r": 8, "t": 36, "b": 8},
+            xaxis={
+                "range": [-1.05, 1.05],
+                "zeroline": False,
+                "title": {"text": "← smaller · Cliff's delta · larger →"},
+            },
+            yaxis={
+                "tickvals": list(range(len(titles))),
+                "ticktext": titles,
+                "range": [len(titles) - 0.5, -0.5],
+                "showgrid": False,
+                "zeroline": False,
+            },
+            shapes=[draw.guide("x", 0, {"color": NEUTRAL_COLOUR, "width": 1})],
+        ),
+    )

@@ -1,0 +1,88 @@
+"""Figures made without Plotly's check are the figures that its check lets through."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from plotly.subplots import make_subplots
+
+from mauve_core.figures import draw
+from mauve_core.figures.map import Colouring, Points, map_figure
+
+
+def made() -> go.Figure:
+    traces = [
+        draw.on_panel(draw.scatter(x=[1, 2], y=[3, 4], mode="lines", line={"color": "red", "dash": None}), 2),
+        draw.bar(x=np.arange(3, dtype=np.float32), y=[1, None, 2], hoverinfo=None),
+        draw.heatmap(z=np.ones((2, 3), dtype=np.float32)),
+    ]
+    layout = draw.panels(rows=1, cols=2, shared_yaxes=True, subplot_titles=["a", "b"], horizontal_spacing=0.1)
+    layout = draw.with_titles(draw.with_axes(layout, "y", range=[0, 1], title={"text": "y"}))
+    return draw.figure(traces, {**layout, "shapes": [draw.guide("x", 0.5, {"color": "red"}, panel=2)]})
+
+
+def both(monkeypatch: pytest.MonkeyPatch, make: Callable[[], go.Figure]) -> list[Any]:
+    """What is sent of a figure that was made with the check, and without it."""
+    found = []
+    for checked in (True, False):
+        monkeypatch.setattr(draw, "CHECKED", checked)
+        found.append(json.loads(make().to_json()))
+    return found
+
+
+def test_the_figure_is_the_one_that_the_check_lets_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked, free = both(monkeypatch, made)
+    assert checked == free
+
+
+@pytest.mark.parametrize("colouring", ["source", "cluster", "type_1"])
+def test_the_map_is_the_one_that_the_check_lets_through(monkeypatch: pytest.MonkeyPatch, colouring: Colouring) -> None:
+    rng = np.random.default_rng(0)
+    points = Points(
+        xy=rng.normal(size=(40, 2)).astype(np.float32),
+        source=np.repeat(np.arange(2, dtype=np.int16), 20),
+        names=("human", "a"),
+        cluster=rng.integers(0, 4, 40).astype(np.int32),
+        log2_ratio=rng.normal(size=4),
+        type_1=rng.normal(size=4),
+        type_2=rng.normal(size=4),
+    )
+    checked, free = both(monkeypatch, lambda: map_figure(points, np.arange(40), colouring=colouring, chosen=1))
+    assert checked == free
+
+
+def test_the_check_finds_a_property_that_plotly_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draw, "CHECKED", True)
+    with pytest.raises(ValueError, match="colour"):
+        draw.figure([draw.scatter(line={"colour": "red"})], {})
+
+
+def test_panels_are_those_of_plotly() -> None:
+    settings = {"rows": 1, "cols": 3, "shared_yaxes": True, "subplot_titles": ["a", "b", "c"]}
+    expected = make_subplots(**settings).layout.to_plotly_json()
+    expected.pop("template", None)
+    assert draw.panels(**settings) == expected
+    trace = draw.on_panel(draw.scatter(x=[0], y=[0]), 3)
+    figure = make_subplots(**settings).add_trace(go.Scatter(x=[0], y=[0]), row=1, col=3)
+    assert (trace["xaxis"], trace["yaxis"]) == (figure.data[0].xaxis, figure.data[0].yaxis)
+
+
+def test_panels_can_be_changed_without_changing_the_next_ones() -> None:
+    first = draw.panels(rows=1, cols=2)
+    first["xaxis"]["range"] = [0, 1]
+    assert "range" not in draw.panels(rows=1, cols=2)["xaxis"]
+
+
+@pytest.mark.parametrize("axis", ["x", "y"])
+def test_a_guide_spans_its_panel_as_plotlys_own_line_does(axis: str) -> None:
+    figure = make_subplots(rows=1, cols=2)
+    for column in (1, 2):
+        figure.add_trace(go.Scatter(x=[0], y=[0]), row=1, col=column)
+    add = figure.add_vline if axis == "x" else figure.add_hline
+    add(0.3, line={"width": 2}, row=1, col=2)
+    assert draw.guide(axis, 0.3, {"width": 2}, panel=2) == figure.layout.shapes[0].to_plotly_json()

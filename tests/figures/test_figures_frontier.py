@@ -1,0 +1,229 @@
+"""Divergence curves and leaderboard: the numbers they draw, what they say in words, and what they must not execute."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from mauve_core.config import SCORES
+from mauve_core.figures import leaderboard
+from mauve_core.figures.frontier import DRAWN_WEIGHTS, ErrorCurve, at_weight, curve_points, frontier_figure
+from mauve_core.figures.leaderboard import interval_figure, leaderboard_frame, shown_table
+from mauve_core.figures.theme import CATEGORICAL, HUMAN_COLOUR, MODEL_COLOUR, candidate_style, short_name, translucent
+from mauve_core.numerics.frontier import divergence_frontier
+from mauve_core.report import standings
+from mauve_core.result import Comparison
+from tests.handmade import estimate, make_comparison
+
+FLOAT32 = 1e-6
+"""Figures carry float32, which keeps seven digits of numbers up to 1."""
+
+NASTY = '<img src=x onerror="alert(1)">'
+
+
+def curve_of(name: str, pairs: list[tuple[list[float], list[float]]]) -> ErrorCurve:
+    """The errors of a candidate whose histograms (p, q) under each seed are given."""
+    p, q = (np.array([pair[side] for pair in pairs]) for side in (0, 1))
+    found = divergence_frontier(p, q, DRAWN_WEIGHTS)
+    return ErrorCurve(name, found.weights, found.type1, found.type2)
+
+
+DISJOINT = curve_of("disjoint", [([1, 0], [0, 1])])
+NEAR = curve_of(NASTY, [([0.5, 0.5], [0.6, 0.4]), ([0.5, 0.5], [0.7, 0.3])])
+
+
+def named(figure: go.Figure, mode: str, name: str) -> go.Scatter:
+    """The one trace of that mode whose hover shows that name."""
+    (trace,) = [trace for trace in figure.data if trace.mode == mode and trace.meta == name]
+    return trace
+
+
+def test_weights_hold_every_step_of_the_slider() -> None:
+    assert (np.diff(DRAWN_WEIGHTS) > 0).all()
+    for step in range(1, 100):
+        assert np.abs(DRAWN_WEIGHTS - step / 100).min() < 1e-12
+
+
+def test_disjoint_histograms_follow_the_closed_form() -> None:
+    # r = (w, 1 - w): KL(Q|R) = -log(1 - w) and KL(P|R) = -log w, so the curve is ((1 - w)^c, w^c).
+    points = curve_points([DISJOINT], scale=3.0)
+    np.testing.assert_allclose(points["x"], (1 - DRAWN_WEIGHTS) ** 3, atol=1e-12)
+    np.testing.assert_allclose(points["y"], DRAWN_WEIGHTS**3, atol=1e-12)
+    assert points["type_1_sd"].isna().all()  # one seed shows no spread
+    half = at_weight(points, 0.5).iloc[0]
+    assert (half["type_1"], half["type_2"]) == pytest.approx((math.log(2), math.log(2)), abs=1e-12)
+
+
+def test_seeds_give_mean_spread_and_band() -> None:
+    points = curve_points([NEAR], scale=5.0)
+    row = at_weight(points, 0.25).iloc[0]
+    place = int(np.argmin(np.abs(DRAWN_WEIGHTS - 0.25)))
+    ones, twos = NEAR.type1[:, place], NEAR.type2[:, place]
+    assert row["type_1"] == pytest.approx(ones.mean(), abs=1e-15)
+    assert row["type_1_sd"] == pytest.approx(abs(ones[0] - ones[1]) / math.sqrt(2), rel=1e-12)
+    assert row["x"] == pytest.approx(np.exp(-5 * ones).mean(), abs=1e-15)
+    assert (row["y_low"], row["y_high"]) == pytest.approx(tuple(sorted(np.exp(-5 * twos))), abs=1e-15)
+    assert ((points["x_low"] <= points["x"]) & (points["x"] <= points["x_high"])).all()
+
+
+def test_the_human_side_is_p() -> None:
+    # The model never writes bin 0: humans write what the model misses, so type II is the larger error.
+    row = at_weight(curve_points([curve_of("m", [([0.5, 0.5], [0, 1])])], 5.0), 0.5).iloc[0]
+    # r = (1/4, 3/4): KL(Q|R) = log(4/3); KL(P|R) = (log 2 + log(2/3)) / 2.
+    assert row["type_1"] == pytest.approx(math.log(4 / 3), abs=1e-12)
+    assert row["type_2"] == pytest.approx(math.log(4 / 3) / 2, abs=1e-12)
+
+
+@pytest.mark.parametrize("weight", [0.01, 0.37, 0.99])
+def test_the_mark_lies_on_its_curve_at_the_weight(weight: float) -> None:
+    points = curve_points([DISJOINT, NEAR], 5.0)
+    figure = frontier_figure(points, weight)
+    for curve in (DISJOINT, NEAR):
+        shown = "disjoint" if curve is DISJOINT else "&lt;img src=x onerror=&quot;alert(1)&quot;&gt;"
+        line, mark = named(figure, "lines", shown), named(figure, "markers", shown)
+        place = int(np.argmin(np.abs(DRAWN_WEIGHTS - weight)))
+        assert mark.x[0] == line.x[place]
+        assert mark.y[0] == line.y[place]
+        assert mark.customdata[0][0] == pytest.approx(weight, abs=FLOAT32)
+        assert mark.customdata[0][1] == pytest.approx(curve.type1[:, place].mean(), abs=FLOAT32)
+        assert mark.customdata[0][3] == pytest.approx(curve.type2[:, place].mean(), abs=FLOAT32)
+        assert mark.marker.color == line.line.color
+
+
+def test_axes_name_their_divergences_and_errors() -> None:
+    figure = frontier_figure(curve_points([NEAR], 5.0), 0.5)
+    assert "KL(Q|R)" in figure.layout.xaxis.title.text
+    assert "the model writes what humans don't" in figure.layout.xaxis.title.text
+    assert "KL(P|R)" in figure.layout.yaxis.title.text
+    assert "humans write what the model misses" in figure.layout.yaxis.title.text
+
+
+def test_names_from_files_are_escaped_everywhere() -> None:
+    points = curve_points([NEAR], 5.0)
+    assert "<img" not in frontier_figure(points, 0.5).to_json()
+    assert "<img" not in interval_figure(renamed(make_comparison(), NASTY), "pairwise").to_json()
+
+
+def renamed(comparison: Comparison, name: str) -> Comparison:
+    """The first candidate under another name, labels included."""
+    first, *others = comparison.candidates
+    partitions = tuple(
+        replace(part, labels={name if key == first.name else key: labels for key, labels in part.labels.items()})
+        for part in first.partitions
+    )
+    changed = replace(first, source=replace(first.source, name=name), partitions=partitions)
+    return replace(comparison, candidates=(changed, *others))
+
+
+def comparison_with(first: tuple[float, float, float], second: tuple[float, float, float]) -> Comparison:
+    """Two candidates whose MAUVE is (mean, low, high)."""
+    return make_comparison(first={"mauve": estimate(*first)}, second={"mauve": estimate(*second)})
+
+
+TIED = comparison_with((0.80, 0.75, 0.85), (0.84, 0.79, 0.90))
+APART = comparison_with((0.60, 0.55, 0.65), (0.84, 0.79, 0.90))
+
+
+def test_the_leaderboard_ranks_as_the_core_does() -> None:
+    for comparison in (TIED, APART):
+        frame = leaderboard_frame(comparison, "pairwise")
+        placed = standings(comparison)
+        assert frame["candidate"].tolist() == [*(standing.candidate.name for standing in placed), "human halves"]
+        assert frame["rank"].tolist() == [*(standing.rank for standing in placed), 0]
+    assert shown_table(leaderboard_frame(TIED, "pairwise"), str)["Rank"].tolist() == ["1=", "1=", "–"]
+    assert shown_table(leaderboard_frame(APART, "pairwise"), str)["Rank"].tolist() == ["1", "2", "–"]
+    assert shown_table(leaderboard_frame(APART, "joint"), str)["Rank"].tolist() == ["1", "2"]
+
+
+def test_the_leaderboard_carries_every_number_and_setting() -> None:
+    frame = leaderboard_frame(APART, "joint").set_index("candidate")
+    for candidate in APART.candidates:
+        row = frame.loc[candidate.name]
+        for score in SCORES:
+            expected = candidate.joint_scores[score]
+            assert (row[score], row[f"{score}_sd"]) == (expected.mean, expected.sd)
+            assert (row[f"{score}_low"], row[f"{score}_high"]) == (expected.low, expected.high)
+        assert row["n"] == candidate.source.n
+        assert row["n_human"] == APART.human.n
+        assert row["k"] == APART.joint[0].k
+    assert set(frame["partition"]) == {"joint"}
+
+
+def test_a_score_is_never_shown_bare() -> None:
+    cell = leaderboard.score_label(0.84321, 0.0123, 0.79, 0.9).replace(leaderboard.UNBROKEN, " ")
+    assert cell == "**0.843** ± 0.012  \n0.790 to 0.900"
+    assert "±" not in leaderboard.score_label(0.84321, float("nan"), 0.79, 0.9)
+
+
+def brackets(figure: go.Figure) -> list[go.Scatter]:
+    return [trace for trace in figure.data if trace.hovertemplate and "tied" in trace.hovertemplate]
+
+
+def test_ties_are_joined_by_a_bracket_and_others_are_not() -> None:
+    (bracket,) = brackets(interval_figure(TIED, "pairwise"))
+    assert min(bracket.y) < 0 < 1 < max(bracket.y)  # it reaches over both rows
+    assert brackets(interval_figure(APART, "pairwise")) == []
+
+
+def test_the_interval_chart_draws_mean_and_interval_of_each_score() -> None:
+    figure = interval_figure(APART, "pairwise")
+    assert [note.text for note in figure.layout.annotations] == [leaderboard.titled(score) for score in SCORES]
+    best = standings(APART)[0].candidate.scores["mauve"]
+    thick, dot = figure.data[:2]
+    reach = (dot.error_x.arrayminus[0], dot.error_x.array[0])
+    assert reach == pytest.approx((best.mean - best.low, best.high - best.mean), abs=1e-15)
+    assert best.sd is not None
+    assert tuple(thick.x) == (best.mean - best.sd, best.mean + best.sd)
+    assert tuple(dot.x) == (best.mean,)
+
+
+def contrast(colour: str, background: str) -> float:
+    """Contrast ratio of WCAG 2.1 between two #rrggbb colours."""
+
+    def luminance(value: str) -> float:
+        channels = [int(value[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(colour), luminance(background)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("colour", [HUMAN_COLOUR, MODEL_COLOUR, *CATEGORICAL])
+@pytest.mark.parametrize("background", ["#ffffff", "#14181f"])
+def test_colours_are_readable_on_light_and_dark(colour: str, background: str) -> None:
+    assert contrast(colour, background) >= 3  # WCAG 2.1, graphical objects
+
+
+def test_candidates_differ_in_more_than_colour() -> None:
+    styles = [candidate_style(index) for index in range(16)]
+    assert len(set(styles)) == len(styles)
+    assert len({(style.dash, style.symbol) for style in styles[:8]}) == 8
+
+
+def test_helpers_of_the_theme() -> None:
+    assert translucent("#ff8000", 0.5) == "rgba(255,128,0,0.5)"
+    assert short_name("a" * 24) == "a" * 24
+    assert short_name("a" * 25) == "a" * 23 + "…"
+
+
+def test_every_candidate_has_a_row_for_every_weight() -> None:
+    points = curve_points([DISJOINT, NEAR], 5.0)
+    assert points.groupby("candidate", sort=False).size().to_dict() == {
+        "disjoint": len(DRAWN_WEIGHTS),
+        NASTY: len(DRAWN_WEIGHTS),
+    }
+
+
+def test_the_human_halves_are_a_row_in_blue_with_a_line_down_to_the_last_candidate() -> None:
+    figure = interval_figure(APART, "pairwise")
+    dots = [trace for trace in figure.data if trace.mode == "markers" and trace.marker.color == HUMAN_COLOUR]
+    assert [(dot.x[0], dot.y[0]) for dot in dots] == [(0.9, -1)] * len(SCORES)
+    lines = [trace for trace in figure.data if trace.mode == "lines" and trace.line.dash == "dot"]
+    assert [(line.x, line.y) for line in lines] == [((0.9, 0.9), (-1, 1.5))] * len(SCORES)
+    assert figure.layout.yaxis.ticktext[-1] == "human halves"
+    assert "human halves" not in interval_figure(APART, "joint").layout.yaxis.ticktext

@@ -1,0 +1,202 @@
+"""Figures of text measures: the numbers they draw, the ranking by the gap, what is said where a number is missing."""
+
+from __future__ import annotations
+
+import math
+
+import plotly.graph_objects as go
+import pytest
+
+from mauve_core.config import HUMAN
+from mauve_core.figures.measures import (
+    interval_label,
+    label,
+    measures_frame,
+    panels_figure,
+    plane_figure,
+    plane_frame,
+    ranking_frame,
+    titled,
+    value_label,
+)
+from mauve_core.figures.theme import HUMAN_COLOUR, candidate_style
+from mauve_core.metrics import MEASURES, Measurements, Row, Value
+
+NASTY = '<img src=x onerror="alert(1)">'
+ORDER = ["near", NASTY, "far"]
+HUMAN_DISTINCT = Value(0.9, 0.01, 0.88, 0.92)
+HUMAN_REPETITION = Value(0.02, 0.01, 0.0, 0.04)
+
+
+def value(number: float, sd: float = 0.01) -> Value:
+    return Value(number, sd, number - 2 * sd, number + 2 * sd)
+
+
+def rows_of(measure: str, human: Value | None, *numbers: float) -> list[Row]:
+    """A row a candidate, in another order than the run's."""
+    rows = [
+        Row(measure, name, value(number), human, None if human is None else value(abs(number - human.value)))
+        for name, number in zip(ORDER, numbers, strict=True)
+    ]
+    return rows[::-1]
+
+
+MEASURED = Measurements(
+    (
+        *rows_of("repetition", HUMAN_REPETITION, 0.03, 0.10, 0.50),
+        *rows_of("distinct", HUMAN_DISTINCT, 0.89, 0.87, 0.20),
+        *rows_of("sparsemax", None, 0.6, 0.7, 0.8)[:2],
+        Row("sparsemax", "near", None, None, None, "not defined: <b>no</b> decoder is known"),
+    ),
+    settings={"distinct": {"n": {HUMAN: 50, "near": 40, NASTY: 41, "far": 42}}},
+)
+
+
+def dots(figure: go.Figure, candidate: str) -> list[go.Scatter]:
+    return [trace for trace in figure.data if trace.mode == "markers" and trace.meta == candidate]
+
+
+def test_the_frame_holds_every_number_in_the_runs_order() -> None:
+    frame = measures_frame(MEASURED, ORDER)
+    assert frame["measure"].tolist() == [name for name in MEASURED.measures for _ in ORDER]
+    assert frame["candidate"].tolist() == ORDER * 3
+    for _, line in frame.iterrows():
+        row = MEASURED.row(line["measure"], line["candidate"])
+        assert row is not None
+        for name, part in (("model", row.model), ("human", row.human), ("gap", row.gap)):
+            numbers = [line[f"{name}{ending}"] for ending in ("", "_sd", "_low", "_high")]
+            if part is None:
+                assert all(math.isnan(number) for number in numbers)
+            else:
+                assert numbers == [part.value, part.sd, part.low, part.high]
+        assert line["note"] == row.note
+    distinct = frame[frame["measure"] == "distinct"]
+    assert distinct["n"].tolist() == [40, 41, 42]
+    assert set(distinct["n_human"]) == {50}
+
+
+def test_the_smallest_gap_comes_first_and_overlapping_ones_share_a_rank() -> None:
+    frame = ranking_frame(MEASURED, "distinct", ORDER)
+    # Gaps 0.01, 0.03 and 0.70, each +- 0.02: the first two meet.
+    assert frame["candidate"].tolist() == ["near", NASTY, "far"]
+    assert frame["rank"].tolist() == [1, 1, 3]
+    assert frame["tied"].tolist() == [True, True, False]
+    # Gaps 0.01, 0.08 and 0.48: none meet.
+    assert ranking_frame(MEASURED, "repetition", ORDER)["rank"].tolist() == [1, 2, 3]
+
+
+def test_without_a_gap_there_is_no_rank() -> None:
+    frame = ranking_frame(MEASURED, "sparsemax", ORDER)
+    assert frame["rank"].tolist() == [0, 0, 0]
+    assert frame["candidate"].tolist() == ORDER
+    assert not frame["tied"].any()
+
+
+def test_a_panel_draws_value_and_interval_of_every_candidate_in_its_style() -> None:
+    figure = panels_figure(MEASURED, ORDER)
+    shown = dots(figure, "far")
+    assert len(shown) == 3
+    for dot, measure in zip(shown, MEASURED.measures, strict=True):
+        row = MEASURED.row(measure, "far")
+        assert row is not None
+        assert row.model is not None
+        assert row.model.low is not None
+        assert row.model.high is not None
+        assert tuple(dot.x) == (row.model.value,)
+        assert tuple(dot.y) == (ORDER.index("far"),)
+        reach = (dot.error_x.arrayminus[0], dot.error_x.array[0])
+        assert reach == pytest.approx((row.model.value - row.model.low, row.model.high - row.model.value), abs=1e-15)
+        style = candidate_style(ORDER.index("far"))
+        assert (dot.marker.color, dot.marker.symbol) == (style.colour, style.symbol)
+
+
+def test_the_human_value_is_a_blue_line_with_its_interval() -> None:
+    figure = panels_figure(MEASURED, ORDER)
+    lines = [trace for trace in figure.data if trace.meta == HUMAN]
+    assert [set(line.x) for line in lines] == [{HUMAN_REPETITION.value}, {HUMAN_DISTINCT.value}]
+    assert {line.line.color for line in lines} == {HUMAN_COLOUR}
+    bands = [trace for trace in figure.data if trace.fill == "toself"]
+    assert [(min(band.x), max(band.x)) for band in bands] == [(0.0, 0.04), (0.88, 0.92)]
+
+
+def test_a_panel_says_what_it_lacks() -> None:
+    figure = panels_figure(MEASURED, ORDER)
+    said = {note.text: note for note in figure.layout.annotations}
+    assert f"{MEASURES['sparsemax'].title} · no T(P)" in said
+    assert MEASURES["distinct"].title in said
+    assert said["not defined"].y == ORDER.index("near")
+    assert said["not defined"].hovertext == "not defined: &lt;b&gt;no&lt;/b&gt; decoder is known"
+    assert len(dots(figure, "near")) == 2
+
+
+def test_names_from_files_are_escaped() -> None:
+    figures = (
+        panels_figure(MEASURED, ORDER),
+        plane_figure(plane_frame(MEASURED, "repetition", "distinct", ORDER), "repetition", "distinct", ORDER),
+    )
+    for figure in figures:
+        assert "<img" not in figure.to_json().replace("\\u003c", "<")
+        assert "&lt;img" in figure.to_json().replace("\\u003c", "<").replace("\\u0026", "&")
+
+
+def test_a_wide_range_gets_a_logarithmic_axis() -> None:
+    wide = Measurements(tuple(rows_of("perplexity", value(20.0), 2.0, 30.0, 900.0)), {})
+    assert panels_figure(wide, ORDER).layout.xaxis.type == "log"
+    assert panels_figure(MEASURED, ORDER).layout.xaxis.type is None
+    touching_zero = Measurements(tuple(rows_of("perplexity", value(0.0), 2.0, 30.0, 900.0)), {})
+    assert panels_figure(touching_zero, ORDER).layout.xaxis.type is None
+
+
+def test_many_measures_fill_rows_of_panels() -> None:
+    many = Measurements(tuple(row for name in MEASURES for row in rows_of(name, None, 0.1, 0.2, 0.3)), {})
+    figure = panels_figure(many, ORDER)
+    axes = {trace.xaxis for trace in figure.data}
+    assert len(axes) == len(MEASURES)
+    assert figure.layout.height > panels_figure(MEASURED, ORDER).layout.height
+
+
+def test_two_measures_in_a_plane_with_the_human_side() -> None:
+    frame = plane_frame(MEASURED, "repetition", "distinct", ORDER)
+    assert frame["source"].tolist() == [HUMAN, *ORDER]
+    human = frame.iloc[0]
+    assert (human["x"], human["y_low"]) == (HUMAN_REPETITION.value, HUMAN_DISTINCT.low)
+    figure = plane_figure(frame, "repetition", "distinct", ORDER)
+    (cross,) = [trace for trace in figure.data if trace.meta == HUMAN]
+    assert (cross.x[0], cross.y[0], cross.marker.symbol, cross.marker.color) == (0.02, 0.9, "cross", HUMAN_COLOUR)
+    (far,) = [trace for trace in figure.data if trace.meta == "far"]
+    assert (far.x[0], far.y[0]) == (0.5, 0.2)
+    assert far.error_x.array[0] == pytest.approx(0.02, abs=1e-15)
+    assert far.error_y.arrayminus[0] == pytest.approx(0.02, abs=1e-15)
+    assert figure.layout.xaxis.title.text == titled("repetition")
+    guides = {(shape.x0, shape.y0) for shape in figure.layout.shapes}
+    assert (0.02, 0) in guides
+    assert (0, 0.9) in guides
+
+
+def test_the_plane_leaves_out_who_lacks_one_of_the_two() -> None:
+    frame = plane_frame(MEASURED, "sparsemax", "distinct", ORDER)
+    assert frame["source"].tolist() == [NASTY, "far"]  # no T(P) of one, so no human side; "near" is not defined
+    assert all(trace.meta != HUMAN for trace in plane_figure(frame, "sparsemax", "distinct", ORDER).data)
+
+
+@pytest.mark.parametrize(
+    ("number", "sd", "shown"),
+    [
+        (14.5312, 0.4231, "14.53 ± 0.42"),
+        (0.95312, 0.0021, "0.9531 ± 0.0021"),
+        (1234.56, 78.9, "1235 ± 79"),
+        (0.5, 0.0, "0.5000 ± 0.0000"),
+        (0.123456, math.nan, "0.1235 ± ?"),
+        (math.nan, math.nan, "–"),
+        (3e-9, 2e-9, "0.000000 ± 0.000000"),
+    ],
+)
+def test_numbers_have_as_many_decimals_as_their_spread_is_good_for(number: float, sd: float, shown: str) -> None:
+    assert label(number, sd).replace("\N{NO-BREAK SPACE}", " ") == shown
+
+
+def test_missing_values_and_intervals_are_said() -> None:
+    assert value_label(None) == "–"
+    assert value_label(Value(2.0)).endswith("?")
+    assert interval_label(math.nan, math.nan, math.nan) == ""
+    assert interval_label(13.68, 15.38, 0.42).replace("\N{NO-BREAK SPACE}", " ") == "13.68 to 15.38"

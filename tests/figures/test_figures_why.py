@@ -1,0 +1,64 @@
+"""The why card's tables and figure hold the core's numbers, and nothing that a text could execute."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.components.why_panel import shown_phrases
+from mauve_core.figures.why import effects_figure, effects_frame, phrases_frame
+from mauve_core.numerics.effects import effect
+from mauve_core.phrases import Phrase
+from mauve_core.why import PropertyEffect, WhyCard
+
+NASTY = '<img src=x onerror="alert(1)">'
+LENGTHS = effect(np.array([5.0, 6.0, 7.0, 8.0]), np.array([1.0, 2.0, 3.0, 9.0]), 0.95)
+LOOPS = effect(np.array([0.0, 0.0, 1.0, 0.0]), np.array([1.0, 1.0, 1.0, 0.0]), 0.95)
+PHRASE = Phrase("in the end", -1.26, -2.04, -0.48, -3.2, 3, 1, 4, 1)
+CARD = WhyCard(
+    cluster=3,
+    human=4,
+    model=4,
+    unit="documents",
+    human_phrases=(PHRASE,),
+    model_phrases=(),
+    neighbours=(1,),
+    cluster_phrases=(),
+    sides=(PropertyEffect("length", LENGTHS, True), PropertyEffect("punctuation", None, False)),
+    rest=(PropertyEffect("length", LENGTHS, False), PropertyEffect("repetition", LOOPS, False)),
+    pairs=(),
+    notes=(),
+)
+
+
+def test_the_frame_has_a_row_for_every_comparison_that_was_made() -> None:
+    rows = effects_frame(CARD)
+    assert list(zip(rows["comparison"], rows["property"], strict=True)) == [
+        ("sides", "length"),
+        ("rest", "length"),
+        ("rest", "repetition"),
+    ]
+    first = rows.iloc[0]
+    assert (first["first"], first["second"], first["n"], first["m"]) == (6.5, 3.75, 4, 4)
+    # 12 of 16 pairs are larger, 4 smaller.
+    assert first["delta"] == 8 / 16
+    assert first["auc"] == 12 / 16
+    assert first["low"] <= first["delta"] <= first["high"]
+    assert bool(first["separates"])
+
+
+def test_the_figure_draws_each_delta_at_its_property() -> None:
+    rows = effects_frame(CARD)
+    figure = effects_figure(rows, NASTY)
+    assert list(figure.layout.yaxis.ticktext) == ["Length", "Ends in a loop"]
+    sides, rest = figure.data
+    assert [round(y) for y in sides.y] == [0]
+    assert [round(y) for y in rest.y] == [0, 1]
+    assert list(rest.x) == rows[rows["comparison"] == "rest"]["delta"].tolist()
+    assert sides.error_x.array[0] == rows["high"][0] - rows["delta"][0]
+    assert "<img" not in figure.to_json()
+
+
+def test_phrases_stand_with_their_interval_and_counts() -> None:
+    assert phrases_frame((PHRASE,)).iloc[0].tolist() == ["in the end", -1.26, -2.04, -0.48, 3, 1]
+    shown = shown_phrases((PHRASE,)).iloc[0]
+    assert shown.tolist() == ["in the end", "−1.3 (−2.0 to −0.5)", "3 : 1"]
