@@ -1,8 +1,8 @@
 """The two errors as a ledger over clusters, and the few clusters that make most of the gap, as tables.
 
-A cluster's share of an error is its own term of the divergence, as in ``mauve_core.cluster_table``: shares sum to the error
-and may be negative. A table that shows the largest sums up the others in rows of their own, so that what is shown adds
-up to the total.
+A cluster's share of an error is its own term of the divergence, as in ``mauve_core.cluster_table``: shares sum to the
+error and may be negative. A table that shows the largest sums up the others in rows of their own, so that what is shown
+adds up to the total.
 """
 
 from __future__ import annotations

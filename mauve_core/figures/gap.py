@@ -52,8 +52,8 @@ def ledger_figure(
     Parameters
     ----------
     rows : DataFrame
-        Of ``mauve_core.gap_table.ledger_rows``, in the order in which bars shall stand; rows that sum up several get none,
-        because they would dwarf the others.
+        Of ``mauve_core.gap_table.ledger_rows``, in the order in which bars shall stand; rows that sum up several get
+        none, because they would dwarf the others.
     error : {"type_1", "type_2"}
     words : mapping of int to str
         What stands beside a cluster's number; from files, not trusted.
