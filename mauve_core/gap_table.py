@@ -8,6 +8,7 @@ adds up to the total.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -82,34 +83,40 @@ def ledger_rows(
         error), low, high (of the share; NaN for a sum), human, model (counts). The largest first, then the rest that
         adds to the error, then the rest that offsets part of it. nats sum to the error.
     """
-    rows = pd.DataFrame(
+    nats = table[f"{error}_nats"].to_numpy()
+    columns = {
+        "cluster": table["cluster"].to_numpy(),
+        "clusters": np.ones(nats.size, dtype=np.int64),
+        "nats": nats,
+        "share": table[error].to_numpy(),
+        "low": intervals[0],
+        "high": intervals[1],
+        "human": table["human"].to_numpy(),
+        "model": table["model"].to_numpy(),
+    }
+    order = np.lexsort((columns["cluster"], -nats))
+    shown, rest = order[:most], order[most:]
+    sums = [_together(columns, part) for part in (rest[nats[rest] >= 0], rest[nats[rest] < 0]) if part.size]
+    return pd.DataFrame(
         {
-            "cluster": table["cluster"],
-            "clusters": 1,
-            "nats": table[f"{error}_nats"],
-            "share": table[error],
-            "low": intervals[0],
-            "high": intervals[1],
-            "human": table["human"],
-            "model": table["model"],
+            name: np.append(values[shown], np.array([each[name] for each in sums], dtype=values.dtype))
+            for name, values in columns.items()
         }
-    ).sort_values(["nats", "cluster"], ascending=[False, True], ignore_index=True)
-    shown, rest = rows.head(most), rows.iloc[most:]
-    sums = [_together(part) for part in (rest[rest["nats"] >= 0], rest[rest["nats"] < 0]) if len(part)]
-    return pd.concat([shown, pd.DataFrame(sums)], ignore_index=True) if sums else shown
+    )
 
 
-def _together(rows: pd.DataFrame) -> dict[str, float]:
-    summed = {name: rows[name].sum() for name in ("clusters", "nats", "share", "human", "model")}
+def _together(columns: dict[str, NDArray[Any]], places: NDArray[np.intp]) -> dict[str, float]:
+    summed = {name: columns[name][places].sum() for name in ("clusters", "nats", "share", "human", "model")}
     return {"cluster": TOGETHER, "low": np.nan, "high": np.nan, **summed}
 
 
-def row_label(row: pd.Series) -> str:
-    """The row's name: the number of a cluster, or how many are summed up and which way they go."""
-    if row["cluster"] != TOGETHER:
-        return str(int(row["cluster"]))
-    number = int(row["clusters"])
-    return f"{number} {'more' if row['nats'] >= 0 else 'that offset it'}"
+def row_labels(rows: pd.DataFrame) -> list[str]:
+    """Names of the rows: the number of a cluster, or how many are summed up and which way they go."""
+    parts = zip(*(rows[name].tolist() for name in ("cluster", "clusters", "nats")), strict=True)
+    return [
+        str(int(cluster)) if cluster != TOGETHER else f"{int(number)} {'more' if nats >= 0 else 'that offset it'}"
+        for cluster, number, nats in parts
+    ]
 
 
 def step_rows(

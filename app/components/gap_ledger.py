@@ -16,9 +16,9 @@ from app.components.markup import escaped
 from app.selection import clicked_value
 from app.state import State
 from mauve_core.cluster_table import CONFIDENCE
-from mauve_core.config import HUMAN
+from mauve_core.config import HUMAN, PartitionKind
 from mauve_core.figures.gap import common_reach, ledger_figure
-from mauve_core.gap_table import ERRORS, TOGETHER, error_totals, ledger_rows, row_label
+from mauve_core.gap_table import ERRORS, TOGETHER, error_totals, ledger_rows, row_labels
 from mauve_core.numerics.trust import LABELS
 
 TITLES = {
@@ -62,7 +62,12 @@ def _trusted_over(here: Focus) -> str:
 
 def words_of(here: Focus, most: int) -> dict[int, str]:
     """The most distinctive words of every cluster that has any."""
-    found = cache.cluster_words(*here.key)
+    return _words(*here.key, most)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _words(run_id: str, kind: PartitionKind, candidate: str, seed: int, most: int) -> dict[int, str]:
+    found = cache.cluster_words(run_id, kind, candidate, seed)
     return {cluster: ", ".join(word.word for word in words[:most]) for cluster, words in enumerate(found) if words}
 
 
@@ -72,7 +77,7 @@ def shown_list(here: Focus, rows: pd.DataFrame, labels: NDArray[np.str_]) -> pd.
     single = rows["cluster"] != TOGETHER
     return pd.DataFrame(
         {
-            "cluster": [row_label(row) for _, row in rows.iterrows()],
+            "cluster": row_labels(rows),
             "words": [words.get(int(cluster), "") for cluster in rows["cluster"]],
             "of error": [
                 f"{share:z.1%}" + (f" ({low:z.0%} to {high:z.0%})" if one else "")
@@ -129,7 +134,11 @@ def _sum_in_words(rows: pd.DataFrame, total: float) -> str:
     """How the bars and the clusters without one add up to the error."""
     single = rows["cluster"] != TOGETHER
     parts = [f"{single.sum()} clusters shown: {rows['nats'][single].sum():z.4f}"]
-    parts += [f"{row_label(row)}: together {row['nats']:z.4f}" for _, row in rows[~single].iterrows()]
+    together = rows[~single]
+    parts += [
+        f"{label}: together {nats:z.4f}"
+        for label, nats in zip(row_labels(together), together["nats"].tolist(), strict=True)
+    ]
     return f"{'; '.join(parts)}; sum {total:.4f} nats.".replace("-", "−")
 
 

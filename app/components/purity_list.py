@@ -16,7 +16,7 @@ from app.components.focus import Focus
 from app.purity_table import purest_clusters
 from mauve_core.attributes import category_columns
 from mauve_core.cluster_table import CONFIDENCE
-from mauve_core.config import HUMAN
+from mauve_core.config import HUMAN, PartitionKind
 
 _SIDES, _COLUMN, _TABLE, _SHOWN = "purity_sides", "purity_column", "purity_table", "purity_shown"
 _BOTH, _MODEL = "both", "model"
@@ -34,8 +34,7 @@ def show(here: Focus) -> None:
         st.markdown("**Purest clusters**", width="content")
         side = _pick(_SIDES, "Whose texts", list(usable), {_MODEL: here.candidate})
         column = _pick(_COLUMN, "Column", list(usable[side]), {})
-        labels = np.concatenate([here.partition.labels[name] for name in sides[side]])
-        rows = purest_clusters(labels, here.partition.k, usable[side][column])
+        rows = _purest(*here.key, sides[side], column)
         st.space("stretch")
         name = f"{here.run.name}-{here.partition.kind}-purity"
         charts.csv_button(lambda: rows.assign(column=column), key="purity_csv", file_name=name)
@@ -96,6 +95,15 @@ def _purity_list(here: Focus, rows: pd.DataFrame) -> None:
 def _choose_row() -> None:
     rows = st.session_state[_TABLE]["selection"]["rows"]
     session.update(cluster=st.session_state[_SHOWN][rows[0]] if rows else None)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _purest(
+    run_id: str, kind: PartitionKind, candidate: str, seed: int, sources: tuple[str, ...], column: str
+) -> pd.DataFrame:
+    partition = cache.load_run(run_id).comparison.partition(kind, candidate, seed)
+    labels = np.concatenate([partition.labels[name] for name in sources])
+    return purest_clusters(labels, partition.k, _columns(run_id, sources)[column])
 
 
 @st.cache_resource(max_entries=32, show_spinner="Reading columns")

@@ -35,6 +35,9 @@ _HOVER = (
 )
 
 
+_Part = dict[str, NDArray[np.float64]]
+
+
 @dataclass(frozen=True)
 class ErrorCurve:
     """Both errors of one candidate along the mixture.
@@ -69,12 +72,12 @@ def curve_points(curves: Sequence[ErrorCurve], scale: float) -> pd.DataFrame:
 
 def frontier_figure(points: pd.DataFrame, weight: float) -> go.Figure:
     """The curves of ``curve_points`` with a mark on each at the drawn weight nearest to ``weight``."""
-    by_candidate = [(str(name), part) for name, part in points.groupby("candidate", sort=False)]
+    by_candidate = _by_candidate(points)
     traces = []
-    for index, (_, part) in enumerate(by_candidate):
+    for index, part in enumerate(by_candidate.values()):
         traces += [_band(part, index), _closing(part, index)]
-    traces += [_line(name, part, index) for index, (name, part) in enumerate(by_candidate)]
-    traces += [_mark(name, at_weight(part, weight), index) for index, (name, part) in enumerate(by_candidate)]
+    traces += [_line(name, part, index) for index, (name, part) in enumerate(by_candidate.items())]
+    traces += [_mark(name, part, weight, index) for index, (name, part) in enumerate(by_candidate.items())]
     return draw.figure(traces, _layout())
 
 
@@ -82,6 +85,16 @@ def at_weight(points: pd.DataFrame, weight: float) -> pd.DataFrame:
     """The rows at the drawn weight nearest to ``weight``, one a candidate."""
     weights = points["weight"].unique()
     return pd.DataFrame(points[points["weight"] == weights[np.argmin(np.abs(weights - weight))]])
+
+
+def _by_candidate(points: pd.DataFrame) -> dict[str, _Part]:
+    """The columns of each candidate's rows; a slider moves this figure, and arrays are cut much faster than frames."""
+    columns = {str(name): points[name].to_numpy() for name in points.columns if name != "candidate"}
+    codes, names = pd.factorize(points["candidate"])
+    places = [np.flatnonzero(codes == code) for code in range(len(names))]
+    return {
+        str(name): {key: values[at] for key, values in columns.items()} for name, at in zip(names, places, strict=True)
+    }
 
 
 def _points_of(curve: ErrorCurve, scale: float) -> pd.DataFrame:
@@ -108,11 +121,15 @@ def _sd(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return values.std(axis=0, ddof=1) if len(values) > 1 else np.full(values.shape[1], np.nan)
 
 
-def _with_ends(first: float, values: pd.Series, last: float) -> NDArray[np.float32]:
-    return np.concatenate([[first], values.to_numpy(), [last]]).astype(np.float32)
+def _with_ends(first: float, values: NDArray[np.float64], last: float) -> NDArray[np.float32]:
+    return np.concatenate([[first], values, [last]]).astype(np.float32)
 
 
-def _band(part: pd.DataFrame, index: int) -> Trace:
+def _hovered(part: _Part) -> NDArray[np.float32]:
+    return np.column_stack([part[name] for name in HOVERED]).astype(np.float32)
+
+
+def _band(part: _Part, index: int) -> Trace:
     lower_x, lower_y = _with_ends(1, part["x_low"], 0), _with_ends(0, part["y_low"], 1)
     upper_x, upper_y = _with_ends(1, part["x_high"], 0), _with_ends(0, part["y_high"], 1)
     return draw.scatter(
@@ -128,12 +145,12 @@ def _band(part: pd.DataFrame, index: int) -> Trace:
     )
 
 
-def _closing(part: pd.DataFrame, index: int) -> Trace:
+def _closing(part: _Part, index: int) -> Trace:
     """From the ends of the drawn curve to (1, 0) and (0, 1), which close the area that MAUVE measures."""
-    first, last = part.iloc[0], part.iloc[-1]
+    (first_x, last_x), (first_y, last_y) = part["x"][[0, -1]].tolist(), part["y"][[0, -1]].tolist()
     return draw.scatter(
-        x=[1, first["x"], None, last["x"], 0],
-        y=[0, first["y"], None, last["y"], 1],
+        x=[1, first_x, None, last_x, 0],
+        y=[0, first_y, None, last_y, 1],
         mode="lines",
         line={"color": candidate_style(index).colour, "width": 1},
         hoverinfo="skip",
@@ -142,12 +159,12 @@ def _closing(part: pd.DataFrame, index: int) -> Trace:
     )
 
 
-def _line(name: str, part: pd.DataFrame, index: int) -> Trace:
+def _line(name: str, part: _Part, index: int) -> Trace:
     style = candidate_style(index)
     return draw.scatter(
-        x=part["x"].to_numpy(dtype=np.float32),
-        y=part["y"].to_numpy(dtype=np.float32),
-        customdata=part[HOVERED].to_numpy(dtype=np.float32),
+        x=part["x"].astype(np.float32),
+        y=part["y"].astype(np.float32),
+        customdata=_hovered(part),
         hovertemplate=_HOVER,
         meta=html.escape(name),
         name=html.escape(short_name(name)),
@@ -157,12 +174,14 @@ def _line(name: str, part: pd.DataFrame, index: int) -> Trace:
     )
 
 
-def _mark(name: str, row: pd.DataFrame, index: int) -> Trace:
+def _mark(name: str, part: _Part, weight: float, index: int) -> Trace:
     style = candidate_style(index)
+    place = np.argmin(np.abs(part["weight"] - weight))
+    row = {key: values[[place]] for key, values in part.items()}
     return draw.scatter(
-        x=row["x"].to_numpy(dtype=np.float32),
-        y=row["y"].to_numpy(dtype=np.float32),
-        customdata=row[HOVERED].to_numpy(dtype=np.float32),
+        x=row["x"].astype(np.float32),
+        y=row["y"].astype(np.float32),
+        customdata=_hovered(row),
         hovertemplate=_HOVER,
         meta=html.escape(name),
         mode="markers",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mauve_core.cluster_table import cluster_table
 from mauve_core.config import HUMAN
-from mauve_core.gap_table import ERRORS, TOGETHER, error_totals, ledger_rows, row_label, step_rows
+from mauve_core.gap_table import ERRORS, TOGETHER, error_totals, ledger_rows, row_labels, step_rows
 from mauve_core.numerics.divergences import mixture_terms
 from mauve_core.numerics.greedy import Step, greedy
 from mauve_core.numerics.scores import score_counts
@@ -50,7 +50,7 @@ def test_the_rest_is_told_apart_by_its_sign() -> None:
     table = cluster_table([5, 5, 1, 1, 1, 7], [1, 1, 4, 5, 6, 3], 0.5)
     rows = ledger_rows(table, "type_1", (np.arange(6) / 10, np.arange(6) / 5), 2)
     assert rows["cluster"].tolist() == [4, 3, TOGETHER, TOGETHER]
-    assert [row_label(row) for _, row in rows.iterrows()] == ["4", "3", "1 more", "3 that offset it"]
+    assert row_labels(rows) == ["4", "3", "1 more", "3 that offset it"]
     assert rows["low"].tolist()[:2] == [0.4, 0.3]
     assert rows["high"].tolist()[:2] == [0.8, 0.6]
     assert rows["low"].isna().tolist() == [False, False, True, True]
