@@ -20,7 +20,8 @@ from mauve_core.config import HUMAN
 from mauve_core.errors import InputError, StorageError
 from mauve_core.files import write_atomically
 from mauve_core.result import Comparison
-from mauve_core.store import CATALOGUE, COMPARISON, ID_PATTERN, PARTIAL, Run, RunStore, run_id, runs
+from mauve_core.store import COMPARISON, ID_PATTERN, PARTIAL, Run, RunStore, placing, run_id
+from mauve_core.store.database import CATALOGUE
 from tests.handmade import N, make_comparison, make_corpora, make_features
 
 
@@ -286,7 +287,7 @@ def test_an_abandoned_folder_is_removed_after_a_day(store: RunStore, monkeypatch
     (store.root / f"{PARTIAL}old").mkdir()
     save(store, "now")
     assert (store.root / f"{PARTIAL}old").exists(), "it may belong to a save that is going on"
-    monkeypatch.setattr(runs, "PARTIAL_KEPT_S", -1)
+    monkeypatch.setattr(placing, "PARTIAL_KEPT_S", -1)
     save(store, "later")
     assert not (store.root / f"{PARTIAL}old").exists()
 
