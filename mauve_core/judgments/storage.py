@@ -36,6 +36,7 @@ CREATE TABLE skips (rater TEXT NOT NULL, pair TEXT NOT NULL, created TEXT NOT NU
 PRAGMA user_version = {FORMAT};
 """
 _INSERT = f"INSERT INTO ratings ({_COLUMNS}, pair, submitted) VALUES ({', '.join('?' * (len(_FIELDS) + 2))})"
+_OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 _NEXT = (
     "SELECT 1 + max(coalesce((SELECT max(submitted) FROM ratings), 0), coalesce((SELECT max(submitted) FROM skips), 0))"
 )
@@ -188,6 +189,24 @@ class RatingStore:
             sum(getattr(counts, item.name) for counts in raters.values()) for item in fields(RaterCounts)
         )
         return Counts(pairs, skipped, ratings, ties, raters)
+
+    def check(self) -> None:
+        """Read all of a file that came from elsewhere.
+
+        Raises
+        ------
+        StorageError
+            It is damaged, or its tables are not those that this class makes (another file's triggers would run here).
+        """
+        with closing(sqlite3.connect(":memory:")) as own:
+            own.executescript(_SCHEMA)
+            wanted = set(own.execute(_OBJECTS))
+        found, sound = set(self._rows(_OBJECTS)), self._rows("PRAGMA quick_check")
+        if found != wanted or sound != [("ok",)]:
+            raise self._damaged(ValueError("its tables are not those of ratings"))
+        raters = {rating.rater for rating in self.list()}
+        for rater in raters | {rater for (rater,) in self._rows("SELECT rater FROM skips")}:
+            self.seen(rater)
 
     def _rows(self, query: str, *values: str) -> _Rows:
         if not self.path.exists():

@@ -1,66 +1,154 @@
-"""The index of the runs' folders, one SQLite file; it may be deleted at any time and is made again from the folders."""
+"""The index of the runs' folders, in a database; it may be deleted at any time and is made again from the folders.
+
+A line is made anew when its folder's sign (``signs.py``) has changed.
+"""
 
 from __future__ import annotations
 
-import json
-import sqlite3
+import os
+import secrets
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 
 from mauve_core.errors import StorageError
 from mauve_core.files import storage_errors
-from mauve_core.store.folder import COMPARISON, RunSummary, is_id, read_summary
+from mauve_core.store.database import transaction
+from mauve_core.store.folder import COMPARISON, RunSummary, read_summary
+from mauve_core.store.signs import folder_signs
+from mauve_core.store.tables import ROOTS, RUNS
 
-CATALOGUE = "catalogue.sqlite"
-_COLUMNS = "id, name, created, human, candidates, n, encoder"
-_SCHEMA = f"CREATE TABLE IF NOT EXISTS runs ({_COLUMNS.replace('id,', 'id TEXT PRIMARY KEY,', 1)})"
+ROOT_ID = ".root-id"
+"""File below a root that names it, whatever path or machine it is reached from."""
+
+_Lines = dict[str, tuple[str, RunSummary]]
 
 
-def summaries(root: Path) -> list[RunSummary]:
-    """Every complete run below ``root``, the newest first; StorageError when the catalogue cannot be read."""
+class Catalogue:
+    """The index of the runs below one folder.
+
+    Every method raises StorageError when the database cannot be used, and InputError when the environment names none
+    that can be.
+
+    Parameters
+    ----------
+    root : Path
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def summaries(self) -> list[RunSummary]:
+        """Every complete run, the newest first; StorageError when one is damaged, but the others are entered."""
+        with storage_errors(self.root):
+            root_id, signs = _identity(self.root), folder_signs(self.root)
+        with transaction(self.root) as connection:
+            lines = _lines(connection, root_id)
+        if {run_id: sign for run_id, (sign, _) in lines.items()} == signs:
+            return [summary for _, summary in lines.values()]
+        return self._renewed(everything=False)
+
+    def measured(self) -> list[RunSummary]:
+        """As :meth:`summaries`, with the sizes as they are now."""
+        return self._renewed(everything=True)
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Only one such block runs for a root at any time, over all processes; then the index follows the folders."""
+        with self._locked() as (connection, root_id):
+            yield
+            _refresh(connection, self.root, root_id)
+
+    def _renewed(self, *, everything: bool) -> list[RunSummary]:
+        with self._locked() as (connection, root_id):
+            if everything:
+                connection.execute(RUNS.update().where(RUNS.c.root == root_id).values(sign=""))
+            damaged = _refresh(connection, self.root, root_id)
+            lines = _lines(connection, root_id)
+        if damaged:
+            raise damaged[0]
+        return [summary for _, summary in lines.values()]
+
+    @contextmanager
+    def _locked(self) -> Iterator[tuple[sa.Connection, str]]:
+        with storage_errors(self.root):
+            root_id = _identity(self.root)
+        with transaction(self.root, writing=True) as connection:
+            _lock(connection, self.root, root_id)
+            yield connection, root_id
+
+
+def _identity(root: Path) -> str:
+    path = root / ROOT_ID
+    while True:
+        with suppress(FileNotFoundError):
+            found = path.read_text(encoding="ascii", errors="replace").strip()
+            if len(found) == 32 and found.isalnum():
+                return found
+            path.unlink()
+        fresh = path.with_name(f"{ROOT_ID}.{secrets.token_hex(8)}")
+        fresh.write_text(secrets.token_hex(16), encoding="ascii")
+        with suppress(FileExistsError):  # another process was first
+            os.link(fresh, path)
+        fresh.unlink()
+
+
+def _lock(connection: sa.Connection, root: Path, root_id: str) -> None:
+    """Wait for whoever changes runs of this root. SQLite's write lock is held since the transaction began."""
+    known = connection.execute(sa.select(ROOTS.c.path).where(ROOTS.c.id == root_id).with_for_update()).scalar()
+    path = str(root.absolute())
+    if known == path:
+        return
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    statement = insert(ROOTS).values(id=root_id, path=path)
+    connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_={"path": path}))
+
+
+def _refresh(connection: sa.Connection, root: Path, root_id: str) -> list[StorageError]:
+    """Bring the lines up to date; what is wrong with runs that cannot be read, which get none."""
     with storage_errors(root):
-        folders = {path.parent.name for path in root.glob(f"*/{COMPARISON}") if is_id(path.parent.name)}
-    with _opened(root) as catalogue:
-        known = {row[0] for row in catalogue.execute("SELECT id FROM runs")}
-        catalogue.executemany("DELETE FROM runs WHERE id = ?", [(gone,) for gone in known - folders])
-        for found in sorted(folders - known):
-            _insert(catalogue, read_summary(root / found))
-        rows = catalogue.execute(f"SELECT {_COLUMNS} FROM runs ORDER BY created DESC, id").fetchall()
-    return [
-        RunSummary(identifier, name, created, human, tuple(json.loads(candidates)), n, encoder)
-        for identifier, name, created, human, candidates, n, encoder in rows
-    ]
+        signs = folder_signs(root)
+    rows = connection.execute(sa.select(RUNS.c.id, RUNS.c.sign).where(RUNS.c.root == root_id))
+    known = {row.id: row.sign for row in rows}
+    changed = sorted(run_id for run_id, sign in signs.items() if known.get(run_id) != sign)
+    entered, damaged = [], []
+    for run_id in changed:
+        try:
+            entered.append(_row(root_id, read_summary(root / run_id), signs[run_id]))
+        except StorageError as error:
+            if (root / run_id / COMPARISON).exists():
+                damaged.append(error)
+    outdated = [run_id for run_id in known if run_id not in signs or run_id in changed]
+    if outdated:
+        gone = RUNS.delete().where(RUNS.c.root == root_id, RUNS.c.id == sa.bindparam("gone"))
+        connection.execute(gone, [{"gone": run_id} for run_id in outdated])
+    if entered:
+        connection.execute(RUNS.insert(), entered)
+    return damaged
 
 
-def enter(root: Path, summary: RunSummary) -> None:
-    """Add a run, or put it in place of the one of its id."""
-    with _opened(root) as catalogue:
-        _insert(catalogue, summary)
+def _lines(connection: sa.Connection, root_id: str) -> _Lines:
+    """Sign and summary by id, the newest first; sorted here, because servers order text as their locale says."""
+    rows = connection.execute(sa.select(RUNS).where(RUNS.c.root == root_id)).fetchall()
+    found = sorted(sorted(rows, key=lambda row: row.id), key=lambda row: row.created, reverse=True)
+    return {row.id: (row.sign, _summary(row)) for row in found}
 
 
-def remove(root: Path, run_id: str) -> None:
-    """Take a run out."""
-    with _opened(root) as catalogue:
-        catalogue.execute("DELETE FROM runs WHERE id = ?", (run_id,))
+def _summary(row: sa.Row[Any]) -> RunSummary:
+    fixed = row.id, row.name, row.created, row.human, tuple(row.candidates), row.n, row.encoder
+    return RunSummary(*fixed, tuple(row.tags), row.notes, row.bytes)
 
 
-@contextmanager
-def _opened(root: Path) -> Iterator[sqlite3.Connection]:
-    path = root / CATALOGUE
-    try:
-        with closing(sqlite3.connect(path, timeout=30)) as connection:
-            connection.execute("PRAGMA journal_mode=WAL")
-            with connection:
-                connection.execute(_SCHEMA)
-                yield connection
-    except sqlite3.Error as error:
-        todo = "Free some space or check its permissions; the file may be deleted, it is rebuilt from the runs"
-        raise StorageError(f"The catalogue {path} cannot be used: {error}", todo=todo) from error
+def _row(root_id: str, summary: RunSummary, sign: str) -> dict[str, Any]:
+    values = {"root": root_id, "sign": sign, **asdict(summary)}
+    return {name: _storable(value) if isinstance(value, str) else value for name, value in values.items()}
 
 
-def _insert(catalogue: sqlite3.Connection, summary: RunSummary) -> None:
-    values = (summary.id, summary.name, summary.created, summary.human, json.dumps(summary.candidates))
-    catalogue.execute(
-        f"INSERT OR REPLACE INTO runs ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", (*values, summary.n, summary.encoder)
-    )
+def _storable(text: str) -> str:
+    """Without what a database refuses: NUL, halves of surrogate pairs."""
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()

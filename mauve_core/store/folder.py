@@ -4,14 +4,17 @@
 int32 labels, the human side first), ``halves.npy`` (of the human texts against themselves), ``projection.npy``, and for
 each source ``texts-<i>.parquet`` and ``features-<i>.npy`` (float32, or float16 where they were given so).
 What is found out about a run later stands beside it: ``attached/<name>.json`` (measures, sweeps), ``ratings.sqlite``.
+What people say of it is ``about.json`` (``about.py``).
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,12 +28,16 @@ from mauve_core.errors import InputError, StorageError
 from mauve_core.files import write_array, write_atomically
 from mauve_core.given_features import write_features
 from mauve_core.result import Comparison
+from mauve_core.store.about import ABOUT, About, read_about
 
 COMPARISON = "comparison.json"
 ATTACHED = "attached"
 RATINGS = "ratings.sqlite"
 FORMAT = 1
 """Version of the folder's layout; a run of another version is refused, never guessed at."""
+
+_WRITTEN = ("name", "created", "human", "candidates", "n", "encoder")
+"""Fields of a run's line that are known when it is made and stand in its record."""
 
 ID_PATTERN = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
 
@@ -54,6 +61,10 @@ class RunSummary:
         Number of human texts.
     encoder : str or None
         The encoder's model; None when features were given.
+    tags : tuple of str
+    notes : str
+    bytes : int
+        What the folder's files take, as far as the index knows.
     """
 
     id: str
@@ -63,6 +74,9 @@ class RunSummary:
     candidates: tuple[str, ...]
     n: int
     encoder: str | None
+    tags: tuple[str, ...] = ()
+    notes: str = ""
+    bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -75,6 +89,8 @@ class Run:
     comparison: Comparison
     corpora: Mapping[str, Corpus]
     path: Path
+    tags: tuple[str, ...] = ()
+    notes: str = ""
 
     def features(self, source: str) -> NDArray[np.floating] | None:
         """(n, d) features of ``source`` as a read-only memory map; None when the run was saved without them.
@@ -125,7 +141,8 @@ class Run:
     @property
     def summary(self) -> RunSummary:
         """The line that stands for this run in a list."""
-        return summary_of(self.id, self.name, self.created, self.comparison)
+        about = About(None, self.tags, self.notes)
+        return _described(summary_of(self.id, self.name, self.created, self.comparison), about, folder_bytes(self.path))
 
 
 def read_run(folder: Path) -> Run:
@@ -140,7 +157,9 @@ def read_run(folder: Path) -> Run:
             corpora[source.name] = Corpus.from_parquet(folder / file)
             if len(corpora[source.name]) != source.n or corpora[source.name].digest != source.digest:
                 raise ValueError("these are not the texts that were compared")
-    return Run(folder.name, meta["name"], meta["created"], comparison, corpora, folder)
+    about = about_run(folder)
+    name = meta["name"] if about.name is None else about.name
+    return Run(folder.name, name, meta["created"], comparison, corpora, folder, about.tags, about.notes)
 
 
 def read_summary(folder: Path) -> RunSummary:
@@ -148,7 +167,29 @@ def read_summary(folder: Path) -> RunSummary:
     meta = read_record(folder)
     with damaged(folder.name, COMPARISON):
         values = meta["summary"]
-        return RunSummary(folder.name, **{**values, "candidates": tuple(values["candidates"])})
+        summary = RunSummary(folder.name, **{**values, "candidates": tuple(values["candidates"])})
+    return _described(summary, about_run(folder), folder_bytes(folder))
+
+
+def about_run(folder: Path) -> About:
+    """What people said of the run; StorageError when the file is damaged."""
+    with damaged(
+        folder.name, ABOUT, todo=f"Repair or delete {folder / ABOUT}; it holds the name, tags and notes alone"
+    ):
+        return read_about(folder)
+
+
+def folder_bytes(folder: str | os.PathLike[str]) -> int:
+    """The size of all files below a folder; what vanishes meanwhile counts nothing."""
+    total = 0
+    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                total += folder_bytes(entry.path)
+            else:
+                with suppress(FileNotFoundError):
+                    total += entry.stat(follow_symlinks=False).st_size
+    return total
 
 
 def write_run(
@@ -166,8 +207,8 @@ def write_run(
         corpora[source.name].to_parquet(folder / f"texts-{index}.parquet")
         if features is not None:
             write_features(folder / f"features-{index}.npy", features[source.name])
-    summary = vars(summary_of("", name, created, comparison)).copy()
-    del summary["id"]
+    line = dataclasses.asdict(summary_of("", name, created, comparison))
+    summary = {key: line[key] for key in _WRITTEN}
     meta = {"format": FORMAT, "name": name, "created": created, "summary": summary}
     meta["comparison"] = records.record_of_comparison(comparison)
     text = json.dumps(meta, ensure_ascii=False, indent=1, allow_nan=False)
@@ -182,20 +223,25 @@ def summary_of(identifier: str, name: str, created: str, comparison: Comparison)
     return RunSummary(identifier, name, created, human.origin, names, human.n, model)
 
 
+def _described(summary: RunSummary, about: About, size: int) -> RunSummary:
+    name = summary.name if about.name is None else about.name
+    return dataclasses.replace(summary, name=name, tags=about.tags, notes=about.notes, bytes=size)
+
+
 def is_id(text: str) -> bool:
     """Whether a run or an attachment can be called so."""
     return ID_PATTERN.fullmatch(text) is not None
 
 
 @contextmanager
-def damaged(run_id: str, what: str) -> Iterator[None]:
+def damaged(run_id: str, what: str, *, todo: str = "") -> Iterator[None]:
     """Turn what a broken file raises into a StorageError that names the run."""
     try:
         yield
-    except (OSError, ValueError, KeyError, TypeError, IndexError, EOFError) as error:
+    except (OSError, ValueError, KeyError, TypeError, IndexError, EOFError, AttributeError, RecursionError) as error:
         raise StorageError(
             f"Run {run_id} cannot be read, {what} is damaged or missing: {error}",
-            todo=f"Delete it with: mauve-lens runs delete {run_id}",
+            todo=todo or f"Delete it with: mauve-lens runs delete {run_id}",
         ) from error
 
 

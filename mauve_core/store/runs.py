@@ -2,35 +2,60 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-import re
-import shutil
-import sqlite3
-import tempfile
-import time
-from collections.abc import Mapping
-from contextlib import closing
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.corpus import Corpus
-from mauve_core.errors import InputError
+from mauve_core.errors import InputError, MauveLensError
 from mauve_core.files import home, storage_errors, write_atomically
 from mauve_core.result import Comparison
-from mauve_core.store import catalogue
-from mauve_core.store.folder import ATTACHED, COMPARISON, RATINGS, Run, RunSummary, is_id, read_run, write_run
+from mauve_core.store import archive, deleted
+from mauve_core.store.about import checked_name, checked_notes, checked_tags, write_about
+from mauve_core.store.deleted import DeletedRun
+from mauve_core.store.folder import (
+    ATTACHED,
+    COMPARISON,
+    Run,
+    RunSummary,
+    about_run,
+    folder_bytes,
+    is_id,
+    read_run,
+    read_summary,
+    write_run,
+)
+from mauve_core.store.placing import partial_folder, put, run_id, take_place
+from mauve_core.store.signs import folder_signs
 
-PARTIAL = ".partial-"
-"""Prefix of a folder that is being written or deleted; never listed, never loaded."""
-
-PARTIAL_KEPT_S = 24 * 3600
-"""Age after which a folder left by a killed process is removed."""
+if TYPE_CHECKING:
+    from mauve_core.store.catalogue import Catalogue
 
 Summaries = list[RunSummary]
+Deleted = list[DeletedRun]
+
+
+@dataclass(frozen=True)
+class DiskUse:
+    """Bytes of each run by id, the newest first, and of the bin."""
+
+    runs: Mapping[str, int]
+    bin: int
+
+    @property
+    def total(self) -> int:
+        """Of all runs and the bin."""
+        return sum(self.runs.values()) + self.bin
 
 
 class RunStore:
@@ -77,28 +102,44 @@ class RunStore:
         base = run_id(name)
         _check_sources(comparison, corpora, features)
         created = datetime.now(UTC).isoformat(timespec="seconds")
-        self._remove_abandoned()
-        with storage_errors(self.root):
-            partial = Path(tempfile.mkdtemp(dir=self.root, prefix=PARTIAL))
-            try:
-                write_run(partial, name, created, comparison, corpora, features)
-                final = self._put(partial, base, replace)
-            except BaseException:
-                shutil.rmtree(partial, ignore_errors=True)
-                raise
-        run = Run(final.name, name, created, comparison, dict(corpora), final)
-        catalogue.enter(self.root, run.summary)
-        return run
+        with storage_errors(self.root), partial_folder(self.root) as partial:
+            write_run(partial, name, created, comparison, corpora, features)
+            if replace and (self.root / base).exists():
+                with self._catalogue.changing():
+                    final = take_place(partial, self.root / base)
+            else:
+                final = put(partial, self.root, base)
+        with suppress(MauveLensError):  # the run is there; whoever lists runs is told what is wrong with the catalogue
+            self._catalogue.summaries()
+        about = about_run(final)
+        return Run(final.name, name, created, comparison, dict(corpora), final, about.tags, about.notes)
 
-    def list(self) -> Summaries:
-        """Every complete run, the newest first; neither texts nor features are read.
+    def list(self, query: str = "", tags: Iterable[str] = ()) -> Summaries:
+        """Complete runs, the newest first; neither texts nor features are read.
+
+        Parameters
+        ----------
+        query : str
+            Words, all of which occur in the run's name, id, notes, tags, human side, candidates or encoder, in small
+            or capital letters.
+        tags : iterable of str
+            The run has all of them.
 
         Raises
         ------
         StorageError
-            The catalogue cannot be read.
+            The catalogue cannot be used, or a run is damaged.
         """
-        return catalogue.summaries(self.root)
+        words, wanted = query.casefold().split(), set(tags)
+        found = self._catalogue.summaries()
+        if wanted:
+            found = [summary for summary in found if wanted <= set(summary.tags)]
+        return [summary for summary in found if _holds(summary, words)] if words else found
+
+    def tags(self) -> dict[str, int]:
+        """Every tag in use, in alphabetical order, with its number of runs; StorageError as :meth:`list`."""
+        counts = Counter(tag for summary in self.list() for tag in summary.tags)
+        return {tag: counts[tag] for tag in sorted(counts, key=lambda tag: (tag.casefold(), tag))}
 
     def load(self, run_id: str) -> Run:
         """The run with that id, with all texts in memory and features left on disk.
@@ -128,59 +169,160 @@ class RunStore:
         path = self._folder(run_id) / ATTACHED / f"{name}.json"
         write_atomically(path, lambda stream: stream.write(text.encode()))
 
+    def describe(
+        self, run_id: str, *, name: str | None = None, tags: Iterable[str] | None = None, notes: str | None = None
+    ) -> RunSummary:
+        """Change what is said of a run; None leaves a part as it is.
+
+        Parameters
+        ----------
+        run_id : str
+        name : str, optional
+            Shown in its stead from now on; the id stays.
+        tags : iterable of str, optional
+            In place of all earlier ones.
+        notes : str, optional
+
+        Raises
+        ------
+        InputError
+            No run has that id, or one part is empty, too long or no text: nothing is changed.
+        StorageError
+            The disk or the catalogue refuses, or what was said is damaged.
+        """
+        given: dict[str, Any] = {}
+        given |= {} if name is None else {"name": checked_name(name)}
+        given |= {} if tags is None else {"tags": checked_tags(tags)}
+        given |= {} if notes is None else {"notes": checked_notes(notes)}
+        with self._catalogue.changing():
+            folder = self._folder(run_id)
+            write_about(folder, dataclasses.replace(about_run(folder), **given))
+            return read_summary(folder)
+
     def delete(self, run_id: str) -> None:
-        """Remove the run with that id; InputError when there is none, StorageError when the disk refuses."""
-        folder = self._folder(run_id)
-        with storage_errors(folder):
-            hidden = Path(tempfile.mkdtemp(dir=self.root, prefix=PARTIAL))
-            folder.rename(hidden / "run")
-            shutil.rmtree(hidden)
-        catalogue.remove(self.root, run_id)
+        """Move a run to the bin, where it can be restored from for 30 days.
+
+        Raises
+        ------
+        InputError
+            No run has that id.
+        StorageError
+            The disk or the catalogue refuses.
+        """
+        with self._catalogue.changing(), storage_errors(self.root):
+            deleted.discard(self.root, self._folder(run_id).name)
+
+    def deleted(self) -> Deleted:
+        """What the bin holds, the latest first; StorageError when an entry is damaged."""
+        return deleted.entries(self.root)
+
+    def restore(self, token: str) -> RunSummary:
+        """Take a run out of the bin, under its old id or, when that is taken, with ``-2``, ``-3`` ... behind it.
+
+        Raises
+        ------
+        InputError
+            The bin holds nothing under that token.
+        StorageError
+            The disk or the catalogue refuses.
+        """
+        with self._catalogue.changing(), storage_errors(self.root):
+            entry = deleted.entry(self.root, token)
+            final = put(deleted.folder_of(self.root, token), self.root, entry.summary.id)
+            deleted.remove(self.root, token)
+            return dataclasses.replace(entry.summary, id=final.name)
+
+    def purge(self, token: str | None = None) -> int:
+        """Remove one deleted run for good, or all.
+
+        Returns
+        -------
+        int
+            Bytes freed.
+
+        Raises
+        ------
+        InputError
+            The bin holds nothing under that token.
+        StorageError
+            The disk refuses.
+        """
+        tokens = deleted.tokens(self.root) if token is None else [deleted.entry(self.root, token).token]
+        with storage_errors(self.root):
+            return sum(deleted.remove(self.root, each) for each in tokens)
+
+    def export(self, run_id: str, path: Path) -> Path:
+        """Write a run to one file, which :meth:`import_` reads, here or elsewhere.
+
+        Parameters
+        ----------
+        run_id : str
+        path : Path
+            The file, or a folder where it becomes ``<id>.mauve-run.zip``; a file that is there is replaced.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        InputError
+            No run has that id.
+        StorageError
+            A file of the run is missing, or the disk refuses; no half file is left.
+        """
+        folder, target = self._folder(run_id), archive.archive_path(run_id, Path(path))
+        archive.write_archive(folder, target)
+        return target
+
+    def import_(self, path: Path, *, name: str | None = None) -> RunSummary:
+        """Store a run that was exported, under its old id or, when that is taken, with ``-2``, ``-3`` ... behind it.
+
+        Parameters
+        ----------
+        path : Path
+        name : str, optional
+            Calls the run so from now on; the id follows from it.
+
+        Raises
+        ------
+        InputError
+            The file is no exported run, is damaged or too large, or holds what no run has: nothing is stored.
+        StorageError
+            The disk refuses.
+        """
+
+        from mauve_core.store.unpacking import unpacked
+
+        base = None if name is None else run_id(name)
+        with storage_errors(self.root), partial_folder(self.root) as partial:
+            run = unpacked(Path(path), partial)
+            if name is not None:
+                write_about(partial, dataclasses.replace(about_run(partial), name=checked_name(name)))
+            with self._catalogue.changing():
+                final = put(partial, self.root, base or run.id)
+        return read_summary(final)
+
+    def disk_use(self) -> DiskUse:
+        """What runs and bin take, every file looked at; the sizes in :meth:`list` are brought up to date by it."""
+        runs = {summary.id: summary.bytes for summary in self._catalogue.measured()}
+        return DiskUse(
+            runs, sum(folder_bytes(deleted.folder_of(self.root, token)) for token in deleted.tokens(self.root))
+        )
+
+    @cached_property
+    def _catalogue(self) -> Catalogue:
+        from mauve_core.store.catalogue import Catalogue  # and SQLAlchemy, which loading a run does without
+
+        return Catalogue(self.root)
 
     def _folder(self, run_id: str) -> Path:
         folder = self.root / run_id if is_id(run_id) else None
         if folder is None or not (folder / COMPARISON).is_file():
-            names = ", ".join(summary.id for summary in self.list()) or "none is stored yet"
+            names = ", ".join(sorted(folder_signs(self.root))) or "none is stored yet"
             raise InputError(f"No run has the id {run_id!r}", allowed=names, todo="List them with: mauve-lens runs")
         return folder
-
-    def _put(self, partial: Path, base: str, replace: bool) -> Path:
-        """Rename the finished folder to the first free id, or over the run of that id."""
-        if replace and (self.root / base).exists():
-            old = partial.with_name(partial.name + "-old")
-            if (self.root / base / RATINGS).exists():
-                _copy_ratings(self.root / base / RATINGS, partial / RATINGS)
-            (self.root / base).rename(old)
-            partial.rename(self.root / base)
-            shutil.rmtree(old)
-            return self.root / base
-        number = 1
-        while True:
-            final = self.root / (base if number == 1 else f"{base}-{number}")
-            if not final.exists():
-                try:
-                    return partial.rename(final)
-                except OSError:
-                    if not final.exists():
-                        raise
-            number += 1
-
-    def _remove_abandoned(self) -> None:
-        for folder in self.root.glob(f"{PARTIAL}*"):
-            try:
-                age = time.time() - folder.stat().st_mtime
-            except FileNotFoundError:
-                continue
-            if age > PARTIAL_KEPT_S:
-                shutil.rmtree(folder, ignore_errors=True)
-
-
-def run_id(name: str) -> str:
-    """The id that a run of that name asks for: ``My Run (1)`` -> ``my-run-1``; InputError when nothing is left."""
-    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60].strip("-")
-    if not slug:
-        raise InputError("The run's name cannot be used", allowed="a name with a letter or digit", received=repr(name))
-    return slug
 
 
 def _check_sources(
@@ -197,7 +339,7 @@ def _check_sources(
                 )
 
 
-def _copy_ratings(source: Path, target: Path) -> None:
-    """Copy a ratings file, with whatever lies in its write-ahead log; people's work outlives a run's recomputation."""
-    with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(target)) as new:
-        old.backup(new)
+def _holds(summary: RunSummary, words: Sequence[str]) -> bool:
+    said = (summary.id, summary.name, summary.notes, summary.human, summary.encoder or "")
+    text = "\n".join((*said, *summary.tags, *summary.candidates)).casefold()
+    return all(word in text for word in words)

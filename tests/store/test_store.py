@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -20,13 +21,8 @@ from mauve_core.config import HUMAN
 from mauve_core.errors import InputError, StorageError
 from mauve_core.files import write_atomically
 from mauve_core.result import Comparison
-from mauve_core.store import CATALOGUE, COMPARISON, ID_PATTERN, PARTIAL, Run, RunStore, run_id, runs
+from mauve_core.store import COMPARISON, ID_PATTERN, PARTIAL, Run, RunStore, placing, run_id
 from tests.handmade import N, make_comparison, make_corpora, make_features
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> RunStore:
-    return RunStore(tmp_path / "runs")
 
 
 def save(store: RunStore, name: str = "Study one", **options: bool) -> Run:
@@ -96,14 +92,14 @@ def test_without_map_and_features(store: RunStore) -> None:
         run.features("nobody")
 
 
-def test_list_shows_the_newest_first_and_matches_the_runs(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_list_shows_the_newest_first_and_matches_the_runs(store: RunStore, forget: Callable[[], None]) -> None:
     runs = []
     for second in (1, 3, 2):
         run = save(store, f"run {second}")
         text = (run.path / COMPARISON).read_text().replace(run.created, f"2030-01-01T00:00:0{second}+00:00")
         (run.path / COMPARISON).write_text(text)
         runs.append(run)
-    (store.root / CATALOGUE).unlink()
+    forget()
     listed = store.list()
     assert [summary.id for summary in listed] == ["run-3", "run-2", "run-1"]
     assert listed == [store.load(summary.id).summary for summary in listed]
@@ -111,10 +107,10 @@ def test_list_shows_the_newest_first_and_matches_the_runs(store: RunStore, monke
     assert (listed[0].n, listed[0].encoder) == (N[HUMAN], None)
 
 
-def test_the_catalogue_follows_the_folders(store: RunStore) -> None:
+def test_the_catalogue_follows_the_folders(store: RunStore, forget: Callable[[], None]) -> None:
     first, second = save(store, "first"), save(store, "second")
     before = store.list()
-    (store.root / CATALOGUE).unlink()
+    forget()
     assert store.list() == before, "rebuilt from the folders"
     shutil.rmtree(first.path)
     assert [summary.id for summary in store.list()] == [second.id]
@@ -180,6 +176,7 @@ def test_delete_removes_one_run(store: RunStore) -> None:
     store.delete(gone.id)
     assert [summary.id for summary in store.list()] == [kept.id]
     assert not gone.path.exists()
+    assert [deleted.summary.id for deleted in store.deleted()] == ["gone"]
     with pytest.raises(InputError, match=r"No run has the id 'gone'.*Allowed: kept"):
         store.delete(gone.id)
 
@@ -271,22 +268,11 @@ def test_damaged_features_are_reported(store: RunStore) -> None:
         store.load(run.id).features(HUMAN)
 
 
-def test_a_broken_catalogue_is_reported(store: RunStore) -> None:
-    save(store)
-    for path in store.root.glob(f"{CATALOGUE}*"):
-        path.unlink()
-    (store.root / CATALOGUE).write_bytes(b"no database, but long enough to be taken for one" * 100)
-    with pytest.raises(StorageError, match="it is rebuilt from the runs"):
-        store.list()
-    (store.root / CATALOGUE).unlink()
-    assert len(store.list()) == 1
-
-
 def test_an_abandoned_folder_is_removed_after_a_day(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
     (store.root / f"{PARTIAL}old").mkdir()
     save(store, "now")
     assert (store.root / f"{PARTIAL}old").exists(), "it may belong to a save that is going on"
-    monkeypatch.setattr(runs, "PARTIAL_KEPT_S", -1)
+    monkeypatch.setattr(placing, "PARTIAL_KEPT_S", -1)
     save(store, "later")
     assert not (store.root / f"{PARTIAL}old").exists()
 

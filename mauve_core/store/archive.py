@@ -1,0 +1,93 @@
+"""A run as one file: a zip of its folder's files with a manifest, ``manifest.json``, of their sizes and digests.
+
+Arrays and tables are stored as they are, so that the file is written and read at the disk's speed; JSON is compressed.
+What follows from the run alone (``derived``) stays behind and is found out again where the run is opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO, Any
+
+from mauve_core.files import write_atomically
+from mauve_core.store.about import ABOUT
+from mauve_core.store.folder import ATTACHED, COMPARISON, RATINGS, damaged
+from mauve_core.store.placing import copy_ratings
+
+SUFFIX = ".mauve-run.zip"
+MANIFEST = "manifest.json"
+FORMAT = 1
+"""Version of the archive's layout; one of another version is refused."""
+
+KNOWN_FILES = re.compile(
+    rf"{re.escape(COMPARISON)}|{re.escape(ABOUT)}|{re.escape(RATINGS)}|(joint|projection|halves|pairwise-\d{{1,6}})\.npy"
+    rf"|texts-\d{{1,6}}\.parquet|features-\d{{1,6}}\.npy|{ATTACHED}/[a-z0-9][a-z0-9-]{{0,79}}\.json"
+)
+"""What an archive may hold beside its manifest: the files of a run's folder (``folder.py``)."""
+
+CHUNK = 1 << 20
+_START_OF_TIME = (1980, 1, 1, 0, 0, 0)
+_LARGE = 1 << 31
+
+
+def archive_path(run_id: str, path: Path) -> Path:
+    """Where the archive goes: into ``path`` when that is a folder, else there."""
+    return path / f"{run_id}{SUFFIX}" if path.is_dir() else path
+
+
+def write_archive(folder: Path, path: Path) -> None:
+    """Write a run's folder to one file, whole or not at all.
+
+    Ratings are copied in a state that they were in, whoever is rating meanwhile.
+
+    Raises
+    ------
+    StorageError
+        A file of the run is missing, or the disk refuses.
+    """
+    with tempfile.TemporaryDirectory(prefix="mauve-lens-") as scratch:
+        files = {name: folder / name for name in _names(folder)}
+        if RATINGS in files:
+            files[RATINGS] = Path(scratch) / RATINGS
+            copy_ratings(folder / RATINGS, files[RATINGS])
+        write_atomically(path, lambda stream: _write(stream, folder.name, files))
+
+
+def _names(folder: Path) -> Iterator[str]:
+    """Of all files that belong to the run, the comparison first."""
+    found = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    yield from sorted((name for name in found if KNOWN_FILES.fullmatch(name)), key=lambda name: name != COMPARISON)
+
+
+def _write(stream: IO[bytes], run_id: str, files: dict[str, Path]) -> None:
+    described: dict[str, dict[str, Any]] = {}
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, path in files.items():
+            with damaged(run_id, name), path.open("rb") as source:
+                described[name] = _add(archive, name, source, path.stat().st_size)
+        manifest = {"format": FORMAT, "program": version("mauve-lens"), "id": run_id, "files": described}
+        archive.writestr(_info(MANIFEST), json.dumps(manifest, indent=1))
+
+
+def _add(archive: zipfile.ZipFile, name: str, source: IO[bytes], size: int) -> dict[str, Any]:
+    digest, written = hashlib.sha256(), 0
+    with archive.open(_info(name), "w", force_zip64=size > _LARGE // 2) as target:
+        while chunk := source.read(CHUNK):
+            digest.update(chunk)
+            written += target.write(chunk)
+    return {"size": written, "sha256": digest.hexdigest()}
+
+
+def _info(name: str) -> zipfile.ZipInfo:
+    """An entry that says nothing about when or where it was made."""
+    info = zipfile.ZipInfo(name, date_time=_START_OF_TIME)
+    info.external_attr = 0o600 << 16
+    info.compress_type = zipfile.ZIP_DEFLATED if name.endswith(".json") else zipfile.ZIP_STORED
+    return info

@@ -1,0 +1,235 @@
+"""An archive of a run becomes a folder. Nothing in it is trusted.
+
+Names are those of a run's files, sizes are bounded before anything is read, digests are compared, and the run is read
+completely before it gets its place. Whatever is wrong, the folder that was being filled is the caller's to remove.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mauve_core import records
+from mauve_core.errors import InputError, StorageError
+from mauve_core.files import storage_errors
+from mauve_core.judgments import RatingStore
+from mauve_core.numerics.stacked import require_usable
+from mauve_core.store.archive import CHUNK, FORMAT, KNOWN_FILES, MANIFEST
+from mauve_core.store.folder import ATTACHED, COMPARISON, RATINGS, Run, is_id, read_record, read_run, read_summary
+from mauve_core.store.placing import run_id
+
+MAX_BYTES = 20 << 30
+"""Of all files of one run together."""
+
+MAX_FILES = 100_000
+MAX_JSON = 256 << 20
+"""Bytes of the manifest or any other JSON file."""
+
+MAX_RATIO, RATIO_FROM = 300, 1 << 20
+"""How many bytes one compressed byte may become, in entries of more than 1 MiB: JSON reaches a tenth of that."""
+
+TODO = "Export the run once more with: mauve-lens runs export"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What an archive says of itself: the run's id where it came from, and (size, SHA-256) by file."""
+
+    id: str
+    files: Mapping[str, tuple[int, str]]
+
+
+def unpacked(path: Path, folder: Path) -> Run:
+    """Fill ``folder`` from an archive; what is returned has the id that the run had where it came from.
+
+    Raises
+    ------
+    InputError
+        It is no archive of a run, is damaged or too large, or holds what no run has.
+    StorageError
+        The disk refuses.
+    """
+    with _opened(path) as archive:
+        manifest = read_manifest(archive)
+        _unpack(archive, manifest, folder)
+    run = _check_run(folder, path)
+    return dataclasses.replace(run, id=manifest.id if is_id(manifest.id) else run_id(run.name))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    """The archive; whatever is wrong with it inside the block is an InputError."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except FileNotFoundError as error:
+        raise InputError(f"There is no file {path}") from error
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error) as error:
+        raise _refused(path, f"it is no zip file or is damaged: {error}") from error
+
+
+def read_manifest(archive: zipfile.ZipFile) -> Manifest:
+    """The manifest, checked against the entries.
+
+    Raises
+    ------
+    InputError
+        An entry is compressed beyond measure, a link, of an unknown name, there twice, or not as the manifest says; or
+        the run is too large.
+    """
+    path = Path(str(archive.filename))
+    infos = archive.infolist()
+    if len(infos) > MAX_FILES:
+        raise _refused(path, f"it holds {len(infos)} files", allowed=f"up to {MAX_FILES}")
+    for info in infos:
+        _check_entry(path, info)
+    names = [info.filename for info in infos]
+    if len(set(names)) != len(names):
+        raise _refused(path, "it holds a file twice")
+    if MANIFEST not in names:
+        raise _refused(path, "it has no manifest", allowed="a file that the program exported")
+    try:
+        values = json.loads(archive.read(MANIFEST))
+        if values["format"] != FORMAT:
+            received = f"layout {values['format']!r} of version {values['program']!r}"
+            raise _refused(path, "it has another layout", allowed=f"layout {FORMAT}", received=received)
+        files = {str(name): (int(item["size"]), str(item["sha256"])) for name, item in values["files"].items()}
+        manifest = Manifest(str(values["id"]), files)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise _refused(path, f"its manifest is damaged: {error}") from error
+    sizes = {info.filename: info.file_size for info in infos if info.filename != MANIFEST}
+    if sizes != {name: size for name, (size, _) in files.items()}:
+        raise _refused(path, "its files are not those of its manifest")
+    if sum(sizes.values()) > MAX_BYTES:
+        allowed, received = f"up to {MAX_BYTES >> 30} GiB", f"{sum(sizes.values()):,} bytes"
+        raise _refused(path, "the run is too large", allowed=allowed, received=received)
+    return manifest
+
+
+def _check_entry(path: Path, info: zipfile.ZipInfo) -> None:
+    name, size = info.filename, info.file_size
+    if name != MANIFEST and not KNOWN_FILES.fullmatch(name):
+        raise _refused(path, "it holds a file that no run has", received=repr(name[:200]))
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    if kind not in (0, stat.S_IFREG) or info.is_dir():
+        raise _refused(path, f"{name} is no plain file")
+    if info.flag_bits & 1:
+        raise _refused(path, f"{name} is encrypted")
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise _refused(path, f"{name} is packed in a way that the program does not use")
+    if size > RATIO_FROM and size > MAX_RATIO * info.compress_size:
+        wrong = f"{name} would become {size:,} bytes from {info.compress_size:,}"
+        raise _refused(path, wrong, allowed=f"{MAX_RATIO} to one")
+    if name.endswith(".json") and size > MAX_JSON:
+        raise _refused(path, f"{name} is too large", allowed=f"up to {MAX_JSON >> 20} MiB", received=f"{size:,} bytes")
+
+
+def _unpack(archive: zipfile.ZipFile, manifest: Manifest, folder: Path) -> None:
+    """Write the files into a folder; InputError when one is not what the manifest says."""
+    for name, (size, digest) in manifest.files.items():
+        target = folder / name
+        with storage_errors(target):
+            target.parent.mkdir(exist_ok=True)
+            found, written = hashlib.sha256(), 0
+            with archive.open(name) as source, target.open("xb") as stream:
+                while chunk := source.read(min(CHUNK, size + 1 - written)):
+                    found.update(chunk)
+                    written += stream.write(chunk)
+                    if written > size:
+                        break
+        if (written, found.hexdigest()) != (size, digest):
+            raise _refused(Path(str(archive.filename)), f"{name} is not what it was when it was exported")
+
+
+def _check_run(folder: Path, source: Path) -> Run:
+    """Read everything that the folder holds.
+
+    Raises
+    ------
+    InputError
+        It is no whole run, or holds what does not belong to it.
+    """
+    try:
+        names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+        _check_names(folder, names)
+        for name in names:
+            _check_file(folder, name)
+        run = read_run(folder)
+        for item in run.comparison.sources:
+            features = run.features(item.name)
+            if features is not None:
+                require_usable(features, name=item.name, ids=run.corpora[item.name].ids)
+        if run.summary != read_summary(folder):
+            raise ValueError("its summary is not that of its comparison")
+        if RATINGS in names:
+            RatingStore(folder / RATINGS).check()
+    except (StorageError, ValueError, KeyError, TypeError, MemoryError, RecursionError, AttributeError) as error:
+        reason = error.wrong if isinstance(error, StorageError | InputError) else str(error)
+        raise _refused(source, f"the run in it cannot be read: {reason}") from error
+    return run
+
+
+def _check_names(folder: Path, names: set[str]) -> None:
+    if COMPARISON not in names:
+        raise ValueError("it has no comparison")
+    record = read_record(folder)["comparison"]
+    count = 1 + len(record["candidates"])
+    arrays = {f"{key}.npy" for key in records.array_keys(record)}
+    tables = {f"texts-{index}.parquet" for index in range(count)}
+    features = {f"features-{index}.npy" for index in range(count)}
+    found = {name for name in names if name.endswith((".npy", ".parquet"))}
+    if found not in (arrays | tables, arrays | tables | features):
+        raise ValueError(
+            f"files are missing or too many: {', '.join(sorted(found ^ (arrays | tables | features)))}"[:500]
+        )
+
+
+def _check_file(folder: Path, name: str) -> None:
+    """Before a file is loaded: that loading it takes no more than its size promises."""
+    path = folder / name
+    if name.endswith(".npy"):
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        if not isinstance(array, np.ndarray) or array.dtype.kind not in "fi":
+            raise ValueError(f"{name} holds no numbers")
+    elif name.endswith(".parquet"):
+        _check_table(path)
+    elif name.startswith(f"{ATTACHED}/") and not isinstance(json.loads(path.read_bytes()), dict):
+        raise ValueError(f"{name} is no JSON object")
+
+
+ROWS_AT_A_TIME = 256
+TABLE_RATIO, TABLE_FREE = 1000, 256 << 20
+"""How many bytes in memory a byte of a table may become, beyond the first 256 MiB: degenerate texts repeat a lot."""
+
+
+def _check_table(path: Path) -> None:
+    """Decode a table a few rows at a time, as far as is allowed."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    allowed, size = max(TABLE_FREE, TABLE_RATIO * path.stat().st_size), 0
+    try:
+        with pq.ParquetFile(path) as table:
+            for batch in table.iter_batches(ROWS_AT_A_TIME, use_threads=False):
+                size += batch.nbytes
+                if size > allowed:
+                    raise ValueError(f"{path.name} would take more than {allowed:,} bytes")
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{path.name} is no table: {error}") from error
+
+
+def _refused(path: Path, why: str, **about: Any) -> InputError:
+    return InputError(f"{path.name} cannot be imported: {why}", **{"todo": TODO, **about})

@@ -1,0 +1,223 @@
+"""What a list of runs lets people do: find, describe, delete and take back; files are the truth, whatever the index."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from mauve_core.errors import InputError, StorageError
+from mauve_core.judgments import QUESTIONS, RatingStore, pair_plan
+from mauve_core.store import Run, RunStore, deleted
+from mauve_core.store.about import ABOUT, MAX_NAME, MAX_TAG, MAX_TAGS
+from tests.handmade import make_comparison, make_corpora, make_features
+
+
+def save(store: RunStore, name: str, **options: bool) -> Run:
+    return store.save(name, make_comparison(), make_corpora(), make_features(), **options)
+
+
+def ids(store: RunStore, *query: object) -> set[str]:
+    return {summary.id for summary in store.list(*query)}  # type: ignore[arg-type]
+
+
+def size_on_disk(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def test_every_word_is_looked_for_everywhere(store: RunStore) -> None:
+    first, second = save(store, "News stories"), save(store, "Poems")
+    store.describe(first.id, tags=["GPU", "final"], notes="Größe 1,000 texts")
+    store.describe(second.id, tags=["draft"], notes="100%_sure")
+    both = {first.id, second.id}
+    assert ids(store) == ids(store, "") == ids(store, "  ") == both
+    assert ids(store, "stor") == ids(store, "GRÖSSE") == ids(store, "gpu NEWS") == {first.id}
+    assert ids(store, "/data/human.jsonl") == ids(store, "grün") == both, "human side and candidates"
+    assert ids(store, "gpu poems") == set(), "all words in one run"
+    assert ids(store, "%") == ids(store, "0%_s") == {second.id}, "no wildcards"
+    assert ids(store, "", ["GPU"]) == ids(store, "news", ["final", "GPU"]) == {first.id}
+    assert ids(store, "", ["GPU", "draft"]) == ids(store, "", ["gp"]) == set()
+
+
+def test_an_encoder_is_found(store: RunStore) -> None:
+    run = save(store, "one")
+    record = json.loads((run.path / "comparison.json").read_text())
+    record["summary"]["encoder"] = "gpt2-large"
+    (run.path / "comparison.json").write_text(json.dumps(record))
+    assert ids(store, "GPT2") == {run.id}, "the comparison changed, so its line does"
+
+
+def test_tags_are_counted(store: RunStore) -> None:
+    for name, tags in (("one", ["b", "Ä"]), ("two", ["b"]), ("three", [])):
+        store.describe(save(store, name).id, tags=tags)
+    assert list(store.tags().items()) == [("b", 2), ("Ä", 1)]
+
+
+def test_what_is_said_of_a_run_is_seen_everywhere(store: RunStore, forget: Callable[[], None]) -> None:
+    run = save(store, "Study one")
+    said = store.describe(run.id, name="  Study\n two ", tags=["b", " a ", "b", ""], notes=" two\nlines\x00 ")
+    assert (said.id, said.name, said.tags, said.notes) == (run.id, "Study two", ("a", "b"), "two\nlines\ufffd")
+    assert said.bytes == size_on_disk(run.path)
+    assert store.list() == [said]
+    loaded = store.load(run.id)
+    assert (loaded.name, loaded.tags, loaded.notes, loaded.summary) == (said.name, said.tags, said.notes, said)
+    forget()
+    assert store.list() == [said], "it stands in the run's folder"
+    assert store.describe(run.id) == said, "None leaves all as it is"
+    assert store.describe(run.id, notes="").tags == ("a", "b")
+    assert store.describe(run.id, tags=()).name == "Study two"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"name": "  "},
+        {"name": "x" * (MAX_NAME + 1)},
+        {"name": 3},
+        {"tags": ["x" * (MAX_TAG + 1)]},
+        {"tags": ["a,b"]},
+        {"tags": "word"},
+        {"tags": [str(i) for i in range(MAX_TAGS + 1)]},
+        {"tags": [None]},
+        {"notes": "x" * 20_001},
+    ],
+)
+def test_what_cannot_be_said_changes_nothing(store: RunStore, wrong: dict[str, object]) -> None:
+    run = save(store, "one")
+    before = store.describe(run.id, name="kept", tags=["kept"], notes="kept")
+    with pytest.raises(InputError, match=r"Allowed: .*Received: "):
+        store.describe(run.id, **{"name": "new", "tags": ["new"], "notes": "new", **wrong})  # type: ignore[arg-type]
+    assert store.list() == [before]
+    with pytest.raises(InputError, match=r"No run has the id 'two'.*Allowed: one"):
+        store.describe("two", name="new")
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"name": null, "tags": "a", "notes": ""}', '{"name": 1, "tags": [], "notes": ""}']
+)
+def test_damage_is_reported_and_does_not_hide_the_others(store: RunStore, text: str) -> None:
+    save(store, "other")
+    run = save(store, "one")
+    (run.path / ABOUT).write_text(text)
+    (run.path / "touched").touch()
+    for call in (store.list, lambda: store.load(run.id), lambda: store.describe(run.id, notes="x")):
+        with pytest.raises(StorageError, match=r"about\.json is damaged.*Repair or delete"):
+            call()
+    assert store.describe("other", notes="x").notes == "x"
+    (run.path / ABOUT).unlink()
+    assert {summary.name for summary in store.list()} == {"other", "one"}
+
+
+def test_a_run_made_anew_keeps_what_people_said_but_takes_its_new_name(store: RunStore) -> None:
+    run = save(store, "demo")
+    store.describe(run.id, name="My demo", tags=["kept"], notes="kept")
+    again = store.save("Demo", make_comparison(), make_corpora(), replace=True)
+    (line,) = store.list()
+    assert (line.id, line.name, line.tags, line.notes) == ("demo", "Demo", ("kept",), "kept")
+    assert again.summary == line
+
+
+def test_the_bin_holds_runs_whole_and_gives_them_back(store: RunStore) -> None:
+    run = save(store, "one")
+    store.attach(run.id, "measures", {"a": 1})
+    said = store.describe(run.id, name="Named", tags=["t"])
+    files = {path.relative_to(run.path): path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
+    store.delete(run.id)
+    assert (store.list(), store.tags()) == ([], {})
+    (entry,) = store.deleted()
+    assert entry.summary == said
+    assert entry.deleted > said.created[:10]
+    with pytest.raises(InputError, match="No run has the id 'one'"):
+        store.load(run.id)
+    assert store.restore(entry.token) == said
+    assert {path.relative_to(run.path): path.read_bytes() for path in run.path.rglob("*") if path.is_file()} == files
+    assert (store.list(), store.deleted()) == ([said], [])
+    assert not any((store.root / deleted.BIN).iterdir())
+
+
+def test_a_restored_run_does_not_push_out_another(store: RunStore) -> None:
+    for _ in range(2):
+        store.delete(save(store, "same").id)
+    save(store, "same")
+    later, earlier = store.deleted()
+    assert later.token > earlier.token
+    assert [store.restore(entry.token).id for entry in (earlier, later)] == ["same-2", "same-3"]
+    assert ids(store) == {"same", "same-2", "same-3"}
+
+
+def test_the_bin_is_emptied_of_one_or_of_all(store: RunStore) -> None:
+    for name in ("one", "two", "three"):
+        store.delete(save(store, name).id)
+    kept, first, _ = store.deleted()
+    size = size_on_disk(store.root / deleted.BIN / first.token / "run")
+    assert store.purge(first.token) == size == first.summary.bytes
+    assert first not in store.deleted()
+    assert kept in store.deleted()
+    before = store.disk_use().bin
+    assert store.purge() == before > 0
+    assert (store.deleted(), store.purge(), store.disk_use().total) == ([], 0, 0)
+
+
+@pytest.mark.parametrize("token", ["", "..", "../../one", "20260101T000000000000-00000000", "one"])
+def test_a_token_that_is_none_is_refused(store: RunStore, token: str) -> None:
+    run = save(store, "one")
+    for call in (store.restore, store.purge):
+        with pytest.raises(InputError, match=r"The bin holds nothing under .*Allowed: it is empty"):
+            call(token)
+    assert run.path.exists()
+
+
+def test_what_is_long_in_the_bin_goes_when_a_run_is_saved(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.delete(save(store, "old").id)
+    save(store, "now")
+    assert len(store.deleted()) == 1
+    monkeypatch.setattr(deleted, "BIN_KEPT", timedelta(seconds=-1))
+    save(store, "later")
+    assert store.deleted() == []
+    assert ids(store) == {"now", "later"}
+
+
+def test_a_move_to_the_bin_that_was_cut_off_leaves_the_run(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = save(store, "one")
+
+    def killed(self: Path, target: Path) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", killed)
+        with pytest.raises(StorageError, match="Input/output error"):
+            store.delete(run.id)
+    assert (ids(store), store.deleted()) == ({run.id}, [])
+    store.delete(run.id)
+    assert len(store.deleted()) == 1
+
+
+def test_sizes_follow_what_is_found_out_later(store: RunStore) -> None:
+    run = save(store, "one")
+    assert store.list()[0].bytes == size_on_disk(run.path)
+    store.attach(run.id, "measures", {"a": "x" * 1000})
+    (run.path / "derived").mkdir()
+    assert store.list()[0].bytes == size_on_disk(run.path)
+    (run.path / "derived" / "basis.npz").write_bytes(b"x" * 500)
+    assert store.list()[0].bytes == size_on_disk(run.path)
+    plan = pair_plan(run.corpora, rater="ann")
+    RatingStore(run.ratings_path).append(plan[0].ratings("ann", dict.fromkeys(QUESTIONS, "tie"), 5.0))
+    with (run.path / "joint.npy").open("ab") as stream:
+        stream.write(b"x" * 100)
+    use = store.disk_use()
+    assert use.runs == {run.id: size_on_disk(run.path)}
+    assert use.total == store.list()[0].bytes == size_on_disk(run.path)
+
+
+def test_a_folder_that_vanishes_or_comes_by_itself_is_noticed(store: RunStore) -> None:
+    run = save(store, "one")
+    shutil.copytree(run.path, store.root / "copied")
+    assert ids(store) == {"one", "copied"}
+    shutil.rmtree(run.path)
+    assert ids(store) == {"copied"}
+    (store.root / "copied" / "comparison.json").unlink()
+    assert ids(store) == set()

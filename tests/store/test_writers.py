@@ -1,0 +1,102 @@
+"""Several processes at once: nothing that one of them did is lost, and nothing half-done is seen."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mauve_core.store import RunStore
+from tests.handmade import make_comparison, make_corpora
+
+ROUNDS = 12
+ROOT = Path(__file__).resolve().parents[2]
+
+WORKER = """
+import sys, time
+from pathlib import Path
+from mauve_core.store import RunStore
+from tests.handmade import make_comparison, make_corpora
+
+root, me, rounds = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+store = RunStore(root)
+(root / f"ready-{me}").touch()
+while not (root / "go").exists():
+    time.sleep(0.001)
+said = ""
+for number in range(rounds):
+    store.save("same", make_comparison(), make_corpora())
+    mine = store.save(f"{me} {number}", make_comparison(), make_corpora())
+    for turn in range(4):
+        line = {line.id: line for line in store.list()}["shared"]
+        assert not said or said in (line.notes, *line.tags), f"{me} had said {said!r}, but there is {line}"
+        said = f"{me} {number} {turn}"
+        store.describe("shared", **({"notes": said} if me == "first" else {"tags": [said]}))
+    store.delete(mine.id)
+    (token,) = [entry.token for entry in store.deleted() if entry.summary.id == mine.id]
+    if number % 2:
+        assert store.restore(token).id == mine.id
+    elif number % 4:
+        assert store.purge(token) > 0
+    listed = [line.id for line in store.list()]
+    assert len(set(listed)) == len(listed)
+    assert (mine.id in listed) == bool(number % 2), listed
+"""
+
+OPENER = """
+import sys, time
+from pathlib import Path
+from mauve_core.store import RunStore
+
+root, me = Path(sys.argv[1]), sys.argv[2]
+import alembic.command, mauve_core.store.catalogue
+(root / f"ready-{me}").touch()
+while not (root / "go").exists():
+    time.sleep(0.001)
+assert RunStore(root).list() == []
+"""
+
+
+def run_at_once(code: str, root: Path, *processes: tuple[str, ...]) -> None:
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(root), *arguments], cwd=ROOT, stderr=subprocess.PIPE, text=True
+        )
+        for arguments in processes
+    ]
+    try:
+        while len(list(root.glob("ready-*"))) < len(started):
+            assert all(process.poll() is None for process in started), "one ended before it began"
+        (root / "go").touch()
+        for process in started:
+            _, said = process.communicate(timeout=300)
+            assert process.returncode == 0, said
+    finally:
+        for process in started:
+            process.kill()
+            process.communicate()
+
+
+@pytest.mark.slow
+def test_two_processes_write_at_once_and_nothing_is_lost(store: RunStore) -> None:
+    store.save("shared", make_comparison(), make_corpora())
+    run_at_once(WORKER, store.root, ("first", str(ROUNDS)), ("second", str(ROUNDS)))
+    listed = {line.id: line for line in store.list()}
+    same = {f"same-{number}" for number in range(2, 2 * ROUNDS + 1)} | {"same"}
+    restored = {f"{who}-{number}" for who in ("first", "second") for number in range(1, ROUNDS, 2)}
+    assert listed.keys() == {"shared"} | same | restored
+    last = f"{ROUNDS - 1} 3"
+    assert (listed["shared"].notes, listed["shared"].tags) == (f"first {last}", (f"second {last}",))
+    left = {f"{who}-{number}" for who in ("first", "second") for number in range(0, ROUNDS, 4)}
+    assert {entry.summary.id for entry in store.deleted()} == left
+    for run_id in listed:
+        assert store.load(run_id).summary == listed[run_id]
+    assert sorted(store.root.glob(".partial-*")) == []
+
+
+@pytest.mark.slow
+def test_a_database_is_made_once_however_many_open_it(store: RunStore) -> None:
+    run_at_once(OPENER, store.root, *((str(number),) for number in range(4)))
+    assert store.list() == []
