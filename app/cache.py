@@ -42,6 +42,7 @@ from mauve_core.numerics.trust import Trust
 from mauve_core.perturbations import parse_perturbation, perturb
 from mauve_core.result import Comparison, Partition
 from mauve_core.store import COMPARISON, ID_PATTERN, Run, RunStore, RunSummary
+from mauve_core.store.about import ABOUT
 from mauve_core.stored_features import stored_features
 from mauve_core.what_if import Prepared, WhatIf, prepare, what_if
 from mauve_core.why import WhyCard, WhySource, why_source
@@ -79,12 +80,20 @@ def load_run(run_id: str) -> Run:
     if _stamps().setdefault(run_id, stamp) != stamp:
         st.cache_resource.clear()
         _stamps()[run_id] = stamp
-    return _load_run(run_id)
+    return _load_run(run_id, _described(run_id))
 
 
 @st.cache_resource(max_entries=4, show_spinner="Opening the run")
-def _load_run(run_id: str) -> Run:
+def _load_run(run_id: str, described: int) -> Run:  # noqa: ARG001 (part of the cache's key: a run may be renamed)
     return RunStore().load(run_id)
+
+
+def _described(run_id: str) -> int:
+    """When somebody last changed the run's name, tags or notes; 0 for never."""
+    try:
+        return (RunStore().root / run_id / ABOUT).stat().st_mtime_ns
+    except (OSError, ValueError):
+        return 0
 
 
 @st.cache_resource(show_spinner=False)

@@ -28,6 +28,7 @@ page = st.navigation(
         st.Page("views/map.py", title="Map", icon=":material/scatter_plot:"),
         st.Page("views/judge.py", title="Judge", icon=":material/thumbs_up_down:"),
         st.Page("views/published.py", title="Published", icon=":material/menu_book:"),
+        st.Page("views/runs.py", title="Runs", icon=":material/inventory_2:"),
         st.Page("views/new_run.py", title="New run", icon=":material/add_circle:"),
     ]
 )

@@ -107,6 +107,8 @@ def _cleaned(changes: Mapping[str, Any]) -> dict[str, Any]:
         cleaned[name] = None if cleaned[name] is None else float(cleaned[name])
     if cleaned.get("cluster") is not None:
         cleaned["cluster"] = int(cleaned["cluster"])
+    if cleaned.get("tags") is not None:
+        cleaned["tags"] = tuple(sorted(set(cleaned["tags"])))
     if cleaned.get("chosen") is not None:
         cleaned["chosen"] = tuple(sorted({int(cluster) for cluster in cleaned["chosen"]}))[:MAX_CHOSEN]
     return cleaned

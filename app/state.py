@@ -20,6 +20,7 @@ Side = Literal["model", "human", "both"]
 Action = Literal["drop", "cap", "match", "weight"]
 Fix = Literal["match", "drop"]
 Part = Literal["scores", "flow", "text"]
+Shelf = Literal["runs", "pair", "bin"]
 
 MAX_LASSO_POINTS = 200
 """A freehand lasso has many more corners than a link should carry; every n-th is kept, and that polygon is the one
@@ -32,6 +33,9 @@ FACTORS = 0.0, 100.0
 """What a text can count for in a what-if."""
 MAX_SPEC = 3000
 """Characters of a perturbation: room for the longest pattern and replacement."""
+
+MAX_QUERY = 200
+"""Characters of a search for runs; the rest is cut."""
 
 MAX_RATER = 60
 """Characters of a rater's name; the rest is cut."""
@@ -100,6 +104,14 @@ class State:
         The perturbation in focus, as it is written; None takes the first of the stored ones.
     flow : (int, int) or None
         Cluster that texts left and cluster that they came to, two different ones.
+    shelf : {"runs", "pair", "bin"}
+        Part of the page Runs.
+    query : str or None
+        Words that the listed runs have.
+    tags : tuple of str
+        Tags that the listed runs have, in alphabetical order.
+    left, right : str or None
+        Ids of the two runs that are held against each other.
     """
 
     run: str | None = None
@@ -132,6 +144,11 @@ class State:
     part: Part = "scores"
     perturbation: str | None = None
     flow: tuple[int, int] | None = None
+    shelf: Shelf = "runs"
+    query: str | None = None
+    tags: tuple[str, ...] = ()
+    left: str | None = None
+    right: str | None = None
 
     def partition_or(self, default: PartitionKind) -> PartitionKind:
         """The partition asked for, else ``default`` ("joint" in Clusters and Map, "pairwise" in Compare)."""
@@ -166,7 +183,7 @@ def _written(name: str, value: Any) -> str:
         return ";".join(f"{_number(x)},{_number(y)}" for x, y in value)
     if name in ("hidden", "chosen"):
         return ",".join(map(str, value)) or _NO_CLUSTER
-    if name == "flow":
+    if name in ("flow", "tags"):
         return ",".join(map(str, value))
     return _number(value) if isinstance(value, float) else str(value)
 
@@ -237,6 +254,14 @@ def _read_rater(text: str) -> str | None:
     return " ".join(text.split())[:MAX_RATER].strip() or None
 
 
+def _read_query(text: str) -> str | None:
+    return " ".join(text.split())[:MAX_QUERY].strip() or None
+
+
+def _read_tags(text: str) -> tuple[str, ...]:
+    return tuple(sorted({tag.strip() for tag in text.split(",")} - {""}))
+
+
 def _read_perturbation(text: str) -> str | None:
     try:
         return parse_perturbation(text).spec if len(text) <= MAX_SPEC else None
@@ -282,4 +307,9 @@ READERS: dict[str, Callable[[str], Any]] = {
     "part": _one_of(Part),
     "perturbation": _read_perturbation,
     "flow": _read_flow,
+    "shelf": _one_of(Shelf),
+    "query": _read_query,
+    "tags": _read_tags,
+    "left": _read_text,
+    "right": _read_text,
 }

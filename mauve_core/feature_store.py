@@ -187,6 +187,14 @@ class FeatureStore:
             with files.storage_errors(path):
                 path.unlink(missing_ok=True)
 
+    def disk_use(self) -> int:
+        """Bytes of everything kept, unfinished parts included."""
+        total = 0
+        for path in self.root.rglob("*"):
+            with suppress(FileNotFoundError):  # finished or removed meanwhile
+                total += path.lstat().st_size if path.is_file() else 0
+        return total
+
     def _entry(self, key: str) -> Path:
         if not key or not key.isalnum():
             raise InputError("This is not a key of features", allowed="letters and digits", received=repr(key))

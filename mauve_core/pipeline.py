@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.advice import advice
-from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, PartitionKind
+from mauve_core.config import HUMAN, CompareConfig, PartitionKind
 from mauve_core.corpus import Corpus
 from mauve_core.errors import InputError
 from mauve_core.estimates import rescored, score_basis, stream
@@ -53,6 +53,7 @@ def compare(
     config: CompareConfig | None = None,
     *,
     features: Mapping[str, Given] | None = None,
+    known: Mapping[str, Source] | None = None,
     feature_store: FeatureStore | None = None,
     device: str = "auto",
     progress: Progress = silent,
@@ -69,6 +70,9 @@ def compare(
     features : mapping of str to (n, d) array or path, optional
         Features of every side, ``human`` included, in the order of its texts; ``config.encoder`` must then be None.
         Any precision; memory maps and the paths of .npy files are read by blocks.
+    known : mapping of str to Source, optional
+        What an earlier comparison says of every side, where the given features are those of its texts; then
+        ``config.encoder`` is the one that made them.
     feature_store : FeatureStore, optional
         Where features are kept between runs; None keeps nothing.
     device : str
@@ -84,13 +88,13 @@ def compare(
         The disk refuses while features are being kept; finished parts stay.
     """
     config = config or CompareConfig()
-    _check_sides(human, candidates, config, features)
+    _check_sides(human, candidates, config, features, known)
     clock = _Clock()
     corpora = {HUMAN: human, **candidates}
     if features is None:
         encoded, used_device = _encode_all(corpora, config, feature_store, device, progress)
     else:
-        encoded, used_device = _take_features(corpora, features), "none: features were given"
+        encoded, used_device = _take_features(corpora, features, known), "none: features were given"
     clock.lap("encoding")
     on = _clustering_device(device, used_device)
     sides = measured({name: side.features for name, side in encoded.items()})
@@ -110,11 +114,17 @@ def compare(
         halves=halves,
         map_fitted=fitted,
     )
-    return _finish(comparison, corpora, used_device, clock, progress)
+    libraries = _LIBRARIES + (_ENCODER_LIBRARIES if features is None else ())
+    return _finish(comparison, corpora, used_device, libraries, clock, progress)
 
 
 def _finish(
-    comparison: Comparison, corpora: Mapping[str, Corpus], device: str, clock: _Clock, progress: Progress
+    comparison: Comparison,
+    corpora: Mapping[str, Corpus],
+    device: str,
+    libraries: Sequence[str],
+    clock: _Clock,
+    progress: Progress,
 ) -> Comparison:
     """Fill in scores, advice and circumstances."""
     kinds: tuple[PartitionKind, ...] = ("pairwise", "joint")
@@ -127,7 +137,7 @@ def _finish(
     return dataclasses.replace(
         comparison,
         warnings=(*advice(comparison.sources, corpora, comparison.config), *comparison.warnings),
-        environment=_environment(comparison.config.encoder, device, clock),
+        environment=_environment(libraries, device, clock),
     )
 
 
@@ -136,6 +146,7 @@ def _check_sides(
     candidates: Mapping[str, Corpus],
     config: CompareConfig,
     features: Mapping[str, Given] | None,
+    known: Mapping[str, Source] | None,
 ) -> None:
     if not candidates:
         raise InputError("There is nothing to compare with", allowed="at least one candidate")
@@ -149,11 +160,14 @@ def _check_sides(
                 allowed=f"at least {MIN_TEXTS}; 1,000 or more before small gaps mean anything",
                 received=f"{len(corpus)}",
             )
-    if (features is None) == (config.encoder is None):
+    if known is None and (features is None) == (config.encoder is None):
         raise InputError(
             "Features and encoder settings exclude each other",
             allowed="an encoder, or features for every side with config.encoder = None",
         )
+    for name, corpus in {HUMAN: human, **candidates}.items():
+        if known is not None and (features is None or name not in known or known[name].digest != corpus.digest):
+            raise InputError(f"What is known of {name!r} is not of these texts", allowed="their features and source")
 
 
 def _encode_all(
@@ -180,7 +194,9 @@ def _encode_all(
     return encoded, used_device
 
 
-def _take_features(corpora: Mapping[str, Corpus], features: Mapping[str, Given]) -> dict[str, _Encoded]:
+def _take_features(
+    corpora: Mapping[str, Corpus], features: Mapping[str, Given], known: Mapping[str, Source] | None
+) -> dict[str, _Encoded]:
     if set(features) != set(corpora):
         raise InputError(
             "Features must be given for every side and no other",
@@ -192,7 +208,8 @@ def _take_features(corpora: Mapping[str, Corpus], features: Mapping[str, Given])
     encoded = {}
     for name, corpus in corpora.items():
         key = checked_digest(name, corpus, arrays[name])
-        encoded[name] = _Encoded(_source(name, corpus, key, tokens_median=None, cut=0), arrays[name])
+        source = _source(name, corpus, key, tokens_median=None, cut=0) if known is None else known[name]
+        encoded[name] = _Encoded(source, arrays[name])
     return encoded
 
 
@@ -288,8 +305,7 @@ class _Clock:
         self._last = now
 
 
-def _environment(encoder: EncoderConfig | None, device: str, clock: _Clock) -> dict[str, Any]:
-    libraries = _LIBRARIES + (_ENCODER_LIBRARIES if encoder is not None else ())
+def _environment(libraries: Sequence[str], device: str, clock: _Clock) -> dict[str, Any]:
     return {
         "started": clock.started,
         "seconds": clock.seconds,

@@ -23,6 +23,7 @@ from mauve_core.feature_store import FeatureStore
 from mauve_core.given_features import features_of, require_one_width
 from mauve_core.progress import Progress, silent
 from mauve_core.reading import check_entries
+from mauve_core.result import Source
 from mauve_core.store import Run, RunStore, run_id
 
 READING = "Reading texts"
@@ -203,6 +204,7 @@ def compare_and_store(
     config: CompareConfig,
     *,
     features: Mapping[str, NDArray[np.floating]] | None = None,
+    known: Mapping[str, Source] | None = None,
     device: str = "auto",
     store: RunStore | None = None,
     feature_store: FeatureStore | None = None,
@@ -216,6 +218,7 @@ def compare_and_store(
         By source; ``human`` among them.
     features : mapping of str to (n, d) array, optional
         For every source; None encodes the texts.
+    known : see :func:`mauve_core.pipeline.compare`
     device, store, feature_store, progress : see :func:`perform`
     """
     from mauve_core.pipeline import compare
@@ -227,6 +230,7 @@ def compare_and_store(
         {source: corpus for source, corpus in corpora.items() if source != HUMAN},
         config,
         features=features,
+        known=known,
         feature_store=feature_store,
         device=device,
         progress=progress,

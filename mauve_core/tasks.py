@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol, Self
 
+from mauve_core.again import AgainTask
 from mauve_core.attributing import AttributesTask
 from mauve_core.errors import InputError
 from mauve_core.measuring import MeasuresTask
@@ -47,6 +48,7 @@ KINDS: dict[str, type[Task]] = {
     "attributes": AttributesTask,
     "study": StudyTask,
     "without": WithoutTask,
+    "again": AgainTask,
 }
 
 

@@ -28,7 +28,7 @@ LAYERS = (
     ("other_partitions",),
     ("derived",),
     ("task", "dropin", "report", "measuring", "sweeps"),
-    ("study", "methods", "probing", "without", "attributing"),
+    ("study", "methods", "probing", "without", "again", "attributing", "settings_difference"),
     ("figures",),
     ("tasks", "demo"),
     ("jobs",),

@@ -296,3 +296,17 @@ def test_a_large_map_is_fitted_on_some_texts_of_every_source_and_cluster(inputs,
     groups = {(name, cluster) for name in given for cluster in labels[name]}
     assert len(np.unique(strata[0])) == len(groups)
     assert [state for state in seen if state[0] == "drawing the map"][-1] == ("drawing the map", 320, 320)
+
+
+def test_what_is_known_of_the_sides_is_kept_and_must_be_of_these_texts(inputs, comparison):
+    human, candidates, features = inputs
+    known = {source.name: dataclasses.replace(source, tokens_median=9.0) for source in comparison.sources}
+    config = dataclasses.replace(comparison.config, encoder=EncoderConfig("no-such-model"))
+    again = compare(human, candidates, config, features=features, known=known)
+    assert again.sources == tuple(known.values())
+    assert again.config.encoder == EncoderConfig("no-such-model")
+    assert [item.scores for item in again.candidates] == [item.scores for item in comparison.candidates]
+    other = {**known, "close": dataclasses.replace(known["close"], digest="of other texts")}
+    for wrong, given in ((other, features), ({HUMAN: known[HUMAN]}, features), (known, None)):
+        with pytest.raises(InputError, match="is not of these texts"):
+            compare(human, candidates, config, features=given, known=wrong)

@@ -18,7 +18,7 @@ SHOWN = 5
 """Ended jobs that are listed; older ones are counted."""
 
 COMPARE_PAGE = "views/compare.py"
-MAKING_RUNS = ("comparison", "study", "without")
+MAKING_RUNS = ("comparison", "study", "without", "again")
 """Kinds of jobs that end in a run of their own; the others add to a run."""
 
 

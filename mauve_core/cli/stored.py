@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 
+from mauve_core.cli import library
 from mauve_core.cli.options import write, write_json
 from mauve_core.report import aligned, printable, to_json, to_table
 from mauve_core.store import RunStore
@@ -14,7 +15,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = commands.add_parser("runs", help="list stored runs; runs show ID, runs delete ID")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     parser.set_defaults(run=_list)
-    actions = parser.add_subparsers(metavar="{show,delete}")
+    actions = parser.add_subparsers(metavar="{show,delete,compare,again}")
     show = actions.add_parser("show", help="the leaderboard of a stored run")
     show.add_argument("id", metavar="ID")
     show.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one JSON object")
@@ -22,6 +23,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     delete = actions.add_parser("delete", help="remove a stored run; its features stay in the cache")
     delete.add_argument("id", metavar="ID")
     delete.set_defaults(run=_delete)
+    library.add_actions(actions)
 
 
 def _list(args: argparse.Namespace) -> int:

@@ -49,6 +49,13 @@ states = st.builds(
         [None, "drop-articles", "typos:rate=0.1@0.5", r"replace:/a\/b/\1 & =,@/words=0.3@0.25"]
     ),
     flow=st.none() | st.tuples(st.integers(0, 999), st.integers(0, 999)).filter(lambda ends: ends[0] != ends[1]),
+    shelf=st.sampled_from(["runs", "pair", "bin"]),
+    query=st.none() | names.map(lambda words: " ".join(words.split()) or None),
+    tags=st.frozensets(names.map(lambda tag: tag.replace(",", "").strip()).filter(bool), max_size=5).map(
+        lambda tags: tuple(sorted(tags))
+    ),
+    left=st.none() | names,
+    right=st.none() | names,
 )
 
 
@@ -78,6 +85,7 @@ def test_the_default_state_writes_nothing() -> None:
         ("part", "Flow"), ("part", ""), ("flow", "3"), ("flow", "3,3"), ("flow", "3,-1"), ("flow", "1,2,3"),
         ("flow", "a,b"), ("perturbation", ""), ("perturbation", "no-such"), ("perturbation", "typos:rate=2"),
         ("perturbation", "replace:/(/x/"), ("perturbation", "typos" + " " * MAX_SPEC),
+        ("shelf", "all"), ("query", " \t"), ("tags", " , ,"), ("left", ""),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_counts_as_absent(name: str, text: str) -> None:

@@ -1,0 +1,165 @@
+"""The list of stored runs: a card each, with what can be done to it; name, tags and notes are changed in the card."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app import session
+from app.components import run_again, run_files
+from app.components.markup import escaped
+from mauve_core.errors import MauveLensError
+from mauve_core.store import RunStore, RunSummary
+
+COMPARE_PAGE = "views/compare.py"
+SHOWN = 10
+"""Cards at first, and with each "Show more"."""
+
+NAMED_CANDIDATES = 4
+SHOWN_NOTES = 300
+"""Characters of the notes in a card; all of them stand in the form."""
+
+DELETED = "runs_deleted"
+"""Token of the run that was deleted last, for the undo."""
+
+_LIMIT, _OPEN = "runs_limit", "runs_open"
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+def show(found: Sequence[RunSummary], tags: Sequence[str]) -> None:
+    """A card for each run, the first ``SHOWN`` of them and a button for more."""
+    limit = st.session_state.setdefault(_LIMIT, SHOWN)
+    opened = session.current().run
+    for summary in found[:limit]:
+        _card(summary, tags, is_open=summary.id == opened)
+    if len(found) > limit:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"{limit} of {len(found)} runs shown", width="content")
+            st.button("Show more", key="runs_more", on_click=_show_more)
+
+
+def size_text(size: int) -> str:
+    """``35.2 MB``."""
+    value, unit = float(size), 0
+    while value >= 999.5 and unit < len(_UNITS) - 1:
+        value, unit = value / 1000, unit + 1
+    return f"{value:.3g} {_UNITS[unit]}" if unit else f"{size} {_UNITS[0]}"
+
+
+def facts(summary: RunSummary) -> str:
+    """What a list says of a run beside its name, safe in Markdown."""
+    names = [escaped(name) for name in summary.candidates[:NAMED_CANDIDATES]]
+    more = len(summary.candidates) - len(names)
+    candidates = ", ".join(names) + (f" and {more} more" if more else "")
+    encoder = escaped(summary.encoder) if summary.encoder else "features given"
+    when = f"{summary.created[:10]} {summary.created[11:16]} UTC"
+    parts = [when, f"{summary.n:,} human texts", encoder, size_text(summary.bytes), candidates]
+    return " · ".join(parts)
+
+
+def _card(summary: RunSummary, tags: Sequence[str], *, is_open: bool) -> None:
+    with st.container(border=True, key=f"run_{summary.id}", gap="xsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.page_link(
+                COMPARE_PAGE,
+                label=f"**{escaped(summary.name)}**",
+                icon=":material/leaderboard:",
+                query_params={"run": summary.id},
+                help="Open in Compare",
+                width="content",
+            )
+            badges = [":blue-badge[open]"] if is_open else []
+            badges += [f":gray-badge[{escaped(tag)}]" for tag in summary.tags]
+            if badges:
+                st.markdown(" ".join(badges), width="content")
+            st.space("stretch")
+            _actions(summary)
+        st.caption(facts(summary))
+        if summary.notes:
+            notes = " ".join(summary.notes.split())
+            st.text(notes if len(notes) <= SHOWN_NOTES else f"{notes[: SHOWN_NOTES - 1]}…")
+        opened = st.session_state.get(_OPEN)
+        if opened == ("edit", summary.id):
+            _edit(summary, tags)
+        elif opened == ("again", summary.id):
+            run_again.show(summary.id, close=_close)
+
+
+def _actions(summary: RunSummary) -> None:
+    with st.container(horizontal=True, width="content", gap="xsmall"):
+        for kind, label, icon, tip in (
+            ("edit", "Edit", ":material/edit:", "Name, tags and notes"),
+            ("again", "Duplicate", ":material/content_copy:", "Compare the same texts with other settings"),
+        ):
+            st.button(
+                label,
+                key=f"{kind}_{summary.id}",
+                type="tertiary",
+                icon=icon,
+                help=tip,
+                on_click=_toggle,
+                args=(kind, summary.id),
+            )
+        run_files.export_button(summary)
+        st.button(
+            "Delete",
+            key=f"delete_{summary.id}",
+            type="tertiary",
+            icon=":material/delete:",
+            help="To the bin, from where it can be restored",
+            on_click=_delete,
+            args=(summary.id,),
+        )
+
+
+def _edit(summary: RunSummary, tags: Sequence[str]) -> None:
+    with st.form(f"form_{summary.id}", border=False):
+        name = st.text_input("Name", summary.name, key=f"name_{summary.id}", max_chars=200)
+        chosen = st.multiselect(
+            "Tags",
+            sorted({*tags, *summary.tags}),
+            list(summary.tags),
+            key=f"tags_{summary.id}",
+            accept_new_options=True,
+            placeholder="Choose or type a tag",
+        )
+        notes = st.text_area("Notes", summary.notes, key=f"notes_{summary.id}", height=100)
+        with st.container(horizontal=True):
+            saved = st.form_submit_button("Save", type="primary", key=f"save_{summary.id}")
+            cancelled = st.form_submit_button("Cancel", key=f"cancel_{summary.id}")
+    if saved:
+        try:
+            RunStore().describe(summary.id, name=name, tags=tuple(chosen), notes=notes)
+        except MauveLensError as error:
+            st.error(escaped(str(error)), icon=":material/error:")
+            return
+    if saved or cancelled:
+        _close()
+        st.rerun()
+
+
+def _toggle(kind: str, run_id: str) -> None:
+    opened = (kind, run_id)
+    st.session_state[_OPEN] = None if st.session_state.get(_OPEN) == opened else opened
+
+
+def _close() -> None:
+    st.session_state[_OPEN] = None
+
+
+def _show_more() -> None:
+    st.session_state[_LIMIT] += SHOWN
+
+
+def _delete(run_id: str) -> None:
+    store = RunStore()
+    try:
+        store.delete(run_id)
+        token = next((item.token for item in store.deleted() if item.summary.id == run_id), None)
+    except MauveLensError as error:
+        st.toast(escaped(str(error)), icon=":material/error:")
+        return
+    st.session_state[DELETED] = token
+    gone = {"run": session.current().run, "left": session.current().left, "right": session.current().right}
+    session.update(**{name: None for name, value in gone.items() if value == run_id})

@@ -1,0 +1,120 @@
+"""``mauve-lens runs compare`` and ``runs again``: what two runs differ in, and a run made again with other settings."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from typing import Any
+
+from mauve_core.again import AgainTask, changed, suggested_name
+from mauve_core.cli.options import (
+    ENCODER_OPTIONS,
+    SCORE_OPTIONS,
+    add_encoder_options,
+    add_output_options,
+    add_score_options,
+    progress_of,
+    results_only,
+    write,
+    write_json,
+)
+from mauve_core.config import SCORES
+from mauve_core.errors import InputError
+from mauve_core.report import TITLES, aligned, printable, standings, to_json, to_table
+from mauve_core.result import Comparison, Estimate
+from mauve_core.settings_difference import Difference, differences, one_leaderboard, require_comparable
+from mauve_core.store import RunStore
+
+
+def add_actions(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Put both below ``mauve-lens runs``."""
+    compare = actions.add_parser("compare", help="what two runs differ in; one leaderboard where that is allowed")
+    compare.add_argument("ids", metavar="ID", nargs=2)
+    compare.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one JSON object")
+    compare.set_defaults(run=_compare)
+    again = actions.add_parser(
+        "again",
+        help="compare the texts of a run again with other settings",
+        description="What is not named stays as it was. Features are encoded anew only for another encoder.",
+    )
+    again.add_argument("id", metavar="ID")
+    again.add_argument("--out", metavar="RUN", help="name of the new run; default: the old one and what is changed")
+    again.add_argument("--leave-out", action="append", default=[], metavar="NAME", help="a candidate; may be repeated")
+    again.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one JSON object")
+    add_output_options(again)
+    add_encoder_options(again)
+    add_score_options(again)
+    again.set_defaults(run=_again)
+
+
+def _compare(args: argparse.Namespace) -> int:
+    store = RunStore()
+    left, right = (store.load(run_id).comparison for run_id in args.ids)
+    found = differences(left, right)
+    refusal = _refusal(left, right)
+    board = None if refusal else one_leaderboard(left, right, _titles(args.ids))
+    if args.json:
+        rows = None if board is None else to_json(board)["candidates"]
+        entries = [dataclasses.asdict(item) for item in found]
+        write_json({"runs": args.ids, "comparable": board is not None, "differences": entries, "candidates": rows})
+        return 0
+    write(_difference_table(found, args.ids))
+    write(f"\n{refusal}" if board is None else f"\n{_leaderboard(board)}")
+    return 0
+
+
+def _titles(ids: list[str]) -> tuple[str, str]:
+    return (ids[0], ids[1]) if ids[0] != ids[1] else (f"{ids[0]} (1)", f"{ids[1]} (2)")
+
+
+def _refusal(left: Comparison, right: Comparison) -> str:
+    """Why the scores must not be ranked together; empty where they may."""
+    try:
+        require_comparable(left, right)
+    except InputError as error:
+        return printable(str(error))
+    return ""
+
+
+def _difference_table(found: tuple[Difference, ...], ids: list[str]) -> str:
+    if not found:
+        return "The settings are the same"
+    rows = [["Setting", *ids, "Counts", "Why"]]
+    for item in found:
+        cells = [item.setting, item.left, item.right, "yes" if item.counts else "no", item.reason]
+        rows.append([printable(cell) for cell in cells])
+    return aligned(rows)
+
+
+def _leaderboard(board: Comparison) -> str:
+    rows = [["Rank", "Candidate", "n", "k", *(TITLES[score] for score in SCORES)]]
+    for standing in standings(board):
+        candidate = standing.candidate
+        rank = f"{standing.rank} =" if standing.tied else str(standing.rank)
+        sizes = [str(candidate.source.n), str(candidate.partitions[0].k)]
+        rows.append([rank, printable(candidate.name), *sizes, *(_shown(candidate.scores[score]) for score in SCORES)])
+    return aligned(rows)
+
+
+def _shown(estimate: Estimate) -> str:
+    spread = "" if estimate.sd is None else f" ± {estimate.sd:.3f}"
+    return f"{estimate.mean:.3f}{spread} [{estimate.low:.3f}, {estimate.high:.3f}]"
+
+
+def _again(args: argparse.Namespace) -> int:
+    store = RunStore()
+    run = store.load(args.id)
+    names = (*ENCODER_OPTIONS, *SCORE_OPTIONS)
+    changes: dict[str, Any] = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    before = run.comparison.config
+    config = changed(before, changes | ({"projection": False} if args.no_map else {}))
+    name = args.out or suggested_name(run.name, before, config)
+    task = AgainTask(name, run.id, config, tuple(args.leave_out), args.device)
+    with results_only():
+        made = store.load(task.perform(progress_of(args)))
+    if args.json:
+        write_json({**to_json(made.comparison), "run": made.id})
+        return 0
+    write(to_table(made.comparison))
+    write(f"\nStored as run {made.id}. What is different: mauve-lens runs compare {run.id} {made.id}")
+    return 0

@@ -1,0 +1,339 @@
+"""The Runs page: runs found, described, made again, held against each other, moved, deleted and brought back."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.components import run_files
+from app.components.run_cards import SHOWN, size_text
+from mauve_core import jobs
+from mauve_core.again import AgainTask
+from mauve_core.config import ScoreConfig
+from mauve_core.errors import InputError, StorageError
+from mauve_core.figures.leaderboard import UNBROKEN
+from mauve_core.jobs import JobState
+from mauve_core.settings_difference import differences, one_leaderboard
+from mauve_core.store import Run, RunStore
+from tests.handmade import make_comparison, make_corpora
+
+OpenPage = Callable[..., AppTest]
+VIEW = "views/runs.py"
+AWKWARD = "grün & <b>"
+
+
+@pytest.fixture
+def store(own_home: Path) -> RunStore:
+    """Three handmade runs: ``one`` and ``two`` are comparable, ``finer`` has another scaling constant."""
+    store = RunStore()
+    for name in ("one", "two", "finer"):
+        save(store, name, scale=3.0 if name == "finer" else 5.0)
+    return store
+
+
+def save(store: RunStore, name: str, *, scale: float = 5.0) -> Run:
+    comparison = make_comparison()
+    config = dataclasses.replace(comparison.config, score=ScoreConfig(seeds=2, scale=scale))
+    return store.save(name, dataclasses.replace(comparison, config=config), make_corpora())
+
+
+def cards(app: AppTest) -> list[str]:
+    """Ids of the runs that are listed."""
+    return [str(button.key).removeprefix("edit_") for button in app.button if str(button.key).startswith("edit_")]
+
+
+def url_of(app: AppTest) -> dict[str, str]:
+    return {name: value if isinstance(value, str) else value[0] for name, value in dict(app.query_params).items()}
+
+
+def said(app: AppTest) -> str:
+    parts = [*app.markdown, *app.caption, *app.info, *app.warning, *app.success, *app.error, *app.text]
+    return "\n".join(str(part.value) for part in parts).replace("\\", "").replace(UNBROKEN, " ")
+
+
+# Finding
+
+
+def test_without_runs_the_page_says_what_they_are(open_page: OpenPage, own_home: Path) -> None:
+    app = open_page(VIEW)
+    assert not app.exception
+    assert "kept here as a **run**" in said(app)
+    assert cards(app) == []
+    for shelf, words in (("pair", "With two runs"), ("bin", "The bin is empty")):
+        assert words in said(open_page(VIEW, shelf=shelf))
+
+
+def test_every_run_has_a_card_with_its_facts(open_page: OpenPage, store: RunStore) -> None:
+    store.describe("two", name="Second *try*", tags=["draft"], notes="kept <i>for later</i>")
+    app = open_page(VIEW)
+    assert not app.exception
+    assert set(cards(app)) == {"one", "two", "finer"}
+    text = said(app)
+    assert "7 human texts · features given" in text
+    assert f"{AWKWARD}, b" in text
+    assert ":gray-badge[draft]" in text
+    assert "kept <i>for later</i>" in [element.value for element in app.text]
+    assert "3 runs. All together take" in text
+
+
+def test_search_and_tags_filter_and_stand_in_the_url(open_page: OpenPage, store: RunStore) -> None:
+    store.describe("two", name="Second try", tags=["draft", "gpt"])
+    store.describe("one", tags=["draft"])
+    app = open_page(VIEW)
+    app.text_input(key="runs_query").set_value("  SECOND   try ").run()
+    assert cards(app) == ["two"]
+    assert url_of(app)["query"] == "SECOND try"
+    assert "1 of 3 runs" in said(app)
+    app.text_input(key="runs_query").set_value("").run()
+    app.multiselect(key="runs_tags").set_value(["draft"]).run()
+    assert set(cards(app)) == {"one", "two"}
+    assert url_of(app)["tags"] == "draft"
+    assert "query" not in url_of(app)
+    again = open_page(VIEW, query="second", tags="draft,gpt")
+    assert cards(again) == ["two"]
+    assert again.multiselect(key="runs_tags").value == ["draft", "gpt"]
+    nothing = open_page(VIEW, query="second", tags="gone")
+    assert cards(nothing) == []
+    assert "No run has all of these" in said(nothing)
+
+
+def test_a_long_list_comes_in_parts(open_page: OpenPage, store: RunStore) -> None:
+    for number in range(SHOWN):
+        save(store, f"more {number}")
+    app = open_page(VIEW)
+    assert len(cards(app)) == SHOWN
+    assert f"{SHOWN} of {SHOWN + 3} runs shown" in said(app)
+    app.button(key="runs_more").click().run()
+    assert len(cards(app)) == SHOWN + 3
+
+
+def test_a_catalogue_that_cannot_be_read_is_said(
+    open_page: OpenPage, store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = open_page(VIEW)
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise StorageError("The catalogue is damaged")
+
+    monkeypatch.setattr("app.cache.run_summaries", list)
+    monkeypatch.setattr(RunStore, "list", refuse)
+    app.run()
+    assert not app.exception
+    assert "The catalogue is damaged" in said(app)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (35_240_000, "35.2 MB"), (999_600, "1 MB")]
+)
+def test_sizes_have_three_digits(size: int, text: str) -> None:
+    assert size_text(size) == text
+
+
+# Describing
+
+
+def test_name_tags_and_notes_are_changed_in_the_card(open_page: OpenPage, store: RunStore) -> None:
+    store.describe("one", tags=["draft", "gpt"])
+    app = open_page(VIEW)
+    app.button(key="edit_one").click().run()
+    app.text_input(key="name_one").set_value("My best run")
+    app.multiselect(key="tags_one").set_value(["gpt"])
+    app.text_area(key="notes_one").set_value("with care")
+    app.button(key="save_one").click().run()
+    assert not app.exception
+    (found,) = [summary for summary in store.list() if summary.id == "one"]
+    assert (found.name, found.tags, found.notes) == ("My best run", ("gpt",), "with care")
+    assert [box.key for box in app.text_area] == []
+    assert "My best run" in app.selectbox(key="run_picker").options[-1] + str(app.selectbox(key="run_picker").options)
+
+
+def test_what_cannot_be_said_is_refused_and_nothing_is_lost(open_page: OpenPage, store: RunStore) -> None:
+    app = open_page(VIEW)
+    app.button(key="edit_one").click().run()
+    app.text_input(key="name_one").set_value("   ")
+    app.text_area(key="notes_one").set_value("a long story")
+    app.button(key="save_one").click().run()
+    assert "name cannot be used" in app.error[0].value
+    assert app.text_area(key="notes_one").value == "a long story"
+    app.button(key="cancel_one").click().run()
+    assert [box.key for box in app.text_area] == []
+    assert {summary.name for summary in store.list()} == {"one", "two", "finer"}
+
+
+# Deleting
+
+
+def test_a_deleted_run_can_be_brought_back_from_everywhere_on_the_page(open_page: OpenPage, store: RunStore) -> None:
+    app = open_page(VIEW, run="two", left="two", right="one")
+    app.button(key="delete_two").click().run()
+    assert not app.exception
+    assert set(cards(app)) == {"one", "finer"}
+    assert {key for key, value in url_of(app).items() if value == "two"} == set()
+    assert url_of(app)["right"] == "one"
+    app.segmented_control(key="runs_shelf").set_value("bin").run()
+    assert "**two** is in the bin" in said(app)
+    (token,) = [item.token for item in store.deleted()]
+    assert [button.key for button in app.button if str(button.key).startswith("restore_")] == [f"restore_{token}"]
+    app.button(key="runs_undo_button").click().run()
+    assert {summary.id for summary in store.list()} == {"one", "two", "finer"}
+    assert "is in the bin" not in said(app)
+    assert "The bin is empty" in said(app)
+
+
+def test_the_bin_restores_and_is_emptied(open_page: OpenPage, store: RunStore) -> None:
+    for run_id in ("one", "two"):
+        store.delete(run_id)
+    app = open_page(VIEW, shelf="bin")
+    token = next(item.token for item in store.deleted() if item.summary.id == "one")
+    app.button(key=f"restore_{token}").click().run()
+    assert {summary.id for summary in store.list()} == {"one", "finer"}
+    app.button(key="bin_empty").click().run()
+    assert not app.exception
+    assert store.deleted() == []
+    assert "The bin is empty" in said(app)
+
+
+def test_disk_use_adds_up(open_page: OpenPage, store: RunStore) -> None:
+    store.delete("two")
+    table = dict(
+        zip(*(open_page(VIEW, shelf="bin").table[0].value[column] for column in ("What", "Size")), strict=True)
+    )
+    use = store.disk_use()
+    assert {name: table[name] for name in ("one", "finer")} == {n: size_text(use.runs[n]) for n in ("one", "finer")}
+    assert table["Bin"] == size_text(use.bin)
+    assert table["Together"] == size_text(use.total)  # no features are kept here
+    assert table["Features kept by content"] == "0 B"
+
+
+# Two runs
+
+
+def test_comparable_runs_share_a_leaderboard(open_page: OpenPage, store: RunStore) -> None:
+    app = open_page(VIEW, shelf="pair", left="one", right="two")
+    assert not app.exception
+    assert "Nothing: both runs were made with the same settings" in said(app)
+    shown = [str(cell).strip("*").replace("\\", "") for cell in app.table[0].value["Candidate"]]
+    left, right = store.load("one").comparison, store.load("two").comparison
+    board = one_leaderboard(left, right, ("A", "B"))
+    assert sorted(shown[:-1]) == sorted(candidate.name for candidate in board.candidates)
+    assert shown[-1] == "human halves"
+    assert f"The same texts in both runs: {AWKWARD}, b" in said(app)
+
+
+def test_runs_of_other_settings_are_not_ranked_and_the_settings_named(open_page: OpenPage, store: RunStore) -> None:
+    app = open_page(VIEW, shelf="pair", left="one")
+    assert "Choose two runs" in said(app)
+    app.selectbox(key="runs_right").set_value("finer").run()
+    assert url_of(app)["right"] == "finer"
+    assert "they differ in: Scaling constant c" in app.warning[0].value.replace("\\", "")
+    (table,) = app.table
+    (found,) = differences(store.load("one").comparison, store.load("finer").comparison)
+    row = {name: str(cell).replace("*", "").replace("\\", "") for name, cell in table.value.iloc[0].items()}
+    assert row == {"Setting": found.setting, "A": "5", "B": "3", "Decides the score": f"yes, {found.reason}"}
+    app.selectbox(key="runs_right").set_value("one").run()
+    assert "one run twice" in said(app)
+
+
+def test_a_link_to_a_run_that_is_gone_says_so(open_page: OpenPage, store: RunStore) -> None:
+    app = open_page(VIEW, shelf="pair", left="gone", right="one")
+    assert not app.exception
+    assert "No run has the id 'gone'" in app.error[0].value.replace("\\", "")
+
+
+# Made again
+
+
+@pytest.mark.usefixtures("run_home")
+def test_duplicate_starts_what_the_form_says(
+    open_page: OpenPage, stored_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[AgainTask] = []
+
+    def start(kind: str, spec: dict[str, Any]) -> JobState:
+        assert kind == "again"
+        started.append(AgainTask.from_dict(spec))
+        return JobState("20260101-000000000000-abcd", "x", "queued")
+
+    monkeypatch.setattr(jobs, "start", start)
+    app = open_page(VIEW)
+    app.button(key="again_synthetic").click().run()
+    app.multiselect(key="again_kept_synthetic").set_value(["close", "collapsed"])
+    app.number_input(key="again_k_synthetic").set_value(5)
+    app.number_input(key="again_seeds_synthetic").set_value(3).run()
+    assert app.text_input(key="again_name_synthetic").placeholder == "synthetic, k 5, seeds 3"
+    app.button(key="again_start_synthetic").click().run()
+    assert not app.exception
+    (task,) = started
+    assert (task.name, task.run, task.left_out) == ("synthetic, k 5, seeds 3", "synthetic", ("shifted",))
+    before = stored_run.comparison.config
+    assert (task.config.score.k, task.config.score.seeds, task.config.score.restarts) == (5, 3, before.score.restarts)
+    assert task.config.encoder is None
+    assert [box.key for box in app.number_input] == []
+
+
+@pytest.mark.usefixtures("run_home")
+def test_a_job_that_is_refused_keeps_the_form(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(kind: str, spec: Any) -> None:
+        raise InputError("The task is wrong")
+
+    monkeypatch.setattr(jobs, "start", refuse)
+    app = open_page(VIEW)
+    app.button(key="again_synthetic").click().run()
+    app.number_input(key="again_k_synthetic").set_value(5).run()
+    app.button(key="again_start_synthetic").click().run()
+    assert "The task is wrong" in said(app)
+    app.run()
+    assert app.number_input(key="again_k_synthetic").value == 5
+
+
+@pytest.mark.usefixtures("run_home")
+def test_features_that_were_given_can_be_made_by_an_encoder(
+    open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[AgainTask] = []
+    monkeypatch.setattr(jobs, "start", lambda kind, spec: started.append(AgainTask.from_dict(spec)))
+    app = open_page(VIEW)
+    app.button(key="again_synthetic").click().run()
+    app.toggle(key="again_encode_synthetic").set_value(True).run()
+    app.selectbox(key="again_encoder_synthetic").set_value("minilm").run()
+    app.number_input(key="again_tokens_synthetic").set_value(64).run()
+    app.button(key="again_start_synthetic").click().run()
+    assert not app.exception
+    encoder = started[0].config.encoder
+    assert encoder is not None
+    assert (encoder.model, encoder.max_tokens, started[0].name) == ("minilm", 64, "synthetic, minilm")
+
+
+# Files
+
+
+def test_an_exported_run_comes_back_by_the_uploader(open_page: OpenPage, store: RunStore, tmp_path: Path) -> None:
+    data = run_files._exported("two")
+    shutil.rmtree(store.root)
+    app = open_page(VIEW)
+    assert cards(app) == []
+    (box,) = app.file_uploader
+    box.upload("two.mauve-run.zip", data)
+    app.run()
+    assert not app.exception
+    assert cards(app) == ["two"]
+    assert "Imported **two**" in said(app)
+    assert RunStore().load("two").comparison.candidates[1].scores == make_comparison().candidates[1].scores
+    app.button(key="import_dismiss").click().run()
+    assert "Imported" not in said(app)
+
+
+def test_a_file_that_is_no_run_is_refused_by_its_own_name(open_page: OpenPage, store: RunStore) -> None:
+    app = open_page(VIEW)
+    (box,) = app.file_uploader
+    box.upload("holiday.zip", b"PK no run at all")
+    app.run()
+    assert not app.exception
+    assert "holiday.zip" in said(app)
+    assert len(cards(app)) == 3
