@@ -17,6 +17,7 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
+from app import access
 from app.selection import Stack
 from app.text_space import Encoded, SharedEncoder, TextSpace
 from mauve_core import cluster_table, estimates, gap_table, why
@@ -55,8 +56,9 @@ DEMO = "demo"
 
 
 def run_summaries() -> list[RunSummary]:
-    """Every stored run, newest first; not cached, because a job may finish at any moment."""
-    return list(RunStore().list())
+    """Every stored run that exists for visitors, newest first; not cached, because a job may finish at any moment."""
+    shown = access.shown_runs()
+    return [summary for summary in RunStore().list() if shown is None or summary.id in shown]
 
 
 def opened_run_id(wanted: str | None, summaries: Sequence[RunSummary]) -> str | None:
@@ -76,6 +78,7 @@ def load_run(run_id: str) -> Run:
     InputError, StorageError
         No such run, or its files are damaged.
     """
+    access.require_shown(run_id)
     stamp = _stamp(run_id)
     if _stamps().setdefault(run_id, stamp) != stamp:
         st.cache_resource.clear()

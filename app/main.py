@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import session
-from app.components import charts, sidebar
+from app import access, session
+from app.components import charts, sidebar, visit
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
 
 ICON = (
@@ -17,23 +17,26 @@ ICON = (
 
 st.set_page_config(page_title="MAUVE Lens", page_icon=ICON, layout="wide")
 
-page = st.navigation(
-    [
-        st.Page("views/compare.py", title="Compare", icon=":material/leaderboard:", default=True),
-        st.Page("views/decoders.py", title="Decoders", icon=":material/tune:"),
-        st.Page("views/methods.py", title="Methods", icon=":material/compare_arrows:"),
-        st.Page("views/clusters.py", title="Clusters", icon=":material/bar_chart:"),
-        st.Page("views/gap.py", title="Gap", icon=":material/balance:"),
-        st.Page("views/probes.py", title="Probes", icon=":material/experiment:"),
-        st.Page("views/map.py", title="Map", icon=":material/scatter_plot:"),
-        st.Page("views/judge.py", title="Judge", icon=":material/thumbs_up_down:"),
-        st.Page("views/published.py", title="Published", icon=":material/menu_book:"),
-        st.Page("views/runs.py", title="Runs", icon=":material/inventory_2:"),
-        st.Page("views/new_run.py", title="New run", icon=":material/add_circle:"),
-    ]
-)
+visitor = access.require_visitor()
+views = [
+    st.Page("views/compare.py", title="Compare", icon=":material/leaderboard:", default=True),
+    st.Page("views/decoders.py", title="Decoders", icon=":material/tune:"),
+    st.Page("views/methods.py", title="Methods", icon=":material/compare_arrows:"),
+    st.Page("views/clusters.py", title="Clusters", icon=":material/bar_chart:"),
+    st.Page("views/gap.py", title="Gap", icon=":material/balance:"),
+    st.Page("views/probes.py", title="Probes", icon=":material/experiment:"),
+    st.Page("views/map.py", title="Map", icon=":material/scatter_plot:"),
+    st.Page("views/judge.py", title="Judge", icon=":material/thumbs_up_down:"),
+    st.Page("views/published.py", title="Published", icon=":material/menu_book:"),
+]
+if access.may_change():
+    views.append(st.Page("views/runs.py", title="Runs", icon=":material/inventory_2:"))
+    views.append(st.Page("views/new_run.py", title="New run", icon=":material/add_circle:"))
+page = st.navigation(views)
 session.keep_url(page.url_path)
+access.note()
 sidebar.show()
 with st.sidebar:
     charts.image_format_picker()
+    visit.show(visitor)
 page.run()

@@ -1,4 +1,4 @@
-"""The server of the app: ``python -m app.serve`` and the options of ``streamlit run``.
+"""The server of the app: ``python -m app.serve`` and options of Streamlit's configuration, such as ``--server.port``.
 
 What the pages import is imported before the server answers, so that the first reader of a page does not wait for it.
 Streamlit by itself imports a page's modules when a reader first opens it.
@@ -7,14 +7,23 @@ Streamlit by itself imports a page's modules when a reader first opens it.
 from __future__ import annotations
 
 import importlib
+import json
+import os
 import pkgutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from mauve_core import sharing
+from mauve_core.errors import InputError, MauveLensError
 from mauve_core.figures import draw
 
 LATE = ("sklearn.feature_extraction.text", "huggingface_hub.file_download", "huggingface_hub.hf_api")
 """Libraries that functions import when they are first called."""
+
+MAIN = Path(__file__).resolve().parent / "main.py"
+THIS_MACHINE = "127.0.0.1"
 
 
 def prepare() -> None:
@@ -28,13 +37,66 @@ def prepare() -> None:
         importlib.import_module(name)
 
 
+def options_of(arguments: Sequence[str]) -> dict[str, Any]:
+    """Streamlit's options from ``--name=value`` and ``--name value``, a value as JSON where it is that.
+
+    Raises
+    ------
+    InputError
+        Something else stands there.
+    """
+    options: dict[str, Any] = {}
+    rest = list(arguments)
+    while rest:
+        name, equals, value = rest.pop(0).partition("=")
+        if not name.startswith("--") or "." not in name or not (equals or rest):
+            raise InputError("This is no option of the server", allowed="--section.option=value", received=name)
+        value = value if equals else rest.pop(0)
+        try:
+            options[name.removeprefix("--")] = json.loads(value)
+        except ValueError:
+            options[name.removeprefix("--")] = value
+    return options
+
+
+def protected(options: dict[str, Any]) -> dict[str, Any]:
+    """The options with what keeps the server private.
+
+    Raises
+    ------
+    InputError
+        It would answer other machines without a sign-in, or the sign-in is set up wrongly.
+    """
+    how = sharing.sign_in()
+    address = str(options.get("server.address", THIS_MACHINE))
+    sharing.require_protection(address, how, without=bool(os.environ.get(sharing.WITHOUT_SIGN_IN)))
+    kept = {
+        "server.address": address,
+        "server.allowedHosts": ["*"],  # app.middleware knows the names, for requests of every kind
+        "server.enableXsrfProtection": True,
+        "browser.gatherUsageStats": False,
+        "logger.hideWelcomeMessage": True,  # it would ask a foreign server for this machine's address
+    }
+    if how.secrets is not None:
+        kept["secrets.files"] = [str(how.secrets)]
+    return {**options, **kept}
+
+
 def main() -> None:
     """Import, then serve."""
+    try:
+        options = protected(options_of(sys.argv[1:]))
+    except MauveLensError as error:
+        sys.exit(f"mauve-lens: {error}")
     prepare()
-    from streamlit.web.cli import main as streamlit
+    import streamlit as st
+    from starlette.middleware import Middleware
 
-    sys.argv = ["streamlit", "run", str(Path(__file__).resolve().parent / "main.py"), *sys.argv[1:]]
-    streamlit()
+    from app import middleware, sign_in
+
+    sys.argv = sys.argv[:1]
+    stack = [Middleware(middleware.Headers), Middleware(middleware.Gate)]
+    st.App(MAIN, middleware=stack, routes=sign_in.routes()).run(config=options)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from app import access
 from mauve_core.corpus import Corpus, corpus_from_table
 from mauve_core.corpus.fields import Fields, guess_fields
 from mauve_core.corpus.formats import Table, read_table
@@ -65,9 +66,12 @@ def keep(file_name: str, data: bytes) -> Upload:
 
     Raises
     ------
+    RefusedError
+        The app is shown read-only.
     StorageError
         The disk refuses.
     """
+    access.require_change()
     name = safe_name(file_name)
     path = home().absolute() / UPLOADS / hashlib.sha256(data).hexdigest() / name
     if not path.is_file() or path.stat().st_size != len(data):

@@ -39,6 +39,10 @@ class StorageError(MauveLensError):
     """The disk refused: full, read-only, or a stored file is damaged (exit code 1)."""
 
 
+class RefusedError(MauveLensError):
+    """The visitor may not do that: the app is shown read-only (exit code 1)."""
+
+
 class CancelledError(MauveLensError):
     """Long work stopped because its owner asked for that (exit code 1)."""
 

@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 LAYERS = (
     ("errors",),
-    ("files", "progress", "config", "reading"),
+    ("files", "progress", "config", "reading", "passwords"),
+    ("sharing",),
     ("result", "numerics"),
     ("corpus", "feature_store", "perturbations", "words"),
     ("encoders", "wikipedia", "phrases", "given_features"),

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from app import cache
+from app import access, cache
 from app.components import charts, job_panel, purity_list
 from app.components.focus import Focus
 from app.components.markup import escaped, with_minus
@@ -70,15 +70,17 @@ def show(here: Focus) -> None:
             "How well do clusters tell **columns of metadata**, such as a topic, and **length, stop words and "
             "punctuation**, as their number grows? Nothing was computed yet."
         )
-        with st.container(border=True):
-            _form(run, None)
+        if access.may_change():
+            with st.container(border=True):
+                _form(run, None)
         return
     with st.expander("How these were computed", icon=":material/tune:"):
         for note in table.notes:
             st.text(note)
         st.json(dict(table.settings), expanded=1)
-    with st.expander("Compute again with other columns, texts or k", icon=":material/replay:"):
-        _form(run, table)
+    if access.may_change():
+        with st.expander("Compute again with other columns, texts or k", icon=":material/replay:"):
+            _form(run, table)
 
 
 def shown_table(table: AttributeTable) -> pd.DataFrame:

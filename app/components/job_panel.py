@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from app import access
 from app.components.markup import escaped
 from mauve_core import jobs
 from mauve_core.errors import MauveLensError
@@ -32,6 +33,8 @@ def show(kinds: Sequence[str] = MAKING_RUNS, run: str | None = None) -> None:
     run : str or None
         Leave out jobs that add to another run than this one.
     """
+    if not access.may_change():
+        return
     try:
         active = _ids_at_work(_found(kinds, run))
     except MauveLensError as error:
@@ -43,6 +46,7 @@ def show(kinds: Sequence[str] = MAKING_RUNS, run: str | None = None) -> None:
 def start(kind: str, spec: Mapping[str, Any]) -> None:
     """Start a job and show it; on refusal say why. Jobs of its kind that have added what they should are forgotten."""
     try:
+        access.require_change()
         jobs.start(kind, spec)
         for job in jobs.list():
             if job.kind == kind and _has_added(job):
@@ -138,6 +142,7 @@ def _show_ended(job: JobState) -> None:
 
 def _try(act: Callable[[str], object], job_id: str) -> None:
     try:
+        access.require_change()
         act(job_id)
     except MauveLensError as error:
         st.toast(escaped(str(error)), icon=":material/error:")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import cache
+from app import access, cache
 from app.components import charts
 from app.components.markup import escaped
 from mauve_core.errors import MauveLensError
@@ -38,6 +38,8 @@ def show(run: Run, ratings: tuple[Rating, ...]) -> None:
                 type="tertiary",
                 help="Every answer with rater, prompt, sources, time. The file can be added to this run elsewhere.",
             )
+    if not access.may_change():
+        return
     uploaded = st.file_uploader(
         "Add ratings from a file",
         type="csv",
@@ -81,6 +83,7 @@ def _offer(run: Run, name: str, data: bytes) -> None:
 
 def _add(run_id: str, ratings: tuple[Rating, ...]) -> None:
     try:
+        access.require_change()
         became = RatingStore(cache.load_run(run_id).ratings_path).add_missing(ratings)
     except MauveLensError as error:
         st.toast(escaped(str(error)), icon=":material/error:")

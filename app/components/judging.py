@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from app import cache, session
+from app import access, cache, session
 from app.components import answer_panel
 from app.components.markup import escaped
 from app.state import MAX_RATER
@@ -214,6 +214,7 @@ def _act() -> None:
 def _settle(run_id: str, rater: str, index: int | None, message: answer_panel.Message | None) -> None:
     """Store, skip, or (``index`` None) take back; then the next turn begins, whatever came of it."""
     try:
+        access.require_change()
         store = _store(run_id)
         if index is None:
             outcome = _undo(store, rater)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import cache, session
+from app import access, cache, session
 from app.components.markup import escaped
 from mauve_core.errors import MauveLensError
 from mauve_core.store import Run, RunSummary
@@ -85,5 +85,7 @@ def _no_run_yet() -> None:
         "MAUVE Lens compares a pile of **human** texts with one or more piles of **model** texts, "
         "scores the gap, and lets you walk from a score to the texts that cost it."
     )
+    if not access.may_change():
+        return
     st.page_link(NEW_RUN_PAGE, label="Start a run with your own files", icon=":material/upload_file:")
     st.caption("Or install the demo study with `mauve-lens demo` and reload this page.")

@@ -7,7 +7,7 @@ import re
 import pandas as pd
 import streamlit as st
 
-from app import session
+from app import access, session
 from app.components import charts, job_panel
 from app.components.markup import escaped
 from app.state import State
@@ -58,6 +58,10 @@ def show(run: Run, state: State) -> None:
     sweep = _stored(run, state.axis)
     if sweep is not None:
         _result(run, sweep, state.score)
+    if not access.may_change():
+        if sweep is None:
+            st.info("This sweep was not computed.", icon=":material/info:")
+        return
     obstacle = _obstacle(run, state.axis)
     if obstacle:
         st.info(escaped(obstacle), icon=":material/info:")

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from app import cache, session
+from app import access, cache, session
 from app.components import moved_texts
 from app.components.markup import escaped
 from app.components.probe_form import obstacle
@@ -70,6 +70,9 @@ def show(run: Run, state: State) -> None:
     wrong = obstacle(run)
     if wrong or config is None:
         st.info(escaped(wrong), icon=":material/info:")
+        return
+    if not access.may_change():
+        st.info("Read-only: no encoder is loaded for visitors.", icon=":material/info:")
         return
     if not (cache.shared_encoder(config).loaded or st.session_state.get(_READY)):
         st.markdown(

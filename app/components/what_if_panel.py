@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from app import cache, session
+from app import access, cache, session
 from app.components import charts, job_panel
 from app.components.focus import Focus
 from app.components.gap_ledger import words_of
@@ -283,6 +283,8 @@ def _answer(here: Focus, state: State, groups: Groups, side: Side, scale: float)
 
 def _in_full(here: Focus, state: State, groups: Groups, side: Side) -> None:
     """The button that compares what is left afresh, in a job."""
+    if not access.may_change():
+        return
     gone = {name: np.flatnonzero(groups.chosen(name)) for name in _sources(here, side)}
     left = {name: len(here.run.corpora[name]) - gone.get(name, np.array([])).size for name in (HUMAN, here.candidate)}
     obstacle = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import cache, session
+from app import access, cache, session
 from app.components import job_panel, measure_form, measure_table, sidebar, study_form, sweep_panel
 from app.components.markup import escaped
 from app.state import Section, State
@@ -23,10 +23,12 @@ def main() -> None:
     st.caption("Which decoder should a model use, and how should it be set?")
     state = session.current()
     section = state.section or _usual_section(state)
+    offered = [name for name in TITLES if access.may_change() or name != "generate"]
+    section = section if section in offered else offered[0]
     session.follow_url(_SECTION, section)
     st.segmented_control(
         "Section",
-        list(TITLES),
+        offered,
         key=_SECTION,
         required=True,
         format_func=TITLES.__getitem__,
@@ -73,9 +75,12 @@ def _measures(run: Run, state: State) -> None:
             "(repetition, distinct-4, self-BLEU), too short or too long. Each is T(Q) of a candidate beside T(P) of "
             "the human texts, and the gap between the two is what counts."
         )
-        measure_form.show(run, measured)
+        if access.may_change():
+            measure_form.show(run, measured)
         return
     measure_table.show(run, measurements, state)
+    if not access.may_change():
+        return
     missing = len(MEASURES.keys() - set(measured))
     title = f"Measure the other {missing}, or measure again" if missing else "Measure again"
     with st.expander(title, icon=":material/straighten:"):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import streamlit as st
 
-from app import session
+from app import access, session
 from app.components import judge_results, judging
 from app.components.markup import escaped
 from app.components.sidebar import opened_run
@@ -19,9 +21,12 @@ _TAB = "judge_tab"
 def main() -> None:
     """Lay out the page."""
     run, state = opened_run(), session.current()
+    if not access.may_change():
+        state = dataclasses.replace(state, tab="results")  # ratings can be read; nobody rates
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.header("Judge", anchor=False, width="content")
-        _tab_picker(state)
+        if access.may_change():
+            _tab_picker(state)
         if state.tab == "rate" and state.rater is not None:
             _rater(state.rater)
     try:

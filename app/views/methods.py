@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from app import access
 from app.components import job_panel, method_form, method_table, sampling_panel, sidebar
 from app.components.markup import escaped
 from mauve_core.errors import MauveLensError
@@ -25,12 +26,14 @@ def main() -> None:
             "Kullback-Leibler and the area under the curve. Where other methods rank the candidates alike, the "
             "ranking does not hang on these choices."
         )
-        with st.container(border=True):
-            method_form.show(run, None)
+        if access.may_change():
+            with st.container(border=True):
+                method_form.show(run, None)
     else:
         method_table.show(run, table)
-        with st.expander("Compute again with other methods", icon=":material/replay:"):
-            method_form.show(run, table)
+        if access.may_change():
+            with st.expander("Compute again with other methods", icon=":material/replay:"):
+                method_form.show(run, table)
     sampling_panel.show(run.id)
 
 

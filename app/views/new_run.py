@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from app import access
 from app.components import job_panel, model_picker, upload_side
 from app.components.markup import escaped
 from app.components.upload_card import ReadFile
@@ -31,6 +32,9 @@ class Settings:
 def main() -> None:
     """Lay out the page."""
     st.header("New run", anchor=False)
+    if not access.may_change():
+        st.info(access.READ_ONLY_TEXT, icon=":material/visibility:")
+        return
     job_panel.show()
     left, right = st.columns(2, gap="medium")
     with left:
@@ -111,6 +115,7 @@ def _start(human: Sequence[ReadFile], models: Sequence[ReadFile], settings: Sett
         return
     try:
         with st.spinner("Looking for the encoder"):
+            access.require_change()
             identify(settings.config.encoder.model, settings.config.encoder.revision)
         candidates = {model.name: model.file for model in models}
         jobs.start("comparison", ComparisonTask(settings.name, human[0].file, candidates, settings.config).as_dict())

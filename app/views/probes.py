@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import session
+from app import access, session
 from app.components import job_panel, probe_flow, probe_form, probe_table, sidebar, text_lab
 from app.components.markup import escaped
 from app.state import Part, State
@@ -51,6 +51,8 @@ def main() -> None:
 
 
 def _form(run: Run, state: State, table: ProbeTable | None) -> None:
+    if not access.may_change():
+        return
     wrong = probe_form.obstacle(run)
     if wrong:
         st.info(escaped(wrong), icon=":material/info:")

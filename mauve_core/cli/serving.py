@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import getpass
 import importlib.util
 import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from mauve_core import sharing
 from mauve_core.cli.options import add_output_options, progress_of, results_only, write
 from mauve_core.errors import InputError, MauveLensError
 from mauve_core.files import HOME_VARIABLE, home
+from mauve_core.passwords import hashed
+from mauve_core.store import RunStore
 
 DEBUG_VARIABLE = "MAUVE_LENS_DEBUG"
 DEFAULT_PORT = 8501
+THIS_MACHINE = "127.0.0.1"
 
 
 @dataclass(frozen=True)
@@ -26,9 +31,54 @@ class AppCommand:
     environment: dict[str, str]
 
 
+@dataclass(frozen=True)
+class SharingOptions:
+    """To whom the app answers, and what they may see.
+
+    Attributes
+    ----------
+    host : str
+        Address to answer at.
+    names : tuple of str
+        Names by which browsers reach it, beside localhost and addresses.
+    without_sign_in : bool
+        Whether other machines are answered though there is no sign-in.
+    read_only : tuple of str or None
+        Ids of the only runs that visitors see, nothing of which can be changed; None shows all and lets all change.
+    """
+
+    host: str = THIS_MACHINE
+    names: tuple[str, ...] = ()
+    without_sign_in: bool = False
+    read_only: tuple[str, ...] | None = None
+
+    def check(self) -> None:
+        """InputError where this would leave the app open, the sign-in is set up wrongly, or a run does not exist."""
+        sharing.require_protection(self.host, sharing.sign_in(), without=self.without_sign_in)
+        stored = {summary.id for summary in RunStore().list()} if self.read_only else set()
+        missing = [run_id for run_id in self.read_only or () if run_id not in stored]
+        if missing:
+            raise InputError(
+                f"No run has the id {missing[0]!r}", allowed=", ".join(sorted(stored)), todo="See: mauve-lens runs"
+            )
+
+    def environment(self) -> dict[str, str]:
+        """The variables that say the same to the server."""
+        values = {sharing.HOST_NAMES: ",".join(self.names)} if self.names else {}
+        if self.without_sign_in:
+            values[sharing.WITHOUT_SIGN_IN] = "1"
+        if self.read_only is not None:
+            values[sharing.READ_ONLY] = ",".join(self.read_only)
+        return values
+
+
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    app = commands.add_parser("app", help="open the app on 127.0.0.1")
+    app = commands.add_parser("app", help="open the app, on 127.0.0.1 unless told otherwise")
     app.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"default {DEFAULT_PORT}")
+    app.add_argument("--host", default=THIS_MACHINE, metavar="ADDRESS", help=f"default {THIS_MACHINE}; docs/sharing.md")
+    app.add_argument("--name", action="append", default=[], help="a name by which browsers reach this server")
+    app.add_argument("--without-sign-in", action="store_true", help="let everyone in who can reach --host")
+    app.add_argument("--read-only", nargs="+", metavar="RUN", help="show these runs alone; nothing can be changed")
     app.add_argument("--no-demo", action="store_true", help="do not prepare the demo study first")
     add_output_options(app)
     app.set_defaults(run=_app)
@@ -38,12 +88,15 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_output_options(demo)
     demo.set_defaults(run=_demo)
 
+    password = commands.add_parser("password", help=f"make a password's hash for {sharing.PASSWORD_HASH}")
+    password.set_defaults(run=_password)
+
     work = commands.add_parser("work")
     work.add_argument("folder", type=Path)
     work.set_defaults(run=_work)
 
 
-def app_command(port: int) -> AppCommand:
+def app_command(port: int, sharing_options: SharingOptions | None = None) -> AppCommand:
     """The command that serves the app.
 
     Streamlit reads ``.streamlit/config.toml`` from the folder it is started in, so that is the app's parent. What
@@ -52,10 +105,12 @@ def app_command(port: int) -> AppCommand:
     Raises
     ------
     InputError
-        The port is no port.
+        The port is no port, a run does not exist, or other machines would be answered without a sign-in.
     MauveLensError
         The app is not installed beside the core.
     """
+    shared = sharing_options or SharingOptions()
+    shared.check()
     if not 1 <= port <= 65535:
         raise InputError("--port is no port", allowed="1 to 65535", received=str(port))
     spec = importlib.util.find_spec("app")
@@ -64,21 +119,35 @@ def app_command(port: int) -> AppCommand:
         raise MauveLensError("The app is not installed", todo="Run this from the project's folder, or install it again")
     options = {
         "server.port": str(port),
-        "server.address": "127.0.0.1",
+        "server.address": shared.host,
         "server.headless": "true",
         "browser.gatherUsageStats": "false",
     }
     arguments = [sys.executable, "-m", "app.serve", *(f"--{k}={v}" for k, v in options.items())]
-    return AppCommand(tuple(arguments), main.parent.parent, {**os.environ, HOME_VARIABLE: str(home().absolute())})
+    environment = {**os.environ, **shared.environment(), HOME_VARIABLE: str(home().absolute())}
+    return AppCommand(tuple(arguments), main.parent.parent, environment)
 
 
 def _app(args: argparse.Namespace) -> int:
-    command = app_command(args.port)
-    if not args.no_demo:
+    shown = None if args.read_only is None else tuple(args.read_only)
+    command = app_command(args.port, SharingOptions(args.host, tuple(args.name), args.without_sign_in, shown))
+    if not args.no_demo and shown is None:
         _prepare(args)
-    write(f"MAUVE Lens on http://127.0.0.1:{args.port} (stop it with Ctrl-C)")
+    write(f"MAUVE Lens on http://{args.host}:{args.port} (stop it with Ctrl-C)")
     os.chdir(command.folder)
     os.execve(command.arguments[0], command.arguments, command.environment)
+
+
+def _password(_: argparse.Namespace) -> int:
+    """Asks twice on a terminal; else reads one line, for scripts."""
+    if sys.stdin.isatty():
+        typed = getpass.getpass("Password: ")
+        if getpass.getpass("Once more: ") != typed:
+            raise InputError("The two passwords differ", todo="Try again")
+    else:
+        typed = sys.stdin.readline().rstrip("\r\n")
+    write(str(hashed(typed)))
+    return 0
 
 
 def _demo(args: argparse.Namespace) -> int:

@@ -1,0 +1,25 @@
+"""At the foot of the sidebar: a link to what is shown, and the way out for whoever signed in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from app.access import Visitor
+from app.components.markup import escaped
+
+_HERE = Path(__file__)
+_bar = st.components.v2.component(
+    "mauve_lens_visit",
+    html='<div class="visit"></div>',
+    css=_HERE.with_suffix(".css").read_text(encoding="utf-8"),
+    js=_HERE.with_suffix(".js").read_text(encoding="utf-8"),
+)
+
+
+def show(visitor: Visitor | None) -> None:
+    """The buttons; the link is read where it is copied, in the browser, so that it is the one of that moment."""
+    if visitor is not None:
+        st.caption(escaped(visitor.name))
+    _bar(key="visit", data={"sign_out": visitor is not None})
