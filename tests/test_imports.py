@@ -30,7 +30,7 @@ LAYERS = (
     ("task", "dropin", "report", "measuring", "sweeps"),
     ("study", "methods", "probing", "without", "attributing"),
     ("figures",),
-    ("tasks", "demo"),
+    ("tasks", "demo", "job_state"),
     ("jobs",),
     ("worker",),
     ("cli",),
