@@ -27,6 +27,7 @@ from mauve_core.cli import (
     stored,
     studying,
     sweeping,
+    working,
 )
 from mauve_core.cli.options import Parser
 from mauve_core.cli.serving import DEBUG_VARIABLE
@@ -62,6 +63,7 @@ def build_parser() -> Parser:
         attributes,
         published,
         sweeping,
+        working,
         serving,
     ):
         group.add_commands(commands)

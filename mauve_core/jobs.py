@@ -1,101 +1,54 @@
 """Long work in a process of its own, so that a page may be left, reloaded or closed while it goes on.
 
-A job is a folder ``<home>/jobs/<id>`` with ``task.json`` (what to do), ``state.json`` (how far it is, replaced whole),
-``cancel`` (present once somebody asked to stop), ``log.txt`` (the worker's output) and ``alive``, a file the worker
-holds locked from birth to death: whoever finds it unlocked knows that the worker is gone, whatever the state says and
-whichever process has its number now. Whatever a killed worker had encoded lies in the feature store, so that
-:func:`restart` goes on from there. What a job can do is listed in :mod:`mauve_core.tasks`; the worker itself is in
-:mod:`mauve_core.worker`.
+A job is a folder ``<home>/jobs/<id>`` (:mod:`mauve_core.job_state`). Its worker (:mod:`mauve_core.worker`) belongs to
+nobody: whoever started it may end. What a killed worker had finished is kept elsewhere, by content, so that
+:func:`resume` goes on from there; nothing is resumed unless a person asks. What a job can do is listed in
+:mod:`mauve_core.tasks`.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import fcntl
-import json
 import os
 import re
 import secrets
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 from mauve_core.errors import InputError, StorageError
-from mauve_core.files import HOME_VARIABLE, home, storage_errors, write_atomically
-from mauve_core.progress import remaining_seconds
-from mauve_core.tasks import read_task
+from mauve_core.files import HOME_VARIABLE, home, storage_errors
+from mauve_core.job_state import (
+    ALIVE,
+    CANCEL,
+    LOG,
+    STATE,
+    TASK,
+    JobState,
+    last_lines,
+    read_json,
+    read_state,
+    write_json,
+    write_state,
+)
+from mauve_core.task import JOB_VARIABLE
+from mauve_core.tasks import KEPT, read_task
 
-Status = Literal["queued", "running", "done", "failed", "cancelled"]
+LOG_LINES = 40
+"""Lines of a log that are shown."""
 
-LOG_TAIL_CHARACTERS = 400
+LOCK_PATIENCE_S = 10.0
+"""A worker that has written its end holds its lock until it is gone; whoever looks whether it lives, for an instant."""
 
-TASK, STATE, CANCEL, LOG, ALIVE = "task.json", "state.json", "cancel", "log.txt", "alive"
 _ID = re.compile(r"\d{8}-\d{12}-[0-9a-f]{4}")
 _children: dict[str, subprocess.Popen[bytes]] = {}
-
-
-@dataclass(frozen=True)
-class JobState:
-    """How far a job is.
-
-    Attributes
-    ----------
-    id : str
-    name : str
-        What it makes, in words: the name of a run, or of what is added to one.
-    kind : str
-        One of ``mauve_core.tasks.KINDS``.
-    status : {"queued", "running", "done", "failed", "cancelled"}
-    stage : str
-        What it is doing, in words.
-    done, total : int
-        Progress within the stage.
-    done_before : int
-        What of the stage was done when it began, because an earlier job had finished it.
-    created : str
-        When it was asked for; ISO 8601, UTC.
-    started : str or None
-        When its turn came.
-    stage_started : str or None
-    updated : str
-    message : str
-        For the reader: why it failed; empty otherwise.
-    run : str or None
-        Id of the stored run, once done.
-    """
-
-    id: str
-    name: str
-    status: Status
-    stage: str = ""
-    done: int = 0
-    total: int = 0
-    done_before: int = 0
-    created: str = ""
-    started: str | None = None
-    stage_started: str | None = None
-    updated: str = ""
-    message: str = ""
-    run: str | None = None
-    kind: str = "comparison"
-
-    @property
-    def active(self) -> bool:
-        """Whether it waits or works."""
-        return self.status in ("queued", "running")
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Seconds left in this stage at its pace so far; None while that is unknown."""
-        if self.status != "running" or self.stage_started is None:
-            return None
-        elapsed = datetime.fromisoformat(self.updated) - datetime.fromisoformat(self.stage_started)
-        return remaining_seconds(elapsed.total_seconds(), self.done - self.done_before, self.total - self.done_before)
 
 
 def start(kind: str, spec: Mapping[str, Any]) -> JobState:
@@ -104,7 +57,7 @@ def start(kind: str, spec: Mapping[str, Any]) -> JobState:
     Parameters
     ----------
     kind : str
-        One of ``mauve_core.tasks.KINDS``: "comparison", "measures", "sweep", "methods", "study", "without".
+        One of ``mauve_core.tasks.KINDS``.
     spec : mapping
         As the ``as_dict`` of that kind's task writes it.
 
@@ -128,9 +81,10 @@ def start(kind: str, spec: Mapping[str, Any]) -> JobState:
     with storage_errors(folder):
         folder.mkdir(parents=True)
     try:
-        _write_json(folder / TASK, task.as_dict())
-        write_state(folder, state)
-        _spawn(folder)
+        with _lock_of_worker(folder) as lock:
+            write_json(folder / TASK, task.as_dict())
+            write_state(folder, state)
+            _spawn(folder, lock)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -140,8 +94,8 @@ def start(kind: str, spec: Mapping[str, Any]) -> JobState:
 def status(job_id: str) -> JobState:
     """How far the job is.
 
-    One whose worker died counts as failed (or as cancelled, if that was asked for), and so does one whose state is
-    damaged, so that a single broken folder hides no other job.
+    One whose worker went without a word counts as interrupted (or as cancelled, if that was asked for): it was killed,
+    or the machine stopped. One whose state is damaged counts as failed, so that a broken folder hides no other job.
 
     Raises
     ------
@@ -163,10 +117,11 @@ def status(job_id: str) -> JobState:
         return state
     if (folder / CANCEL).exists():
         return replace(state, status="cancelled")
-    message = "The worker stopped before it finished: killed, out of memory, or an error of this program. "
-    message += "Start it again: what was encoded is kept."
+    message = "The worker stopped before it finished: it was killed, ran out of memory, or the machine went down."
+    kept = KEPT.get(state.kind, "")
+    message += f" Resume it: {kept} are kept." if kept else " Start it again."
     tail = log_tail(job_id)
-    return replace(state, status="failed", message=f"{message} Last line of its log: {tail}" if tail else message)
+    return replace(state, status="interrupted", message=f"{message} Last line of its log: {tail}" if tail else message)
 
 
 def cancel(job_id: str) -> None:
@@ -183,21 +138,46 @@ def cancel(job_id: str) -> None:
             (folder / CANCEL).touch()
 
 
-def restart(job_id: str) -> JobState:
-    """Start a new job with the same task, and forget the old one, which must have ended."""
+def resume(job_id: str) -> JobState:
+    """Put a job that ended before it was done back into the queue: the same job, with its log.
+
+    What was finished is not done again, as far as its kind keeps it (``mauve_core.tasks.KEPT``).
+
+    Raises
+    ------
+    InputError
+        No job has that id, it is at work, or it is done.
+    StorageError
+        Its description is damaged, or the disk refused.
+    """
     folder = _folder(job_id)
-    if status(job_id).active:
-        raise InputError(f"The job {job_id} is still at work", todo="Cancel it first, or wait for it")
-    fresh = start(read_state(folder).kind, read_json(folder / TASK))
-    remove(job_id)
-    return fresh
+    _require_ended(job_id)
+    with _lock_of_worker(folder) as lock:
+        state = read_state(folder)
+        if state.status == "done":
+            raise InputError(f"The job {job_id} is done", todo="Start a new one")
+        read_task(state.kind, read_json(folder / TASK))
+        with storage_errors(folder):
+            (folder / CANCEL).unlink(missing_ok=True)
+            for left in folder.glob(".*"):  # what a killed worker was writing
+                left.unlink(missing_ok=True)
+        write_state(folder, JobState(job_id, state.name, "queued", kind=state.kind, created=state.created))
+        _spawn(folder, lock)
+    return status(job_id)
 
 
 def remove(job_id: str) -> None:
-    """Forget a job that has ended; the run it made stays."""
+    """Forget a job that has ended; the run it made stays.
+
+    Raises
+    ------
+    InputError
+        No job has that id, or it is at work.
+    StorageError
+        The disk refused.
+    """
     folder = _folder(job_id)
-    if status(job_id).active:
-        raise InputError(f"The job {job_id} is still at work", todo="Cancel it first, or wait for it")
+    _require_ended(job_id)
     with storage_errors(folder):
         shutil.rmtree(folder)
 
@@ -205,55 +185,32 @@ def remove(job_id: str) -> None:
 def list() -> tuple[JobState, ...]:  # noqa: A001 (jobs.list() reads well, and nothing here needs the builtin)
     """Every job, the newest first."""
     names = sorted(path.parent.name for path in jobs_folder().glob(f"*/{STATE}"))
-    return tuple(status(name) for name in reversed(names) if _ID.fullmatch(name))
+    found = []
+    for name in reversed(names):
+        with suppress(InputError):  # removed in the meantime
+            found += [status(name)] if _ID.fullmatch(name) else []
+    return tuple(found)
+
+
+def ahead_of(job_id: str, found: Sequence[JobState]) -> int:
+    """How many of these jobs a waiting job waits for: whatever runs, and what waits and was asked for before it."""
+    others = [job for job in found if job.id != job_id]
+    return sum(job.status == "running" or (job.status == "queued" and job.id < job_id) for job in others)
+
+
+def log_lines(job_id: str, count: int = LOG_LINES) -> tuple[str, ...]:
+    """The last lines of a job's log."""
+    return tuple(last_lines(_folder(job_id) / LOG, count))
 
 
 def log_tail(job_id: str) -> str:
-    """The last line that the worker wrote to its log, cut to a readable length; empty when it wrote none."""
-    path = _folder(job_id) / LOG
-    lines = path.read_text(errors="replace").strip().splitlines() if path.exists() else []
-    return lines[-1][-LOG_TAIL_CHARACTERS:] if lines else ""
+    """The last line of a job's log; empty when there is none."""
+    return "".join(log_lines(job_id, 1))
 
 
 def jobs_folder() -> Path:
     """The folder of all jobs."""
     return home().absolute() / "jobs"
-
-
-def read_state(folder: Path) -> JobState:
-    """The state in a job's folder, as the worker last wrote it."""
-    values = read_json(folder / STATE)
-    try:
-        state = JobState(**values)
-        holds = state.status in get_args(Status)
-    except TypeError:
-        holds = False
-    if not holds:
-        raise StorageError(f"{folder / STATE} is no job's state", todo="Remove the job and start it again")
-    return state
-
-
-def write_state(folder: Path, state: JobState) -> JobState:
-    """Replace the state in a job's folder; returns what was written, with the time of writing in it."""
-    state = replace(state, updated=datetime.now(UTC).isoformat())
-    _write_json(folder / STATE, dataclasses.asdict(state))
-    return state
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """The object in a JSON file of ours; StorageError when it is damaged."""
-    try:
-        values = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise StorageError(f"{path} is damaged: {error}", todo="Remove the job and start it again") from error
-    if not isinstance(values, dict):
-        raise StorageError(f"{path} is damaged", allowed="a JSON object", todo="Remove the job and start it again")
-    return values
-
-
-def _write_json(path: Path, values: Mapping[str, Any]) -> None:
-    text = json.dumps(values, ensure_ascii=False, indent=1)
-    write_atomically(path, lambda stream: stream.write(text.encode()))
 
 
 def _folder(job_id: str) -> Path:
@@ -263,24 +220,57 @@ def _folder(job_id: str) -> Path:
     return folder
 
 
-def _spawn(folder: Path) -> None:
+def _require_ended(job_id: str) -> None:
+    if status(job_id).active:
+        raise _at_work(job_id)
+
+
+def _at_work(job_id: str) -> InputError:
+    return InputError(f"The job {job_id} is still at work", todo="Cancel it first, or wait for it")
+
+
+def _spawn(folder: Path, lock: int) -> None:
     """Start the worker with its own lock already held, so that there is no moment in which it looks dead."""
     package = Path(__file__).resolve().parent.parent
     paths = os.pathsep.join(filter(None, [str(package), os.environ.get("PYTHONPATH")]))
-    environment = {**os.environ, "PYTHONPATH": paths, HOME_VARIABLE: str(home().absolute())}
-    handle = os.open(folder / ALIVE, os.O_RDWR | os.O_CREAT)
+    known = {"PYTHONPATH": paths, HOME_VARIABLE: str(home().absolute()), JOB_VARIABLE: folder.name}
+    earlier = _children.pop(folder.name, None)
+    if earlier is not None:
+        earlier.wait()  # it has let go of the lock
+    with (folder / LOG).open("ab") as log:
+        _children[folder.name] = subprocess.Popen(
+            [sys.executable, "-P", "-m", "mauve_core", "work", str(folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, **known},
+            pass_fds=(lock,),
+            start_new_session=True,
+        )
+
+
+@contextmanager
+def _lock_of_worker(folder: Path) -> Iterator[int]:
+    """The lock that says that a worker lives, for whoever starts one, or makes sure that there is none.
+
+    Raises
+    ------
+    InputError
+        A worker holds it.
+    """
+    with storage_errors(folder):
+        handle = os.open(folder / ALIVE, os.O_RDWR | os.O_CREAT)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        with (folder / LOG).open("ab") as log:
-            _children[folder.name] = subprocess.Popen(
-                [sys.executable, "-P", "-m", "mauve_core", "work", str(folder)],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=environment,
-                pass_fds=(handle,),
-                start_new_session=True,
-            )
+        deadline = time.monotonic() + LOCK_PATIENCE_S
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as error:
+                if time.monotonic() >= deadline:
+                    raise _at_work(folder.name) from error
+                time.sleep(0.01)
+        yield handle
     finally:
         os.close(handle)
 

@@ -7,6 +7,7 @@ plain JSON on disk (:meth:`ComparisonTask.as_dict`), which is how a job's worker
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,6 +29,10 @@ from mauve_core.store import Run, RunStore, run_id
 
 READING = "Reading texts"
 SAVING = "Saving the run"
+
+JOB_VARIABLE = "MAUVE_LENS_JOB"
+"""Environment variable of a worker: the job's id. A run notes it, so that a job which is resumed after its run was
+stored does not make a second one."""
 
 
 @dataclass(frozen=True)
@@ -224,6 +229,11 @@ def compare_and_store(
     from mauve_core.pipeline import compare
 
     store = RunStore() if store is None else store
+    job = os.environ.get(JOB_VARIABLE)
+    made = None if job is None else _made_by(job, name, store)
+    if made is not None:
+        derive(made, progress)
+        return made
     feature_store = FeatureStore() if feature_store is None else feature_store
     comparison = compare(
         corpora[HUMAN],
@@ -235,6 +245,8 @@ def compare_and_store(
         device=device,
         progress=progress,
     )
+    if job is not None:
+        comparison = replace(comparison, environment={**comparison.environment, "job": job})
     progress(SAVING, 0, 1)
     arrays: dict[str, NDArray[np.floating]] = dict(features or {})
     for source in comparison.sources if features is None else ():
@@ -245,3 +257,13 @@ def compare_and_store(
     progress(SAVING, 1, 1)
     derive(run, progress)
     return run
+
+
+def _made_by(job: str, name: str, store: RunStore) -> Run | None:
+    """The run of that name that an earlier worker of the job has stored."""
+    for summary in store.list():
+        if summary.name == name:
+            run = store.load(summary.id)
+            if run.comparison.environment.get("job") == job:
+                return run
+    return None

@@ -51,6 +51,15 @@ KINDS: dict[str, type[Task]] = {
     "again": AgainTask,
 }
 
+KEPT: dict[str, str] = {
+    "comparison": "the texts that were encoded",
+    "measures": "the sources that the model has read",
+    "sweep": "its finished points and the texts that were encoded",
+    "probes": "the texts that were encoded",
+    "study": "the texts that were written, encoded and read",
+}
+"""What of an unfinished job is not done again when it is resumed, by kind; the others begin anew."""
+
 
 def read_task(kind: str, values: Mapping[str, Any]) -> Task:
     """The task of that kind so described.

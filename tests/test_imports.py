@@ -31,7 +31,7 @@ LAYERS = (
     ("task", "dropin", "report", "measuring", "sweeps"),
     ("study", "methods", "probing", "without", "again", "attributing", "settings_difference"),
     ("figures",),
-    ("tasks", "demo"),
+    ("tasks", "demo", "job_state"),
     ("jobs",),
     ("worker",),
     ("cli",),

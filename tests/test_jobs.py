@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import fcntl
+import itertools
 import json
 import os
+import shutil
 import signal
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from mauve_core import jobs, worker
+from mauve_core import job_state, jobs, worker
 from mauve_core.errors import CancelledError, InputError, StorageError
 from mauve_core.files import HOME_VARIABLE
-from mauve_core.jobs import CANCEL, LOG, STATE, JobState, write_state
+from mauve_core.job_state import ALIVE, CANCEL, LOG, STATE, TASK, JobState, read_state, write_state
 from mauve_core.progress import Progress
 from mauve_core.store import Run, RunStore
 from mauve_core.task import ComparisonTask
@@ -116,7 +120,7 @@ def test_one_job_at_a_time_and_a_waiting_one_can_be_cancelled(task: ComparisonTa
         with pytest.raises(InputError, match="still at work"):
             jobs.remove(first.id)
         with pytest.raises(InputError, match="still at work"):
-            jobs.restart(first.id)
+            jobs.resume(first.id)
         jobs.cancel(second.id)
         assert wait_for(second.id, ended).status == "cancelled"
         assert jobs.status(first.id).status == "queued"
@@ -125,17 +129,82 @@ def test_one_job_at_a_time_and_a_waiting_one_can_be_cancelled(task: ComparisonTa
 
 
 @pytest.mark.slow
-def test_a_killed_worker_is_noticed_and_its_job_restarted(task: ComparisonTask) -> None:
+def test_a_killed_worker_is_noticed_and_its_job_resumed(task: ComparisonTask) -> None:
     with turn_taken():
         job = jobs.start("comparison", task.as_dict())
         wait_for(job.id, started)
         os.kill(pid_of(job.id), signal.SIGKILL)
         state = wait_for(job.id, ended)
-    assert state.status == "failed"
-    assert "worker stopped before it finished" in state.message
-    fresh = jobs.restart(job.id)
-    assert wait_for(fresh.id, ended).status == "done"
-    assert [state.id for state in jobs.list()] == [fresh.id]
+    assert state.status == "interrupted"
+    assert "killed" in state.message
+    (jobs.jobs_folder() / job.id / ".state.json.0123").write_text("{")  # what it may have been writing
+    again = jobs.resume(job.id)
+    assert (again.id, again.created) == (job.id, job.created)
+    assert wait_for(job.id, ended).status == "done"
+    assert [state.id for state in jobs.list()] == [job.id]
+    assert not list((jobs.jobs_folder() / job.id).glob(".*"))
+    with pytest.raises(InputError, match="is done"):
+        jobs.resume(job.id)
+
+
+@pytest.mark.slow
+def test_a_cancelled_job_is_resumed_and_its_log_tells_both_parts(task: ComparisonTask) -> None:
+    with turn_taken():
+        job = jobs.start("comparison", task.as_dict())
+        wait_for(job.id, started)
+        jobs.cancel(job.id)
+        assert wait_for(job.id, ended).status == "cancelled"
+    jobs.resume(job.id)
+    assert wait_for(job.id, ended).status == "done"
+    lines = jobs.log_lines(job.id, 1000)
+    said = [line.split("  ", 1)[1] for line in lines]
+    for line in lines:
+        datetime.strptime(line.split("  ", 1)[0], "%Y-%m-%d %H:%M:%S")
+    assert sum(text.startswith("Worker ") for text in said) == 2
+    assert any(text.startswith("Cancelled on request") for text in said)
+    assert "Reading texts: 4" in said
+    assert said[-1].startswith("Done after ")
+    assert said[-1].endswith("run study")
+
+
+@pytest.mark.slow
+def test_a_job_that_was_killed_after_its_run_was_stored_makes_no_second_one(task: ComparisonTask) -> None:
+    job = jobs.start("comparison", task.as_dict())
+    wait_for(job.id, ended)
+    folder = jobs.jobs_folder() / job.id
+    before = (RunStore().root / "study" / "comparison.json").read_bytes()
+    shutil.rmtree(RunStore().root / "study" / "derived")
+    write_state(folder, dataclasses.replace(read_state(folder), status="running", run=None))
+    assert wait_for(job.id, ended).status == "interrupted"
+    jobs.resume(job.id)
+    assert wait_for(job.id, ended).run == "study"
+    assert [summary.id for summary in RunStore().list()] == ["study"]
+    assert (RunStore().root / "study" / "comparison.json").read_bytes() == before
+    assert (RunStore().root / "study" / "derived").is_dir()
+    other = wait_for(jobs.start("comparison", task.as_dict()).id, ended)
+    assert other.run == "study-2", "another job of that name makes a run of its own"
+
+
+@pytest.mark.slow
+def test_waiting_jobs_have_their_turn_in_the_order_in_which_they_were_asked_for(task: ComparisonTask) -> None:
+    with turn_taken():
+        started_jobs = [jobs.start("comparison", {**task.as_dict(), "name": f"job {place}"}) for place in range(3)]
+        for job in started_jobs:
+            wait_for(job.id, started)
+        found = jobs.list()
+        assert [jobs.ahead_of(job.id, found) for job in started_jobs] == [0, 1, 2]
+        os.kill(pid_of(started_jobs[0].id), signal.SIGKILL)
+        wait_for(started_jobs[0].id, ended)
+        assert [jobs.ahead_of(job.id, jobs.list()) for job in started_jobs[1:]] == [0, 1]
+        jobs.resume(started_jobs[0].id)
+        wait_for(started_jobs[0].id, started)
+    ends = [wait_for(job.id, ended) for job in started_jobs]
+    assert [state.status for state in ends] == ["done"] * 3
+    assert ends == sorted(ends, key=lambda state: state.updated)
+    for earlier, later in itertools.pairwise(ends):
+        assert later.started is not None
+        assert earlier.updated <= later.started
+    assert any("Waits for 2 jobs before it" in line for line in jobs.log_lines(started_jobs[2].id))
 
 
 @pytest.mark.parametrize(
@@ -161,7 +230,7 @@ def test_a_full_disk_starts_nothing(task: ComparisonTask, monkeypatch: pytest.Mo
     def full(path: Path, write: object) -> None:
         raise StorageError("No space left")
 
-    monkeypatch.setattr(jobs, "write_atomically", full)
+    monkeypatch.setattr(job_state, "write_atomically", full)
     with pytest.raises(StorageError, match="No space"):
         jobs.start("comparison", task.as_dict())
     assert list(jobs.jobs_folder().iterdir()) == []
@@ -180,7 +249,7 @@ def test_paths_of_a_job_do_not_depend_on_the_folder(task: ComparisonTask, monkey
 
 @pytest.mark.parametrize("identifier", ["", "../jobs", "20300101-000000000000-abcd", "x"])
 def test_an_unknown_job_is_an_input_error(identifier: str) -> None:
-    for action in (jobs.status, jobs.cancel, jobs.restart, jobs.remove, jobs.log_tail):
+    for action in (jobs.status, jobs.cancel, jobs.resume, jobs.remove, jobs.log_lines):
         with pytest.raises(InputError, match="No job has the id"):
             action(identifier)
 
@@ -190,17 +259,18 @@ def make_job(**changes: object) -> tuple[Path, JobState]:
     state = JobState(id="20300101-000000000000-abcd", name="study", status="queued")
     folder = jobs.jobs_folder() / state.id
     folder.mkdir(parents=True)
-    (folder / jobs.ALIVE).touch()
+    (folder / ALIVE).touch()
     return folder, write_state(folder, dataclasses.replace(state, **changes))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("status", ["queued", "running"])
-def test_a_state_without_a_worker_is_a_failure(status: str) -> None:
+def test_a_state_without_a_worker_is_an_interruption(status: str) -> None:
     folder, state = make_job(status=status)
-    (folder / LOG).write_text("Traceback ...\nZeroDivisionError: division by zero\n")
+    (folder / LOG).write_text("Reading texts: 4\nEncoding tokens of human: 28,000\n\n")
     found = jobs.status(state.id)
-    assert found.status == "failed"
-    assert found.message.endswith("Last line of its log: ZeroDivisionError: division by zero")
+    assert (found.status, found.active) == ("interrupted", False)
+    assert "the texts that were encoded are kept" in found.message
+    assert found.message.endswith("Last line of its log: Encoding tokens of human: 28,000")
     (folder / CANCEL).touch()
     assert jobs.status(state.id).status == "cancelled"
 
@@ -208,10 +278,10 @@ def test_a_state_without_a_worker_is_a_failure(status: str) -> None:
 def test_a_worker_counts_as_alive_while_its_lock_is_held() -> None:
     """Whatever its process number: that of a dead worker may belong to somebody else by now."""
     folder, state = make_job(status="running")
-    with (folder / jobs.ALIVE).open() as stream:
+    with (folder / ALIVE).open() as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         assert jobs.status(state.id).status == "running"
-    assert jobs.status(state.id).status == "failed"
+    assert jobs.status(state.id).status == "interrupted"
 
 
 def test_an_ended_job_stays_as_it_was_written() -> None:
@@ -227,7 +297,7 @@ def test_a_damaged_state_is_a_failure_that_can_be_removed(content: str) -> None:
     assert [(found.id, found.status) for found in jobs.list()] == [(state.id, "failed")]
     assert "state.json" in jobs.status(state.id).message
     with pytest.raises(StorageError, match=r"state\.json"):
-        jobs.read_state(folder)
+        read_state(folder)
     jobs.remove(state.id)
     assert jobs.list() == ()
 
@@ -254,7 +324,7 @@ def run_worker(
 ) -> tuple[Path, JobState]:
     """Carry a job out in this process, with ``perform`` in the place of the comparison."""
     folder, _ = make_job()
-    (folder / jobs.TASK).write_text(json.dumps(task.as_dict()))
+    (folder / TASK).write_text(json.dumps(task.as_dict()))
     monkeypatch.setattr(os, "nice", lambda increment: increment)
     monkeypatch.setattr(ComparisonTask, "perform", lambda task, progress: perform(task, progress).id)
     return folder, worker.work(folder)
@@ -268,11 +338,11 @@ def test_progress_is_written_and_a_request_to_stop_obeyed(
     def perform(task: ComparisonTask, progress: Progress) -> Run:
         folder = next(jobs.jobs_folder().glob(f"*/{STATE}")).parent
         progress("Encoding", 30, 100)
-        seen.append(jobs.read_state(folder))
+        seen.append(read_state(folder))
         progress("Encoding", 31, 100)  # within the write interval: not written
-        seen.append(jobs.read_state(folder))
+        seen.append(read_state(folder))
         progress("Encoding", 100, 100)
-        seen.append(jobs.read_state(folder))
+        seen.append(read_state(folder))
         (folder / CANCEL).touch()
         progress("Clustering", 0, 5)
         pytest.fail("the work went on")
@@ -296,12 +366,57 @@ def test_an_error_on_purpose_is_stored_and_raised(task: ComparisonTask, monkeypa
     assert (jobs.list()[0].status, jobs.list()[0].message) == ("failed", "No space left. Free some.")
 
 
-def test_a_defect_leaves_the_state_to_be_found_dead(task: ComparisonTask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_defect_is_told_with_its_place_in_the_log(
+    task: ComparisonTask, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def perform(task: ComparisonTask, progress: Progress) -> Run:
-        raise ZeroDivisionError
+        warnings.simplefilter("always")  # pytest makes errors of them
+        warnings.warn("odd texts", UserWarning, stacklevel=1)
+        raise ZeroDivisionError("a\nb")
 
     with pytest.raises(ZeroDivisionError):
         run_worker(monkeypatch, task, perform)
     state = jobs.list()[0]
     assert state.status == "failed"
-    assert "an error of this program" in state.message
+    assert state.message == "An error of this program: ZeroDivisionError: a b. The log says where."
+    written = capsys.readouterr().err
+    assert "Warning: odd texts" in written
+    assert "Traceback (most recent call last)" in written
+    assert written.splitlines()[-1].endswith(f"  Failed after 1 s: {state.message}")
+
+
+def test_a_log_tells_how_far_a_long_stage_is(
+    task: ComparisonTask, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(worker.time, "monotonic", lambda: now[0])
+
+    def perform(task: ComparisonTask, progress: Progress) -> Run:
+        for done in range(20, 101):
+            progress("Encoding", done, 100)
+            now[0] += 2.0
+        progress("Saving", 0, 1)
+        raise StorageError("No space left")
+
+    with pytest.raises(StorageError):
+        run_worker(monkeypatch, task, perform)
+    said = [line.split("  ", 1)[1] for line in capsys.readouterr().err.splitlines()]
+    assert said[1] == "Encoding: 100, 20 of them done before"
+    assert [text.split(",")[0] for text in said[2:4]] == ["Encoding: 50 of 100", "Encoding: 80 of 100"]
+    assert said[4:] == ["Saving", "Failed after 3 min: No space left."]
+
+
+def test_a_job_waits_for_what_runs_and_for_what_was_asked_for_before_it() -> None:
+    def job(number: int, status: str) -> JobState:
+        return JobState(id=f"20300101-{number:012d}-abcd", name="x", status=status)  # type: ignore[arg-type]
+
+    found = [job(5, "queued"), job(4, "running"), job(3, "queued"), job(2, "failed"), job(1, "done")]
+    assert jobs.ahead_of(job(3, "queued").id, found) == 1
+    assert jobs.ahead_of(job(5, "queued").id, found) == 2
+
+
+def test_of_a_long_log_the_end_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "log.txt"
+    assert job_state.last_lines(path, 3) == []
+    path.write_bytes(b"\xff" * 200_000 + b"\nlast but one\n\n" + b"y" * 1000 + b"\n")
+    assert job_state.last_lines(path, 2) == ["last but one", "y" * job_state.LINE_CHARACTERS]

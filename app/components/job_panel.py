@@ -11,14 +11,23 @@ from app import access
 from app.components.markup import escaped
 from mauve_core import jobs
 from mauve_core.errors import MauveLensError
-from mauve_core.jobs import JobState
+from mauve_core.job_state import TASK, JobState, read_json
 from mauve_core.progress import format_seconds
+from mauve_core.tasks import KEPT
 
 POLL_S = 1.0
 SHOWN = 5
 """Ended jobs that are listed; older ones are counted."""
 
 COMPARE_PAGE = "views/compare.py"
+ENDINGS = {
+    "done": ":green[done]",
+    "failed": ":red[failed]",
+    "cancelled": "cancelled",
+    "interrupted": ":orange[interrupted]",
+}
+LOG_LINES = 12
+
 MAKING_RUNS = ("comparison", "study", "without", "again")
 """Kinds of jobs that end in a run of their own; the others add to a run."""
 
@@ -36,7 +45,7 @@ def show(kinds: Sequence[str] = MAKING_RUNS, run: str | None = None) -> None:
     if not access.may_change():
         return
     try:
-        active = _ids_at_work(_found(kinds, run))
+        active = _ids_at_work(_concerning(jobs.list(), kinds, run))
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return
@@ -58,21 +67,22 @@ def start(kind: str, spec: Mapping[str, Any]) -> None:
 
 
 def _panel(kinds: Sequence[str], run: str | None, at_work: frozenset[str]) -> None:
-    found = _found(kinds, run)
+    everything = jobs.list()
+    found = _concerning(everything, kinds, run)
     if at_work != _ids_at_work(found):
         st.rerun()  # the whole page: a run or a result has come, or polling must begin
     active = [job for job in found if job.active]
     ended = [job for job in found if not job.active and not _has_added(job)]
     for job in active:
-        _show_active(job)
+        _show_active(job, jobs.ahead_of(job.id, everything))
     for job in ended[:SHOWN]:
         _show_ended(job)
     if len(ended) > SHOWN:
         st.caption(f"{SHOWN} of {len(ended)} ended jobs shown")
 
 
-def _found(kinds: Sequence[str], run: str | None) -> list[JobState]:
-    return [job for job in jobs.list() if job.kind in kinds and (run is None or _adds_to(job) in (None, run))]
+def _concerning(found: Sequence[JobState], kinds: Sequence[str], run: str | None) -> list[JobState]:
+    return [job for job in found if job.kind in kinds and (run is None or _adds_to(job) in (None, run))]
 
 
 def _ids_at_work(found: Sequence[JobState]) -> frozenset[str]:
@@ -89,35 +99,42 @@ def _adds_to(job: JobState) -> str | None:
     if job.kind in MAKING_RUNS:
         return None
     try:
-        return str(jobs.read_json(jobs.jobs_folder() / job.id / jobs.TASK).get("run"))
+        return str(read_json(jobs.jobs_folder() / job.id / TASK).get("run"))
     except MauveLensError:
         return None
 
 
-def progress_text(job: JobState) -> str:
-    """What the job is doing, how far it is and how long that will take, in one line."""
+def progress_text(job: JobState, ahead: int = 0) -> str:
+    """What the job is doing, how far it is and how long that will take, or how many it waits for, in one line."""
     if job.status == "queued":
-        return "Waiting for its turn"
+        return f"Waiting: {ahead} job{'s' if ahead > 1 else ''} before it" if ahead else "Starting"
     left = job.seconds_left
     estimate = "" if left is None or job.done >= job.total else f", about {format_seconds(left)} left"
     stage = job.stage[:1].upper() + job.stage[1:] or "Starting"
     return f"{stage}: {job.done:,} of {job.total:,}{estimate}" if job.total > 1 else stage
 
 
-def _show_active(job: JobState) -> None:
+def _show_active(job: JobState, ahead: int) -> None:
     with st.container(border=True):
         name, button = st.columns([6, 1], vertical_alignment="center")
         name.markdown(f"**{escaped(job.name)}**")
-        button.button("Cancel", key=f"cancel_{job.id}", type="tertiary", on_click=_try, args=(jobs.cancel, job.id))
+        button.button(
+            "Cancel",
+            key=f"cancel_{job.id}",
+            type="tertiary",
+            on_click=_try,
+            args=(jobs.cancel, job.id),
+            help=_on_resuming(job.kind, "Cancelled work can be resumed"),
+        )
         share = min(job.done / job.total, 1.0) if job.total else 0.0
-        st.progress(share, text=escaped(progress_text(job)))
+        st.progress(share, text=escaped(progress_text(job, ahead)))
+        _show_log(job)
 
 
 def _show_ended(job: JobState) -> None:
     with st.container(border=True):
         columns = st.columns([6, 2, 1], vertical_alignment="center")
-        label = {"done": ":green[done]", "failed": ":red[failed]", "cancelled": "cancelled"}[job.status]
-        columns[0].markdown(f"**{escaped(job.name)}** · {label}")
+        columns[0].markdown(f"**{escaped(job.name)}** · {ENDINGS[job.status]}")
         if job.status == "done" and job.run is not None:
             columns[1].page_link(
                 COMPARE_PAGE,
@@ -126,8 +143,14 @@ def _show_ended(job: JobState) -> None:
                 query_params={"run": job.run},
             )
         else:
-            again = "Start again"
-            columns[1].button(again, key=f"again_{job.id}", type="tertiary", on_click=_try, args=(jobs.restart, job.id))
+            columns[1].button(
+                "Resume" if job.kind in KEPT else "Start again",
+                key=f"resume_{job.id}",
+                type="tertiary",
+                on_click=_try,
+                args=(jobs.resume, job.id),
+                help=_on_resuming(job.kind, "It goes on where it was"),
+            )
         columns[2].button(
             "Dismiss",
             key=f"dismiss_{job.id}",
@@ -138,6 +161,26 @@ def _show_ended(job: JobState) -> None:
         )
         if job.status == "failed":
             st.error(escaped(job.message), icon=":material/error:")
+        elif job.status == "interrupted":
+            st.warning(escaped(job.message), icon=":material/power_off:")
+        _show_log(job)
+
+
+def _show_log(job: JobState) -> None:
+    """The last lines of its log, as they are."""
+    try:
+        lines = jobs.log_lines(job.id, LOG_LINES)
+    except MauveLensError:  # dismissed in another tab
+        return
+    if lines:
+        with st.expander("Log", key=f"log_{job.id}"):
+            st.code("\n".join(lines), language=None, wrap_lines=True)
+            st.caption(f"The whole log: mauve-lens jobs log {job.id}")
+
+
+def _on_resuming(kind: str, promise: str) -> str:
+    """What is kept of unfinished work of that kind."""
+    return f"{promise}: {KEPT[kind]} are kept." if kind in KEPT else "Nothing is kept of unfinished work of this kind."
 
 
 def _try(act: Callable[[str], object], job_id: str) -> None:

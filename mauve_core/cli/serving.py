@@ -169,10 +169,12 @@ def _prepare(args: argparse.Namespace) -> str:
 
 
 def _work(args: argparse.Namespace) -> int:
-    """Standard error is the job's log, read by whoever looks for the cause: a defect shows its traceback there."""
+    """Standard error is the job's log, in which the worker says by itself what stopped it."""
     from mauve_core.worker import work
 
-    os.environ[DEBUG_VARIABLE] = "1"
     with results_only():
-        work(args.folder)
+        try:
+            work(args.folder)
+        except Exception:  # noqa: BLE001 (written to the state and the log by now)
+            return 1
     return 0

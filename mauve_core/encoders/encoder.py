@@ -131,7 +131,8 @@ class Encoder:
         identity = identify(self.config.model, self.config.revision)
         key = key_of(texts, self.config, identity)
         stored = None if store is None else store.get(key)
-        if stored is not None:
+        if store is not None and stored is not None:
+            store.discard_parts(key)  # of a worker that was killed after its last part
             return from_store(key, stored)
         if identity.kind == "word-vectors":
             return self._word_encoder(identity).encode(texts, self.config, key, store, progress)
@@ -257,16 +258,20 @@ class Encoder:
         return [lane(index, each) for index in range(len(self._loaded))]
 
     def _batches(self, tokens: Tokenized, missing: NDArray[np.int64], lanes: int) -> list[NDArray[np.int64]]:
-        """The missing texts' indices, a batch at a time."""
+        """The missing texts' indices, a batch at a time.
+
+        Batches are those of all texts, whatever is there already: a text's features know its batch by their last digit,
+        and work that was stopped and goes on shall end in the same bits.
+        """
         device = self._loaded[0].device.split(":")[0]
         device = device if device in BATCH_TOKENS else "cpu"
         most = self._batch_tokens or BATCH_TOKENS[device]
-        lengths = tokens.lengths[missing]
         if lanes > 1:
-            shared = int(lengths.sum(dtype=np.int64)) // (lanes * BATCHES_A_LANE)
+            shared = int(tokens.lengths.sum(dtype=np.int64)) // (lanes * BATCHES_A_LANE)
             most = min(most, max(SMALLEST_BATCH[device], shared))
         plan = plan_packed if self._packed else plan_batches
-        return [missing[batch] for batch in plan(lengths, most)]
+        kept = (batch[np.isin(batch, missing)] for batch in plan(tokens.lengths, most))
+        return [batch for batch in kept if batch.size]
 
     def _start(self, loaded: LoadedModel, tokens: Tokenized, indices: NDArray[np.int64]) -> list[Tensor]:
         """Features that may still be on their way; a batch that does not fit into the device's memory is halved."""

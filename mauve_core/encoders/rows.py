@@ -11,8 +11,11 @@ from mauve_core.encoders.tokenizing import Tokenized
 from mauve_core.errors import InputError
 from mauve_core.feature_store import FeatureStore, Part
 
-PART_SECONDS = 5.0
+PART_SECONDS = 1.0
 """Finished rows are stored as a part about this often: what a kill can lose."""
+
+PART_SHARE = 0.02
+"""Where the disk is slow, less often: storing takes at most about this share of the time."""
 
 
 class Rows:
@@ -25,7 +28,7 @@ class Rows:
         self._array: NDArray[np.float32] | None = None
         self._devices: set[str] = set()
         self._pending: list[Part] = []
-        self._kept = time.monotonic()
+        self._kept, self._wait = time.monotonic(), PART_SECONDS
         self.tokens_total = int(self._lengths.sum())
         for part in [] if store is None else store.parts(key, len(self._done)):
             self._place(part)
@@ -42,7 +45,7 @@ class Rows:
         self._place(part)
         if self._store is not None:
             self._pending.append(part)
-            if time.monotonic() - self._kept >= PART_SECONDS:
+            if time.monotonic() - self._kept >= self._wait:
                 self.keep()
 
     def keep(self) -> None:
@@ -54,9 +57,11 @@ class Rows:
             array=np.concatenate([part.array for part in self._pending]),
             device=self._pending[0].device,
         )
+        begun = time.monotonic()
         self._store.save_part(self._key, part)
         self._pending = []
         self._kept = time.monotonic()
+        self._wait = max(PART_SECONDS, (self._kept - begun) / PART_SHARE)
 
     def finished(self) -> tuple[NDArray[np.float32], str]:
         if self._array is None or not self._done.all():

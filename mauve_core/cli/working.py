@@ -1,0 +1,83 @@
+"""``mauve-lens jobs``: background jobs, their logs, and what can be done with them."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Sequence
+
+from mauve_core import jobs
+from mauve_core.cli.options import write, write_json
+from mauve_core.job_state import JobState
+from mauve_core.progress import format_seconds
+from mauve_core.report import aligned, printable
+
+
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("jobs", help="background jobs; jobs log ID, jobs cancel, resume or remove ID")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    parser.set_defaults(run=_list)
+    actions = parser.add_subparsers(metavar="{log,cancel,resume,remove}")
+    log = actions.add_parser("log", help="what a job's worker wrote")
+    log.add_argument("id", metavar="ID")
+    log.add_argument("--lines", type=int, default=jobs.LOG_LINES, metavar="N", help=f"default {jobs.LOG_LINES}")
+    log.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one JSON object, with its state")
+    log.set_defaults(run=_log)
+    for name, does in (
+        ("cancel", "ask a job to stop; what was finished is kept"),
+        ("resume", "go on with a job that was cancelled, interrupted or failed"),
+        ("remove", "forget a job that has ended; a run that it made stays"),
+    ):
+        action = actions.add_parser(name, help=does)
+        action.add_argument("id", metavar="ID")
+        action.set_defaults(run=_act, action=name)
+
+
+def _list(args: argparse.Namespace) -> int:
+    found = jobs.list()
+    if args.json:
+        write_json({"jobs": [_as_dict(job, found) for job in found]})
+        return 0
+    if not found:
+        write(f"There are no jobs in {jobs.jobs_folder()}. The app starts them")
+        return 0
+    rows = [["Job", "Name", "Kind", "Status", "Progress"]]
+    for job in found:
+        cells = [job.id, job.name, job.kind, job.status, _progress(job, found)]
+        rows.append([printable(" ".join(cell.split())) for cell in cells])
+    write(aligned(rows))
+    return 0
+
+
+def _log(args: argparse.Namespace) -> int:
+    state, lines = jobs.status(args.id), jobs.log_lines(args.id, max(1, args.lines))
+    if getattr(args, "json", False):
+        write_json({**_as_dict(state, jobs.list()), "log": list(lines)})
+        return 0
+    for line in lines:
+        write(printable(line))
+    if not lines:
+        sys.stderr.write("The job has written nothing yet\n")
+    return 0
+
+
+def _act(args: argparse.Namespace) -> int:
+    said = {"cancel": "Asked to stop", "resume": "Resumed", "remove": "Removed"}
+    {"cancel": jobs.cancel, "resume": jobs.resume, "remove": jobs.remove}[args.action](args.id)
+    write(f"{said[args.action]}: {args.id}")
+    return 0
+
+
+def _progress(job: JobState, found: Sequence[JobState]) -> str:
+    if job.status == "queued":
+        return f"{jobs.ahead_of(job.id, found)} before it"
+    if job.status == "running":
+        left = "" if job.seconds_left is None else f", about {format_seconds(job.seconds_left)} left"
+        return f"{job.stage}: {job.done:,} of {job.total:,}{left}"
+    return job.message if job.run is None else f"run {job.run}"
+
+
+def _as_dict(job: JobState, found: Sequence[JobState]) -> dict[str, object]:
+    waiting = jobs.ahead_of(job.id, found) if job.status == "queued" else 0
+    return {**dataclasses.asdict(job), "jobs_before": waiting, "seconds_left": job.seconds_left}
