@@ -23,6 +23,7 @@ from mauve_core.cli import (
     models,
     probing,
     published,
+    reporting,
     serving,
     stored,
     studying,
@@ -61,6 +62,7 @@ def build_parser() -> Parser:
         probing,
         attributes,
         published,
+        reporting,
         sweeping,
         serving,
     ):
