@@ -17,7 +17,7 @@ from mauve_core.derived import run_cluster_words, run_trust
 from mauve_core.errors import MauveLensError
 from mauve_core.figures.clusters import cluster_figure
 from mauve_core.figures.gap import common_reach, ledger_figure
-from mauve_core.gap_table import ERRORS, TOGETHER, ledger_rows, row_label
+from mauve_core.gap_table import ERRORS, TOGETHER, ledger_rows, row_labels
 from mauve_core.numerics.trust import LABELS
 from mauve_core.reporting.blocks import Block, Card, Cards, Chart, Part, Remarks, Sample, Section, Side, Table
 from mauve_core.reporting.score_sections import WEIGHT
@@ -129,14 +129,14 @@ def _ledger_table(
 ) -> Table:
     title, _, name = _ERRORS[error]
     cells = []
-    for _, row in rows.iterrows():
+    for label, (_, row) in zip(row_labels(rows), rows.iterrows(), strict=True):
         cluster = int(row["cluster"])
         one = cluster != TOGETHER
         interval = f" {_interval(row)}" if one else ""
         trust = str(labels[cluster]) if one and labels is not None else ""
         said = ", ".join(words.get(cluster, ())) if one else ""
         nats, share = _signed(row["nats"], ".4f"), f"{_signed(row['share'], '.1%')}{interval}"
-        cells.append((row_label(row), nats, share, trust, f"{row['human']:.0f}", f"{row['model']:.0f}", said))
+        cells.append((label, nats, share, trust, f"{row['human']:.0f}", f"{row['model']:.0f}", said))
     columns = ("Cluster", "nats", "of the error", "real?", "human", "model", "distinctive words")
     return Table(f"{title}: the {name}, shared out", columns, tuple(cells), folded=True)
 

@@ -72,7 +72,8 @@ def html_report(run: Run, candidates: Sequence[str] = (), *, made: datetime | No
     page = environment.get_template("report.html").render(
         run=run,
         comparison=run.comparison,
-        made=(made or datetime.now(UTC)).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        made=_date(made or datetime.now(UTC)),
+        created=_date(datetime.fromisoformat(run.created)),
         version=dict(run.comparison.environment.get("versions") or {}).get("mauve-lens", ""),
         sections=sections,
         policy=_policy(scripts),
@@ -104,6 +105,10 @@ def _sections(run: Run, shown: Sequence[str]) -> list[Section]:
         citing_section(comparison),
     ]
     return [section for section in sections if section is not None]
+
+
+def _date(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _policy(scripts: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from mauve_core.config import SCORES
 from mauve_core.figures.by_name import map_points, sampled_map
 from mauve_core.figures.frontier import at_weight, curve_points, error_curves, frontier_figure
-from mauve_core.figures.leaderboard import interval_figure, leaderboard_frame, rank_label, titled
+from mauve_core.figures.leaderboard import UNBROKEN, interval_figure, leaderboard_frame, rank_label, titled
 from mauve_core.report import HALVES_TITLE
 from mauve_core.reporting.blocks import Chart, Remarks, Section, Table, Verbatim
 from mauve_core.reporting.methods_text import BIBTEX, methods_paragraph
@@ -136,7 +136,8 @@ def _leaderboard_table(comparison: Comparison) -> Table:
         cells = [str(row["candidate"]), rank_label(int(row["rank"]), bool(row["tied"]))]
         for score in SCORES:
             spread = "" if math.isnan(row[f"{score}_sd"]) else f" ± {row[f'{score}_sd']:.3f}"
-            cells.append(f"{row[score]:.3f}{spread}\n{row[f'{score}_low']:.3f} to {row[f'{score}_high']:.3f}")
+            low, high = row[f"{score}_low"], row[f"{score}_high"]
+            cells.append(f"{row[score]:.3f}{spread}\n{low:.3f} to {high:.3f}".replace(" ", UNBROKEN))
         rows.append((*cells, f"{row['n']:,}", f"{row['k']:,}", str(row["encoder"])))
     columns = ("Candidate", "Rank", *(titled(score) for score in SCORES), "n", "k", "Encoder")
     return Table(
