@@ -33,12 +33,11 @@ from mauve_core.derived import (
 )
 from mauve_core.errors import InputError, MauveLensError
 from mauve_core.estimates import ScoreBasis
-from mauve_core.figures.frontier import DRAWN_WEIGHTS, ErrorCurve
-from mauve_core.numerics.frontier import divergence_frontier
+from mauve_core.figures import frontier
+from mauve_core.figures.frontier import ErrorCurve
 from mauve_core.numerics.greedy import greedy
 from mauve_core.numerics.sampling_clusters import ClusterAdvice
 from mauve_core.numerics.sampling_texts import TextAdvice
-from mauve_core.numerics.smoothing import probabilities
 from mauve_core.numerics.trust import Trust
 from mauve_core.perturbations import parse_perturbation, perturb
 from mauve_core.result import Comparison, Partition
@@ -134,15 +133,7 @@ def rescored(run_id: str, kind: PartitionKind, scale: float | None, smoothing: S
 @st.cache_resource(max_entries=16, show_spinner=False)
 def error_curves(run_id: str, kind: PartitionKind, smoothing: Smoothing) -> list[ErrorCurve]:
     """Both errors of every candidate along the mixture, under each seed."""
-    comparison = load_run(run_id).comparison
-    curves = []
-    for candidate in comparison.candidates:
-        parts = [comparison.partition(kind, candidate.name, seed) for seed in range(comparison.config.score.seeds)]
-        p = probabilities(np.stack([part.counts(HUMAN) for part in parts]), smoothing)
-        q = probabilities(np.stack([part.counts(candidate.name) for part in parts]), smoothing)
-        frontier = divergence_frontier(p, q, DRAWN_WEIGHTS)
-        curves.append(ErrorCurve(candidate.name, frontier.weights, frontier.type1, frontier.type2))
-    return curves
+    return frontier.error_curves(load_run(run_id).comparison, kind, smoothing)
 
 
 @st.cache_resource(max_entries=32, show_spinner="Measuring errors")

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app import cache, session
-from app.components import advice, charts, score_controls, sidebar
+from app.components import advice, charts, report_panel, score_controls, sidebar
 from app.components.markup import escaped
 from app.state import State
 from mauve_core.config import PartitionKind
@@ -34,6 +34,7 @@ def main() -> None:
     _leaderboard(run, state, partition)
     advice.show_warnings(run.comparison)
     _frontier(run.id)
+    report_panel.show(run, state, partition)
     advice.show_settings(run.comparison)
 
 

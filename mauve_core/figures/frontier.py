@@ -16,9 +16,13 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from mauve_core.config import HUMAN, PartitionKind, Smoothing
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import NEUTRAL_COLOUR, base_layout, candidate_style, short_name, translucent
+from mauve_core.numerics.frontier import divergence_frontier
+from mauve_core.numerics.smoothing import probabilities
+from mauve_core.result import Comparison
 
 WEIGHT_STEP = 0.01
 _TAIL = 10.0 ** np.arange(-6, -2)
@@ -55,6 +59,18 @@ class ErrorCurve:
     weights: NDArray[np.float64]
     type1: NDArray[np.float64]
     type2: NDArray[np.float64]
+
+
+def error_curves(comparison: Comparison, kind: PartitionKind, smoothing: Smoothing = "none") -> list[ErrorCurve]:
+    """Both errors of every candidate at ``DRAWN_WEIGHTS``, under each seed, from the partitions of that kind."""
+    curves = []
+    for candidate in comparison.candidates:
+        parts = comparison.joint if kind == "joint" else candidate.partitions
+        p = probabilities(np.stack([part.counts(HUMAN) for part in parts]), smoothing)
+        q = probabilities(np.stack([part.counts(candidate.name) for part in parts]), smoothing)
+        frontier = divergence_frontier(p, q, DRAWN_WEIGHTS)
+        curves.append(ErrorCurve(candidate.name, frontier.weights, frontier.type1, frontier.type2))
+    return curves
 
 
 def curve_points(curves: Sequence[ErrorCurve], scale: float) -> pd.DataFrame:

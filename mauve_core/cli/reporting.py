@@ -1,0 +1,65 @@
+"""``mauve-lens report``: a stored run as one HTML file, its leaderboard as LaTeX or Markdown, its methods in words."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from mauve_core.cli.options import write
+from mauve_core.errors import InputError
+from mauve_core.files import write_atomically
+from mauve_core.reporting.html_report import html_report
+from mauve_core.reporting.methods_text import methods_text
+from mauve_core.reporting.written import latex_table, markdown_table
+from mauve_core.store import RunStore
+
+_WRITERS = {"latex": latex_table, "markdown": markdown_table, "methods": methods_text}
+"""Formats of plain text; they go to standard output unless a file is named."""
+
+
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("report", help="a stored run as one HTML file that opens offline, or as text")
+    parser.add_argument("id", metavar="RUN")
+    parser.add_argument(
+        "--format",
+        choices=("html", *_WRITERS),
+        default="html",
+        help="html (default), the leaderboard in latex or markdown, or a paragraph on methods with BibTeX",
+    )
+    parser.add_argument("--out", metavar="FILE", help="default: RUN.html for html, else standard output")
+    parser.add_argument(
+        "--candidate",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="whose clusters and texts the HTML shows; may be given again; default: all, up to a dozen",
+    )
+    parser.add_argument(
+        "--partition", choices=("pairwise", "joint"), help="of the text formats; default: pairwise, as published"
+    )
+    parser.set_defaults(run=_report)
+
+
+def _report(args: argparse.Namespace) -> int:
+    if args.format == "html" and args.partition is not None:
+        raise InputError("--partition is for the text formats", todo="Leave it out: the HTML names its partitions")
+    if args.format != "html" and args.candidate:
+        raise InputError("--candidate is for the HTML", todo="Leave it out: the tables have every candidate")
+    run = RunStore().load(args.id)
+    if args.format == "html":
+        page = html_report(run, args.candidate)
+        path = Path(args.out or f"{run.id}.html")
+        _save(path, page)
+        write(f"Wrote {path} ({len(page) / 1e6:.1f} MB). It opens in a browser, offline too")
+        return 0
+    text = _WRITERS[args.format](run.comparison, args.partition or "pairwise")
+    if args.out is None:
+        write(text.rstrip("\n"))
+    else:
+        _save(Path(args.out), text.encode("utf-8", errors="replace"))
+        write(f"Wrote {args.out}")
+    return 0
+
+
+def _save(path: Path, content: bytes) -> None:
+    write_atomically(path, lambda stream: stream.write(content))

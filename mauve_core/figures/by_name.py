@@ -1,0 +1,154 @@
+"""The figures that a comparison alone can draw, by name: for notebooks and reports, without a stored run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+
+from mauve_core.cluster_table import cluster_table, error_intervals, ordered
+from mauve_core.config import HUMAN, PartitionKind
+from mauve_core.errors import InputError
+from mauve_core.figures.clusters import cluster_figure
+from mauve_core.figures.frontier import curve_points, error_curves, frontier_figure
+from mauve_core.figures.gap import ledger_figure
+from mauve_core.figures.leaderboard import interval_figure
+from mauve_core.figures.map import MOST_POINTS, Colouring, Points, map_figure, stratified_sample
+from mauve_core.gap_table import ledger_rows
+from mauve_core.report import standings
+from mauve_core.result import Comparison, Partition
+
+
+@dataclass(frozen=True)
+class View:
+    """What a figure shows of a comparison.
+
+    Attributes
+    ----------
+    candidate : str
+        The model side, where a figure has one.
+    partition : {"pairwise", "joint"}
+    seed : int
+        Index of the k-means seed, where a figure shows a single partition.
+    weight : float in (0, 1)
+        Weight of P in the mixture R.
+    """
+
+    candidate: str
+    partition: PartitionKind
+    seed: int = 0
+    weight: float = 0.5
+
+
+def figure_of(
+    comparison: Comparison,
+    name: str,
+    *,
+    candidate: str | None = None,
+    partition: PartitionKind | None = None,
+    seed: int = 0,
+    weight: float = 0.5,
+) -> go.Figure:
+    """Draw one figure of a comparison.
+
+    Parameters
+    ----------
+    name : str
+        A key of :data:`FIGURES`.
+    candidate : str, optional
+        For figures of one candidate; default the one that ranks last by MAUVE, whose gap has most to show.
+    partition : {"pairwise", "joint"}, optional
+        Default pairwise, as published, for scores and curves; joint, comparable across candidates, for clusters.
+    seed, weight
+        As in :class:`View`.
+
+    Raises
+    ------
+    InputError
+        No figure has that name, no candidate or partition is there under these, the weight is not in (0, 1), or the
+        comparison has no map.
+    """
+    if name not in FIGURES:
+        raise InputError(f"No figure is named {name!r}", allowed=", ".join(FIGURES))
+    if partition not in (None, "pairwise", "joint"):
+        raise InputError("The partition is not usable", allowed="pairwise, joint", received=repr(partition))
+    if not 0 < weight < 1:
+        raise InputError("The mixture weight is not usable", allowed="a number between 0 and 1", received=repr(weight))
+    draw, default = FIGURES[name]
+    chosen = standings(comparison)[-1].candidate.name if candidate is None else comparison.candidate(candidate).name
+    return draw(comparison, View(chosen, partition or default, seed, weight))
+
+
+def map_points(comparison: Comparison, partition: Partition, candidate: str, weight: float = 0.5) -> Points:
+    """What the map draws of a comparison, coloured by what the clusters of that partition do.
+
+    Raises
+    ------
+    InputError
+        The comparison was made without a map.
+    """
+    if comparison.projection is None:
+        raise InputError("This comparison has no map", todo="Compare again with the map switched on")
+    table = cluster_table(partition.counts(HUMAN), partition.counts(candidate), weight)
+    sizes = [source.n for source in comparison.sources]
+    labels = [partition.labels.get(each.name, np.full(each.n, -1, dtype=np.int32)) for each in comparison.sources]
+    return Points(
+        xy=comparison.projection,
+        source=np.repeat(np.arange(len(sizes), dtype=np.int16), sizes),
+        names=tuple(source.name for source in comparison.sources),
+        cluster=np.concatenate(labels),
+        log2_ratio=table["log2_ratio"].to_numpy(),
+        type_1=table["type_1"].to_numpy(),
+        type_2=table["type_2"].to_numpy(),
+    )
+
+
+def sampled_map(points: Points, *, most: int = MOST_POINTS, colouring: Colouring = "source") -> tuple[go.Figure, int]:
+    """The map of at most so many texts, over the density of all where that is not all; and how many are drawn."""
+    everything = np.ones(points.source.size, dtype=np.bool_)
+    drawn = stratified_sample(points.source, everything, most)
+    density = everything if drawn.size < everything.size else None
+    return map_figure(points, drawn, colouring=colouring, density=density), int(drawn.size)
+
+
+def _leaderboard(comparison: Comparison, view: View) -> go.Figure:
+    return interval_figure(comparison, view.partition)
+
+
+def _frontier(comparison: Comparison, view: View) -> go.Figure:
+    points = curve_points(error_curves(comparison, view.partition), comparison.config.score.scale)
+    return frontier_figure(points, view.weight)
+
+
+def _clusters(comparison: Comparison, view: View) -> go.Figure:
+    shown = comparison.partition(view.partition, view.candidate, view.seed)
+    table = cluster_table(shown.counts(HUMAN), shown.counts(view.candidate), view.weight)
+    return cluster_figure(ordered(table, "difference"), view.candidate)
+
+
+def _ledger(error: str) -> Callable[[Comparison, View], go.Figure]:
+    def draw(comparison: Comparison, view: View) -> go.Figure:
+        shown = comparison.partition(view.partition, view.candidate, view.seed)
+        counts = shown.counts(HUMAN), shown.counts(view.candidate)
+        intervals = error_intervals(*counts, view.weight)[error]
+        return ledger_figure(ledger_rows(cluster_table(*counts, view.weight), error, intervals), error, {})
+
+    return draw
+
+
+def _map(comparison: Comparison, view: View) -> go.Figure:
+    shown = comparison.partition(view.partition, view.candidate, view.seed)
+    return sampled_map(map_points(comparison, shown, view.candidate, view.weight))[0]
+
+
+FIGURES: dict[str, tuple[Callable[[Comparison, View], go.Figure], PartitionKind]] = {
+    "leaderboard": (_leaderboard, "pairwise"),
+    "frontier": (_frontier, "pairwise"),
+    "clusters": (_clusters, "joint"),
+    "adds": (_ledger("type_1"), "joint"),
+    "misses": (_ledger("type_2"), "joint"),
+    "map": (_map, "joint"),
+}
+"""Name -> how it is drawn, and the partition that it shows unless another is asked for."""

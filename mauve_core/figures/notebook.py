@@ -1,0 +1,63 @@
+"""A comparison as it shows itself in a notebook: leaderboard, warnings, and the divergence curves as a still drawing.
+
+Nothing runs and nothing is fetched, so that Jupyter, VS Code and pages made of notebooks show it alike, offline and
+before a notebook is trusted. The live figure is one call away: ``comparison.figure("frontier")``.
+"""
+
+from __future__ import annotations
+
+import html
+
+from mauve_core.config import SCORES
+from mauve_core.figures.by_name import FIGURES
+from mauve_core.figures.frontier import curve_points, error_curves
+from mauve_core.figures.leaderboard import leaderboard_frame, rank_label, titled
+from mauve_core.figures.still import frontier_svg
+from mauve_core.report import printable
+from mauve_core.result import Comparison
+
+_CELL = "padding:4px 10px;text-align:left;white-space:nowrap"
+
+
+def notebook_html(comparison: Comparison) -> str:
+    """The comparison as HTML in one ``div``; all text in it is escaped."""
+    curves = frontier_svg(curve_points(error_curves(comparison, "pairwise"), comparison.config.score.scale))
+    warnings = "".join(f"<li>{_safe(warning)}</li>" for warning in comparison.warnings)
+    names = ", ".join(f"<code>{name}</code>" for name in FIGURES)
+    return (
+        f"<div>{_table(comparison)}<p style='max-width:60em'>{_about(comparison)}</p>"
+        + (f"<p style='margin-bottom:0'><b>Warnings</b></p><ul>{warnings}</ul>" if warnings else "")
+        + f"{curves}<p style='opacity:.75'>Divergence curves of the pairwise partitions; a band reaches from the "
+        f"lowest to the highest k-means seed. Live: <code>comparison.figure(name)</code> with {names}.</p></div>"
+    )
+
+
+def _table(comparison: Comparison) -> str:
+    heads = ["Rank", "Candidate", *(titled(score) for score in SCORES), "n", "k"]
+    rows = []
+    for _, row in leaderboard_frame(comparison, "pairwise").iterrows():
+        cells = [rank_label(int(row["rank"]), bool(row["tied"])), f"<b>{_safe(str(row['candidate']))}</b>"]
+        for score in SCORES:
+            sd = row[f"{score}_sd"]
+            spread = "" if sd != sd else f" ± {sd:.3f}"
+            low, high = row[f"{score}_low"], row[f"{score}_high"]
+            cells.append(f"<b>{row[score]:.3f}</b>{spread}<br><small>{low:.3f} to {high:.3f}</small>")
+        cells += [f"{row['n']:,}", f"{row['k']:,}"]
+        rows.append("<tr>" + "".join(f"<td style='{_CELL}'>{cell}</td>" for cell in cells) + "</tr>")
+    head = "".join(f"<th scope='col' style='{_CELL}'>{name}</th>" for name in heads)
+    caption = "<caption style='text-align:left'><b>Leaderboard</b></caption>"
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _about(comparison: Comparison) -> str:
+    score, encoder = comparison.config.score, comparison.config.encoder
+    seeds = f"mean ± sd over {score.seeds} k-means seeds" if score.seeds > 1 else "one k-means seed, no spread known"
+    return (
+        f"Pairwise partitions; {seeds}; below it the {score.confidence:.0%} bootstrap interval over texts. "
+        f"= : the intervals do not tell them apart. {comparison.human.n:,} human texts; "
+        f"encoder: {_safe(encoder.model) if encoder else 'features given'}; c = {score.scale:g}."
+    )
+
+
+def _safe(text: str) -> str:
+    return html.escape(printable(text))

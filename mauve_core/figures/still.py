@@ -1,0 +1,104 @@
+"""The divergence curves as a still drawing: SVG without a script, for places where Plotly's cannot run.
+
+A notebook that is not trusted, a mail, a page that turns notebooks into HTML and an editor without network all show it.
+Text takes the colour of the page around it, so that it can be read on light and on dark.
+"""
+
+from __future__ import annotations
+
+import html
+
+import numpy as np
+import pandas as pd
+
+from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, candidate_style, short_name
+
+WIDTH, HEIGHT = 640, 430
+_SIDE, _LEFT, _TOP = 360, 64, 16
+"""Side of the unit square, and where it begins."""
+
+_DASHES = {
+    "solid": "",
+    "dash": "9 5",
+    "dot": "2 4",
+    "dashdot": "9 4 2 4",
+    "longdash": "15 6",
+    "longdashdot": "15 5 2 5",
+}
+_TICKS = (0, 0.25, 0.5, 0.75, 1)
+_LINE_HEIGHT = 18
+_MOST_NAMED = 22
+"""Names that the legend has room for."""
+
+
+def frontier_svg(points: pd.DataFrame) -> str:
+    """An ``svg`` element with the curves of ``mauve_core.figures.frontier.curve_points``; every name is escaped."""
+    by_candidate = [(str(name), part) for name, part in points.groupby("candidate", sort=False)]
+    names = ", ".join(name for name, _ in by_candidate)
+    body = [*_axes(), *(_curve(part, candidate_style(place)) for place, (_, part) in enumerate(by_candidate))]
+    named = by_candidate[:_MOST_NAMED]
+    body += [_legend(name, place) for place, (name, _) in enumerate(named)]
+    if len(by_candidate) > len(named):
+        more = f"and {len(by_candidate) - len(named)} more"
+        body.append(_text(_LEFT + _SIDE + 48, _TOP + 10 + len(named) * _LINE_HEIGHT, more))
+    label = html.escape(f"Divergence curves of {names}")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        f'width="{WIDTH}" height="{HEIGHT}" style="max-width:100%;height:auto" font-family="sans-serif" '
+        f'font-size="12" fill="currentColor">{"".join(body)}</svg>'
+    )
+
+
+def _axes() -> list[str]:
+    drawn = []
+    for tick in _TICKS:
+        x, y = _place(tick, 0)[0], _place(0, tick)[1]
+        drawn += [
+            f'<path d="M{x:.1f} {_TOP}V{_TOP + _SIDE}M{_LEFT} {y:.1f}H{_LEFT + _SIDE}" stroke="{NEUTRAL_COLOUR}" '
+            f'stroke-opacity="{0.9 if tick == 0 else 0.25}" fill="none"/>',
+            _text(x, _TOP + _SIDE + 16, f"{tick:g}", "middle"),
+            _text(_LEFT - 6, y + 4, f"{tick:g}", "end"),
+        ]
+    middle = _TOP + _SIDE / 2
+    turned = f'transform="rotate(-90 16 {middle})"'
+    return [
+        *drawn,
+        _text(_LEFT + _SIDE / 2, _TOP + _SIDE + 38, "exp(−c · KL(Q|R))", "middle"),
+        _text(16, middle, "exp(−c · KL(P|R))", "middle", turned),
+    ]
+
+
+def _curve(part: pd.DataFrame, style: Style) -> str:
+    """The mean over seeds, closed to the corners, over a band from the lowest to the highest seed."""
+    lower = [(1.0, 0.0), *zip(part["x_low"], part["y_low"], strict=True), (0.0, 1.0)]
+    upper = [(1.0, 0.0), *zip(part["x_high"], part["y_high"], strict=True), (0.0, 1.0)]
+    mean = [(1.0, 0.0), *zip(part["x"], part["y"], strict=True), (0.0, 1.0)]
+    return (
+        f'<path d="{_path([*lower, *reversed(upper)])}Z" fill="{style.colour}" fill-opacity="0.18"/>'
+        f'<path d="{_path(mean)}" fill="none" stroke="{style.colour}" stroke-width="2" '
+        f'stroke-dasharray="{_DASHES[style.dash]}"/>'
+    )
+
+
+def _legend(name: str, place: int) -> str:
+    style, y = candidate_style(place), _TOP + 6 + place * _LINE_HEIGHT
+    left = _LEFT + _SIDE + 16
+    line = (
+        f'<path d="M{left} {y}h26" stroke="{style.colour}" stroke-width="2" '
+        f'stroke-dasharray="{_DASHES[style.dash]}" fill="none"/>'
+    )
+    return line + _text(left + 32, y + 4, short_name(name))
+
+
+def _text(x: float, y: float, said: str, anchor: str = "start", more: str = "") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {more}>{html.escape(said)}</text>'
+
+
+def _path(points: list[tuple[float, float]]) -> str:
+    return "M" + "L".join("{:.1f} {:.1f}".format(*_place(x, y)) for x, y in points)
+
+
+def _place(x: float, y: float) -> tuple[float, float]:
+    """Where a point of the unit square lies in the drawing."""
+    x, y = (float(np.clip(value, 0, 1)) for value in (x, y))
+    return _LEFT + x * _SIDE, _TOP + (1 - y) * _SIDE

@@ -1,0 +1,171 @@
+"""The sections of a report on what was found out about a run later, each only where the run has it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from mauve_core.config import HUMAN
+from mauve_core.errors import MauveLensError
+from mauve_core.figures import measures as measure_figures
+from mauve_core.figures import methods as method_figures
+from mauve_core.figures import probes as probe_figures
+from mauve_core.figures import sweeps as sweep_figures
+from mauve_core.figures.leaderboard import titled
+from mauve_core.measuring import stored_measurements
+from mauve_core.methods.task import stored_methods
+from mauve_core.probing.task import stored_probes
+from mauve_core.reporting.blocks import Block, Chart, Remarks, Section, Table
+from mauve_core.store import Run
+from mauve_core.sweeps import AXES, Over, Sweep
+from mauve_core.sweeps.task import stored_sweep
+
+SWEPT_SCORE = "mauve"
+PROBED_BY = "jensen-shannon"
+"""What sorts the perturbations, as on the page."""
+
+_NONE = "–"
+
+
+def attached_sections(run: Run) -> list[Section]:
+    """Text measures, methods, probes, sweeps; where something is stored that cannot be read, its section says so."""
+    makers = (
+        ("measures", "Text measures", _measures),
+        ("methods", "Methods", _methods),
+        ("probes", "Probes", _probes),
+        ("sweeps", "Sweeps", _sweeps),
+    )
+    sections = [Section(key, title, _or_why_not(make, run)) for key, title, make in makers]
+    return [section for section in sections if section.blocks]
+
+
+def _or_why_not(make: Callable[[Run], tuple[Block, ...]], run: Run) -> tuple[Block, ...]:
+    try:
+        return make(run)
+    except MauveLensError as error:
+        return (Remarks((f"What is stored cannot be read: {error}",), weighty=True),)
+
+
+def _measures(run: Run) -> tuple[Block, ...]:
+    found = stored_measurements(run)
+    if found is None or not found.rows:
+        return ()
+    order = [candidate.name for candidate in run.comparison.candidates]
+    shown = [name for name in order if name in found.candidates]
+    human = ["human texts"]
+    rows = [[name] for name in shown]
+    for measure in found.measures:
+        of = [found.row(measure, name) for name in shown]
+        value = next((row.human for row in of if row is not None and row.human is not None), None)
+        human.append(measure_figures.value_label(value))
+        for cells, row in zip(rows, of, strict=True):
+            cells.append(measure_figures.value_label(None if row is None else row.model))
+    columns = ("Texts", *(measure_figures.titled(measure) for measure in found.measures))
+    chart = Chart(
+        "measures",
+        measure_figures.panels_figure(found, order),
+        "Every measure beside the human value",
+        "Measures read texts, not clusters. Blue: human texts, T(P), with interval; dots: candidates, T(Q). None of "
+        "them says which texts are better: a good decoder lies where people do.",
+    )
+    note = "± one standard deviation over texts (jackknife); ? where none could be given."
+    return (chart, Table("Text measures", columns, (tuple(human), *map(tuple, rows)), note), *_notes(found.notes))
+
+
+def _methods(run: Run) -> tuple[Block, ...]:
+    table = stored_methods(run)
+    if table is None or not table.results:
+        return ()
+    order = [candidate.name for candidate in run.comparison.candidates]
+    rows = []
+    for number, result in enumerate(table.results, start=1):
+        places = {item.candidate: item for item in method_figures.places(result, table.candidates)}
+        arrow = "↑" if result.method.higher_is_closer else "↓"
+        cells = [f"{number} {result.method.title} {arrow}"]
+        cells += [
+            f"{method_figures.score_label(places[name].score)}\n({places[name].label})" for name in table.candidates
+        ]
+        rows.append((*cells, _NONE if result.ceiling is None else method_figures.score_label(result.ceiling)))
+    chart = Chart(
+        "methods",
+        method_figures.bump_figure(table, order),
+        "Ranking by each method",
+        "Methods with k-means read the run's pairwise clusters and seeds; others fit estimators of their own to each "
+        "pair. The closest to the human texts stands on top; a grey bar joins candidates of one rank.",
+    )
+    note = (
+        "Value ± standard deviation over seeds / over texts, – where there is none; in brackets the rank, = where it "
+        "is shared. ↑ larger is closer to the human texts, ↓ smaller is."
+    )
+    return (chart, Table("Methods", ("Method", *table.candidates, "human halves"), tuple(rows), note))
+
+
+def _probes(run: Run) -> tuple[Block, ...]:
+    table = stored_probes(run)
+    if table is None:
+        return ()
+    control = table.control
+    lines = [control, *probe_figures.by_distance(table, PROBED_BY)]
+    measures = list(control.scores)
+    rows = tuple(
+        (
+            probe_figures.row_label(line),
+            f"{line.changed:.0%}" if line.kind == "perturbation" else _NONE,
+            _NONE if math.isnan(probe_figures.moved_share(line)) else f"{probe_figures.moved_share(line):.0%}",
+            *(probe_figures.spread_label(line.scores[name]) for name in measures),
+        )
+        for line in lines
+    )
+    chart = Chart(
+        "probes",
+        probe_figures.distance_figure(table, PROBED_BY),
+        "What the scores notice of perturbed texts",
+        f"Clusters made anew of both halves of each split. Half of the texts of {_said(table.source)}, perturbed, "
+        f"against the untouched other half; n = {control.n:,}, k = {control.k:,}. Grey band: both halves untouched, "
+        "the noise floor. Open diamonds: other sources in its place.",
+    )
+    columns = ("Compared half", "changed", "moved", *(probe_figures.titled(name) for name in measures))
+    note = "Changed: share of its texts that differ; moved: share of them in another cluster of the run than before."
+    return (chart, Table("Probes", columns, rows, note), *_notes(table.notes))
+
+
+def _sweeps(run: Run) -> tuple[Block, ...]:
+    blocks: list[Block] = []
+    for axis in AXES:
+        sweep = stored_sweep(run, axis)
+        if sweep is not None and sweep.points:
+            blocks += _sweep(run, axis, sweep)
+    return tuple(blocks)
+
+
+def _sweep(run: Run, axis: Over, sweep: Sweep) -> list[Block]:
+    order = [candidate.name for candidate in run.comparison.candidates]
+    title = f"{titled(SWEPT_SCORE)} against {sweep_figures.X_TITLES[axis]}"
+    chart = Chart(
+        f"sweep-{axis}",
+        sweep_figures.sweep_figure(sweep, SWEPT_SCORE, order, sweep_figures.own_values(sweep, run.comparison)),
+        title,
+        "Pairwise partition. Mean over k-means seeds, band or bar: one standard deviation up and down; every other "
+        "setting is the run's own.",
+    )
+    rows = tuple(
+        (
+            point.candidate,
+            f"{point.value:g}",
+            f"{point.scores[SWEPT_SCORE].mean:.3f}"
+            + ("" if point.scores[SWEPT_SCORE].sd is None else f" ± {point.scores[SWEPT_SCORE].sd:.3f}"),
+            f"{point.n:,}",
+            f"{point.k:,}",
+        )
+        for point in sweep.points
+    )
+    columns = ("Candidate", sweep_figures.X_TITLES[axis], titled(SWEPT_SCORE), "n", "k")
+    return [chart, Table(title, columns, rows, folded=True), *_notes(sweep.notes)]
+
+
+def _said(source: str) -> str:
+    return "people" if source == HUMAN else source
+
+
+def _notes(notes: tuple[str, ...]) -> tuple[Block, ...]:
+    return (Remarks(notes),) if notes else ()

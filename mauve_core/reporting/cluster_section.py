@@ -1,0 +1,203 @@
+"""The section of a report on clusters: for each candidate the histogram, the ledger of both errors, and the texts of
+the clusters that lead them, from the joint partition of the first seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from mauve_core.cluster_table import CONFIDENCE, cluster_table, error_intervals, ordered
+from mauve_core.config import HUMAN, PartitionKind
+from mauve_core.corpus import Corpus
+from mauve_core.derived import run_cluster_words, run_trust
+from mauve_core.errors import MauveLensError
+from mauve_core.figures.clusters import cluster_figure
+from mauve_core.figures.gap import common_reach, ledger_figure
+from mauve_core.gap_table import ERRORS, TOGETHER, ledger_rows, row_labels
+from mauve_core.numerics.trust import LABELS
+from mauve_core.reporting.blocks import Block, Card, Cards, Chart, Part, Remarks, Sample, Section, Side, Table
+from mauve_core.reporting.score_sections import WEIGHT
+from mauve_core.store import Run
+
+KIND: PartitionKind = "joint"
+SEED = 0
+
+TOP_CLUSTERS = 3
+"""Clusters of each error whose texts are shown."""
+
+SAMPLES = 2
+"""Texts of each side of a cluster."""
+
+SAMPLE_LENGTH = 500
+"""Characters of a text."""
+
+MOST_BARS = 300
+"""Clusters of a histogram at most, those whose shares differ the most."""
+
+_WORDS, _WORDS_BY_BAR = 8, 3
+_ERRORS = {
+    "type_1": ("Adds", "the model writes what humans don't", "type I error, KL(Q|R)"),
+    "type_2": ("Misses", "humans write what the model misses", "type II error, KL(P|R)"),
+}
+
+
+def clusters_section(run: Run, candidates: Sequence[str], left_out: int) -> Section:
+    """A part a candidate, the first of them open.
+
+    Parameters
+    ----------
+    candidates : sequence of str
+        Those to show, in that order.
+    left_out : int
+        Candidates of the run that are not among them.
+    """
+    lines = [
+        "Joint partition of the first k-means seed: humans clustered with all candidates at once, so that a cluster is "
+        f"the same in every part. Errors at a weight of {WEIGHT:g}; their intervals are {CONFIDENCE:.0%} bootstrap "
+        "intervals over texts, clusters held fixed. Orange: the model; blue: humans.",
+        "Is a cluster's difference real? " + "; ".join(f"{name}: {said}" for name, said in LABELS.items()) + ".",
+    ]
+    if left_out:
+        lines.append(f"{len(candidates)} of {len(candidates) + left_out} candidates are shown.")
+    parts = [_part(run, name, place) for place, name in enumerate(candidates)]
+    return Section("clusters", "Clusters and gap", (Remarks(tuple(lines)), *parts))
+
+
+def _part(run: Run, candidate: str, place: int) -> Part:
+    partition = run.comparison.partition(KIND, candidate, SEED)
+    counts = partition.counts(HUMAN), partition.counts(candidate)
+    table = cluster_table(*counts, WEIGHT)
+    intervals = error_intervals(*counts, WEIGHT)
+    ledgers = {error: ledger_rows(table, error, intervals[error]) for error in ERRORS}
+    labels, notes = _trusted(run, candidate)
+    words = _words(run, candidate)
+    reach = common_reach(*ledgers.values())
+    blocks: list[Block] = [_histogram(table, candidate, place)]
+    for error in ERRORS:
+        short = {cluster: ", ".join(found[:_WORDS_BY_BAR]) for cluster, found in words.items()}
+        blocks.append(_ledger(ledgers[error], table, error, short, reach, candidate, place))
+        blocks.append(_ledger_table(ledgers[error], error, words, labels))
+        blocks.append(_cards(run, candidate, error, ledgers[error], words, labels))
+    if notes:
+        blocks.append(Remarks(notes))
+    return Part(candidate, tuple(blocks), open=place == 0)
+
+
+def _histogram(table: pd.DataFrame, candidate: str, place: int) -> Chart:
+    rows = ordered(table, "difference")
+    shown = rows
+    if len(rows) > MOST_BARS:
+        most = rows["difference"].abs().nlargest(MOST_BARS).index
+        shown = rows.loc[np.sort(most)].reset_index(drop=True)
+    which = f"{len(shown):,} of {len(rows):,} clusters, those whose shares differ the most"
+    return Chart(
+        f"clusters-{place}",
+        cluster_figure(shown, candidate),
+        f"Texts in each cluster: human against {candidate}",
+        f"Joint partition, first seed; {which if len(shown) < len(rows) else f'{len(rows):,} clusters'}, sorted by the "
+        f"difference of the shares. {int(table['human'].sum()):,} human and {int(table['model'].sum()):,} model texts. "
+        "Below: each cluster's part of the two errors; negative parts offset the error.",
+    )
+
+
+def _ledger(
+    rows: pd.DataFrame,
+    table: pd.DataFrame,
+    error: str,
+    words: dict[int, str],
+    reach: tuple[float, float],
+    candidate: str,
+    place: int,
+) -> Chart:
+    title, meaning, name = _ERRORS[error]
+    bars, nats = int((rows["cluster"] != TOGETHER).sum()), table[f"{error}_nats"].sum()
+    return Chart(
+        f"{title.lower()}-{place}",
+        ledger_figure(rows, error, words, reach=reach),
+        f"{title}: {meaning} ({candidate})",
+        f"Joint partition, first seed. {name[0].upper()}{name[1:]}: {nats:.4f} nats; {bars} of {len(table):,} clusters "
+        "have a bar, those that add most; lines are intervals.",
+    )
+
+
+def _ledger_table(
+    rows: pd.DataFrame, error: str, words: dict[int, list[str]], labels: NDArray[np.str_] | None
+) -> Table:
+    title, _, name = _ERRORS[error]
+    cells = []
+    for label, (_, row) in zip(row_labels(rows), rows.iterrows(), strict=True):
+        cluster = int(row["cluster"])
+        one = cluster != TOGETHER
+        interval = f" {_interval(row)}" if one else ""
+        trust = str(labels[cluster]) if one and labels is not None else ""
+        said = ", ".join(words.get(cluster, ())) if one else ""
+        nats, share = _signed(row["nats"], ".4f"), f"{_signed(row['share'], '.1%')}{interval}"
+        cells.append((label, nats, share, trust, f"{row['human']:.0f}", f"{row['model']:.0f}", said))
+    columns = ("Cluster", "nats", "of the error", "real?", "human", "model", "distinctive words")
+    return Table(f"{title}: the {name}, shared out", columns, tuple(cells), folded=True)
+
+
+def _cards(
+    run: Run,
+    candidate: str,
+    error: str,
+    rows: pd.DataFrame,
+    words: dict[int, list[str]],
+    labels: NDArray[np.str_] | None,
+) -> Cards:
+    title, _, name = _ERRORS[error]
+    leading = rows[(rows["cluster"] != TOGETHER) & (rows["nats"] > 0)].head(TOP_CLUSTERS)
+    cards = []
+    for _, row in leading.iterrows():
+        cluster = int(row["cluster"])
+        facts = [f"{_signed(row['share'], '.1%')} of the {name} {_interval(row)}"]
+        facts.append(f"{row['human']:.0f} human and {row['model']:.0f} model texts")
+        if labels is not None:
+            facts.append(str(labels[cluster]))
+        sides = tuple(_side(run, source, candidate, cluster) for source in (HUMAN, candidate))
+        cards.append(Card(cluster, tuple(facts), ", ".join(words.get(cluster, ())), sides))
+    return Cards(f"{title}: the clusters that lead, and texts in them", tuple(cards))
+
+
+def _side(run: Run, source: str, candidate: str, cluster: int) -> Side:
+    """The first texts of the cluster in the order of the file: a choice that nobody made."""
+    places = np.flatnonzero(run.comparison.partition(KIND, candidate, SEED).labels[source] == cluster)
+    corpus = run.corpora[source]
+    samples = tuple(_sample(corpus, int(place)) for place in places[:SAMPLES])
+    return Side(source, source == HUMAN, int(places.size), samples)
+
+
+def _sample(corpus: Corpus, place: int) -> Sample:
+    text = corpus.texts[place]
+    return Sample(corpus.ids[place], text[:SAMPLE_LENGTH], max(len(text) - SAMPLE_LENGTH, 0))
+
+
+def _interval(row: pd.Series) -> str:
+    return f"({_signed(row['low'], '.0%')} to {_signed(row['high'], '.0%')})"
+
+
+def _signed(value: float, form: str) -> str:
+    """The number with a minus for its sign, and none before a zero."""
+    return format(value, f"z{form}").replace("-", "−")
+
+
+def _words(run: Run, candidate: str) -> dict[int, list[str]]:
+    """The distinctive words of every cluster that has any; none where the texts have no words to count."""
+    try:
+        found = run_cluster_words(run, KIND, candidate, SEED)
+    except MauveLensError:
+        return {}
+    return {cluster: [each.word for each in words[:_WORDS]] for cluster, words in enumerate(found) if words}
+
+
+def _trusted(run: Run, candidate: str) -> tuple[NDArray[np.str_] | None, tuple[str, ...]]:
+    """Each cluster's label; or none, and why."""
+    try:
+        found = run_trust(run, KIND, candidate, SEED)
+    except MauveLensError as error:
+        return None, (f"Whether the differences are real could not be told: {error}",)
+    return found.label, found.notes

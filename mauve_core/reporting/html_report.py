@@ -1,0 +1,122 @@
+"""A stored run as one HTML file: it needs no network and no server, and no text in it can run.
+
+The file holds Plotly's script, the figures as JSON, and everything else as escaped text. Its content security policy
+names the two scripts by their digests: any other script, and every request, is refused by the browser.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from mauve_core.errors import InputError
+from mauve_core.figures.embedding import figures_json, plotly_script
+from mauve_core.report import standings
+from mauve_core.reporting.attached_sections import attached_sections
+from mauve_core.reporting.blocks import Section, charts_of
+from mauve_core.reporting.cluster_section import clusters_section
+from mauve_core.reporting.score_sections import (
+    citing_section,
+    frontier_section,
+    leaderboard_section,
+    making_section,
+    map_section,
+    trust_section,
+)
+from mauve_core.store import Run
+
+MOST_CANDIDATES = 12
+"""Candidates whose clusters are shown unless others are named; every other section has all of them."""
+
+_PAGE = Path(__file__).parent / "page"
+
+
+def html_report(run: Run, candidates: Sequence[str] = (), *, made: datetime | None = None) -> bytes:
+    """The report of a run.
+
+    Parameters
+    ----------
+    candidates : sequence of str
+        Whose clusters and texts are shown; none takes those that are closest to the human texts by MAUVE, best first,
+        ``MOST_CANDIDATES`` at most.
+    made : datetime, optional
+        Date on the report; default now.
+
+    Returns
+    -------
+    bytes
+        HTML in UTF-8, about 5 MB, nearly all of it Plotly's script.
+
+    Raises
+    ------
+    InputError
+        The run has no such candidate, or one is named twice.
+    """
+    shown = _shown(run, candidates)
+    sections = _sections(run, shown)
+    charts = [chart for section in sections for chart in charts_of(section.blocks)]
+    scripts = [plotly_script(), (_PAGE / "report.js").read_text(encoding="utf-8")]
+    environment = Environment(
+        loader=FileSystemLoader(_PAGE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    page = environment.get_template("report.html").render(
+        run=run,
+        comparison=run.comparison,
+        made=_date(made or datetime.now(UTC)),
+        created=_date(datetime.fromisoformat(run.created)),
+        version=dict(run.comparison.environment.get("versions") or {}).get("mauve-lens", ""),
+        sections=sections,
+        policy=_policy(scripts),
+        style=Markup((_PAGE / "report.css").read_text(encoding="utf-8")),
+        scripts=[Markup(script) for script in scripts],
+        charts=Markup(figures_json({chart.key: chart.figure for chart in charts})),
+    )
+    return page.encode("utf-8", errors="replace")
+
+
+def _shown(run: Run, candidates: Sequence[str]) -> list[str]:
+    if len(set(candidates)) < len(candidates):
+        raise InputError("A candidate is named twice", received=", ".join(candidates))
+    if candidates:
+        return [run.comparison.candidate(name).name for name in candidates]
+    return [standing.candidate.name for standing in standings(run.comparison)][:MOST_CANDIDATES]
+
+
+def _sections(run: Run, shown: Sequence[str]) -> list[Section]:
+    comparison = run.comparison
+    sections = [
+        trust_section(comparison),
+        leaderboard_section(comparison),
+        frontier_section(comparison),
+        clusters_section(run, shown, len(comparison.candidates) - len(shown)),
+        map_section(comparison),
+        *attached_sections(run),
+        making_section(comparison),
+        citing_section(comparison),
+    ]
+    return [section for section in sections if section is not None]
+
+
+def _date(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _policy(scripts: Sequence[str]) -> str:
+    """Scripts by digest alone, no request to anywhere; images for Plotly's camera, styles for its figures."""
+    digests = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in scripts
+    )
+    return (
+        f"default-src 'none'; script-src {digests}; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )

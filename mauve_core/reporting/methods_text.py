@@ -1,0 +1,160 @@
+"""A paragraph for the methods section of a paper, with a run's own settings filled in, and what it cites."""
+
+from __future__ import annotations
+
+from mauve_core.config import EncoderConfig, PartitionKind
+from mauve_core.report import printable
+from mauve_core.result import Comparison
+
+BIBTEX = """\
+@inproceedings{pillutla2021mauve,
+  title     = {{MAUVE}: Measuring the Gap Between Neural Text and Human Text using Divergence Frontiers},
+  author    = {Pillutla, Krishna and Swayamdipta, Swabha and Zellers, Rowan and Thickstun, John and Welleck, Sean
+               and Choi, Yejin and Harchaoui, Zaid},
+  booktitle = {Advances in Neural Information Processing Systems},
+  volume    = {34},
+  year      = {2021}
+}
+
+@article{pillutla2023mauve,
+  title   = {{MAUVE} Scores for Generative Models: Theory and Practice},
+  author  = {Pillutla, Krishna and Liu, Lang and Thickstun, John and Welleck, Sean and Swayamdipta, Swabha
+             and Zellers, Rowan and Oh, Sewoong and Choi, Yejin and Harchaoui, Zaid},
+  journal = {Journal of Machine Learning Research},
+  volume  = {24},
+  year    = {2023}
+}
+
+@inproceedings{pimentel2023usefulness,
+  title     = {On the Usefulness of Embeddings, Clusters and Strings for Text Generator Evaluation},
+  author    = {Pimentel, Tiago and Meister, Clara and Cotterell, Ryan},
+  booktitle = {International Conference on Learning Representations},
+  year      = {2023}
+}
+"""
+
+_SPELT = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+def methods_paragraph(comparison: Comparison, kind: PartitionKind = "pairwise", smoothing: str = "none") -> str:
+    """What was compared and how, as running text.
+
+    Parameters
+    ----------
+    kind : {"pairwise", "joint"}
+        The partition whose scores are reported.
+    smoothing : str
+        The smoothing under which ``comparison`` was scored.
+
+    Returns
+    -------
+    str
+        One paragraph. Everything in it is read from the comparison; what the run does not know is left out.
+    """
+    version = dict(comparison.environment.get("versions") or {}).get("mauve-lens", "")
+    sentences = [
+        _compared(comparison),
+        _features(comparison.config.encoder),
+        _clusters(comparison, kind),
+        _scores(comparison, smoothing),
+        _spread(comparison),
+        _halves(comparison, kind),
+        f"Computed with MAUVE Lens{f' {version}' if version else ''}.",
+    ]
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def methods_text(comparison: Comparison, kind: PartitionKind = "pairwise", smoothing: str = "none") -> str:
+    """The paragraph, and below it the papers that it cites as BibTeX."""
+    return f"{methods_paragraph(comparison, kind, smoothing)}\n\n{BIBTEX}"
+
+
+def _compared(comparison: Comparison) -> str:
+    names = [printable(candidate.name) for candidate in comparison.candidates]
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    sizes = sorted({candidate.source.n for candidate in comparison.candidates})
+    each = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
+    a_piece = " each" if len(names) > 1 else ""
+    return (
+        f"We compared {_spelt(len(names))} {_plural('candidate', len(names))} ({listed}; {each} texts{a_piece}) with "
+        f"{comparison.human.n:,} human texts by MAUVE (Pillutla et al., 2021) and related divergence frontier "
+        "summaries (Pillutla et al., 2023), which compare distributions over clusters of text features "
+        "(see also Pimentel et al., 2023)."
+    )
+
+
+def _features(encoder: EncoderConfig | None) -> str:
+    if encoder is None:
+        return "Features were computed elsewhere and given."
+    revision = f" at revision {printable(encoder.revision)}" if encoder.revision else ""
+    what = "prompt and text" if encoder.with_prompt else "the text alone"
+    pooling = {
+        "auto": "the model's usual pooling (last token of a causal model, first of a masked one)",
+        "last": "the last token",
+        "first": "the first token",
+        "mean": "the mean over tokens",
+    }[encoder.pooling]
+    layer = "the last layer" if encoder.layer == -1 else f"hidden layer {encoder.layer}"
+    return (
+        f"Features are from {printable(encoder.model)}{revision} ({layer}, {pooling}, {encoder.dtype}), "
+        f"reading {what} up to {encoder.max_tokens:,} tokens."
+    )
+
+
+def _clusters(comparison: Comparison, kind: PartitionKind) -> str:
+    score = comparison.config.score
+    ks = sorted({comparison.partition(kind, candidate.name).k for candidate in comparison.candidates})
+    k = f"k = {ks[0]:,}" if len(ks) == 1 else f"k = {ks[0]:,} to {ks[-1]:,}"
+    together = {
+        "pairwise": "separately for each candidate together with the human texts",
+        "joint": "once for the human texts and all candidates together",
+    }[kind]
+    runs = f"{score.seeds} k-means {_plural('seed', score.seeds)}"
+    return (
+        f"Features were scaled to unit length, reduced to the principal components that keep "
+        f"{score.explained_variance:.0%} of the variance, and clustered by k-means ({k}; k-means++, "
+        f"{_spelt(score.restarts)} {_plural('start', score.restarts)} a seed, at most {score.max_iterations} "
+        f"iterations, {runs}), {together}."
+    )
+
+
+def _scores(comparison: Comparison, smoothing: str) -> str:
+    score = comparison.config.score
+    smoothed = "without smoothing" if smoothing == "none" else f"with {smoothing} smoothing"
+    return (
+        f"MAUVE is the area under the divergence frontier with scaling constant c = {score.scale:g}, {smoothed}; "
+        "MAUVE* is the same with Krichevsky-Trofimov smoothing; the frontier integral and the mid-point divergence "
+        f"(between each side and their even mixture) are given {smoothed}."
+    )
+
+
+def _spread(comparison: Comparison) -> str:
+    score = comparison.config.score
+    means = "Scores are of one k-means seed, so that no spread over seeds is known"
+    if score.seeds > 1:
+        means = f"Scores are means ± standard deviations over {score.seeds} k-means seeds"
+    return (
+        f"{means}; intervals are {score.confidence:.0%} bootstrap intervals over texts ({score.bootstrap} resamples, "
+        "clusters held fixed, centred on the estimate) and hold for scores at this number of texts, not for their "
+        "limit. Candidates whose interval overlaps that of the first of their group share a rank."
+    )
+
+
+def _halves(comparison: Comparison, kind: PartitionKind) -> str:
+    halves = comparison.halves
+    if halves is None or kind == "joint":
+        return ""
+    mauve = halves.scores["mauve"]
+    spread = "" if mauve.sd is None else f" ± {mauve.sd:.3f}"
+    return (
+        f"As a ceiling, one random half of the human texts against the other ({halves.source.n:,} texts a side, "
+        f"k = {halves.partitions[0].k:,}) has a MAUVE of {mauve.mean:.3f}{spread}."
+    )
+
+
+def _spelt(number: int) -> str:
+    return _SPELT[number] if number < len(_SPELT) else f"{number:,}"
+
+
+def _plural(word: str, number: int) -> str:
+    return word if number == 1 else f"{word}s"

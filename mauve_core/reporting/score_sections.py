@@ -1,0 +1,171 @@
+"""The sections of a report that need the comparison alone: what to trust, scores, curves, map, how it was made."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Any
+
+from mauve_core.config import SCORES
+from mauve_core.figures.by_name import map_points, sampled_map
+from mauve_core.figures.frontier import at_weight, curve_points, error_curves, frontier_figure
+from mauve_core.figures.leaderboard import UNBROKEN, interval_figure, leaderboard_frame, rank_label, titled
+from mauve_core.report import HALVES_TITLE
+from mauve_core.reporting.blocks import Chart, Remarks, Section, Table, Verbatim
+from mauve_core.reporting.methods_text import BIBTEX, methods_paragraph
+from mauve_core.result import Comparison
+
+MAP_POINTS = 4000
+"""Points of the map at most: it is drawn without WebGL."""
+
+WEIGHT = 0.5
+"""Weight of P in the mixture R wherever a report shows errors at one weight."""
+
+GENERAL_ADVICE = (
+    "Scores depend on the encoder, on the number and the length of the texts, and on k: compare only scores made with "
+    "equal settings and equal n, on 1,000 texts a side or more.",
+    "Look at the spread: candidates of one rank are not told apart by these texts.",
+)
+
+
+def trust_section(comparison: Comparison) -> Section:
+    """What a reader must know before believing a number."""
+    blocks = [Remarks(comparison.warnings, weighty=True)] if comparison.warnings else []
+    return Section("trust", "What to trust", (*blocks, Remarks(GENERAL_ADVICE)))
+
+
+def leaderboard_section(comparison: Comparison) -> Section:
+    """Every candidate with spread, intervals and ties."""
+    score = comparison.config.score
+    spread = "one k-means seed, no spread known"
+    if score.seeds > 1:
+        spread = f"mean ± standard deviation over {score.seeds} k-means seeds"
+    note = (
+        f"Pairwise partition: humans clustered with one candidate at a time. {spread.capitalize()}; the "
+        f"{score.confidence:.0%} bootstrap interval over texts. Candidates that share a rank (=, grey bracket) have "
+        f"intervals that overlap with that of the first of their group. {comparison.human.n:,} human texts, "
+        f"c = {score.scale:g}.{_about_halves(comparison)}"
+    )
+    chart = Chart("leaderboard", interval_figure(comparison, "pairwise"), "Scores with spread and interval", note)
+    return Section("leaderboard", "Leaderboard", (_leaderboard_table(comparison), chart))
+
+
+def frontier_section(comparison: Comparison) -> Section:
+    """The curves, and both errors at one weight."""
+    points = curve_points(error_curves(comparison, "pairwise"), comparison.config.score.scale)
+    chart = Chart(
+        "frontier",
+        frontier_figure(points, WEIGHT),
+        "Both errors of every candidate along the mixture",
+        "Pairwise partition. Each curve lays the two errors of a candidate against each other as the mixture R goes "
+        "from the model's texts to the humans'; MAUVE is the area under it. The band reaches from the lowest to the "
+        f"highest k-means seed; marks stand at a weight of {WEIGHT:g}. c = {comparison.config.score.scale:g}.",
+        narrow=True,
+    )
+    rows = tuple(
+        (str(row["candidate"]), _nats(row["type_1"], row["type_1_sd"]), _nats(row["type_2"], row["type_2_sd"]))
+        for _, row in at_weight(points, WEIGHT).iterrows()
+    )
+    table = Table(
+        f"Both errors at a weight of {WEIGHT:g}",
+        ("Candidate", "Adds: type I, KL(Q|R)", "Misses: type II, KL(P|R)"),
+        rows,
+        "In nats, mean ± standard deviation over k-means seeds; R = λ P + (1 − λ) Q. Adds: the model writes what "
+        "humans don't. Misses: humans write what the model misses.",
+    )
+    return Section("frontier", "Divergence curves", (chart, table))
+
+
+def map_section(comparison: Comparison) -> Section | None:
+    """A sample of the texts in the plane; None where the run has no map."""
+    if comparison.projection is None:
+        return None
+    points = map_points(comparison, comparison.joint[0], comparison.candidates[0].name, WEIGHT)
+    figure, drawn = sampled_map(points, most=MAP_POINTS)
+    total, fitted = points.source.size, comparison.map_fitted
+    sample = f"{drawn:,} of {total:,} texts shown"
+    sample += ", every source with its share, over the density of all. " if drawn < total else ". "
+    if fitted is not None and fitted != total:
+        sample += f"The map was fitted on {fitted:,} of them; the others stand among their nearest of these. "
+    note = (
+        f"{sample}Clusters in hovers are those of the joint partition, first seed. The map is for finding one's way: "
+        "clusters were made in the space of the features, not here."
+    )
+    return Section("map", "Map", (Chart("map", figure, "All texts by source", note),))
+
+
+def making_section(comparison: Comparison) -> Section:
+    """Texts and exclusions, settings, environment: everything to make the numbers again."""
+    sources = Table(
+        "Texts",
+        ("Source", "n", "median tokens", "cut by the encoder", "file", "SHA-256 of ids and texts"),
+        tuple(
+            (
+                source.name,
+                f"{source.n:,}",
+                "unknown" if source.tokens_median is None else f"{source.tokens_median:g}",
+                f"{source.cut:,}",
+                PurePath(source.origin).name or source.origin,
+                source.digest[:16],
+            )
+            for source in comparison.sources
+        ),
+    )
+    notes = tuple(f"{source.name}: {note}" for source in comparison.sources for note in source.notes)
+    excluded = notes or ("Nothing was excluded.",)
+    settings = Table("Settings", ("Setting", "Value"), tuple(_flat(comparison.config.as_dict())), folded=True)
+    environment = Table("Environment", ("What", "Value"), tuple(_flat(dict(comparison.environment))), folded=True)
+    blocks = (sources, Remarks(excluded), settings, environment)
+    return Section("making", "Texts, exclusions, settings", blocks)
+
+
+def citing_section(comparison: Comparison) -> Section:
+    """A paragraph for a paper, and what it cites."""
+    blocks = (
+        Verbatim("Methods, in a paragraph", methods_paragraph(comparison)),
+        Verbatim("The papers, as BibTeX", BIBTEX),
+    )
+    return Section("citing", "For a paper", blocks)
+
+
+def _leaderboard_table(comparison: Comparison) -> Table:
+    rows = []
+    for _, row in leaderboard_frame(comparison, "pairwise").iterrows():
+        cells = [str(row["candidate"]), rank_label(int(row["rank"]), bool(row["tied"]))]
+        for score in SCORES:
+            spread = "" if math.isnan(row[f"{score}_sd"]) else f" ± {row[f'{score}_sd']:.3f}"
+            low, high = row[f"{score}_low"], row[f"{score}_high"]
+            cells.append(f"{row[score]:.3f}{spread}\n{low:.3f} to {high:.3f}".replace(" ", UNBROKEN))
+        rows.append((*cells, f"{row['n']:,}", f"{row['k']:,}", str(row["encoder"])))
+    columns = ("Candidate", "Rank", *(titled(score) for score in SCORES), "n", "k", "Encoder")
+    return Table(
+        "Scores of every candidate, the closest to the human texts first",
+        columns,
+        tuple(rows),
+        "↑ larger is closer to the human texts, ↓ smaller is. Below each score its bootstrap interval.",
+    )
+
+
+def _about_halves(comparison: Comparison) -> str:
+    if comparison.halves is None:
+        return ""
+    halves = comparison.halves
+    return (
+        f" {HALVES_TITLE.capitalize()}: one random half of the human texts against the other, {halves.source.n:,} a "
+        f"side in {halves.partitions[0].k:,} clusters: about what a candidate that writes like people would come to."
+    )
+
+
+def _nats(mean: float, sd: float) -> str:
+    return f"{mean:.4f}" if math.isnan(sd) else f"{mean:.4f} ± {sd:.4f}"
+
+
+def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in values.items():
+        path = f"{above}{name}"
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{path}.")
+        else:
+            yield path, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

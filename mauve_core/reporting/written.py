@@ -1,0 +1,143 @@
+"""The leaderboard as a table for a paper, in LaTeX (booktabs) or Markdown, with a note that says how it was made.
+
+Names come from files: whatever LaTeX or Markdown would act on is made plain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pandas as pd
+
+from mauve_core.config import SCORES, PartitionKind
+from mauve_core.figures.leaderboard import leaderboard_frame
+from mauve_core.report import HIGHER_IS_CLOSER, TITLES, printable
+from mauve_core.result import Comparison
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "`": r"\textasciigrave{}",
+    **{character: f"\\{character}" for character in "&%$#_"},
+}
+_LIGATURE = re.compile(r"(?<=-)-|(?<=')'|(?<=,),")
+"""What TeX would draw together with the character before it."""
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$&!:@/+.])")
+
+
+def latex_table(comparison: Comparison, kind: PartitionKind = "pairwise", smoothing: str = "none") -> str:
+    """The leaderboard as a LaTeX ``table``; needs the package booktabs.
+
+    Parameters
+    ----------
+    kind : {"pairwise", "joint"}
+    smoothing : str
+        What the note says of it: the smoothing under which ``comparison`` was scored.
+    """
+    frame = leaderboard_frame(comparison, kind)
+    arrows = {True: r"$\uparrow$", False: r"$\downarrow$"}
+    heads = ["Rank", "Candidate", *(f"{TITLES[score]} {arrows[HIGHER_IS_CLOSER[score]]}" for score in SCORES)]
+    rows = []
+    for _, row in frame.iterrows():
+        means = [_latex_mean(row[score], row[f"{score}_sd"]) for score in SCORES]
+        low_high = [rf"{{\footnotesize [{row[f'{s}_low']:.3f}, {row[f'{s}_high']:.3f}]}}" for s in SCORES]
+        cells = [_latex_rank(row), latex_escaped(str(row["candidate"])), *means, f"{row['n']:d}", f"{row['k']:d}"]
+        rows.append(" & ".join(cells) + r" \\")
+        rows.append(" & ".join(["", "", *low_high, "", ""]).strip() + r" \\")
+    lines = [
+        r"% needs \usepackage{booktabs}",
+        r"\begin{table}[t]",
+        r"  \centering",
+        r"  \caption{Distance of each candidate from the human texts. "
+        + _note(comparison, kind, smoothing, latex=True)
+        + "}",
+        r"  \begin{tabular}{rl" + "c" * len(SCORES) + "rr}",
+        r"    \toprule",
+        "    " + " & ".join([*heads, "$n$", "$k$"]) + r" \\",
+        r"    \midrule",
+        *(f"    {row}" for row in rows),
+        r"    \bottomrule",
+        r"  \end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def markdown_table(comparison: Comparison, kind: PartitionKind = "pairwise", smoothing: str = "none") -> str:
+    """The leaderboard as a Markdown table (GitHub's), with the same note; parameters as :func:`latex_table`."""
+    frame = leaderboard_frame(comparison, kind)
+    heads = ["Rank", "Candidate", *(_markdown_title(score) for score in SCORES), "n", "k"]
+    lines = [_markdown_row(heads), _markdown_row(["--:", ":--", *(":-:" for _ in SCORES), "--:", "--:"])]
+    for _, row in frame.iterrows():
+        rank = "–" if row["rank"] == 0 else f"{row['rank']}{'=' if row['tied'] else ''}"
+        cells = [rank, markdown_escaped(str(row["candidate"])), *(_markdown_score(row, score) for score in SCORES)]
+        lines.append(_markdown_row([*cells, str(row["n"]), str(row["k"])]))
+    return "\n".join([*lines, "", _note(comparison, kind, smoothing, latex=False)]) + "\n"
+
+
+def latex_escaped(text: str) -> str:
+    """``text`` on one line, with everything that LaTeX would act on made plain."""
+    plain = "".join(_LATEX.get(character, character) for character in printable(" ".join(text.split())))
+    return _LIGATURE.sub(r"{}\g<0>", plain)
+
+
+def markdown_escaped(text: str) -> str:
+    """``text`` on one line, with everything that Markdown would act on made plain."""
+    return _MARKDOWN.sub(r"\\\1", printable(" ".join(text.split())))
+
+
+def _note(comparison: Comparison, kind: PartitionKind, smoothing: str, *, latex: bool) -> str:
+    """How to read the table, and the settings that its numbers hang on."""
+    config, score = comparison.config, comparison.config.score
+    safe: Callable[[str], str] = latex_escaped if latex else markdown_escaped
+    pm, equals = (r"$\pm$", "$=$") if latex else ("±", "=")
+    spread = "One k-means seed, so no spread is known"
+    if score.seeds > 1:
+        spread = f"Mean {pm} standard deviation over {score.seeds} k-means seeds"
+    percent = safe(f"{score.confidence:.0%}")
+    encoder = f"features of {safe(config.encoder.model)}" if config.encoder else "features given"
+    star, halves = safe(TITLES["mauve_star"]), ""
+    if kind == "pairwise" and comparison.halves is not None:
+        halves = " Human halves: one random half of the human texts against the other."
+    return (
+        f"{spread}; in brackets the {percent} bootstrap interval over texts ({score.bootstrap} resamples). Candidates "
+        f"marked {equals} share a rank because their MAUVE intervals overlap with that of the first of their group. "
+        f"{kind.capitalize()} partition, {encoder}, {comparison.human.n} human texts, "
+        f"scaling constant {score.scale:g}, {_smoothed(smoothing)}; {star} has Krichevsky-Trofimov smoothing.{halves}"
+    )
+
+
+def _smoothed(smoothing: str) -> str:
+    return "no smoothing" if smoothing == "none" else f"{smoothing} smoothing"
+
+
+def _latex_rank(row: pd.Series) -> str:
+    if row["rank"] == 0:
+        return "--"
+    return f"{row['rank']}{'$=$' if row['tied'] else ''}"
+
+
+def _latex_mean(mean: float, sd: float) -> str:
+    return f"${mean:.3f}$" if pd.isna(sd) else rf"${mean:.3f} \pm {sd:.3f}$"
+
+
+def _markdown_title(score: str) -> str:
+    return f"{markdown_escaped(TITLES[score])} {'↑' if HIGHER_IS_CLOSER[score] else '↓'}"
+
+
+def _markdown_score(row: pd.Series, score: str) -> str:
+    spread = "" if pd.isna(row[f"{score}_sd"]) else f" ± {row[f'{score}_sd']:.3f}"
+    return f"{row[score]:.3f}{spread} \\[{row[f'{score}_low']:.3f}, {row[f'{score}_high']:.3f}\\]"
+
+
+def _markdown_row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"

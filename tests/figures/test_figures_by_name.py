@@ -1,0 +1,173 @@
+"""Figures of a comparison by name, and what a notebook shows of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from mauve_core.config import HUMAN, SCORES
+from mauve_core.errors import InputError
+from mauve_core.figures.by_name import FIGURES
+from mauve_core.figures.frontier import curve_points, error_curves
+from mauve_core.figures.still import frontier_svg
+from mauve_core.numerics.frontier import divergence_frontier
+from mauve_core.numerics.smoothing import probabilities
+from mauve_core.report import standings, to_table
+from tests.handmade import K, N, make_comparison
+
+NASTY = '<img src=x onerror="alert(1)">'
+
+
+def custom(trace: Any) -> np.ndarray:
+    return np.array(trace.customdata)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_name_gives_a_figure_of_plotly_itself(name: str) -> None:
+    figure = make_comparison().figure(name)
+    assert type(figure) is go.Figure
+    assert len(figure.data) > 0
+
+
+def test_an_unknown_name_lists_those_there_are() -> None:
+    with pytest.raises(InputError, match="leaderboard, frontier, clusters, adds, misses, map"):
+        make_comparison().figure("fronteer")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"candidate": "nobody"}, {"partition": "both"}, {"seed": 9}, {"weight": 1.0}, {"weight": float("nan")}],
+)
+def test_what_is_not_there_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        make_comparison().figure("clusters", **wrong)
+
+
+def test_without_a_map_the_figure_says_so() -> None:
+    with pytest.raises(InputError, match="no map"):
+        dataclasses.replace(make_comparison(), projection=None).figure("map")
+
+
+@pytest.mark.parametrize(("kind", "expected"), [(None, "joint"), ("joint", "joint"), ("pairwise", "pairwise")])
+def test_clusters_are_those_of_the_partition_candidate_and_seed_asked_for(kind: Any, expected: Any) -> None:
+    comparison = make_comparison()
+    figure = comparison.figure("clusters", candidate="b", partition=kind, seed=1)
+    partition = comparison.partition(expected, "b", 1)
+    rows = {int(row[0]): (int(row[1]), int(row[3])) for row in custom(figure.data[-1])}
+    human, model = partition.counts(HUMAN), partition.counts("b")
+    assert rows == {cluster: (human[cluster], model[cluster]) for cluster in range(K)}
+
+
+def test_the_candidate_that_ranks_last_is_shown_unless_another_is_named() -> None:
+    comparison = make_comparison()
+    last = standings(comparison)[-1].candidate.name
+    assert comparison.figure("clusters").to_json() == comparison.figure("clusters", candidate=last).to_json()
+
+
+def test_the_map_has_every_text_with_its_cluster() -> None:
+    comparison = make_comparison()
+    points = [trace for trace in comparison.figure("map").data if trace.type == "scattergl"]
+    stacked = np.concatenate([comparison.joint[0].labels[name] for name in N])
+    found = np.concatenate([custom(trace) for trace in points]).astype(int)
+    assert sorted(found[:, 0]) == list(range(sum(N.values())))
+    assert (stacked[found[:, 0]] == found[:, 1]).all()
+
+
+def test_curves_are_those_of_the_histograms_under_each_seed() -> None:
+    comparison = make_comparison()
+    for kind in ("pairwise", "joint"):
+        for curve in error_curves(comparison, kind):
+            for seed in range(2):
+                part = comparison.partition(kind, curve.candidate, seed)
+                p, q = (probabilities(part.counts(side)) for side in (HUMAN, curve.candidate))
+                alone = divergence_frontier(p, q, curve.weights)
+                np.testing.assert_allclose(curve.type1[seed], alone.type1, rtol=1e-12, atol=1e-15)
+                np.testing.assert_allclose(curve.type2[seed], alone.type2, rtol=1e-12, atol=1e-15)
+
+
+def renamed(name: str) -> Any:
+    comparison = make_comparison()
+    first = comparison.candidates[0]
+    parts = tuple(
+        dataclasses.replace(part, labels={HUMAN: part.labels[HUMAN], name: part.labels[first.name]})
+        for part in first.partitions
+    )
+    source = dataclasses.replace(first.source, name=name)
+    candidate = dataclasses.replace(first, source=source, partitions=parts)
+    return dataclasses.replace(comparison, candidates=(candidate, comparison.candidates[1]), warnings=(NASTY,))
+
+
+def test_a_notebook_shows_scores_spread_intervals_sizes_and_warnings() -> None:
+    comparison = make_comparison()
+    shown = comparison._repr_html_()
+    for candidate in comparison.candidates:
+        for score in SCORES:
+            found = candidate.scores[score]
+            assert f"<b>{found.mean:.3f}</b> ± {found.sd:.3f}<br><small>{found.low:.3f} to {found.high:.3f}" in shown
+    assert "Fewer than 1,000 texts" in shown
+    assert "7 human texts" in shown
+    assert "features given" in shown
+    assert "human halves" in shown
+
+
+def test_a_notebook_runs_nothing_fetches_nothing_and_shows_names_as_text() -> None:
+    shown = renamed(NASTY)._repr_html_()
+    assert "<img" not in shown
+    assert "&lt;img src=x onerror=" in shown
+    assert "<script" not in shown
+    assert re.findall(r"(?:href|src|xlink:href)=", re.sub(r"&lt;.*?&gt;", "", shown)) == []
+    assert set(re.findall(r"https?://[^\"'<\s]+", shown)) <= {"http://www.w3.org/2000/svg"}
+
+
+def test_a_notebook_shows_the_curves_where_they_are() -> None:
+    comparison = make_comparison()
+    points = curve_points(error_curves(comparison, "pairwise"), 5.0)
+    drawing = ET.fromstring(frontier_svg(points))
+    paths = drawing.findall("{http://www.w3.org/2000/svg}path")
+    curves = [
+        path.get("d", "") for path in paths if path.get("stroke-width") == "2" and path.get("d", "").count("L") > 9
+    ]
+    assert len(curves) == len(comparison.candidates)
+    for curve, (_, part) in zip(curves, points.groupby("candidate", sort=False), strict=True):
+        corners = np.array([[float(number) for number in pair.split()] for pair in curve[1:].split("L")])
+        # The square's corners (1, 0) and (0, 1) begin and end every curve, and so give the drawing's scale.
+        (right, bottom), (left, top) = corners[0], corners[-1]
+        x = (corners[1:-1, 0] - left) / (right - left)
+        y = (bottom - corners[1:-1, 1]) / (bottom - top)
+        np.testing.assert_allclose(x, part["x"], atol=1e-3)  # drawn to a tenth of one of 360 units
+        np.testing.assert_allclose(y, part["y"], atol=1e-3)
+
+
+def test_a_legend_too_long_says_how_many_more() -> None:
+    points = curve_points(error_curves(make_comparison(), "pairwise"), 5.0)
+    first = points[points["candidate"] == "b"]
+    many = [first.assign(candidate=f"candidate {place}") for place in range(30)]
+    drawing = frontier_svg(pd.concat(many, ignore_index=True))
+    assert "and 8 more" in drawing
+
+
+def test_ipython_shows_the_html_and_in_a_terminal_the_table() -> None:
+    comparison = make_comparison()
+    formatters = pytest.importorskip("IPython.core.formatters")
+    data, _ = formatters.DisplayFormatter().format(comparison)
+    assert data["text/html"] == comparison._repr_html_()
+    assert data["text/plain"] == to_table(comparison)
+
+
+def test_a_terminal_shows_the_table() -> None:
+    class Printer:
+        said = ""
+
+        def text(self, text: str) -> None:
+            self.said += text
+
+    printer = Printer()
+    make_comparison()._repr_pretty_(printer, False)
+    assert printer.said == to_table(make_comparison())

@@ -1,0 +1,52 @@
+"""A stored run whose names and texts try to run, to break out, or to reach the network."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+
+from mauve_core.config import HUMAN, CompareConfig, ScoreConfig
+from mauve_core.corpus import corpus_from_texts
+from mauve_core.pipeline import compare
+from mauve_core.store import Run, RunStore
+from tests.synthetic import make_comparison_inputs
+
+NAMES = (
+    "</script><script>document.title='ran'</script>",
+    '"><img src="https://example.org/x.png" onerror="document.title=\'ran\'">',
+    "{{ 7 * 7 }} & $x_1$ %{y} <b>| `rm`\\end{table}",
+)
+"""Candidates: out of a script, out of an attribute, and into a template, LaTeX, Markdown and Plotly's hovers."""
+
+TEXTS = (
+    "<script>document.title='ran'</script>",
+    "<img src=https://example.org/x.png onerror=document.title='ran'>",
+    "</blockquote></main><style>*{display:none}</style><base href='https://example.org/'>",
+    "![x](https://example.org/x.png) <svg onload=\"document.title='ran'\"> {{ 7 * 7 }} {% raw %}",
+    "\u202eevil\u202d \u0001 =HYPERLINK(1) <iframe src='https://example.org'></iframe>",
+)
+"""They stand, in turn, at the beginning of every text."""
+
+
+def make_hostile_run(home: Path, *, n: int = 48) -> Run:
+    """Three candidates with those names and texts; named after a script too."""
+    human, candidates, features = make_comparison_inputs(n)
+    corpora = {HUMAN: human, **dict(zip(NAMES, candidates.values(), strict=True))}
+    arrays = dict(zip(corpora, features.values(), strict=True))
+    hostile = {
+        name: corpus_from_texts(
+            [f"{TEXTS[place % len(TEXTS)]} {text}" for place, text in enumerate(corpus.texts)],
+            name=name,
+            ids=[f"<i>{text_id}" for text_id in corpus.ids],
+            prompts=corpus.prompts,
+        )
+        for name, corpus in corpora.items()
+    }
+    config = CompareConfig(encoder=None, score=ScoreConfig(seeds=2, bootstrap=100), projection=False)
+    others = {name: corpus for name, corpus in hostile.items() if name != HUMAN}
+    comparison = compare(hostile[HUMAN], others, config, features=arrays)
+    places = np.random.default_rng(0).normal(size=(4 * n, 2)).astype(np.float32)
+    comparison = dataclasses.replace(comparison, projection=places)
+    return RunStore(home / "runs").save("<script>alert(1)</script> hostile", comparison, hostile, arrays)

@@ -1,0 +1,335 @@
+"""The report as a file: what its own policy lets run, what it says, and that hostile names and texts are text."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import hashlib
+import json
+import re
+import shutil
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mauve_core.config import HUMAN, SCORES
+from mauve_core.errors import InputError
+from mauve_core.figures import draw
+from mauve_core.figures.frontier import DRAWN_WEIGHTS
+from mauve_core.measuring import ATTACHMENT, measure_run
+from mauve_core.methods import MethodsTask
+from mauve_core.numerics.divergences import error_shares
+from mauve_core.numerics.smoothing import probabilities
+from mauve_core.probing.task import ATTACHMENT as PROBES
+from mauve_core.report import standings
+from mauve_core.reporting import score_sections
+from mauve_core.reporting.cluster_section import SAMPLE_LENGTH, SAMPLES, TOP_CLUSTERS
+from mauve_core.reporting.html_report import html_report
+from mauve_core.store import Run, RunStore
+from mauve_core.sweeps import attachment_name, sweep_run
+from tests.hostile_run import NAMES, TEXTS, make_hostile_run
+from tests.probe_tables import table_of
+from tests.synthetic import make_run
+
+VOID = {"meta", "link", "img", "br", "input", "hr", "base"}
+MOST_BYTES = 8_000_000
+
+
+class Page(HTMLParser):
+    """Elements with their attributes, text outside of scripts and styles, and what the scripts hold."""
+
+    def __init__(self, page: bytes) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.open: list[str] = []
+        self.text = ""
+        self.scripts: list[tuple[dict[str, str], str]] = []
+        self.tables: dict[str, list[list[str]]] = {}
+        self._rows: list[list[str]] = []
+        self.feed(page.decode("utf-8"))
+        self.close()
+        assert self.open == [], "an element was never closed"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attrs}
+        self.elements.append((tag, found))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "script":
+            self.scripts.append((found, ""))
+        if tag == "caption":
+            self._rows = []
+            self._caption = ""
+        if tag == "tr":
+            self._rows.append([])
+        if tag in ("th", "td"):
+            self._rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag, f"{tag} closes another element"
+        if tag == "table":
+            self.tables[self._caption] = self._rows
+
+    def handle_data(self, data: str) -> None:
+        if "script" in self.open:
+            attributes, text = self.scripts[-1]
+            self.scripts[-1] = (attributes, text + data)
+        elif "style" not in self.open:
+            self.text += data
+        if "caption" in self.open:
+            self._caption += data
+        elif {"th", "td"} & set(self.open):
+            self._rows[-1][-1] += data
+
+    @property
+    def charts(self) -> dict[str, Any]:
+        (found,) = [json.loads(text) for attributes, text in self.scripts if attributes.get("id") == "charts"]
+        return dict(found)
+
+
+def mapped_run(home: Path, *, n: int = 60) -> Run:
+    """The run ``synthetic`` with a map of random places, which is there at once."""
+    run = make_run(home, n=n, seeds=2, projection=False)
+    places = np.random.default_rng(0).normal(size=(4 * n, 2)).astype(np.float32)
+    comparison = dataclasses.replace(run.comparison, projection=places)
+    features = {source.name: run.features(source.name) for source in comparison.sources}
+    return RunStore(home / "runs").save(run.name, comparison, run.corpora, features, replace=True)
+
+
+@pytest.fixture(scope="module")
+def kept_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return mapped_run(tmp_path_factory.mktemp("kept"))
+
+
+@pytest.fixture
+def run(kept_run: Run, own_home: Path) -> Run:
+    """A copy that may be added to."""
+    shutil.copytree(kept_run.path.parent, own_home / "runs")
+    return RunStore().load(kept_run.id)
+
+
+@pytest.fixture(scope="module")
+def page(kept_run: Run) -> Page:
+    return Page(html_report(kept_run))
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return make_hostile_run(tmp_path_factory.mktemp("hostile"))
+
+
+def policy_of(page: Page) -> dict[str, list[str]]:
+    (content,) = [
+        attributes["content"]
+        for tag, attributes in page.elements
+        if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
+    ]
+    return {rule.split()[0]: rule.split()[1:] for rule in content.split("; ")}
+
+
+def test_the_policy_names_the_two_scripts_by_what_they_hold_and_lets_nothing_else_run(page: Page) -> None:
+    rules = policy_of(page)
+    running = [text for attributes, text in page.scripts if attributes.get("type") != "application/json"]
+    digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in running]
+    assert rules["script-src"] == [f"'sha256-{digest}'" for digest in digests]
+    assert len(running) == 2
+    assert rules["default-src"] == ["'none'"]
+    assert rules["base-uri"] == rules["form-action"] == ["'none'"]
+    assert "connect-src" not in rules  # so that the default holds
+
+
+def test_the_file_asks_nobody_for_anything_and_is_of_a_size_to_be_mailed(kept_run: Run, page: Page) -> None:
+    for tag, attributes in page.elements:
+        assert not {"src", "srcset", "action", "style"} & set(attributes), tag
+        assert not any(name.startswith("on") for name in attributes), tag
+        assert attributes.get("href", "#").startswith("#"), tag
+    assert not {"link", "img", "iframe", "base", "object"} & {tag for tag, _ in page.elements}
+    assert len(html_report(kept_run)) < MOST_BYTES
+
+
+def test_hostile_names_and_texts_are_text(hostile: Run) -> None:
+    page = Page(html_report(hostile))
+    assert {tag for tag, _ in page.elements}.isdisjoint({"img", "iframe", "svg", "base", "b", "i"})
+    assert [tag for tag, _ in page.elements].count("script") == 3
+    assert [tag for tag, _ in page.elements].count("style") == 1
+    for name in NAMES:
+        assert name in page.text
+    for text in TEXTS:
+        assert text in page.text
+    assert hostile.name in page.text
+    # A label of a figure is HTML to Plotly, so that it has to be escaped once more there.
+    assert all(name not in json.dumps(page.charts, ensure_ascii=False) for name in NAMES)
+
+
+def test_the_leaderboard_has_every_number_with_spread_interval_and_rank(kept_run: Run, page: Page) -> None:
+    rows = page.tables["Scores of every candidate, the closest to the human texts first"]
+    heads, cells = rows[0], {row[0]: row[1:] for row in rows[1:]}
+    assert heads[2:6] == ["MAUVE ↑", "MAUVE* ↑", "Frontier integral ↓", "Mid-point ↓"]
+    for standing in standings(kept_run.comparison):
+        candidate = standing.candidate
+        row = cells[candidate.name]
+        assert row[0] == f"{standing.rank}{'=' if standing.tied else ''}"
+        for said, score in zip(row[1:5], SCORES, strict=True):
+            found = candidate.scores[score]
+            expected = f"{found.mean:.3f} ± {found.sd:.3f}\n{found.low:.3f} to {found.high:.3f}"
+            assert said.replace("\N{NO-BREAK SPACE}", " ") == expected
+        assert row[5:] == [str(candidate.source.n), str(candidate.partitions[0].k), "features given"]
+    assert list(cells)[-1] == "human halves"
+
+
+def test_both_errors_stand_in_the_table_of_the_curves(kept_run: Run, page: Page) -> None:
+    for name, adds, misses in page.tables["Both errors at a weight of 0.5"][1:]:
+        pairs = [
+            error_shares(*(probabilities(part.counts(side)) for side in (HUMAN, name)), 0.5)
+            for part in kept_run.comparison.candidate(name).partitions
+        ]
+        for said, side in ((adds, 0), (misses, 1)):
+            values = [float(pair[side].sum()) for pair in pairs]
+            assert said == f"{np.mean(values):.4f} ± {np.std(values, ddof=1):.4f}"
+
+
+def test_warnings_settings_sources_and_methods_are_there(kept_run: Run, page: Page) -> None:
+    assert kept_run.comparison.warnings
+    for warning in kept_run.comparison.warnings:
+        assert warning in page.text
+    assert ["score.bootstrap", "200"] in page.tables["Settings"]
+    assert [row[0] for row in page.tables["Texts"][1:]] == [source.name for source in kept_run.comparison.sources]
+    assert "We compared three candidates (close, shifted and collapsed; 60 texts each)" in page.text
+    assert "@article{pillutla2023mauve" in page.text
+
+
+def test_every_figure_has_a_place_a_title_and_says_its_partition_or_its_halves(page: Page) -> None:
+    places = [attributes["data-chart"] for _, attributes in page.elements if "data-chart" in attributes]
+    assert sorted(places) == sorted(page.charts)
+    assert len(places) == len(set(places))
+    assert {"leaderboard", "frontier", "map", "clusters-0", "adds-0", "misses-2"} <= set(places)
+    ids = {attributes["id"] for _, attributes in page.elements if "id" in attributes}
+    for tag, attributes in page.elements:
+        if tag == "figure":
+            assert attributes["aria-labelledby"] in ids
+    assert page.text.count("Joint partition, first seed") == 3 * 3
+
+
+def test_headings_step_down_one_at_a_time(page: Page) -> None:
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_figures_are_the_same_whether_plotly_checks_them_or_not(
+    kept_run: Run, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(draw, "CHECKED", False)
+    sent = Page(html_report(kept_run)).charts
+    assert set(sent) == set(page.charts)
+    for name, chart in sent.items():
+        assert [trace["type"] for trace in chart["data"]] == [trace["type"] for trace in page.charts[name]["data"]]
+        for trace, checked in zip(chart["data"], page.charts[name]["data"], strict=True):
+            assert trace.get("x") == checked.get("x"), name
+            assert trace.get("y") == checked.get("y"), name
+        assert "template" not in chart["layout"]
+
+
+def test_no_figure_needs_webgl_which_the_policy_would_refuse(page: Page) -> None:
+    types = {trace["type"] for chart in page.charts.values() for trace in chart["data"]}
+    assert "scatter" in types
+    assert not {kind for kind in types if kind.endswith("gl")}
+    line = next(trace for trace in page.charts["frontier"]["data"] if trace.get("customdata") is not None)
+    drawn = np.frombuffer(base64.b64decode(line["x"]["bdata"]), dtype="<f4")
+    assert drawn.size == DRAWN_WEIGHTS.size
+
+
+def test_the_map_says_how_many_of_how_many(kept_run: Run, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "240 of 240 texts shown." in page.text
+    monkeypatch.setattr(score_sections, "MAP_POINTS", 100)
+    sampled = Page(html_report(kept_run))
+    assert "100 of 240 texts shown, every source with its share, over the density of all." in sampled.text
+    sizes = [
+        np.frombuffer(base64.b64decode(trace["x"]["bdata"]), dtype="<f4").size
+        for trace in sampled.charts["map"]["data"]
+        if trace["type"] == "scatter" and isinstance(trace["x"], dict)
+    ]
+    assert sum(sizes) == 100
+
+
+def test_clusters_that_lead_an_error_come_with_texts_of_theirs(kept_run: Run) -> None:
+    partition = kept_run.comparison.joint[0]
+    collapsed = Page(html_report(kept_run, ["collapsed"]))
+    rows = collapsed.tables["Adds: the type I error, KL(Q|R), shared out"][1:]
+    nats = {row[0]: float(row[1].replace("−", "-")) for row in rows}
+    error, _ = error_shares(*(probabilities(partition.counts(side)) for side in (HUMAN, "collapsed")), 0.5)
+    assert sum(nats.values()) == pytest.approx(error.sum(), abs=1e-4 * len(nats))  # four decimals each
+    leading = [name for name, value in nats.items() if name.isdigit() and value > 0][:TOP_CLUSTERS]
+    assert leading[0] == str(error.argmax())
+    for cluster in leading:
+        assert f"Cluster {cluster}" in collapsed.text
+        for side in (HUMAN, "collapsed"):
+            places = np.flatnonzero(partition.labels[side] == int(cluster))[:SAMPLES]
+            for place in places:
+                assert kept_run.corpora[side].texts[place][:SAMPLE_LENGTH] in collapsed.text
+
+
+def test_candidates_can_be_chosen_and_unknown_ones_are_named(kept_run: Run) -> None:
+    page = Page(html_report(kept_run, ["shifted", "close"]))
+    assert "2 of 3 candidates are shown." in page.text
+    assert "clusters-2" not in page.charts
+    titles = [attributes.get("id", "") for tag, attributes in page.elements]
+    assert "title-clusters-1" in titles
+    assert "human against shifted" in page.text
+    with pytest.raises(InputError, match="close, shifted, collapsed"):
+        html_report(kept_run, ["nobody"])
+    with pytest.raises(InputError, match="twice"):
+        html_report(kept_run, ["close", "close"])
+
+
+def test_the_date_on_it_is_utc(kept_run: Run) -> None:
+    made = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
+    assert "made on 2026-03-01 12:30 UTC" in Page(html_report(kept_run, made=made)).text
+
+
+def test_a_run_without_map_features_and_halves_has_a_report(tmp_path: Path) -> None:
+    whole = make_run(tmp_path, n=40, seeds=1, projection=False)
+    comparison = dataclasses.replace(whole.comparison, halves=None)
+    bare = RunStore(tmp_path / "runs").save("bare", comparison, whole.corpora)
+    page = Page(html_report(bare))
+    assert "map" not in page.charts
+    assert "one k-means seed" in page.text
+    assert "human halves" not in page.text
+
+
+def test_what_was_found_out_later_has_sections_of_its_own(run: Run, page: Page) -> None:
+    assert not {"measures", "methods", "probes", "sweep-scale"} & set(page.charts)
+    measure_run(run, ("diversity", "length"))
+    MethodsTask(run.id, ("kmeans", "frechet"), 2).compute()
+    store = RunStore()
+    store.attach(run.id, attachment_name("scale"), sweep_run(run, "scale").as_dict())
+    store.attach(run.id, PROBES, table_of(run, {"typos": {}}).as_dict())
+    found = Page(html_report(store.load(run.id)))
+    assert {"measures", "methods", "probes", "sweep-scale"} <= set(found.charts)
+    assert [row[0] for row in found.tables["Text measures"]] == [
+        "Texts",
+        "human texts",
+        "close",
+        "shifted",
+        "collapsed",
+    ]
+    assert len(found.tables["Methods"]) == 3
+    assert found.tables["Probes"][1][0].startswith("None")
+    points = found.tables["MAUVE ↑ against scaling constant c"][1:]
+    own = run.comparison.config.score.scale
+    (said,) = [row[2] for row in points if row[0] == "close" and float(row[1]) == own]
+    score = run.comparison.candidate("close").scores["mauve"]
+    assert said == f"{score.mean:.3f} ± {score.sd:.3f}"
+
+
+def test_a_damaged_attachment_is_said_and_costs_nothing_else(run: Run) -> None:
+    RunStore().attach(run.id, ATTACHMENT, {"rows": "nonsense"})
+    page = Page(html_report(run))
+    assert "What is stored cannot be read" in page.text
+    assert "leaderboard" in page.charts

@@ -1,0 +1,75 @@
+"""``mauve-lens report``: what is written where, what is printed, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mauve_core.__main__ import main
+from mauve_core.reporting.methods_text import methods_text
+from mauve_core.reporting.written import latex_table, markdown_table
+from mauve_core.store import Run
+from tests.synthetic import make_run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return make_run(tmp_path_factory.mktemp("reported"), n=40, seeds=2, projection=False)
+
+
+@pytest.fixture(autouse=True)
+def here(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to write into, with the run's home."""
+    monkeypatch.setenv("MAUVE_LENS_HOME", str(run.path.parent.parent))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_report_is_written_beside_and_its_size_is_said(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "synthetic"]) == 0
+    page = here / "synthetic.html"
+    assert page.read_bytes().startswith(b"<!DOCTYPE html>")
+    assert f"({page.stat().st_size / 1e6:.1f} MB)" in capsys.readouterr().out
+    assert sorted(path.name for path in here.iterdir()) == ["synthetic.html"]
+
+
+def test_a_file_and_candidates_can_be_named(here: Path) -> None:
+    assert main(["report", "synthetic", "--out", "deep/r.html", "--candidate", "shifted", "--candidate", "close"]) == 0
+    text = (here / "deep" / "r.html").read_text(encoding="utf-8")
+    assert "2 of 3 candidates are shown." in text
+
+
+@pytest.mark.parametrize(
+    ("name", "make"), [("latex", latex_table), ("markdown", markdown_table), ("methods", methods_text)]
+)
+def test_text_goes_to_standard_output_or_into_a_file(
+    run: Run, here: Path, capsys: pytest.CaptureFixture[str], name: str, make: object
+) -> None:
+    assert callable(make)
+    assert main(["report", "synthetic", "--format", name, "--partition", "joint"]) == 0
+    assert capsys.readouterr().out == make(run.comparison, "joint")
+    assert main(["report", "synthetic", "--format", name, "--out", "t.txt"]) == 0
+    assert (here / "t.txt").read_text(encoding="utf-8") == make(run.comparison)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--candidate", "nobody"], "close, shifted, collapsed"),
+        (["--partition", "joint"], "text formats"),
+        (["--format", "latex", "--candidate", "close"], "--candidate is for the HTML"),
+        (["--format", "pdf"], "html"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_is_written(
+    here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    assert main(["report", "synthetic", *arguments]) == 2
+    assert said in capsys.readouterr().err
+    assert list(here.iterdir()) == []
+
+
+def test_a_run_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "nowhere"]) == 2
+    assert "nowhere" in capsys.readouterr().err

@@ -1,0 +1,157 @@
+"""Leaderboards for papers: every number by hand-made scores, ties, and names that LaTeX or Markdown would act on."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import pytest
+
+from mauve_core.config import SCORES, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.reporting.methods_text import BIBTEX, methods_paragraph, methods_text
+from mauve_core.reporting.written import latex_escaped, latex_table, markdown_escaped, markdown_table
+from mauve_core.result import Comparison
+from tests.handmade import estimate, make_comparison
+
+HOSTILE = "50%_of {$x$} \\input{/etc/passwd} #1 & a~b^c | --- `'' <b>"
+
+
+def comparison(*, tied: bool = False, sd: float | None = 0.01) -> Comparison:
+    first = estimate(0.9, 0.85, 0.95, sd=sd)
+    second = estimate(0.8, 0.75, 0.86 if tied else 0.84, sd=sd)
+    return make_comparison(first=dict.fromkeys(SCORES, first), second=dict.fromkeys(SCORES, second))
+
+
+def renamed(found: Comparison, name: str) -> Comparison:
+    candidate = found.candidates[0]
+    source = dataclasses.replace(candidate.source, name=name)
+    parts = tuple(
+        dataclasses.replace(part, labels={name if key == candidate.name else key: v for key, v in part.labels.items()})
+        for part in candidate.partitions
+    )
+    first = dataclasses.replace(candidate, source=source, partitions=parts)
+    return dataclasses.replace(found, candidates=(first, *found.candidates[1:]))
+
+
+def rows_of(latex: str) -> list[list[str]]:
+    """Cells of the rows between the rules."""
+    body = latex.split("\\midrule\n")[1].split("\\bottomrule")[0]
+    return [
+        [cell.strip() for cell in re.split(r"(?<!\\)&", line.strip().removesuffix(r"\\"))]
+        for line in body.splitlines()
+        if line.strip()
+    ]
+
+
+def test_latex_has_score_spread_interval_rank_and_sizes() -> None:
+    rows = rows_of(latex_table(comparison()))
+    assert rows[0][0] == "1"
+    assert rows[0][2:6] == [r"$0.900 \pm 0.010$"] * 4
+    assert rows[1][2:6] == [r"{\footnotesize [0.850, 0.950]}"] * 4
+    assert rows[0][6:] == ["5", "3"]
+    assert rows[2][:2] == ["2", "b"]
+    assert rows[4][:2] == ["--", "human halves"]
+    assert {len(row) for row in rows} == {8}
+
+
+def test_ties_share_a_rank_in_both_formats() -> None:
+    assert [row[0] for row in rows_of(latex_table(comparison(tied=True)))[:4:2]] == ["1$=$", "1$=$"]
+    marked = [line.split(" | ")[0] for line in markdown_table(comparison(tied=True)).splitlines()[2:4]]
+    assert marked == ["| 1=", "| 1="]
+
+
+def test_one_seed_has_no_spread_and_says_so() -> None:
+    alone = dataclasses.replace(comparison(sd=None), config=CompareConfig(encoder=None, score=ScoreConfig(seeds=1)))
+    assert r"\pm" not in latex_table(alone).split("midrule")[1]
+    assert "One k-means seed, so no spread is known" in latex_table(alone)
+    assert "One k-means seed" in markdown_table(alone)
+    assert "of one k-means seed" in methods_paragraph(alone)
+
+
+def test_names_do_nothing_in_latex() -> None:
+    escaped = latex_escaped(HOSTILE)
+    assert escaped == (
+        r"50\%\_of \{\$x\$\} \textbackslash{}input\{/etc/passwd\} \#1 \& a\textasciitilde{}b\textasciicircum{}c "
+        r"\textbar{} -{}-{}- \textasciigrave{}'{}' \textless{}b\textgreater{}"
+    )
+    table = latex_table(renamed(comparison(), HOSTILE))
+    assert escaped in table
+    assert r"\input{" not in table
+    assert {len(row) for row in rows_of(table)} == {8}
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\u202eb", "a\x00b", "a\u2028b"])
+def test_a_name_stays_on_its_line(name: str) -> None:
+    plain = len(markdown_table(comparison()).splitlines())
+    assert len(markdown_table(renamed(comparison(), name)).splitlines()) == plain
+    assert "\u202e" not in latex_escaped(name)
+
+
+def test_names_do_nothing_in_markdown() -> None:
+    table = markdown_table(renamed(comparison(), "a|b *c* [d](http://e) <f> `g`"))
+    line = table.splitlines()[2]
+    assert r"a\|b \*c\* \[d\](http\:\/\/e) \<f\> \`g\`" in line
+    assert len(re.findall(r"(?<!\\)\|", line)) == 9
+    assert markdown_escaped("nucleus p=0,9") == "nucleus p=0,9"
+
+
+def test_the_note_has_the_settings() -> None:
+    config = CompareConfig(
+        encoder=EncoderConfig("a_b"), score=ScoreConfig(seeds=2, bootstrap=123, scale=3, confidence=0.9)
+    )
+    found = dataclasses.replace(comparison(), config=config)
+    latex, markdown = latex_table(found, "joint", "laplace"), markdown_table(found, "joint", "laplace")
+    for text in (latex, markdown):
+        for said in (
+            "over 2 k-means seeds",
+            "123 resamples",
+            "scaling constant 3",
+            "Joint partition",
+            "laplace smoothing",
+        ):
+            assert said in text
+        assert "uman halves" not in text  # joint clusters would be too many for them
+    assert r"90\% bootstrap" in latex
+    assert r"a\_b" in latex
+    assert "90% bootstrap" in markdown
+
+
+def test_the_paragraph_is_filled_in_from_the_run() -> None:
+    encoder = EncoderConfig("gpt2-large", max_tokens=300, layer=-2, pooling="mean", with_prompt=True, revision="abc")
+    score = ScoreConfig(seeds=2, restarts=5, explained_variance=0.8, scale=4, bootstrap=250, confidence=0.9)
+    found = dataclasses.replace(comparison(), config=CompareConfig(encoder=encoder, score=score))
+    text = methods_paragraph(found)
+    for said in (
+        "two candidates (grün & <b> and b; 5 to 6 texts each) with 7 human texts",
+        "gpt2-large at revision abc (hidden layer -2, the mean over tokens, float32)",
+        "reading prompt and text up to 300 tokens",
+        "80% of the variance",
+        "k = 3; k-means++, five starts a seed, at most 500 iterations, 2 k-means seeds",
+        "separately for each candidate",
+        "c = 4, without smoothing",
+        "90% bootstrap intervals over texts (250 resamples",
+        "(3 texts a side, k = 2) has a MAUVE of 0.900 ± 0.010",
+    ):
+        assert said in text
+    joint = methods_paragraph(found, "joint", "laplace")
+    assert "once for the human texts and all candidates together" in joint
+    assert "with laplace smoothing" in joint
+    assert "ceiling" not in joint
+    assert "\n" not in text
+
+
+def test_bibtex_has_the_three_papers_and_every_citation_of_the_paragraph() -> None:
+    assert re.findall(r"^@\w+\{(\w+),$", BIBTEX, flags=re.M) == [
+        "pillutla2021mauve",
+        "pillutla2023mauve",
+        "pimentel2023usefulness",
+    ]
+    assert BIBTEX.count("{") == BIBTEX.count("}")
+    years = set(re.findall(r"(\w+) et al\., (\d{4})", methods_paragraph(comparison())))
+    assert years == {("Pillutla", "2021"), ("Pillutla", "2023"), ("Pimentel", "2023")}
+    assert methods_text(comparison()).endswith(BIBTEX)
+
+
+def test_given_features_have_no_encoder_to_name() -> None:
+    given = dataclasses.replace(comparison(), config=CompareConfig(encoder=None))
+    assert "computed elsewhere and given" in methods_paragraph(given)
