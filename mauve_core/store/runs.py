@@ -109,8 +109,7 @@ class RunStore:
                     final = take_place(partial, self.root / base)
             else:
                 final = put(partial, self.root, base)
-        with suppress(MauveLensError):  # the run is there; whoever lists runs is told what is wrong with the catalogue
-            self._catalogue.summaries()
+        self._enter()
         about = about_run(final)
         return Run(final.name, name, created, comparison, dict(corpora), final, about.tags, about.notes)
 
@@ -300,8 +299,8 @@ class RunStore:
             run = unpacked(Path(path), partial)
             if name is not None:
                 write_about(partial, dataclasses.replace(about_run(partial), name=checked_name(name)))
-            with self._catalogue.changing():
-                final = put(partial, self.root, base or run.id)
+            final = put(partial, self.root, base or run.id)
+        self._enter()
         return read_summary(final)
 
     def disk_use(self) -> DiskUse:
@@ -316,6 +315,11 @@ class RunStore:
         from mauve_core.store.catalogue import Catalogue  # and SQLAlchemy, which loading a run does without
 
         return Catalogue(self.root)
+
+    def _enter(self) -> None:
+        """Tell the catalogue of a run that is there now; what is wrong with it is said to whoever lists runs."""
+        with suppress(MauveLensError):
+            self._catalogue.summaries()
 
     def _folder(self, run_id: str) -> Path:
         folder = self.root / run_id if is_id(run_id) else None

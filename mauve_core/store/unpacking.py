@@ -15,8 +15,9 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from mauve_core.files import storage_errors
 from mauve_core.judgments import RatingStore
 from mauve_core.numerics.stacked import require_usable
 from mauve_core.store.archive import CHUNK, FORMAT, KNOWN_FILES, MANIFEST
-from mauve_core.store.folder import ATTACHED, COMPARISON, RATINGS, Run, is_id, read_record, read_run, read_summary
+from mauve_core.store.folder import COMPARISON, RATINGS, Run, RunSummary, is_id, read_record, read_run, read_summary
 from mauve_core.store.placing import run_id
 
 MAX_BYTES = 20 << 30
@@ -35,6 +36,9 @@ MAX_BYTES = 20 << 30
 MAX_FILES = 100_000
 MAX_JSON = 256 << 20
 """Bytes of the manifest or any other JSON file."""
+
+MAX_WORD = 10_000
+"""Characters of a name or a path in a run's line."""
 
 MAX_RATIO, RATIO_FROM = 300, 1 << 20
 """How many bytes one compressed byte may become, in entries of more than 1 MiB: JSON reaches a tenth of that."""
@@ -70,13 +74,20 @@ def unpacked(path: Path, folder: Path) -> Run:
 @contextmanager
 def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     """The archive; whatever is wrong with it inside the block is an InputError."""
+    broken = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, zlib.error)
     try:
-        with zipfile.ZipFile(path) as archive:
-            yield archive
+        archive = zipfile.ZipFile(path)
     except FileNotFoundError as error:
         raise InputError(f"There is no file {path}") from error
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error) as error:
+    except (OSError, *broken) as error:
         raise _refused(path, f"it is no zip file or is damaged: {error}") from error
+    with archive:
+        try:
+            yield archive
+        except InputError:
+            raise
+        except broken as error:
+            raise _refused(path, f"it is damaged: {error}") from error
 
 
 def read_manifest(archive: zipfile.ZipFile) -> Manifest:
@@ -172,8 +183,7 @@ def _check_run(folder: Path, source: Path) -> Run:
             features = run.features(item.name)
             if features is not None:
                 require_usable(features, name=item.name, ids=run.corpora[item.name].ids)
-        if run.summary != read_summary(folder):
-            raise ValueError("its summary is not that of its comparison")
+        _check_line(run.summary, read_summary(folder), read_record(folder)["name"])
         if RATINGS in names:
             RatingStore(folder / RATINGS).check()
     except (StorageError, ValueError, KeyError, TypeError, MemoryError, RecursionError, AttributeError) as error:
@@ -197,6 +207,15 @@ def _check_names(folder: Path, names: set[str]) -> None:
         )
 
 
+def _check_line(line: RunSummary, stored: RunSummary, name: object) -> None:
+    if line != stored:
+        raise ValueError("its line in a list is not that of its comparison")
+    words = (name, line.name, line.created, line.human, *line.candidates, line.encoder or "")
+    if not all(isinstance(word, str) and len(word) <= MAX_WORD for word in words):
+        raise ValueError("a name in it is too long, or no text")
+    datetime.fromisoformat(line.created)
+
+
 def _check_file(folder: Path, name: str) -> None:
     """Before a file is loaded: that loading it takes no more than its size promises."""
     path = folder / name
@@ -206,8 +225,15 @@ def _check_file(folder: Path, name: str) -> None:
             raise ValueError(f"{name} holds no numbers")
     elif name.endswith(".parquet"):
         _check_table(path)
-    elif name.startswith(f"{ATTACHED}/") and not isinstance(json.loads(path.read_bytes()), dict):
+    elif name.endswith(".json") and not isinstance(_json(path), dict):
         raise ValueError(f"{name} is no JSON object")
+
+
+def _json(path: Path) -> Any:
+    def refuse(constant: str) -> NoReturn:
+        raise ValueError(f"{path.name} holds {constant}")
+
+    return json.loads(path.read_bytes(), parse_constant=refuse)
 
 
 ROWS_AT_A_TIME = 256
