@@ -309,7 +309,7 @@ def test_ctrl_c_ends_with_one_line() -> None:
     code = (
         "import signal, sys, time\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from mauve_core.__main__ import main\nfrom mauve_core.cli import stored\n"
-        "class Endless:\n    def list(self):\n        print('at work', flush=True)\n        time.sleep(300)\n"
+        "class Endless:\n    def list(self, *about):\n        print('at work', flush=True)\n        time.sleep(300)\n"
         "stored.RunStore = Endless\nsys.exit(main(['runs']))"
     )
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

@@ -1,58 +1,207 @@
-"""``mauve-lens runs``: list, show and delete stored runs; loads neither torch nor transformers."""
+"""``mauve-lens runs``: stored runs, what is said of them, the bin, runs as files; loads no torch, no transformers."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from mauve_core.cli import library
 from mauve_core.cli.options import write, write_json
+from mauve_core.errors import InputError
 from mauve_core.report import aligned, printable, to_json, to_table
-from mauve_core.store import RunStore
+from mauve_core.store import RunStore, RunSummary
+
+_Command = Callable[[argparse.Namespace], int]
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("runs", help="list stored runs; runs show ID, runs delete ID")
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    parser.set_defaults(run=_list)
-    actions = parser.add_subparsers(metavar="{show,delete,compare,again}")
-    show = actions.add_parser("show", help="the leaderboard of a stored run")
-    show.add_argument("id", metavar="ID")
-    show.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one JSON object")
-    show.set_defaults(run=_show)
-    delete = actions.add_parser("delete", help="remove a stored run; its features stay in the cache")
-    delete.add_argument("id", metavar="ID")
-    delete.set_defaults(run=_delete)
+    parser = commands.add_parser("runs", help="list stored runs; runs --help names what can be done with them")
+    _add_list_options(parser)
+    actions = parser.add_subparsers(metavar="ACTION")
+    _add_list_options(actions.add_parser("list", help="as without an action"))
+    _add(actions, "show", _show, "the leaderboard of a stored run", json=True)
+    rename = _add(actions, "rename", _rename, "call a run otherwise; its id stays")
+    rename.add_argument("name", metavar="NAME")
+    tag = _add(actions, "tag", _tag, "give a run tags, or take some from it")
+    tag.add_argument("tags", metavar="TAG", nargs="*")
+    tag.add_argument("--remove", metavar="TAG", action="append", default=[], help="may be repeated")
+    note = _add(actions, "note", _note, "write notes on a run, in place of earlier ones")
+    note.add_argument("notes", metavar="TEXT")
+    _add(actions, "delete", _delete, "move a run to the bin; its features stay in the cache")
+    _add(actions, "bin", _bin, "list what was deleted, with what restores it", json=True, metavar=None)
+    _add(actions, "restore", _restore, "take a run out of the bin", metavar="ID|TOKEN")
+    purge = _add(actions, "purge", _purge, "remove deleted runs for good", metavar=None)
+    purge.add_argument("ids", metavar="ID|TOKEN", nargs="*")
+    purge.add_argument("--all", action="store_true", help="empty the bin")
+    export = _add(actions, "export", _export, "write a run to one file")
+    export.add_argument("--out", metavar="PATH", type=Path, default=Path(), help="a folder, or a file; default: here")
+    imported = _add(actions, "import", _import, "store a run that was exported", metavar=None)
+    imported.add_argument("file", metavar="FILE", type=Path)
+    imported.add_argument("--name", help="call it so; default: as it was called")
+    _add(actions, "disk", _disk, "what each run and the bin take", json=True, metavar=None)
     library.add_actions(actions)
 
 
+def _add(
+    actions: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    command: _Command,
+    explained: str,
+    *,
+    json: bool = False,
+    metavar: str | None = "ID",
+) -> argparse.ArgumentParser:
+    parser = actions.add_parser(name, help=explained)
+    if metavar is not None:
+        parser.add_argument("id", metavar=metavar)
+    if json:
+        parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one JSON object")
+    parser.set_defaults(run=command)
+    return parser
+
+
+def _add_list_options(parser: argparse.ArgumentParser) -> None:
+    suppressed = argparse.SUPPRESS  # else what stands before the action would be forgotten
+    parser.add_argument("--json", action="store_true", default=suppressed, help="one JSON object instead of a table")
+    parser.add_argument("--search", metavar="WORDS", default=suppressed, help="all in name, id, notes, tags, sources")
+    parser.add_argument("--tag", metavar="TAG", action="append", default=suppressed, help="may be repeated")
+    parser.set_defaults(run=_list)
+
+
 def _list(args: argparse.Namespace) -> int:
-    store = RunStore()
-    summaries = store.list()
-    if args.json:
+    store, search, tags = RunStore(), getattr(args, "search", ""), getattr(args, "tag", [])
+    summaries = store.list(search, tags)
+    if _asks_json(args):
         write_json({"runs": [dataclasses.asdict(summary) for summary in summaries]})
-        return 0
-    if not summaries:
+    elif summaries:
+        rows = [["Run", "Name", "Created", "n", "Encoder", "Candidates", "Human texts", "Tags", "Size"]]
+        write(aligned(rows + [_cells(summary) for summary in summaries]))
+    elif search.strip() or tags:
+        write("No stored run has all of that")
+    else:
         write(f"No run is stored in {store.root}. Make one: mauve-lens compare, or mauve-lens demo")
-        return 0
-    rows = [["Run", "Name", "Created", "n", "Encoder", "Candidates", "Human texts"]]
-    for summary in summaries:
-        cells = [summary.id, summary.name, summary.created, str(summary.n), summary.encoder or "features given"]
-        rows.append([printable(cell) for cell in [*cells, ", ".join(summary.candidates), summary.human]])
-    write(aligned(rows))
     return 0
+
+
+def _cells(summary: RunSummary) -> list[str]:
+    cells = [summary.id, summary.name, summary.created, str(summary.n), summary.encoder or "features given"]
+    cells += [", ".join(summary.candidates), summary.human, ", ".join(summary.tags), _size(summary.bytes)]
+    return [printable(cell) for cell in cells]
 
 
 def _show(args: argparse.Namespace) -> int:
     run = RunStore().load(args.id)
-    if args.json:
+    if _asks_json(args):
         write_json({**to_json(run.comparison), "run": run.id})
-    else:
-        write(f"Run {run.id} ({printable(run.name)}), {run.created}\n\n{to_table(run.comparison)}")
+        return 0
+    said = f"\nTags: {printable(', '.join(run.tags))}" if run.tags else ""
+    said += "".join(f"\n> {printable(line)}" for line in run.notes.splitlines())
+    write(f"Run {run.id} ({printable(run.name)}), {run.created}{said}\n\n{to_table(run.comparison)}")
+    return 0
+
+
+def _rename(args: argparse.Namespace) -> int:
+    summary = RunStore().describe(args.id, name=args.name)
+    write(f"The run {summary.id} is now called {printable(summary.name)}")
+    return 0
+
+
+def _tag(args: argparse.Namespace) -> int:
+    if not (args.tags or args.remove):
+        raise InputError(
+            "No tag is named", allowed="tags to add, or --remove TAG", todo="See: mauve-lens runs tag --help"
+        )
+    summary = RunStore().tag(args.id, add=args.tags, remove=args.remove)
+    write(f"Tags of the run {summary.id}: {printable(', '.join(summary.tags)) or 'none'}")
+    return 0
+
+
+def _note(args: argparse.Namespace) -> int:
+    summary = RunStore().describe(args.id, notes=args.notes)
+    write(f"The run {summary.id} has {f'notes of {len(summary.notes)} characters' if summary.notes else 'no notes'}")
     return 0
 
 
 def _delete(args: argparse.Namespace) -> int:
     RunStore().delete(args.id)
-    write(f"Deleted the run {args.id}")
+    write(f"Deleted the run {args.id}. Take it back: mauve-lens runs restore {args.id}")
     return 0
+
+
+def _bin(args: argparse.Namespace) -> int:
+    entries = RunStore().deleted()
+    if _asks_json(args):
+        write_json({"deleted": [dataclasses.asdict(entry) for entry in entries]})
+    elif entries:
+        rows = [["Run", "Name", "Deleted", "Size", "Token"]]
+        for entry in entries:
+            about = entry.summary
+            rows.append([about.id, printable(about.name), entry.deleted, _size(about.bytes), entry.token])
+        write(aligned(rows))
+    else:
+        write("The bin is empty")
+    return 0
+
+
+def _restore(args: argparse.Namespace) -> int:
+    store = RunStore()
+    summary = store.restore(_token(store, args.id))
+    write(f"Restored the run {summary.id}")
+    return 0
+
+
+def _purge(args: argparse.Namespace) -> int:
+    if bool(args.ids) == args.all:
+        raise InputError("It is not clear what to remove for good", allowed="runs in the bin by id or token, or --all")
+    store = RunStore()
+    tokens: Sequence[str | None] = [_token(store, name) for name in args.ids] if args.ids else [None]
+    write(f"{_size(sum(store.purge(token) for token in tokens))} freed")
+    return 0
+
+
+def _token(store: RunStore, name: str) -> str:
+    """The token itself, or that of the run of that id that was deleted last."""
+    return next((entry.token for entry in store.deleted() if entry.summary.id == name), name)
+
+
+def _export(args: argparse.Namespace) -> int:
+    path = RunStore().export(args.id, args.out)
+    write(f"Wrote {path} ({_size(path.stat().st_size)})")
+    return 0
+
+
+def _import(args: argparse.Namespace) -> int:
+    summary = RunStore().import_(args.file, name=args.name)
+    write(f"Stored as run {summary.id}")
+    return 0
+
+
+def _disk(args: argparse.Namespace) -> int:
+    store = RunStore()
+    use = store.disk_use()
+    if _asks_json(args):
+        write_json({"root": str(store.root), "runs": dict(use.runs), "bin": use.bin, "total": use.total})
+        return 0
+    largest = sorted(use.runs.items(), key=lambda item: -item[1])
+    rows = [
+        *([run_id, _size(size)] for run_id, size in largest),
+        ["(bin)", _size(use.bin)],
+        ["(all)", _size(use.total)],
+    ]
+    write(aligned([["Run", "Size"], *rows]))
+    return 0
+
+
+def _asks_json(args: argparse.Namespace) -> bool:
+    """Whether ``--json`` stands before or behind the action."""
+    return getattr(args, "json", False)
+
+
+def _size(size: float) -> str:
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 1000 or unit == "GB":
+            break
+        size /= 1000
+    return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"

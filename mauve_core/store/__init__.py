@@ -9,8 +9,9 @@ loading imports neither torch nor transformers.
 
 from mauve_core.store.deleted import BIN_KEPT, PARTIAL, DeletedRun
 from mauve_core.store.folder import ATTACHED, COMPARISON, ID_PATTERN, Run, RunSummary
+from mauve_core.store.listing import DiskUse
 from mauve_core.store.placing import run_id
-from mauve_core.store.runs import DiskUse, RunStore
+from mauve_core.store.runs import RunStore
 
 __all__ = [
     "ATTACHED",

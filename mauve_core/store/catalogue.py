@@ -19,7 +19,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from mauve_core.errors import StorageError
 from mauve_core.files import storage_errors
 from mauve_core.store.database import transaction
-from mauve_core.store.folder import COMPARISON, RunSummary, read_summary
+from mauve_core.store.folder import COMPARISON, RunSummary, folder_bytes, read_summary
 from mauve_core.store.signs import folder_signs
 from mauve_core.store.tables import ROOTS, RUNS
 
@@ -55,6 +55,9 @@ class Catalogue:
 
     def measured(self) -> list[RunSummary]:
         """As :meth:`summaries`, with the sizes as they are now."""
+        found = self.summaries()
+        if all(summary.bytes == folder_bytes(self.root / summary.id) for summary in found):
+            return found
         return self._renewed(everything=True)
 
     @contextmanager

@@ -215,6 +215,21 @@ def write_run(
     write_atomically(folder / COMPARISON, lambda stream: stream.write(text.encode()))
 
 
+def check_sources(
+    comparison: Comparison, corpora: Mapping[str, Corpus], features: Mapping[str, NDArray[np.floating]] | None
+) -> None:
+    """Every source has as many texts and, where any has some, features as it was compared with; else InputError."""
+    for source in comparison.sources:
+        held: list[tuple[str, Mapping[str, Any]]] = [("corpus", corpora)]
+        held += [] if features is None else [("feature array", features)]
+        for what, mapping in held:
+            if source.name not in mapping or len(mapping[source.name]) != source.n:
+                received = f"{len(mapping[source.name])} rows" if source.name in mapping else "none"
+                raise InputError(
+                    f"No usable {what} for the source {source.name!r}", allowed=f"{source.n} rows", received=received
+                )
+
+
 def summary_of(identifier: str, name: str, created: str, comparison: Comparison) -> RunSummary:
     """The line that stands for a run in a list."""
     encoder = comparison.config.encoder

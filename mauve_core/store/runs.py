@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +19,7 @@ from mauve_core.errors import InputError, MauveLensError
 from mauve_core.files import home, storage_errors, write_atomically
 from mauve_core.result import Comparison
 from mauve_core.store import archive, deleted
-from mauve_core.store.about import checked_name, checked_notes, checked_tags, write_about
+from mauve_core.store.about import About, checked_name, checked_notes, checked_tags, write_about
 from mauve_core.store.deleted import DeletedRun
 from mauve_core.store.folder import (
     ATTACHED,
@@ -29,12 +27,14 @@ from mauve_core.store.folder import (
     Run,
     RunSummary,
     about_run,
+    check_sources,
     folder_bytes,
     is_id,
     read_run,
     read_summary,
     write_run,
 )
+from mauve_core.store.listing import DiskUse, matching, used_tags
 from mauve_core.store.placing import partial_folder, put, run_id, take_place
 from mauve_core.store.signs import folder_signs
 
@@ -43,19 +43,6 @@ if TYPE_CHECKING:
 
 Summaries = list[RunSummary]
 Deleted = list[DeletedRun]
-
-
-@dataclass(frozen=True)
-class DiskUse:
-    """Bytes of each run by id, the newest first, and of the bin."""
-
-    runs: Mapping[str, int]
-    bin: int
-
-    @property
-    def total(self) -> int:
-        """Of all runs and the bin."""
-        return sum(self.runs.values()) + self.bin
 
 
 class RunStore:
@@ -100,7 +87,7 @@ class RunStore:
             The disk refused; the runs stored so far are as they were.
         """
         base = run_id(name)
-        _check_sources(comparison, corpora, features)
+        check_sources(comparison, corpora, features)
         created = datetime.now(UTC).isoformat(timespec="seconds")
         with storage_errors(self.root), partial_folder(self.root) as partial:
             write_run(partial, name, created, comparison, corpora, features)
@@ -129,16 +116,11 @@ class RunStore:
         StorageError
             The catalogue cannot be used, or a run is damaged.
         """
-        words, wanted = query.casefold().split(), set(tags)
-        found = self._catalogue.summaries()
-        if wanted:
-            found = [summary for summary in found if wanted <= set(summary.tags)]
-        return [summary for summary in found if _holds(summary, words)] if words else found
+        return matching(self._catalogue.summaries(), query, tags)
 
     def tags(self) -> dict[str, int]:
         """Every tag in use, in alphabetical order, with its number of runs; StorageError as :meth:`list`."""
-        counts = Counter(tag for summary in self.list() for tag in summary.tags)
-        return {tag: counts[tag] for tag in sorted(counts, key=lambda tag: (tag.casefold(), tag))}
+        return used_tags(self.list())
 
     def load(self, run_id: str) -> Run:
         """The run with that id, with all texts in memory and features left on disk.
@@ -193,10 +175,16 @@ class RunStore:
         given |= {} if name is None else {"name": checked_name(name)}
         given |= {} if tags is None else {"tags": checked_tags(tags)}
         given |= {} if notes is None else {"notes": checked_notes(notes)}
-        with self._catalogue.changing():
-            folder = self._folder(run_id)
-            write_about(folder, dataclasses.replace(about_run(folder), **given))
-            return read_summary(folder)
+        return self._said(run_id, lambda about: dataclasses.replace(about, **given))
+
+    def tag(self, run_id: str, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> RunSummary:
+        """Give a run tags and take some from it, whatever another process does with others; raises as describe."""
+        more, fewer = checked_tags(add), set(checked_tags(remove))
+
+        def retagged(about: About) -> About:
+            return dataclasses.replace(about, tags=checked_tags([*({*about.tags} - fewer), *more]))
+
+        return self._said(run_id, retagged)
 
     def delete(self, run_id: str) -> None:
         """Move a run to the bin, where it can be restored from for 30 days.
@@ -316,6 +304,13 @@ class RunStore:
 
         return Catalogue(self.root)
 
+    def _said(self, run_id: str, change: Callable[[About], About]) -> RunSummary:
+        """Nobody else changes what is said of the run between its being read and written."""
+        with self._catalogue.changing():
+            folder = self._folder(run_id)
+            write_about(folder, change(about_run(folder)))
+            return read_summary(folder)
+
     def _enter(self) -> None:
         """Tell the catalogue of a run that is there now; what is wrong with it is said to whoever lists runs."""
         with suppress(MauveLensError):
@@ -327,23 +322,3 @@ class RunStore:
             names = ", ".join(sorted(folder_signs(self.root))) or "none is stored yet"
             raise InputError(f"No run has the id {run_id!r}", allowed=names, todo="List them with: mauve-lens runs")
         return folder
-
-
-def _check_sources(
-    comparison: Comparison, corpora: Mapping[str, Corpus], features: Mapping[str, NDArray[np.floating]] | None
-) -> None:
-    for source in comparison.sources:
-        held: list[tuple[str, Mapping[str, Any]]] = [("corpus", corpora)]
-        held += [] if features is None else [("feature array", features)]
-        for what, mapping in held:
-            if source.name not in mapping or len(mapping[source.name]) != source.n:
-                received = f"{len(mapping[source.name])} rows" if source.name in mapping else "none"
-                raise InputError(
-                    f"No usable {what} for the source {source.name!r}", allowed=f"{source.n} rows", received=received
-                )
-
-
-def _holds(summary: RunSummary, words: Sequence[str]) -> bool:
-    said = (summary.id, summary.name, summary.notes, summary.human, summary.encoder or "")
-    text = "\n".join((*said, *summary.tags, *summary.candidates)).casefold()
-    return all(word in text for word in words)
