@@ -7,13 +7,13 @@ PORT ?= 8501
 # Two workers with one thread each; files stay together, so that what a file sets up is set up once.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: app test check format demo clean setup setup-dev browser
+.PHONY: app test check format demo clean setup setup-dev browser postgresql
 
 app: setup
 	$(BIN)/mauve-lens demo
 	$(BIN)/mauve-lens app --port $(PORT)
 
-test: setup-dev browser lint
+test: setup-dev browser postgresql lint
 	$(PYTEST)
 
 check: setup-dev lint
@@ -51,6 +51,15 @@ browser:
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium fonts-dejavu >/dev/null; \
 	elif [ -n "$$CI" ]; then echo 'No Chromium found and not root: browser tests cannot run in CI'; exit 1; \
 	else echo '*** No Chromium found: THE BROWSER TESTS WILL BE SKIPPED (apt install chromium) ***'; fi
+
+# Debian's PostgreSQL, of which the store's tests start a server of their own: installed when root, otherwise one that is
+# found.
+postgresql:
+	@if command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null; \
+	elif [ -n "$$CI" ]; then echo 'No PostgreSQL found and not root: the store cannot be tested in CI'; exit 1; \
+	else echo '*** No PostgreSQL found: THE STORE IS TESTED WITH SQLITE ALONE (apt install postgresql) ***'; fi
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
