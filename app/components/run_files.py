@@ -42,7 +42,9 @@ def import_button() -> None:
     tip = "A run that was exported here or on another machine"
     with st.popover("Import", icon=":material/upload:", help=tip, key=f"import_box_{turn}"):
         uploaded = st.file_uploader("A run that was exported", type="zip", key=f"import_{turn}")
-        st.caption("Everything in the file is checked before it is taken in. Large ones: `mauve-lens runs import FILE`.")
+        st.caption(
+            "Everything in the file is checked before it is taken in. Large ones: `mauve-lens runs import FILE`."
+        )
     if uploaded is not None:
         with st.spinner("Checking the file"):
             st.session_state[_CAME] = _imported(uploaded.name, uploaded.getvalue())
