@@ -38,10 +38,10 @@ def export_button(summary: RunSummary) -> None:
 
 def import_button() -> None:
     """An uploader behind a button; what came, or why it did not, is said by :func:`outcome`."""
-    with st.popover("Import", icon=":material/upload:", help="A run that was exported here or on another machine"):
-        uploaded = st.file_uploader(
-            "A run that was exported", type="zip", key=f"import_{st.session_state.setdefault(_ROUND, 0)}"
-        )
+    turn = st.session_state.setdefault(_ROUND, 0)  # a new key empties the uploader and closes what it stands in
+    tip = "A run that was exported here or on another machine"
+    with st.popover("Import", icon=":material/upload:", help=tip, key=f"import_box_{turn}"):
+        uploaded = st.file_uploader("A run that was exported", type="zip", key=f"import_{turn}")
         st.caption(
             "Everything in the file is checked before it is taken in. Large ones: `mauve-lens runs import FILE`."
         )
