@@ -19,7 +19,7 @@ LAYERS = (
     ("files", "progress", "config", "reading", "passwords"),
     ("sharing",),
     ("result", "numerics"),
-    ("corpus", "feature_store", "perturbations", "words"),
+    ("corpus", "feature_store", "finished", "perturbations", "words"),
     ("encoders", "wikipedia", "phrases", "given_features"),
     ("decoding", "estimates", "advice", "judgments", "published"),
     ("metrics", "partitioning", "what_if", "trust"),

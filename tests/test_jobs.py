@@ -148,6 +148,17 @@ def test_a_killed_worker_is_noticed_and_its_job_resumed(task: ComparisonTask) ->
 
 
 @pytest.mark.slow
+def test_a_worker_that_the_system_ends_says_so(task: ComparisonTask) -> None:
+    with turn_taken():
+        job = jobs.start("comparison", task.as_dict())
+        wait_for(job.id, lambda state: bool(jobs.log_lines(state.id)))  # it listens by then
+        os.kill(pid_of(job.id), signal.SIGTERM)
+        state = wait_for(job.id, ended)
+    assert state.status == "interrupted"
+    assert jobs.log_tail(job.id).endswith("Stopped by the system; what was finished is kept")
+
+
+@pytest.mark.slow
 def test_a_cancelled_job_is_resumed_and_its_log_tells_both_parts(task: ComparisonTask) -> None:
     with turn_taken():
         job = jobs.start("comparison", task.as_dict())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -471,7 +472,7 @@ def test_a_task_keeps_its_sweep_beside_the_run(run: Run) -> None:
 
 
 @pytest.mark.parametrize("over", [axis for axis in AXES if axis not in ("length", "decoder")])
-def test_any_report_of_progress_may_cancel(run: Run, over: Any) -> None:
+def test_any_report_of_progress_may_cancel(home: Path, run: Run, over: Any) -> None:
     reports: list[str] = []
     values = {"k": (2.0,), "n": (20.0,)}.get(over)
     SweepTask(run.id, over, values, 1).perform(lambda stage, done, total: reports.append(stage))
@@ -487,6 +488,7 @@ def test_any_report_of_progress_may_cancel(run: Run, over: Any) -> None:
 
         with pytest.raises(CancelledError):
             SweepTask(run.id, over, values, 1).perform(cancel)
+        shutil.rmtree(home / "unfinished", ignore_errors=True)  # else it would go on where it was
     assert run.attachment(attachment_name(over)) == before
 
 

@@ -44,15 +44,18 @@ ROBERTA_SPECIAL = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 BERT_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
-def make_gpt2(folder: Path, *, seed: int = 0) -> Path:
-    """A GPT-2 with a byte-level tokenizer that adds nothing and has no padding token, as the real one."""
+def make_gpt2(folder: Path, *, seed: int = 0, width: int = WIDTH, layers: int = LAYERS) -> Path:
+    """A GPT-2 with a byte-level tokenizer that adds nothing and has no padding token, as the real one.
+
+    A wider and deeper one takes its time.
+    """
     tokenizer = _byte_level((GPT2_END,))
     wrapped = _wrap(tokenizer, bos_token=GPT2_END, eos_token=GPT2_END, unk_token=GPT2_END)
     config = GPT2Config(
         vocab_size=len(wrapped),
         n_positions=POSITIONS,
-        n_embd=WIDTH,
-        n_layer=LAYERS,
+        n_embd=width,
+        n_layer=layers,
         n_head=HEADS,
         initializer_range=SPREAD,
         bos_token_id=wrapped.bos_token_id,

@@ -15,7 +15,9 @@ from mauve_core.job_state import TASK, JobState, read_json
 from mauve_core.progress import format_seconds
 from mauve_core.tasks import KEPT
 
-POLL_S = 1.0
+POLL_S, IDLE_POLL_S = 1.0, 4.0
+"""Between looks at jobs at work, and at those that another tab may resume."""
+
 SHOWN = 5
 """Ended jobs that are listed; older ones are counted."""
 
@@ -33,7 +35,7 @@ MAKING_RUNS = ("comparison", "study", "without", "again")
 
 
 def show(kinds: Sequence[str] = MAKING_RUNS, run: str | None = None) -> None:
-    """The panel; it looks again every second while a job is at work, and not at all otherwise.
+    """The panel; it looks again every second while a job is at work, and now and then where one could be resumed.
 
     Parameters
     ----------
@@ -45,11 +47,14 @@ def show(kinds: Sequence[str] = MAKING_RUNS, run: str | None = None) -> None:
     if not access.may_change():
         return
     try:
-        active = _ids_at_work(_concerning(jobs.list(), kinds, run))
+        found = _concerning(jobs.list(), kinds, run)
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return
-    st.fragment(_panel, run_every=POLL_S if active else None)(kinds, run, active)
+    active = _ids_at_work(found)
+    resumable = any(job.status != "done" for job in found)
+    poll = POLL_S if active else IDLE_POLL_S if resumable else None
+    st.fragment(_panel, run_every=poll)(kinds, run, active)
 
 
 def start(kind: str, spec: Mapping[str, Any]) -> None:

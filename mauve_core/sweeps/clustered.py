@@ -48,11 +48,11 @@ def over_k(request: Request) -> Swept:
     """The number of clusters; each pair of sides is reduced once and clustered at every k."""
     fewest, score, features = request.fewest, request.score, stored_features(request.run, request.feature_store)
     ks = whole_values("The number of clusters", _given(request, usual_ks(request)), 2, fewest)
-    collector = Collector(request, len(ks) * len(request.names))
+    collector = Collector(request, ks)
     for name, seeds in _candidates(request):
         pair = _pair(features, name)
         reduced, sizes = reduced_together(pair, score), {side: len(array) for side, array in pair.items()}
-        for k in ks:
+        for k in (k for k in ks if collector.missing(k, name)):
             with collector.point(k, name) as parts:
                 for index, seed in enumerate(seeds):
                     parts.append(partition("pairwise", reduced, sizes, index, seed, replace(score, k=k)))
@@ -74,11 +74,11 @@ def over_n(request: Request) -> Swept:
     """
     fewest, score, features = request.fewest, request.score, stored_features(request.run, request.feature_store)
     ns = whole_values("The number of texts a side", _given(request, usual_ns(request)), _least_texts(request), fewest)
-    collector = Collector(request, len(ns) * len(request.names))
+    collector = Collector(request, ns)
     orders = drawing_orders(request)
     for name, seeds in _candidates(request):
         pair = _pair(features, name)
-        for n in ns:
+        for n in (n for n in ns if collector.missing(n, name)):
             with collector.point(n, name) as parts:
                 if all(len(array) == n for array in pair.values()):
                     parts += partitions("pairwise", pair, seeds, score, collector.advance)
@@ -120,9 +120,9 @@ def over_length(request: Request) -> Swept:
         name: _prefixes(request, encoder, name, inputs, lengths, int(tokens[name].max()))
         for name, inputs in texts.items()
     }
-    collector = Collector(request, len(lengths) * len(request.names))
+    collector = Collector(request, lengths)
     for name, seeds in _candidates(request):
-        for length in lengths:
+        for length in (length for length in lengths if collector.missing(length, name)):
             with collector.point(length, name) as parts:
                 pair = _pair({side: arrays[length] for side, arrays in features.items()}, name)
                 parts += partitions("pairwise", pair, seeds, request.score, collector.advance)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from mauve_core.config import HUMAN, SCORES, ScoreConfig
 from mauve_core.errors import InputError
 from mauve_core.feature_store import FeatureStore
+from mauve_core.finished import FinishedParts
 from mauve_core.numerics.scores import score_counts
 from mauve_core.progress import Progress
 from mauve_core.result import Partition
@@ -24,7 +25,10 @@ STAGE = "Clustering"
 
 @dataclass(frozen=True)
 class Request:
-    """A sweep as it was asked for; ``values`` None takes the axis' own, ``seeds`` None the run's number."""
+    """A sweep as it was asked for; ``values`` None takes the axis' own, ``seeds`` None the run's number.
+
+    ``finished`` keeps points for whoever begins again; None keeps none.
+    """
 
     run: Run
     values: Sequence[float] | None
@@ -32,6 +36,7 @@ class Request:
     device: str
     feature_store: FeatureStore
     progress: Progress
+    finished: FinishedParts | None = None
 
     @property
     def score(self) -> ScoreConfig:
@@ -71,14 +76,22 @@ class Swept:
 
 
 class Collector:
-    """Points as they are made; one that cannot be clustered is left out and noted."""
+    """Points as they are made; one that cannot be clustered is left out and noted.
 
-    def __init__(self, request: Request, points: int) -> None:
+    What was finished before is there from the beginning: see :meth:`missing`.
+    """
+
+    def __init__(self, request: Request, values: Sequence[float]) -> None:
         self._request = request
-        self._done, self._total = 0, points * request.score.seeds
-        self._points: list[SweepPoint] = []
         self._left_out: list[str] = []
-        request.progress(STAGE, 0, self._total)
+        wanted = [(float(value), name) for value in values for name in request.names]
+        self._points = {at: point for at in wanted if (point := self._kept(*at)) is not None}
+        self._done, self._total = (len(found) * request.score.seeds for found in (self._points, wanted))
+        request.progress(STAGE, self._done, self._total)
+
+    def missing(self, value: float, candidate: str) -> bool:
+        """Whether the point has yet to be made."""
+        return (float(value), candidate) not in self._points
 
     def advance(self) -> None:
         """A partition is finished."""
@@ -95,13 +108,22 @@ class Collector:
             self._left_out.append(f"{candidate} at {value:g} is left out: {error}")
             self._done = before + self._request.score.seeds
         else:
-            self._points.append(point_of(value, candidate, parts, self._request.score.scale))
+            point = point_of(value, candidate, parts, self._request.score.scale)
+            self._points[float(value), candidate] = point
+            if self._request.finished is not None:
+                self._request.finished.keep(_name(value, candidate), point.as_dict())
 
     def finished(self, notes: Iterable[str]) -> Swept:
         """Every point, and the notes that are not empty; InputError when no point could be made."""
         if not self._points:
             raise InputError("No point of this sweep could be scored", received=self._left_out[0])
-        return Swept(tuple(self._points), (*filter(None, notes), *self._left_out))
+        return Swept(tuple(self._points.values()), (*filter(None, notes), *self._left_out))
+
+    def _kept(self, value: float, candidate: str) -> SweepPoint | None:
+        found = None if self._request.finished is None else self._request.finished.get(_name(value, candidate))
+        with suppress(InputError):  # no point of ours: made again
+            return None if found is None else SweepPoint.from_dict(found)
+        return None
 
 
 def point_of(value: float, candidate: str, parts: Sequence[Partition], scale: float) -> SweepPoint:
@@ -141,6 +163,10 @@ def halved(top: int, low: int, most: int) -> tuple[int, ...]:
     """``top``, its half, its quarter ..., ``most`` values at most and none under ``low``; growing."""
     values = [round(top / 2**step) for step in range(most)]
     return tuple(sorted({top, *(value for value in values if value >= low)}))
+
+
+def _name(value: float, candidate: str) -> str:
+    return f"{float(value)!r} {candidate}"
 
 
 def _is_number(value: object) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mauve_core.feature_store import FeatureStore
+from mauve_core.finished import FinishedParts
 from mauve_core.progress import Progress, silent
 from mauve_core.store import Run
 from mauve_core.sweeps.clustered import over_k, over_length, over_n, usual_ks, usual_ns
@@ -41,6 +42,7 @@ def sweep_run(
     seeds: int | None = None,
     device: str = "auto",
     feature_store: FeatureStore | None = None,
+    finished: FinishedParts | None = None,
     progress: Progress = silent,
 ) -> Sweep:
     """Score every candidate of a run against its human side at several values of one setting.
@@ -62,6 +64,8 @@ def sweep_run(
         For "length"; see :func:`mauve_core.encoders.encode`.
     feature_store : FeatureStore, optional
         The user's own when left out; "length" finds and keeps features there.
+    finished : FinishedParts, optional
+        Where points of "length", "n" and "k" are kept as they are made, and found.
     progress : callable
         May raise CancelledError; features that are finished stay in the store.
 
@@ -75,7 +79,7 @@ def sweep_run(
     """
     axis = require_axis(over)
     store = FeatureStore() if feature_store is None else feature_store
-    request = Request(run, None if values is None else tuple(values), seeds, device, store, progress)
+    request = Request(run, None if values is None else tuple(values), seeds, device, store, progress, finished)
     settings = _settings(request)
     swept = _AXES[axis](request)
     notes = (*swept.notes, "One seed shows no spread.") if request.score.seeds == 1 else swept.notes

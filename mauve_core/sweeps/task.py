@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from mauve_core.config import ScoreConfig
 from mauve_core.errors import InputError
+from mauve_core.finished import FinishedParts
 from mauve_core.progress import Progress, silent
 from mauve_core.reading import check_entries
 from mauve_core.store import Run, RunStore
@@ -87,9 +88,13 @@ class SweepTask:
         """
         store = RunStore()
         run = store.load(self.run)
-        sweep = sweep_run(run, self.over, self.values, seeds=self.seeds, device=self.device, progress=progress)
+        digests = [source.digest for source in run.comparison.sources]
+        finished = FinishedParts({"sweep": self.as_dict(), "created": run.created, "digests": digests})
+        settings: dict[str, Any] = {"seeds": self.seeds, "device": self.device}
+        sweep = sweep_run(run, self.over, self.values, **settings, finished=finished, progress=progress)
         progress(SAVING, 0, 1)
         store.attach(run.id, attachment_name(self.over), sweep.as_dict())
+        finished.discard()
         progress(SAVING, 1, 1)
         return sweep
 

@@ -117,11 +117,19 @@ def _is_foreign(url: str) -> bool:
 @contextmanager
 def serving(home: Path) -> Iterator[str]:
     """Run the app from the repository on a free port until the block ends."""
-    port = _free_port()
+    port = free_port()
+    with server_process(home, port) as server:
+        wait_until_healthy(port, server, home.parent / "app.log")
+        yield f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def server_process(home: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """The same as a process that has only just begun; it may be killed within the block."""
     environment = {**os.environ, "MAUVE_LENS_HOME": str(home), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     home.mkdir(parents=True, exist_ok=True)
     log = home.parent / "app.log"
-    with log.open("wb") as output:
+    with log.open("ab") as output:
         server = subprocess.Popen(
             [sys.executable, "-m", "app.serve", "--server.port", str(port)],
             cwd=ROOT,
@@ -130,20 +138,19 @@ def serving(home: Path) -> Iterator[str]:
             stderr=output,
         )
         try:
-            _wait_until_healthy(port, server, log)
-            yield f"http://127.0.0.1:{port}"
+            yield server
         finally:
             server.terminate()
             server.wait(timeout=30)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
-def _wait_until_healthy(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
+def wait_until_healthy(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline:
         if server.poll() is not None:
