@@ -31,6 +31,7 @@ CHROMIUM_FLAGS = [
 ]  # fmt: skip
 NO_CHROMIUM = "no Chromium on this machine (apt-get install chromium)"
 START_TIMEOUT_S = 120
+_POLICY = "Content Security Policy"
 PAGE_TIMEOUT_MS = 60_000
 expect.set_options(timeout=PAGE_TIMEOUT_MS)
 
@@ -102,12 +103,15 @@ def _page(chromium: Browser, scheme: str) -> Iterator[Page]:
     opened = context.new_page()
     foreign: list[str] = []
     broken: list[str] = []
+    against: list[str] = []
     opened.on("request", lambda request: foreign.append(request.url) if _is_foreign(request.url) else None)
     opened.on("pageerror", lambda error: broken.append(str(error)))
+    opened.on("console", lambda message: against.append(message.text) if _POLICY in message.text else None)
     yield opened
     context.close()
     assert foreign == [], "the page asked a foreign host"
     assert broken == [], "a script on the page failed"
+    assert against == [], "the page broke its own policy of content"
 
 
 def _is_foreign(url: str) -> bool:
@@ -115,10 +119,11 @@ def _is_foreign(url: str) -> bool:
 
 
 @contextmanager
-def serving(home: Path) -> Iterator[str]:
-    """Run the app from the repository on a free port until the block ends."""
-    port = _free_port()
-    environment = {**os.environ, "MAUVE_LENS_HOME": str(home), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+def serving(home: Path, *, port: int | None = None, **variables: str) -> Iterator[str]:
+    """Run the app from the repository on a free port until the block ends; ``variables`` go to its environment."""
+    port = port or free_port()
+    own = {"MAUVE_LENS_HOME": str(home), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, **own, **variables}
     home.mkdir(parents=True, exist_ok=True)
     log = home.parent / "app.log"
     with log.open("wb") as output:
@@ -137,7 +142,7 @@ def serving(home: Path) -> Iterator[str]:
             server.wait(timeout=30)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
