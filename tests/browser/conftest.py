@@ -31,6 +31,7 @@ CHROMIUM_FLAGS = [
 ]  # fmt: skip
 NO_CHROMIUM = "no Chromium on this machine (apt-get install chromium)"
 START_TIMEOUT_S = 120
+_POLICY = "Content Security Policy"
 PAGE_TIMEOUT_MS = 60_000
 expect.set_options(timeout=PAGE_TIMEOUT_MS)
 
@@ -102,12 +103,15 @@ def _page(chromium: Browser, scheme: str) -> Iterator[Page]:
     opened = context.new_page()
     foreign: list[str] = []
     broken: list[str] = []
+    against: list[str] = []
     opened.on("request", lambda request: foreign.append(request.url) if _is_foreign(request.url) else None)
     opened.on("pageerror", lambda error: broken.append(str(error)))
+    opened.on("console", lambda message: against.append(message.text) if _POLICY in message.text else None)
     yield opened
     context.close()
     assert foreign == [], "the page asked a foreign host"
     assert broken == [], "a script on the page failed"
+    assert against == [], "the page broke its own policy of content"
 
 
 def _is_foreign(url: str) -> bool:
@@ -115,18 +119,19 @@ def _is_foreign(url: str) -> bool:
 
 
 @contextmanager
-def serving(home: Path) -> Iterator[str]:
-    """Run the app from the repository on a free port until the block ends."""
-    port = free_port()
-    with server_process(home, port) as server:
+def serving(home: Path, *, port: int | None = None, **variables: str) -> Iterator[str]:
+    """Run the app from the repository on a free port until the block ends; ``variables`` go to its environment."""
+    port = port or free_port()
+    with server_process(home, port, **variables) as server:
         wait_until_healthy(port, server, home.parent / "app.log")
         yield f"http://127.0.0.1:{port}"
 
 
 @contextmanager
-def server_process(home: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+def server_process(home: Path, port: int, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
     """The same as a process that has only just begun; it may be killed within the block."""
-    environment = {**os.environ, "MAUVE_LENS_HOME": str(home), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    own = {"MAUVE_LENS_HOME": str(home), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, **own, **variables}
     home.mkdir(parents=True, exist_ok=True)
     log = home.parent / "app.log"
     with log.open("ab") as output:

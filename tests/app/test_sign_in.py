@@ -1,0 +1,171 @@
+"""The way in: what a stranger gets, passwords, sessions, the throttle, and where one is sent afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from app import access, middleware, sign_in
+from app.sign_in import FREE_ATTEMPTS, LONGEST_WAIT_S, Throttle
+from mauve_core import sharing
+from mauve_core.passwords import hashed
+
+PASSWORD = "correct horse"
+HTML = {"accept": "text/html,*/*"}
+PATHS = ("/", "/map", "/media/x", "/_stcore/upload_file/a/b", "/static/js/index.js", "/_stcore/host-config", "/x")
+
+
+async def _page(request: object) -> PlainTextResponse:
+    return PlainTextResponse("the app")
+
+
+async def _stream(websocket: WebSocket) -> None:
+    await websocket.accept()
+    await websocket.send_text("the app")
+    await websocket.close()
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, own_home: Path) -> Iterator[TestClient]:
+    """The middleware and the sign-in pages around an app of two answers; a password is set."""
+    monkeypatch.setenv(sharing.PASSWORD_HASH, str(hashed(PASSWORD)))
+    monkeypatch.setattr(sign_in, "THROTTLE", Throttle())
+    access.sign_in.cache_clear()
+    inner = [
+        *sign_in.routes(),
+        WebSocketRoute("/_stcore/stream", _stream),
+        Route("/{path:path}", _page, methods=["GET", "PUT", "POST", "DELETE"]),
+    ]
+    app = Starlette(routes=inner, middleware=[Middleware(middleware.Headers), Middleware(middleware.Gate)])
+    with TestClient(app, base_url="http://127.0.0.1:8501", follow_redirects=False) as client:
+        yield client
+    access.sign_in.cache_clear()
+
+
+def attempt(server: TestClient, password: str, target: str = "/", origin: str = "http://127.0.0.1:8501") -> int:
+    data = {"password": password, "next": target}
+    return server.post("/sign-in", data=data, headers={"origin": origin}).status_code
+
+
+def test_a_stranger_gets_the_sign_in_page_and_nothing_else(server: TestClient) -> None:
+    for path in PATHS:
+        assert server.get(path).status_code == 401
+        answer = server.get(path, headers=HTML)
+        assert (answer.status_code, answer.headers["location"].split("?")[0]) == (303, "/sign-in")
+        for method in ("PUT", "POST", "DELETE"):
+            assert server.request(method, path, headers=HTML).status_code == 401
+    with pytest.raises(WebSocketDisconnect), server.websocket_connect("ws://127.0.0.1:8501/_stcore/stream"):
+        pass
+    assert server.get("/_stcore/health").text == "the app"
+    form = server.get("/sign-in")
+    assert (form.status_code, "the app" in form.text) == (200, False)
+    for path in ("/auth/login", "/oauth2callback", "/sign-in/provider"):
+        assert server.get(path).status_code == 401, "there is no provider"
+
+
+def test_the_password_opens_everything_and_signing_out_closes_it(server: TestClient) -> None:
+    assert attempt(server, "wrong horse") == 401
+    assert server.get("/").status_code == 401
+    answer = server.post(
+        "/sign-in", data={"password": PASSWORD, "next": "/map?run=x"}, headers={"origin": "http://127.0.0.1:8501"}
+    )
+    assert (answer.status_code, answer.headers["location"]) == (303, "/map?run=x")
+    cookie = answer.headers["set-cookie"].lower()
+    assert all(part in cookie for part in ("httponly", "samesite=lax", "path=/"))
+    assert "secure" not in cookie, "the request came without TLS"
+    assert [server.get(path).text for path in PATHS] == ["the app"] * len(PATHS)
+    with server.websocket_connect("ws://127.0.0.1:8501/_stcore/stream") as stream:
+        assert stream.receive_text() == "the app"
+    kept = dict(server.cookies)
+    out = server.post("/sign-out", headers={"origin": "http://127.0.0.1:8501"})
+    assert out.headers["location"] == "/sign-in"
+    server.cookies.update(kept)
+    assert server.get("/").status_code == 401, "the token itself has ended, not the cookie alone"
+
+
+def test_forged_and_empty_tokens_open_nothing(server: TestClient) -> None:
+    for token in ("", "x", "0" * 43, "\x7f"):
+        assert access.visitor_of({access.SESSION_COOKIE: token}) is None
+
+
+def test_sessions_end_by_time_and_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(access.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(access, "MAX_SESSIONS", 3)
+    sessions = access.Sessions()
+    tokens = [sessions.begin() for _ in range(4)]
+    assert [sessions.holds(token) for token in tokens] == [False, True, True, True]
+    now[0] += access.SESSION_S + 1
+    assert not any(map(sessions.holds, tokens))
+
+
+def test_a_form_from_another_page_is_not_taken(server: TestClient) -> None:
+    assert attempt(server, PASSWORD, origin="http://evil.example") == 400
+    assert attempt(server, PASSWORD, origin="null") == 400
+    assert server.post("/sign-in", data={"password": PASSWORD}).status_code == 400
+    attempt(server, PASSWORD)
+    server.post("/sign-out", headers={"origin": "http://evil.example"})
+    assert server.get("/").text == "the app"
+
+
+def test_an_endless_form_is_not_read(server: TestClient) -> None:
+    assert attempt(server, "x" * 100_000) == 400
+
+
+def test_guessing_is_slowed_down(server: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [5000.0]
+    monkeypatch.setattr(sign_in.time, "monotonic", lambda: now[0])
+    assert [attempt(server, "wrong") for _ in range(FREE_ATTEMPTS)] == [401] * FREE_ATTEMPTS
+    assert attempt(server, PASSWORD) == 429, "not even the right one is heard"
+    now[0] += 1.01
+    assert attempt(server, "wrong") == 401
+    now[0] += 1.01
+    assert attempt(server, PASSWORD) == 429, "two seconds now"
+    now[0] += 1.01
+    assert attempt(server, PASSWORD) == 303
+    assert attempt(server, "wrong") == 401, "and all is forgotten"
+
+
+def test_the_wait_has_an_end() -> None:
+    throttle = Throttle()
+    for _ in range(200):
+        throttle.judge(False)
+    assert LONGEST_WAIT_S - 1 < throttle.wait() <= LONGEST_WAIT_S
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "//evil.example", "/\\evil.example", "http://evil.example/", "evil", "", "/a\\b", "/a\nb", "/\tx", "/é",
+        "javascript:alert(1)", "/sign-in", "/auth/logout", "/" + "x" * 7000, "https:/x", "///evil.example",
+    ],
+)  # fmt: skip
+def test_nobody_is_sent_elsewhere(target: str) -> None:
+    assert sign_in.safe_target(target) == "/"
+
+
+def test_a_link_survives_the_sign_in() -> None:
+    target = "/map?run=x&lasso=1,2;3,4;5,6&candidate=a%20%26%20b"
+    location = sign_in.page_for_stranger(target).headers["location"]
+    from urllib.parse import parse_qs, urlsplit
+
+    assert parse_qs(urlsplit(location).query) == {"next": [target]}
+    assert sign_in.safe_target(target) == target
+
+
+def test_names_that_can_be_rebound_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(sharing.HOST_NAMES, "Lens.Lab, other.lab")
+    access.sign_in.cache_clear()
+    middleware._host_names.cache_clear()
+    known = ("localhost:8501", "127.0.0.1", "[::1]:8501", "192.168.1.5:80", "lens.lab", "OTHER.lab:8501")
+    assert all(map(middleware.is_known_host, known))
+    assert not any(map(middleware.is_known_host, ("evil.example", "localhost.evil.example", "", None, "127.0.0.1.x")))
+    middleware._host_names.cache_clear()

@@ -1,0 +1,109 @@
+"""Security headers on every answer, and pages that work under them: the fixture ``page`` fails where one is broken."""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser import charts
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+VIEWS = {
+    "": "frontier_chart",
+    "decoders": None,
+    "methods": None,
+    "clusters": "clusters_chart",
+    "gap": None,
+    "probes": None,
+    "map": "map_chart",
+    "judge": None,
+    "published": None,
+    "new_run": None,
+}
+"""Every page, and a chart that stands on it."""
+
+EXPECTED = {
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+ONLY_HERE = {"'self'", "'none'", "data:", "blob:", "'unsafe-inline'"}
+"""Sources of a policy that name no other host; digests come beside."""
+
+
+def asked(url: str, **headers: str) -> tuple[int, dict[str, str]]:
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=30) as answer:
+            return answer.status, dict(answer.headers.items())
+    except urllib.error.HTTPError as error:
+        return error.code, dict(error.headers.items())
+
+
+@pytest.mark.parametrize("path", ["/", "/map", "/_stcore/health", "/static/nothing.js", "/media/nothing", "/sign-in"])
+def test_every_answer_has_the_headers(live_app: str, path: str) -> None:
+    _, headers = asked(live_app + path)
+    sent = {name.lower(): value for name, value in headers.items()}
+    assert {name: sent.get(name.lower()) for name in EXPECTED} == EXPECTED
+    directives = [part.split() for part in sent["content-security-policy"].split(";")]
+    policy = {name: set(sources) for name, *sources in directives}
+    assert policy["frame-ancestors"] == policy["object-src"] == {"'none'"}
+    assert "'unsafe-inline'" not in policy["script-src"]
+    for sources in policy.values():
+        assert {source for source in sources if not source.startswith("'sha256-")} <= ONLY_HERE
+
+
+def test_foreign_names_and_closed_paths_are_turned_away(live_app: str) -> None:
+    assert asked(live_app, Host="rebound.example")[0] == 421
+    assert asked(f"{live_app}/_stcore/agent/openapi.json")[0] == 404
+    assert asked(f"{live_app}/_stcore/metrics")[0] == 404
+    assert asked(f"{live_app}/_stcore/health", Host="localhost:1")[0] == 200
+
+
+def test_every_page_keeps_the_policy(page: Page, live_app: str) -> None:
+    for path, key in VIEWS.items():
+        page.goto(f"{live_app}/{path}?run=synthetic")
+        expect(page.get_by_role("heading").first).to_be_visible()
+        charts.settle(page)
+        if key is not None:
+            expect(charts.chart(page, key)).to_be_visible()
+        if path == "map":
+            assert "scattergl" in charts.read_chart(page, "map_chart", "plot => plot._fullData.map(t => t.type)")
+
+
+def test_the_answer_panel_and_a_download_work(page: Page, live_app: str) -> None:
+    page.goto(f"{live_app}/judge?run=synthetic&rater=policy")
+    expect(page.get_by_role("button", name="Skip")).to_be_visible()
+    page.goto(f"{live_app}/clusters?run=synthetic")
+    charts.settle(page)
+    button = page.locator(".st-key-clusters_csv button")
+    expect(button).to_have_count(1)
+    with page.expect_download() as waiting:
+        button.click()
+    assert waiting.value.path().read_bytes().startswith(b'"cluster"')
+
+
+def test_an_injected_script_and_a_foreign_picture_do_nothing(chromium: Browser, live_app: str) -> None:
+    """The policy is in force: what a text would bring along, were it ever interpreted, is blocked by the browser."""
+    page = chromium.new_page()
+    page.goto(f"{live_app}/?run=synthetic")
+    charts.settle(page)
+    blocked = page.evaluate(
+        """() => new Promise(done => {
+            const seen = [];
+            document.addEventListener("securitypolicyviolation", event => {
+                seen.push(event.effectiveDirective);
+                if (seen.length === 2) done(seen.sort());
+            });
+            const script = document.createElement("script");
+            script.textContent = "window.ran = true";
+            document.body.append(script, Object.assign(new Image(), {src: "http://127.0.0.2:9/x.png"}));
+        })"""
+    )
+    assert blocked == ["img-src", "script-src-elem"]
+    assert page.evaluate("window.ran") is None
+    page.close()
