@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app import access, session
-from app.components import charts, sidebar, visit
+from app.components import charts, face, sidebar, tour_panel, visit
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
 
 ICON = (
@@ -18,25 +18,36 @@ ICON = (
 st.set_page_config(page_title="MAUVE Lens", page_icon=ICON, layout="wide")
 
 visitor = access.require_visitor()
-views = [
-    st.Page("views/compare.py", title="Compare", icon=":material/leaderboard:", default=True),
-    st.Page("views/decoders.py", title="Decoders", icon=":material/tune:"),
-    st.Page("views/methods.py", title="Methods", icon=":material/compare_arrows:"),
-    st.Page("views/clusters.py", title="Clusters", icon=":material/bar_chart:"),
-    st.Page("views/gap.py", title="Gap", icon=":material/balance:"),
-    st.Page("views/probes.py", title="Probes", icon=":material/experiment:"),
-    st.Page("views/map.py", title="Map", icon=":material/scatter_plot:"),
-    st.Page("views/judge.py", title="Judge", icon=":material/thumbs_up_down:"),
-    st.Page("views/published.py", title="Published", icon=":material/menu_book:"),
-]
+sections = {
+    "Compare": [
+        st.Page("views/compare.py", title="Compare", icon=":material/leaderboard:", default=True),
+        st.Page("views/decoders.py", title="Decoders", icon=":material/tune:"),
+        st.Page("views/methods.py", title="Methods", icon=":material/compare_arrows:"),
+    ],
+    "Look inside": [
+        st.Page("views/clusters.py", title="Clusters", icon=":material/bar_chart:"),
+        st.Page("views/gap.py", title="Gap", icon=":material/balance:"),
+        st.Page("views/map.py", title="Map", icon=":material/scatter_plot:"),
+    ],
+    "Test": [
+        st.Page("views/probes.py", title="Probes", icon=":material/experiment:"),
+        st.Page("views/judge.py", title="Judge", icon=":material/thumbs_up_down:"),
+        st.Page("views/published.py", title="Published", icon=":material/menu_book:"),
+    ],
+}
 if access.may_change():
-    views.append(st.Page("views/runs.py", title="Runs", icon=":material/inventory_2:"))
-    views.append(st.Page("views/new_run.py", title="New run", icon=":material/add_circle:"))
-page = st.navigation(views)
+    sections["Library"] = [
+        st.Page("views/runs.py", title="Runs", icon=":material/inventory_2:"),
+        st.Page("views/new_run.py", title="New run", icon=":material/add_circle:"),
+    ]
+page = st.navigation(sections, expanded=True)
 session.keep_url(page.url_path)
+face.styles()
 access.note()
 sidebar.show()
 with st.sidebar:
     charts.image_format_picker()
+    tour_panel.starter()
     visit.show(visitor)
+tour_panel.show(page.url_path)
 page.run()

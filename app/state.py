@@ -112,6 +112,8 @@ class State:
         Tags that the listed runs have, in alphabetical order.
     left, right : str or None
         Ids of the two runs that are held against each other.
+    tour : int or None
+        Step of the guided tour, from 1; None where nobody takes it.
     """
 
     run: str | None = None
@@ -149,6 +151,7 @@ class State:
     tags: tuple[str, ...] = ()
     left: str | None = None
     right: str | None = None
+    tour: int | None = None
 
     def partition_or(self, default: PartitionKind) -> PartitionKind:
         """The partition asked for, else ``default`` ("joint" in Clusters and Map, "pairwise" in Compare)."""
@@ -312,4 +315,5 @@ READERS: dict[str, Callable[[str], Any]] = {
     "tags": _read_tags,
     "left": _read_text,
     "right": _read_text,
+    "tour": _read_index,
 }

@@ -80,7 +80,7 @@ def _facts(run_id: str) -> None:
 
 
 def _no_run_yet() -> None:
-    st.title("No runs yet")
+    st.header("No runs yet", anchor=False)
     st.markdown(
         "MAUVE Lens compares a pile of **human** texts with one or more piles of **model** texts, "
         "scores the gap, and lets you walk from a score to the texts that cost it."

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.components import attributes_panel, charts, cluster_detail, focus, score_controls
+from app.components import attributes_panel, charts, cluster_detail, face, focus, score_controls
 from app.components.focus import Focus
 from app.components.sidebar import opened_run
 from app.selection import clicked_value
@@ -20,9 +20,9 @@ _TABLE_HEIGHT = 330
 
 def main() -> None:
     """Lay out the page."""
+    face.title("Clusters", "In which kinds of text do the two sides differ, and what do these texts say?")
     run, state = opened_run(), session.current()
     here = focus.of(run, state)
-    st.title("Clusters", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         focus.controls(here)
         order = _order_picker()

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app import cache, session
-from app.components import advice, charts, report_panel, score_controls, sidebar
+from app.components import advice, charts, face, report_panel, score_controls, sidebar
 from app.components.markup import escaped
 from app.state import State
 from mauve_core.config import PartitionKind
@@ -25,11 +25,13 @@ _FRONTIER_HELP = (
 
 def main() -> None:
     """Lay out the page."""
+    face.title(
+        "Compare", "Which candidate is closest to the human texts, how sure is that, and which error does it make?"
+    )
     run = sidebar.opened_run()
     state = session.current()
     run_scale = run.comparison.config.score.scale
     partition = state.partition_or("pairwise")
-    st.header("Compare", anchor=False)
     score_controls.show(state, run_scale, default_partition="pairwise")
     _leaderboard(run, state, partition)
     advice.show_warnings(run.comparison)

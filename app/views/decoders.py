@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app import access, cache, session
-from app.components import job_panel, measure_form, measure_table, sidebar, study_form, sweep_panel
+from app.components import face, job_panel, measure_form, measure_table, sidebar, study_form, sweep_panel
 from app.components.markup import escaped
 from app.state import Section, State
 from mauve_core.errors import MauveLensError
@@ -19,8 +19,7 @@ TITLES: dict[Section, str] = {"measures": "Measures", "sweeps": "Sweeps", "gener
 
 def main() -> None:
     """Lay out the page."""
-    st.header("Decoders", anchor=False)
-    st.caption("Which decoder should a model use, and how should it be set?")
+    face.title("Decoders", "Which decoder should a model use, and how should it be set?")
     state = session.current()
     section = state.section or _usual_section(state)
     offered = [name for name in TITLES if access.may_change() or name != "generate"]

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from app import cache, session
-from app.components import cluster_detail, focus, gap_ledger, greedy_panel, score_controls, what_if_panel
+from app.components import cluster_detail, face, focus, gap_ledger, greedy_panel, score_controls, what_if_panel
 from app.components.focus import Focus
 from app.components.sidebar import opened_run
 from app.state import State
@@ -24,9 +24,9 @@ _TRUST_COLOURS: dict[str, Literal["green", "yellow", "gray"]] = {
 
 def main() -> None:
     """Lay out the page."""
+    face.title("Gap", "Which clusters make the gap between the two sides, and what would close it?")
     run, state = opened_run(), session.current()
     here = focus.of(run, state)
-    st.title("Gap", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         focus.controls(here)
         weight = focus.weight_slider(state)

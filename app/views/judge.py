@@ -7,7 +7,7 @@ import dataclasses
 import streamlit as st
 
 from app import access, session
-from app.components import judge_results, judging
+from app.components import face, judge_results, judging
 from app.components.markup import escaped
 from app.components.sidebar import opened_run
 from app.state import State, Tab
@@ -20,11 +20,11 @@ _TAB = "judge_tab"
 
 def main() -> None:
     """Lay out the page."""
+    face.title("Judge", "Which texts do people prefer, and do the scores agree with them?")
     run, state = opened_run(), session.current()
     if not access.may_change():
         state = dataclasses.replace(state, tab="results")  # ratings can be read; nobody rates
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        st.header("Judge", anchor=False, width="content")
         if access.may_change():
             _tab_picker(state)
         if state.tab == "rate" and state.rater is not None:

@@ -7,7 +7,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from app import cache, session
-from app.components import charts, focus, map_selection
+from app.components import charts, face, focus, map_selection
 from app.components.focus import Focus
 from app.components.sidebar import opened_run
 from app.selection import Stack, inside_polygon, polygon_of_event
@@ -27,8 +27,8 @@ _DRAWN = "map_drawn"
 
 def main() -> None:
     """Lay out the page."""
+    face.title("Map", "Where do the texts of each side lie, and what stands in an area?")
     run, state = opened_run(), session.current()
-    st.title("Map", anchor=False)
     projection = run.comparison.projection
     if projection is None:
         st.info("This run was made without a map. Start it again with the map switched on.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app import access
-from app.components import job_panel, method_form, method_table, sampling_panel, sidebar
+from app.components import face, job_panel, method_form, method_table, sampling_panel, sidebar
 from app.components.markup import escaped
 from mauve_core.errors import MauveLensError
 from mauve_core.methods import MethodTable, stored_methods
@@ -14,8 +14,7 @@ from mauve_core.store import Run
 
 def main() -> None:
     """Lay out the page."""
-    st.header("Methods", anchor=False)
-    st.caption("Does the ranking hang on how the gap is estimated?")
+    face.title("Methods", "Does the ranking hang on how the gap is estimated, and are there enough texts?")
     run = sidebar.opened_run()
     job_panel.show(("methods",), run.id)
     table = _stored(run)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from app import access
-from app.components import job_panel, model_picker, upload_side
+from app.components import face, job_panel, model_picker, upload_side
 from app.components.markup import escaped
 from app.components.upload_card import ReadFile
 from mauve_core import jobs
@@ -31,7 +31,7 @@ class Settings:
 
 def main() -> None:
     """Lay out the page."""
-    st.header("New run", anchor=False)
+    face.title("New run", "How far are your model texts from your human ones?")
     if not access.may_change():
         st.info(access.READ_ONLY_TEXT, icon=":material/visibility:")
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app import access, session
-from app.components import job_panel, probe_flow, probe_form, probe_table, sidebar, text_lab
+from app.components import face, job_panel, probe_flow, probe_form, probe_table, sidebar, text_lab
 from app.components.markup import escaped
 from app.state import Part, State
 from mauve_core.errors import MauveLensError
@@ -18,8 +18,7 @@ TITLES: dict[Part, str] = {"scores": "What the score notices", "flow": "Which te
 
 def main() -> None:
     """Lay out the page."""
-    st.header("Probes", anchor=False)
-    st.caption("What does the score notice of a text, and what escapes it?")
+    face.title("Probes", "What does the score notice of a text, and what escapes it?")
     run, state = sidebar.opened_run(), session.current()
     session.follow_url(_PART, state.part)
     st.segmented_control(

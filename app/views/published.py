@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app.components import charts
+from app.components import charts, face
 from app.components.markup import escaped
 from mauve_core.errors import MauveLensError
 from mauve_core.figures import published as figures
@@ -52,14 +52,14 @@ _COLUMN_HELP = {
 
 def main() -> None:
     """Lay out the page."""
-    st.header("Published", anchor=False)
+    face.title("Published", "Which measure of text agrees with people?")
     try:
         rows = agreements()
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         st.stop()
     st.caption(
-        "Which measure of text agrees with people? The papers' correlation tables, computed again here from the "
+        "The papers' correlation tables, computed again here from the "
         "figures that they print. 1: the measure orders all settings (a model with a decoder) as people do."
     )
     paper = st.segmented_control(

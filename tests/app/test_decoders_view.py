@@ -576,7 +576,7 @@ def test_the_choices_survive_a_change_of_page(open_page: OpenPage) -> None:
 def test_sections_that_need_a_run_teach_without_one(open_page: OpenPage, section: str) -> None:
     app = open_page(VIEW, section=section)
     assert not app.exception
-    assert app.title[0].value == "No runs yet"
+    assert [header.value for header in app.header] == ["No runs yet"]
 
 
 @pytest.mark.usefixtures("run")

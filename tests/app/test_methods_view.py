@@ -404,7 +404,7 @@ def test_minus_signs_stand_before_numbers_alone() -> None:
 def test_the_page_teaches_without_a_run(open_page: OpenPage) -> None:
     app = open_page(VIEW)
     assert not app.exception
-    assert app.title[0].value == "No runs yet"
+    assert [header.value for header in app.header] == ["No runs yet"]
 
 
 @pytest.mark.usefixtures("run")

@@ -56,6 +56,7 @@ states = st.builds(
     ),
     left=st.none() | names,
     right=st.none() | names,
+    tour=st.none() | st.integers(0, 100),
 )
 
 

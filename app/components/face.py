@@ -1,0 +1,51 @@
+"""How every page looks: its title with the question that it answers, styles, and what the browser does beside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+_STYLES = Path(__file__).with_suffix(".css")
+_helper = st.components.v2.component(
+    "mauve_lens_face",
+    html="",
+    js=Path(__file__).with_suffix(".js").read_text(encoding="utf-8"),
+)
+
+
+def title(name: str, question: str) -> None:
+    """The head of a page: one heading, and below it what the page answers."""
+    st.title(name, anchor=False)
+    st.caption(question)
+
+
+def styles() -> None:
+    """Once a page: what the theme cannot say."""
+    st.html(_STYLES)
+
+
+def helper(pointed: str = "", step: str = "", *, seen: bool = False) -> None:
+    """Once a page: areas that scroll get into the order of the tab key.
+
+    Parameters
+    ----------
+    pointed : str
+        Key of the element to mark and bring into view; empty for none.
+    step : str
+        Another one whenever there is something new to point at.
+    seen : bool
+        Let the browser remember that the tour was offered.
+    """
+    _helper(key="face", data={"pointed": pointed, "step": step, "seen": seen}, height="content")
+
+
+def nothing_yet(what: str, why: str, how: str) -> None:
+    """What stands where a view has no data: what would be there, why one wants it, how it comes. Markdown, all three.
+
+    Texts that come from files must be escaped by the caller.
+    """
+    with st.container(border=True, gap="xsmall"):
+        st.markdown(f"**{what}**")
+        st.markdown(why)
+        st.markdown(f":material/arrow_forward: {how}")

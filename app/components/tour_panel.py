@@ -1,0 +1,134 @@
+"""The guided tour on a page: the offer to a first visitor, the panel of the step, and the way to start it again."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app import cache, session, tour
+from app.components import face
+from app.components.markup import escaped
+from app.state import to_parameters
+from app.tour import Step
+from mauve_core.errors import MauveLensError
+
+_SEEN, _SHOWN = "tour_seen", "tour_shown"
+_COOKIE = "mauve_lens_tour"
+_DEMO = "demo"
+
+
+def show(page: str) -> None:
+    """The panel of the step that the URL names; on the first page, the offer to whoever has not had it.
+
+    Parameters
+    ----------
+    page : str
+        Path of the page in its address, as ``st.navigation`` gives it.
+    """
+    state = session.current()
+    run_id = cache.opened_run_id(state.run, cache.run_summaries())
+    found = _steps(run_id) if state.tour is not None or not page else []
+    if state.tour is None or not found:
+        offered = bool(found) and not _seen()
+        if offered:
+            _offer(found)
+        face.helper(seen=st.session_state.get(_SEEN, False))
+        return
+    place = min(max(state.tour, 1), len(found))
+    _open_tabs(found[place - 1], (run_id, place))
+    here = _path(found[place - 1]) == page
+    _panel(found, place, here=here)
+    if place == 1 and run_id is not None and not run_id.startswith(_DEMO):
+        _demo_instead()
+    face.helper(found[place - 1].points_at if here else "", f"{run_id} {place} {page}", seen=True)
+
+
+def starter() -> None:
+    """In the sidebar: the button that starts the tour."""
+    state = session.current()
+    run_id = cache.opened_run_id(state.run, cache.run_summaries())
+    if run_id is None or state.tour is not None:
+        return
+    if st.button("Guided tour", icon=":material/tour:", type="tertiary", key="tour_start", help=_ABOUT):
+        found = _steps(run_id)
+        if found:
+            _go(found[0])
+
+
+_ABOUT = "Ten stops in three minutes over the run that is open: from its scores to the texts behind them."
+
+
+def _steps(run_id: str | None) -> list[Step]:
+    """None where no run is open or it cannot be read: the page says what is wrong."""
+    if run_id is None:
+        return []
+    try:
+        return tour.steps(run_id, cache.load_run(run_id).comparison)
+    except MauveLensError:
+        return []
+
+
+def _seen() -> bool:
+    return bool(st.session_state.get(_SEEN)) or _COOKIE in st.context.cookies.to_dict()
+
+
+def _offer(found: list[Step]) -> None:
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key="tour_offer"):
+        st.markdown("**New here?** A tour of three minutes leads from the scores to the texts behind them.")
+        if st.button("Take the tour", type="primary", icon=":material/tour:", key="tour_take"):
+            _go(found[0])
+        st.button("Not now", type="tertiary", key="tour_dismiss", on_click=_remember)
+
+
+def _panel(found: list[Step], place: int, *, here: bool) -> None:
+    step = found[place - 1]
+    with st.container(border=True, gap="xsmall", key="tour"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f":material/tour: **{place} of {len(found)} · {escaped(step.title)}**", width="stretch")
+            if not here and st.button("Show it", icon=":material/visibility:", key="tour_here"):
+                _go(step)
+            if place > 1 and st.button("Back", icon=":material/arrow_back:", key="tour_back", shortcut="b"):
+                _go(found[place - 2])
+            if place < len(found) and st.button(
+                "Next", type="primary", icon=":material/arrow_forward:", key="tour_next", shortcut="n"
+            ):
+                _go(found[place])
+            st.button("End", icon=":material/close:", type="tertiary", key="tour_end", shortcut="e", on_click=_end)
+        st.markdown(step.text)
+
+
+def _demo_instead() -> None:
+    demo = cache.opened_run_id(None, cache.run_summaries())
+    if demo is not None and demo.startswith(_DEMO):
+        st.page_link(
+            "views/compare.py",
+            label="This is your own run. Take the tour of the demo instead.",
+            icon=":material/tour:",
+            query_params={"run": demo, "tour": "1"},
+        )
+
+
+def _go(step: Step) -> None:
+    _remember()
+    st.switch_page(step.page, query_params=to_parameters(step.state))
+
+
+def _end() -> None:
+    session.update(tour=None)
+
+
+def _remember() -> None:
+    st.session_state[_SEEN] = True
+
+
+def _open_tabs(step: Step, reached: tuple[str | None, int]) -> None:
+    """Open the step's tabs when it is reached; afterwards they are the reader's."""
+    if st.session_state.get(_SHOWN) != reached:
+        st.session_state[_SHOWN] = reached
+        for key, title in step.tabs.items():
+            st.session_state[key] = title
+
+
+def _path(step: Step) -> str:
+    """Of the step's page in its address: empty for the first page."""
+    name = step.page.removeprefix("views/").removesuffix(".py")
+    return "" if name == "compare" else name

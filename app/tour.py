@@ -1,0 +1,187 @@
+"""The guided tour: real views of one run in an order that tells a story, each with what to look at and what it means.
+
+Pure: the steps follow from the run. The panel that shows them is ``app/components/tour_panel.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from app.components.markup import escaped
+from app.state import State
+from mauve_core.config import HUMAN
+from mauve_core.figures.theme import short_name
+from mauve_core.result import Comparison
+
+
+@dataclass(frozen=True)
+class Step:
+    """One view of the tour.
+
+    Attributes
+    ----------
+    title : str
+    text : str
+        Markdown: what to look at, and what it means.
+    page : str
+        File of the page.
+    state : State
+        What the page shows.
+    points_at : str
+        Key of the element that the step is about; empty where it is the whole page.
+    tabs : mapping of str to str
+        Key of a row of tabs to the title of the one that is open.
+    """
+
+    title: str
+    text: str
+    page: str
+    state: State
+    points_at: str = ""
+    tabs: Mapping[str, str] = field(default_factory=dict)
+
+
+def steps(run_id: str, comparison: Comparison) -> list[Step]:
+    """The tour over a run, with its best and worst candidate and the cluster that the worst fills most.
+
+    Every ``state`` carries the number of its step.
+    """
+    best, worst = _best_and_worst(comparison)
+    cluster = _overfilled(comparison, worst)
+    plain, looked = State(run=run_id), State(run=run_id, candidate=worst)
+    inside = State(run=run_id, candidate=worst, cluster=cluster)
+    found = [
+        *_comparing(plain, best, worst),
+        *_inside(looked, inside, worst, cluster),
+        *_testing(plain, inside, worst),
+    ]
+    return [_numbered(step, place) for place, step in enumerate(found, start=1)]
+
+
+def _comparing(plain: State, best: str, worst: str) -> list[Step]:
+    return [
+        Step(
+            "Who is closest to people?",
+            "Each row is a pile of model texts held against the human ones; a MAUVE near 1 means that the two can "
+            f"hardly be told apart. {_bold(best)} leads and {_bold(worst)} comes last; rows of one rank are tied, "
+            "because their intervals overlap.",
+            "views/compare.py",
+            plain,
+            "leaderboard_chart",
+        ),
+        Step(
+            "Two ways to be wrong",
+            "A model can add what people never write (horizontal) or miss what they do (vertical), and a curve near "
+            f"the upper right corner means little of both. Move the weight λ and watch {_bold(worst)}: the table "
+            "beside the curves splits its gap into the two errors.",
+            "views/compare.py",
+            plain,
+            "frontier_chart",
+        ),
+    ]
+
+
+def _inside(looked: State, inside: State, worst: str, cluster: int) -> list[Step]:
+    return [
+        Step(
+            "Where the two sides differ",
+            "All texts were sorted into clusters by what a language model makes of them. Blue is the share of human "
+            f"texts, orange that of {_bold(worst)}: it overfills the clusters on the right and starves those on the "
+            "left.",
+            "views/clusters.py",
+            looked,
+            "clusters_chart",
+            {"clusters_tabs": "Chart"},
+        ),
+        Step(
+            "Read the texts behind a bar",
+            f"This is cluster {cluster}, which {_bold(worst)} overfills most: human texts stand on the left, its own "
+            "on the right. Read one of each; the line of words above says what sets the cluster apart from the others.",
+            "views/clusters.py",
+            inside,
+            "cluster_detail_tabs",
+            {"cluster_detail_tabs": "Texts"},
+        ),
+        Step(
+            "The gap, shared out",
+            "Left, the clusters by what the model adds; right, by what it misses; each bar is a share of that error. "
+            "*Trust* says which differences hold over other seeds, other numbers of clusters and chance, so begin "
+            "with those marked stable.",
+            "views/gap.py",
+            inside,
+            "gap_ledger_type_1",
+            {"gap_tabs": "Texts of a cluster"},
+        ),
+        Step(
+            "Why do they differ?",
+            "Phrases that one side uses and the other does not, plain properties such as length and repetition, and "
+            "the most similar pairs. A flag on top means that one property alone tells the sides apart: look at that "
+            "before anything deeper.",
+            "views/clusters.py",
+            inside,
+            "cluster_detail_tabs",
+            {"cluster_detail_tabs": "Why"},
+        ),
+        Step(
+            "Find your way on the map",
+            "Every dot is a text, neighbours are alike, and the chosen cluster is marked. Draw a lasso around any "
+            "area to read what lies in it; the map is for finding things, the scores come from the clusters.",
+            "views/map.py",
+            inside,
+            "map_chart",
+        ),
+    ]
+
+
+def _testing(plain: State, inside: State, worst: str) -> list[Step]:
+    return [
+        Step(
+            "What does the score notice?",
+            "Here texts are changed on purpose, words shuffled or articles dropped, and scored again. A change beyond "
+            "the grey band is noticed; one within it escapes the score.",
+            "views/probes.py",
+            plain,
+        ),
+        Step(
+            "Which decoder, and how set?",
+            "The classic measures, each with the human value as a blue line: the best decoder is not at an end but at "
+            f"that line. Find {_bold(worst)} in every panel: agreeing with people in one measure does not close the "
+            "gap.",
+            "views/decoders.py",
+            State(run=inside.run, section="measures"),
+            "measures_chart",
+            {"measures_tabs": "Chart"},
+        ),
+        Step(
+            "Does the answer hang on the method?",
+            "Other estimators and divergences rank the same candidates here; level lines mean that they agree. Below "
+            "stands how many texts and clusters such a score needs. That was the tour: open *New run* to compare your "
+            "own texts.",
+            "views/methods.py",
+            plain,
+        ),
+    ]
+
+
+def _numbered(step: Step, place: int) -> Step:
+    state = State(**{**vars(step.state), "tour": place})
+    return Step(step.title, step.text, step.page, state, step.points_at, step.tabs)
+
+
+def _best_and_worst(comparison: Comparison) -> tuple[str, str]:
+    by_score = sorted(comparison.candidates, key=lambda candidate: candidate.scores["mauve"].mean)
+    return by_score[-1].name, by_score[0].name
+
+
+def _overfilled(comparison: Comparison, candidate: str) -> int:
+    """The joint cluster of the first seed in which the candidate's share exceeds that of the humans most."""
+    partition = comparison.partition("joint", candidate, 0)
+    human, model = partition.counts(HUMAN), partition.counts(candidate)
+    return int(np.argmax(model / model.sum() - human / human.sum()))
+
+
+def _bold(name: str) -> str:
+    return f"**{escaped(short_name(name))}**"

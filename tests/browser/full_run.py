@@ -1,0 +1,55 @@
+"""A run on which every view has something to show: measured, swept, probed, rated, held against other methods."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mauve_core.attributing import AttributesTask
+from mauve_core.config import HUMAN
+from mauve_core.judgments import OPTIONS, QUESTIONS, RatingStore, pair_plan
+from mauve_core.measuring import MeasuresTask
+from mauve_core.methods import MethodsTask
+from mauve_core.probing.task import ATTACHMENT as PROBES
+from mauve_core.store import Run, RunStore
+from mauve_core.sweeps import SweepTask
+from tests.probe_tables import table_of
+from tests.synthetic import make_run
+
+RATED = 12
+CHEAP = ("length", "precision", "recall")
+"""Measures that read neither a model nor a tokenizer."""
+
+
+def make_full_run(home: Path) -> Run:
+    """The run ``synthetic`` under ``home`` with everything that can be added to it."""
+    run = make_run(home, n=80, seeds=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MAUVE_LENS_HOME", str(home))
+        MeasuresTask(run.id, CHEAP).perform()
+        SweepTask(run.id, "k", (4, 8, 16)).perform()
+        MethodsTask(run.id).perform()
+        AttributesTask(run.id, splits=2).perform()
+    _probe(run)
+    _rate(run)
+    return RunStore(home / "runs").load(run.id)
+
+
+def _probe(run: Run) -> None:
+    """The first texts of the largest cluster go to another one."""
+    part = run.comparison.joint[0]
+    ids, labels = run.corpora[HUMAN].ids[::2], part.labels[HUMAN][::2]
+    big = int(np.bincount(labels, minlength=part.k).argmax())
+    there = [text_id for text_id, cluster in zip(ids, labels, strict=True) if cluster == big]
+    moved = dict.fromkeys(there[:4], (big + 1) % part.k)
+    table = table_of(run, {"shuffle-words": moved, "typos": moved, "typos@0.5": {}})
+    RunStore(run.path.parent).attach(run.id, PROBES, table.as_dict())
+
+
+def _rate(run: Run) -> None:
+    store, plan = RatingStore(run.ratings_path), pair_plan(run.corpora, rater="Ann")
+    for place in range(RATED):
+        answers = dict.fromkeys(QUESTIONS, OPTIONS[place % len(OPTIONS)])
+        store.append(plan[place].ratings("Ann", answers, 40.0))
