@@ -7,7 +7,7 @@ PORT ?= 8501
 # Two workers with one thread each; files stay together, so that what a file sets up is set up once.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: app test check format demo clean setup setup-dev browser postgresql
+.PHONY: app test check docs format demo clean setup setup-dev browser postgresql
 
 app: setup
 	$(BIN)/mauve-lens demo
@@ -18,6 +18,19 @@ test: setup-dev browser postgresql lint
 
 check: setup-dev lint
 	$(PYTEST) -q -m "not slow and not browser"
+
+# The documentation site in docs/_build: the demo with something to see on every page, pictures of it, and Sphinx with
+# warnings as errors.
+DOCS_HOME := .cache/docs
+docs: setup-dev browser
+	MAUVE_LENS_HOME=$(DOCS_HOME) $(BIN)/mauve-lens demo --quiet
+	test -f $(DOCS_HOME)/runs/demo/attached/methods.json || \
+		MAUVE_LENS_HOME=$(DOCS_HOME) $(BIN)/mauve-lens methods demo --preset divergences --preset smoothing --quiet >/dev/null
+	test -f $(DOCS_HOME)/runs/demo/attached/probes.json || MAUVE_LENS_HOME=$(DOCS_HOME) $(BIN)/mauve-lens probe demo \
+		--perturbation drop-articles --perturbation shuffle-words --splits 2 --quiet >/dev/null
+	$(BIN)/python docs/screenshots.py --home $(DOCS_HOME) --out docs/guide/images --width 1280 --scheme light
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo 'Open docs/_build/html/index.html'
 
 .PHONY: lint
 lint: setup-dev

@@ -21,7 +21,7 @@ def test_every_view_has_a_page_with_its_picture() -> None:
     pages = {path.stem for path in (DOCS / "guide").glob("*.md")}
     assert views <= pages
     for view in views:
-        assert f"(images/{view}.png)" in (DOCS / "guide" / f"{view}.md").read_text(encoding="utf-8")
+        assert f"(images/{view}-1280-light.png)" in (DOCS / "guide" / f"{view}.md").read_text(encoding="utf-8")
 
 
 def test_every_page_is_in_the_contents() -> None:
