@@ -26,6 +26,8 @@ from mauve_core.store.tables import ROOTS, RUNS
 ROOT_ID = ".root-id"
 """File below a root that names it, whatever path or machine it is reached from."""
 
+_FIELDS = ("id", "name", "created", "human", "candidates", "n", "encoder", "tags", "notes", "bytes")
+_SELECT = sa.select(RUNS.c.sign, *(RUNS.c[name] for name in _FIELDS)).where(RUNS.c.root == sa.bindparam("root_id"))
 _Lines = dict[str, tuple[str, RunSummary]]
 
 
@@ -137,14 +139,16 @@ def _refresh(connection: sa.Connection, root: Path, root_id: str) -> list[Storag
 
 def _lines(connection: sa.Connection, root_id: str) -> _Lines:
     """Sign and summary by id, the newest first; sorted here, because servers order text as their locale says."""
-    rows = connection.execute(sa.select(RUNS).where(RUNS.c.root == root_id)).fetchall()
-    found = sorted(sorted(rows, key=lambda row: row.id), key=lambda row: row.created, reverse=True)
-    return {row.id: (row.sign, _summary(row)) for row in found}
+    rows = connection.execute(_SELECT, {"root_id": root_id}).all()
+    found = [(sign, _summary(*values)) for sign, *values in rows]
+    found.sort(key=lambda line: line[1].id)
+    found.sort(key=lambda line: line[1].created, reverse=True)
+    return {summary.id: (sign, summary) for sign, summary in found}
 
 
-def _summary(row: sa.Row[Any]) -> RunSummary:
-    fixed = row.id, row.name, row.created, row.human, tuple(row.candidates), row.n, row.encoder
-    return RunSummary(*fixed, tuple(row.tags), row.notes, row.bytes)
+def _summary(*values: Any) -> RunSummary:
+    identifier, name, created, human, candidates, n, encoder, tags, notes, size = values
+    return RunSummary(identifier, name, created, human, tuple(candidates), n, encoder, tuple(tags), notes, size)
 
 
 def _row(root_id: str, summary: RunSummary, sign: str) -> dict[str, Any]:
