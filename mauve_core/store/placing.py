@@ -69,10 +69,13 @@ def take_place(folder: Path, final: Path) -> Path:
         copy_ratings(final / RATINGS, folder / RATINGS)
     if (final / ABOUT).exists():
         write_about(folder, dataclasses.replace(about_run(final), name=None))
-    old = folder.with_name(f"{folder.name}-old")
-    final.rename(old)
-    folder.rename(final)
-    shutil.rmtree(old)
+    entry = deleted.discard(final.parent, final.name)  # a kill before the next line leaves it to be restored
+    try:
+        folder.rename(final)
+    except OSError:
+        deleted.folder_of(final.parent, entry.token).rename(final)
+        raise
+    deleted.remove(final.parent, entry.token)
     return final
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import os
 import stat
 import zipfile
 import zlib
@@ -188,6 +189,7 @@ def _check_run(folder: Path, source: Path) -> Run:
             RatingStore(folder / RATINGS).check()
     except (StorageError, ValueError, KeyError, TypeError, MemoryError, RecursionError, AttributeError) as error:
         reason = error.wrong if isinstance(error, StorageError | InputError) else str(error)
+        reason = reason.replace(f"Run {folder.name} cannot be read, ", "").replace(f"{folder}{os.sep}", "")
         raise _refused(source, f"the run in it cannot be read: {reason}") from error
     return run
 

@@ -32,9 +32,10 @@ def database(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest
     kind: str = request.param
     if kind == "postgresql":
         monkeypatch.setenv(DATABASE_VARIABLE, request.getfixturevalue("postgres"))
+    url = database_url(tmp_path)
     yield kind
     if kind == "postgresql":
-        _engine(database_url(tmp_path)).dispose()
+        _engine(url).dispose()
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 
 from mauve_core.errors import InputError, StorageError
 from mauve_core.judgments import QUESTIONS, RatingStore, pair_plan
-from mauve_core.store import Run, RunStore, deleted
+from mauve_core.store import PARTIAL, Run, RunStore, deleted
 from mauve_core.store.about import ABOUT, MAX_NAME, MAX_TAG, MAX_TAGS
 from tests.handmade import make_comparison, make_corpora, make_features
 
@@ -72,6 +72,16 @@ def test_what_is_said_of_a_run_is_seen_everywhere(store: RunStore, forget: Calla
     assert store.describe(run.id, tags=()).name == "Study two"
 
 
+def test_tags_are_given_and_taken_one_by_one(store: RunStore) -> None:
+    run = save(store, "one")
+    assert store.tag(run.id, add=["b", "a"]).tags == ("a", "b")
+    assert store.tag(run.id, add=["c", "a"], remove=["b", "none"]).tags == ("a", "c")
+    assert store.tag(run.id, add=["a"], remove=["a", "c"]).tags == ("a",), "what is added is there"
+    with pytest.raises(InputError, match="too many tags"):
+        store.tag(run.id, add=map(str, range(MAX_TAGS)))
+    assert store.list()[0].tags == ("a",)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -119,6 +129,36 @@ def test_a_run_made_anew_keeps_what_people_said_but_takes_its_new_name(store: Ru
     (line,) = store.list()
     assert (line.id, line.name, line.tags, line.notes) == ("demo", "Demo", ("kept",), "kept")
     assert again.summary == line
+
+
+def test_a_run_made_anew_stays_as_it_was_when_its_place_cannot_be_taken(
+    store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = store.describe(save(store, "demo").id, notes="kept")
+    rename = Path.rename
+
+    def refusing(self: Path, target: Path) -> Path:
+        if self.name.startswith(PARTIAL):
+            raise OSError(5, "Input/output error")
+        return rename(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", refusing)
+        with pytest.raises(StorageError, match="Input/output error"):
+            save(store, "demo", replace=True)
+    assert (store.list(), store.deleted()) == ([before], [])
+
+    def killed(self: Path, target: Path) -> Path:
+        if self.name.startswith(PARTIAL):
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", killed)
+        with pytest.raises(KeyboardInterrupt):
+            save(store, "demo", replace=True)
+    (entry,) = store.deleted()
+    assert store.restore(entry.token) == before
 
 
 def test_the_bin_holds_runs_whole_and_gives_them_back(store: RunStore) -> None:
