@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import cache
+from app import access, cache
 from app.components import model_picker
 from app.components.markup import escaped
 from mauve_core import jobs
@@ -106,6 +106,7 @@ def _scores(run_id: str, before: CompareConfig) -> dict[str, Any]:
 
 def _start(run: Run, name: str, config: CompareConfig, left_out: tuple[str, ...], close: Callable[[], None]) -> None:
     try:
+        access.require_change()
         if config.encoder is not None and config.encoder != run.comparison.config.encoder:
             with st.spinner("Looking for the encoder"):
                 identify(config.encoder.model, config.encoder.revision)
