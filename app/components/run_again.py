@@ -75,11 +75,11 @@ def _encoder(run: Run, before: EncoderConfig | None) -> dict[str, Any]:
     tokens = second.number_input("Max tokens", 1, 1_000_000, shown.max_tokens, key=f"again_tokens_{run.id}")
     prompts = all(corpus.prompts is not None for corpus in run.corpora.values())
     together = third.toggle(
-        "Encode prompt and text together",
+        "Encode prompts too",
         shown.with_prompt,
         key=f"again_prompt_{run.id}",
         disabled=not prompts,
-        help=None if prompts else "Needs prompts on every side.",
+        help="Prompt and text together." if prompts else "Needs prompts on every side.",
     )
     return {"encoder": model, "max_tokens": int(tokens), "with_prompt": together}
 
