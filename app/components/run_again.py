@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import cache
+from app import access, cache
 from app.components import model_picker
 from app.components.markup import escaped
 from mauve_core import jobs
@@ -75,11 +75,11 @@ def _encoder(run: Run, before: EncoderConfig | None) -> dict[str, Any]:
     tokens = second.number_input("Max tokens", 1, 1_000_000, shown.max_tokens, key=f"again_tokens_{run.id}")
     prompts = all(corpus.prompts is not None for corpus in run.corpora.values())
     together = third.toggle(
-        "Encode prompt and text together",
+        "Encode prompts too",
         shown.with_prompt,
         key=f"again_prompt_{run.id}",
         disabled=not prompts,
-        help=None if prompts else "Needs prompts on every side.",
+        help="Prompt and text together." if prompts else "Needs prompts on every side.",
     )
     return {"encoder": model, "max_tokens": int(tokens), "with_prompt": together}
 
@@ -106,6 +106,7 @@ def _scores(run_id: str, before: CompareConfig) -> dict[str, Any]:
 
 def _start(run: Run, name: str, config: CompareConfig, left_out: tuple[str, ...], close: Callable[[], None]) -> None:
     try:
+        access.require_change()
         if config.encoder is not None and config.encoder != run.comparison.config.encoder:
             with st.spinner("Looking for the encoder"):
                 identify(config.encoder.model, config.encoder.revision)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
+from app import access
 from app.components import run_cards
 from app.components.markup import escaped
 from app.components.run_cards import DELETED, facts, size_text
@@ -40,7 +41,7 @@ def show(summaries: list[RunSummary]) -> None:
         total = size_text(sum(item.summary.bytes for item in deleted))
         with st.popover("Empty the bin", icon=":material/delete_forever:"):
             st.markdown(f"Runs that are removed for good: **{len(deleted)}**, {total}.")
-            st.button("Remove for good", key="bin_empty", type="primary", on_click=_act, args=(RunStore().purge,))
+            st.button("Remove for good", key="bin_empty", type="primary", on_click=_empty)
     else:
         st.markdown("The bin is empty. A run that you delete stays here for 30 days and can be restored.")
     _disk(summaries, deleted)
@@ -92,6 +93,10 @@ def _deleted() -> list[DeletedRun]:
         return []
 
 
+def _empty() -> None:
+    _act(RunStore().purge)
+
+
 def _restore(token: str) -> None:
     if _act(RunStore().restore, token) and st.session_state.get(DELETED) == token:
         _forget()
@@ -99,6 +104,7 @@ def _restore(token: str) -> None:
 
 def _act(act: Callable[..., object], *arguments: str) -> bool:
     try:
+        access.require_change()
         act(*arguments)
     except MauveLensError as error:
         st.toast(escaped(str(error)), icon=":material/error:")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app import session
+from app import access, session
 from app.components import run_again, run_files
 from app.components.markup import escaped
 from mauve_core.errors import MauveLensError
@@ -130,6 +130,7 @@ def _edit(summary: RunSummary, tags: Sequence[str]) -> None:
             cancelled = st.form_submit_button("Cancel", key=f"cancel_{summary.id}")
     if saved:
         try:
+            access.require_change()
             RunStore().describe(summary.id, name=name, tags=tuple(chosen), notes=notes)
         except MauveLensError as error:
             st.error(escaped(str(error)), icon=":material/error:")
@@ -155,6 +156,7 @@ def _show_more() -> None:
 def _delete(run_id: str) -> None:
     store = RunStore()
     try:
+        access.require_change()
         store.delete(run_id)
         token = next((item.token for item in store.deleted() if item.summary.id == run_id), None)
     except MauveLensError as error:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from app import access
 from app.components.markup import escaped
 from app.uploads import safe_name
 from mauve_core.errors import MauveLensError
@@ -86,6 +87,7 @@ def _imported(name: str, data: bytes) -> RunSummary | str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / safe_name(name)
         try:
+            access.require_change()
             path.write_bytes(data)
             return RunStore().import_(path)
         except MauveLensError as error:

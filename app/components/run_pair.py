@@ -13,6 +13,7 @@ from app.components.markup import escaped
 from app.state import State
 from mauve_core.errors import MauveLensError
 from mauve_core.figures import leaderboard
+from mauve_core.figures.leaderboard import UNBROKEN
 from mauve_core.result import Comparison
 from mauve_core.settings_difference import Difference, differences, one_leaderboard
 from mauve_core.store import Run, RunSummary
@@ -116,7 +117,9 @@ def _leaderboard(left: Run, right: Run, board: Comparison) -> None:
         charts.csv_button(
             lambda: frame.assign(seeds=own), key="pair_csv", file_name=f"{left.name}-and-{right.name}-leaderboard"
         )
-    st.table(leaderboard.shown_table(frame, escaped), border="horizontal", hide_index=True)
+    shown = leaderboard.shown_table(frame, escaped)
+    shown["Candidate"] = shown["Candidate"].str.replace(" · ", f"{UNBROKEN}·{UNBROKEN}", regex=False)
+    st.table(shown, border="horizontal", hide_index=True)
     charts.show_chart(
         leaderboard.interval_figure(board, "pairwise"),
         key="pair_chart",

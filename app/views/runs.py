@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import session
+from app import access, session
 from app.components import job_panel, run_bin, run_cards, run_files, run_pair
 from app.components.markup import escaped
 from app.components.run_cards import size_text
@@ -19,6 +19,9 @@ _SHELF, _QUERY, _TAGS = "runs_shelf", "runs_query", "runs_tags"
 
 def main() -> None:
     """Lay out the page."""
+    if not access.may_change():
+        st.info(access.READ_ONLY_TEXT, icon=":material/visibility:")
+        st.stop()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.header("Runs", anchor=False)
         st.space("stretch")

@@ -53,7 +53,7 @@ def _compare(args: argparse.Namespace) -> int:
     found = differences(left, right)
     refusal = _refusal(left, right)
     board = None if refusal else one_leaderboard(left, right, _titles(args.ids))
-    if args.json:
+    if "json" in args:
         rows = None if board is None else to_json(board)["candidates"]
         entries = [dataclasses.asdict(item) for item in found]
         write_json({"runs": args.ids, "comparable": board is not None, "differences": entries, "candidates": rows})
@@ -112,7 +112,7 @@ def _again(args: argparse.Namespace) -> int:
     task = AgainTask(name, run.id, config, tuple(args.leave_out), args.device)
     with results_only():
         made = store.load(task.perform(progress_of(args)))
-    if args.json:
+    if "json" in args:
         write_json({**to_json(made.comparison), "run": made.id})
         return 0
     write(to_table(made.comparison))

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.components import run_files
 from app.components.run_cards import SHOWN, size_text
-from mauve_core import jobs
+from mauve_core import jobs, sharing
 from mauve_core.again import AgainTask
 from mauve_core.config import ScoreConfig
 from mauve_core.errors import InputError, StorageError
@@ -218,7 +218,7 @@ def test_comparable_runs_share_a_leaderboard(open_page: OpenPage, store: RunStor
     app = open_page(VIEW, shelf="pair", left="one", right="two")
     assert not app.exception
     assert "Nothing: both runs were made with the same settings" in said(app)
-    shown = [str(cell).strip("*").replace("\\", "") for cell in app.table[0].value["Candidate"]]
+    shown = [str(cell).strip("*").replace("\\", "").replace(UNBROKEN, " ") for cell in app.table[0].value["Candidate"]]
     left, right = store.load("one").comparison, store.load("two").comparison
     board = one_leaderboard(left, right, ("A", "B"))
     assert sorted(shown[:-1]) == sorted(candidate.name for candidate in board.candidates)
@@ -308,6 +308,24 @@ def test_features_that_were_given_can_be_made_by_an_encoder(
     encoder = started[0].config.encoder
     assert encoder is not None
     assert (encoder.model, encoder.max_tokens, started[0].name) == ("minilm", 64, "synthetic, minilm")
+
+
+# Read-only
+
+
+def test_where_nothing_may_be_changed_a_page_that_is_still_open_changes_nothing(
+    open_page: OpenPage, store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.delete("finer")
+    edited, deleting, emptying = open_page(VIEW), open_page(VIEW), open_page(VIEW, shelf="bin")
+    edited.button(key="edit_one").click().run()
+    edited.text_input(key="name_one").set_value("other")
+    monkeypatch.setenv(sharing.READ_ONLY, "one")
+    edited.button(key="save_one").click().run()
+    deleting.button(key="delete_two").click().run()
+    emptying.button(key="bin_empty").click().run()
+    assert {summary.name for summary in store.list()} == {"one", "two"}
+    assert [item.summary.id for item in store.deleted()] == ["finer"]
 
 
 # Files
