@@ -150,15 +150,14 @@ class Reader:
         await self.act("Clusters: click a bar", lambda: chart.click(position={"x": x, "y": y}), self.shows_cluster)
 
     async def slide(self, what: str, key: str) -> None:
-        slider = self.page.locator(f'.st-key-{key} [role="slider"]').first
+        slider = self.page.locator(f".st-key-{key}").get_by_role("slider")
         before = self.page.url
 
         async def moved() -> None:
             await self.page.wait_for_function("before => location.href !== before", arg=before)
 
-        if await slider.count():
-            up = float(await slider.get_attribute("aria-valuenow") or 0) < 0.9
-            await self.act(what, lambda: slider.press("ArrowRight" if up else "ArrowLeft"), moved)
+        up = float(await slider.input_value()) < 0.9
+        await self.act(what, lambda: slider.press("ArrowRight" if up else "ArrowLeft"), moved)
 
     async def view(self, path: str, title: str) -> None:
         link = self.page.locator(f'[data-testid="stSidebarNavLink"][href$="/{path}"]').first
