@@ -334,7 +334,7 @@ def main() -> int:
         finally:
             server.terminate()
             server.wait(timeout=30)
-    named = "" if options.run is None else f" --home {options.home} --run {options.run}"
+    named = f" --texts {options.texts}" if options.run is None else f" --home {options.home} --run {options.run}"
     out = "" if options.out is None else f" --out {options.out}"
     command = (
         f"python benchmarks/ten_browsers.py --browsers {options.browsers} --minutes {options.minutes:g}{named}{out}"
