@@ -150,15 +150,14 @@ class Reader:
         await self.act("Clusters: click a bar", lambda: chart.click(position={"x": x, "y": y}), self.shows_cluster)
 
     async def slide(self, what: str, key: str) -> None:
-        slider = self.page.locator(f'.st-key-{key} [role="slider"]').first
+        slider = self.page.locator(f".st-key-{key}").get_by_role("slider")
         before = self.page.url
 
         async def moved() -> None:
             await self.page.wait_for_function("before => location.href !== before", arg=before)
 
-        if await slider.count():
-            up = float(await slider.get_attribute("aria-valuenow") or 0) < 0.9
-            await self.act(what, lambda: slider.press("ArrowRight" if up else "ArrowLeft"), moved)
+        up = float(await slider.input_value()) < 0.9
+        await self.act(what, lambda: slider.press("ArrowRight" if up else "ArrowLeft"), moved)
 
     async def view(self, path: str, title: str) -> None:
         link = self.page.locator(f'[data-testid="stSidebarNavLink"][href$="/{path}"]').first
@@ -335,7 +334,7 @@ def main() -> int:
         finally:
             server.terminate()
             server.wait(timeout=30)
-    named = "" if options.run is None else f" --home {options.home} --run {options.run}"
+    named = f" --texts {options.texts}" if options.run is None else f" --home {options.home} --run {options.run}"
     out = "" if options.out is None else f" --out {options.out}"
     command = (
         f"python benchmarks/ten_browsers.py --browsers {options.browsers} --minutes {options.minutes:g}{named}{out}"

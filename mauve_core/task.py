@@ -260,9 +260,10 @@ def compare_and_store(
 
 
 def _made_by(job: str, name: str, store: RunStore) -> Run | None:
-    """The run of that name that an earlier worker of the job has stored."""
+    """The run that an earlier worker of the job has stored under an id made from that name."""
+    base = run_id(name)
     for summary in store.list():
-        if summary.name == name:
+        if summary.id == base or summary.id.startswith(f"{base}-"):
             run = store.load(summary.id)
             if run.comparison.environment.get("job") == job:
                 return run

@@ -57,6 +57,7 @@ KEPT: dict[str, str] = {
     "sweep": "its finished points and the texts that were encoded",
     "probes": "the texts that were encoded",
     "study": "the texts that were written, encoded and read",
+    "again": "the texts that were encoded",
 }
 """What of an unfinished job is not done again when it is resumed, by kind; the others begin anew."""
 
