@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
+from mauve_core.cluster_table import ORDERS
 from mauve_core.config import SCORES, PartitionKind, Smoothing
 from mauve_core.errors import InputError
+from mauve_core.figures.map import Colouring
 from mauve_core.perturbations import parse_perturbation
 from mauve_core.sweeps import AXES, Over
 
@@ -20,6 +22,7 @@ Side = Literal["model", "human", "both"]
 Action = Literal["drop", "cap", "match", "weight"]
 Fix = Literal["match", "drop"]
 Part = Literal["scores", "flow", "text"]
+GapTab = Literal["texts", "what-if", "few"]
 Shelf = Literal["runs", "pair", "bin"]
 
 MAX_LASSO_POINTS = 200
@@ -112,6 +115,12 @@ class State:
         Tags that the listed runs have, in alphabetical order.
     left, right : str or None
         Ids of the two runs that are held against each other.
+    order : str
+        By what the clusters are sorted: a key of ``mauve_core.cluster_table.ORDERS``.
+    colour : str
+        What the colours of the map say: a key of ``mauve_core.figures.map.COLOURINGS``.
+    below : {"texts", "what-if", "few"}
+        The tab of the page Gap that is open.
     """
 
     run: str | None = None
@@ -149,6 +158,9 @@ class State:
     tags: tuple[str, ...] = ()
     left: str | None = None
     right: str | None = None
+    order: str = next(iter(ORDERS))
+    colour: Colouring = "source"
+    below: GapTab = "texts"
 
     def partition_or(self, default: PartitionKind) -> PartitionKind:
         """The partition asked for, else ``default`` ("joint" in Clusters and Map, "pairwise" in Compare)."""
@@ -312,4 +324,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "tags": _read_tags,
     "left": _read_text,
     "right": _read_text,
+    "order": lambda text: text if text in ORDERS else None,
+    "colour": _one_of(Colouring),
+    "below": _one_of(GapTab),
 }
