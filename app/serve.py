@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mauve_core import sharing
+from mauve_core.corpus import limits
 from mauve_core.errors import InputError, MauveLensError
 from mauve_core.figures import draw
 
@@ -74,6 +75,7 @@ def protected(options: dict[str, Any]) -> dict[str, Any]:
         "server.address": address,
         "server.allowedHosts": ["*"],  # app.middleware knows the names, for requests of every kind
         "server.enableXsrfProtection": True,
+        "server.maxUploadSize": limits.upload_mb(),
         "browser.gatherUsageStats": False,
         "logger.hideWelcomeMessage": True,  # it would ask a foreign server for this machine's address
     }

@@ -31,14 +31,16 @@ _STYLE = (
     "min-height:100vh;background:light-dark(#fff,#14181f);color:light-dark(#1f2733,#e6e9ee)}main{width:min(22rem,88vw)}"
     "h1{font-size:1.5rem;margin:0 0 1rem}label{display:block;margin-bottom:.25rem}input{font:inherit;width:100%;"
     "box-sizing:border-box;padding:.5rem;border:1px solid light-dark(#8a94a3,#6b7686);border-radius:.4rem;"
-    "background:inherit;color:inherit}button{font:inherit;margin-top:1rem;padding:.5rem 1rem;border:0;"
+    "background:inherit;color:inherit}button,.button{display:block;box-sizing:border-box;text-align:center;"
+    "text-decoration:none;font:inherit;margin-top:1rem;padding:.5rem 1rem;border:0;"
     "border-radius:.4rem;background:#2f6fb0;color:#fff;cursor:pointer;width:100%}:focus-visible{outline:3px solid "
     "light-dark(#2f6fb0,#6aa7e0);outline-offset:2px}.wrong{color:light-dark(#b3261e,#ff8a80)}"
 )
+_TO_LOGOUT = '<meta http-equiv="refresh" content="0;url=/auth/logout">'
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex"><link rel="icon" href="data:,"><title>{title} - MAUVE Lens</title>
-<style>{style}</style></head><body><main><h1>{title}</h1>{content}</main></body></html>
+{head}<style>{style}</style></head><body><main><h1>{title}</h1>{content}</main></body></html>
 """
 
 
@@ -168,7 +170,9 @@ async def _sign_out(request: Request) -> Response:
     if not _same_origin(request):
         return RedirectResponse("/", status_code=303)
     SESSIONS.end(request.cookies.get(SESSION_COOKIE, ""))
-    response = RedirectResponse("/auth/logout" if access.sign_in().secrets else SIGN_IN, status_code=303)
+    response: Response = RedirectResponse(SIGN_IN, status_code=303)
+    if access.sign_in().secrets is not None:  # the provider's own page may follow, to which no form may redirect
+        response = _page("Signed out", '<p><a href="/auth/logout">Go on</a></p>', head=_TO_LOGOUT)
     response.delete_cookie(SESSION_COOKIE, path="/", httponly=True, samesite="lax")
     return response
 
@@ -202,14 +206,15 @@ def _form_page(target: str, wrong: str = "", *, status: int = 200, headers: dict
         )
     if how.secrets is not None:
         content += (
-            f'<form method="get" action="{PROVIDER}"><input name="next" type="hidden" value="{html.escape(target)}">'
-            "<button>Sign in with your account</button></form>"
+            f'<p><a class="button" href="{PROVIDER}?next={quote(target, safe="")}">Sign in with your account</a></p>'
         )
     return _page("Sign in", content, status=status, headers=headers)
 
 
-def _page(title: str, content: str, *, status: int = 200, headers: dict[str, str] | None = None) -> HTMLResponse:
-    text = _PAGE.format(title=title, style=_STYLE, content=content)
+def _page(
+    title: str, content: str, *, status: int = 200, headers: dict[str, str] | None = None, head: str = ""
+) -> HTMLResponse:
+    text = _PAGE.format(title=title, style=_STYLE, content=content, head=head)
     return HTMLResponse(text, status_code=status, headers={"Cache-Control": "no-store", **(headers or {})})
 
 

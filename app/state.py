@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
+from mauve_core.cluster_table import ORDERS
 from mauve_core.config import SCORES, PartitionKind, Smoothing
 from mauve_core.errors import InputError
+from mauve_core.figures.map import Colouring
 from mauve_core.perturbations import parse_perturbation
 from mauve_core.sweeps import AXES, Over
 
@@ -20,6 +22,7 @@ Side = Literal["model", "human", "both"]
 Action = Literal["drop", "cap", "match", "weight"]
 Fix = Literal["match", "drop"]
 Part = Literal["scores", "flow", "text"]
+GapTab = Literal["texts", "what-if", "few"]
 Shelf = Literal["runs", "pair", "bin"]
 
 MAX_LASSO_POINTS = 200
@@ -114,6 +117,12 @@ class State:
         Ids of the two runs that are held against each other.
     tour : int or None
         Step of the guided tour, from 1; None where nobody takes it.
+    order : str
+        By what the clusters are sorted: a key of ``mauve_core.cluster_table.ORDERS``.
+    colour : str
+        What the colours of the map say: a key of ``mauve_core.figures.map.COLOURINGS``.
+    below : {"texts", "what-if", "few"}
+        The tab of the page Gap that is open.
     """
 
     run: str | None = None
@@ -152,6 +161,9 @@ class State:
     left: str | None = None
     right: str | None = None
     tour: int | None = None
+    order: str = next(iter(ORDERS))
+    colour: Colouring = "source"
+    below: GapTab = "texts"
 
     def partition_or(self, default: PartitionKind) -> PartitionKind:
         """The partition asked for, else ``default`` ("joint" in Clusters and Map, "pairwise" in Compare)."""
@@ -316,4 +328,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "left": _read_text,
     "right": _read_text,
     "tour": _read_index,
+    "order": lambda text: text if text in ORDERS else None,
+    "colour": _one_of(Colouring),
+    "below": _one_of(GapTab),
 }

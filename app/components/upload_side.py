@@ -11,6 +11,7 @@ from app.components import upload_card
 from app.components.markup import escaped
 from app.components.upload_card import ReadFile
 from app.uploads import Upload
+from mauve_core.corpus import limits
 from mauve_core.errors import MauveLensError
 
 _INTAKE = "intakes"
@@ -44,6 +45,7 @@ def show(side: str, title: str, *, several: bool = False) -> list[ReadFile | Non
         args=(side, key, several),
         label_visibility="collapsed",
     )
+    st.caption(f"At most {limits.in_words()}")
     read = []
     for upload in _kept(side):
         file, removed = upload_card.show(upload, human=not several)

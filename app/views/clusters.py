@@ -10,6 +10,7 @@ from app.components import attributes_panel, charts, cluster_detail, face, focus
 from app.components.focus import Focus
 from app.components.sidebar import opened_run
 from app.selection import clicked_value
+from app.state import State
 from mauve_core.cluster_table import ORDERS, cluster_table, ordered
 from mauve_core.config import HUMAN
 from mauve_core.figures.clusters import cluster_figure
@@ -25,7 +26,7 @@ def main() -> None:
     here = focus.of(run, state)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         focus.controls(here)
-        order = _order_picker()
+        order = _order_picker(state)
         with st.container(horizontal=True, vertical_alignment="bottom", width="content"):  # what acts on the errors
             weight = focus.weight_slider(state)
             score_controls.smoothing(state, "Here it acts on the errors alone.")
@@ -47,14 +48,15 @@ def main() -> None:
     attributes_panel.show(here)
 
 
-def _order_picker() -> str:
+def _order_picker(state: State) -> str:
     orders = list(ORDERS)
+    session.follow_url(_ORDER, state.order)
     return st.selectbox(
         "Sort by",
         orders,
         key=_ORDER,
         format_func=lambda order: ORDERS[order],
-        persist_state="session",
+        on_change=_write_order,
         width=160,
         help="Difference: human share minus model share, in points of percentage. Errors: the cluster's part of "
         "them, which is negative where that side writes less than the mixture.",
@@ -123,6 +125,10 @@ def _choose_bar() -> None:
 def _choose_row() -> None:
     rows = st.session_state[_TABLE]["selection"]["rows"]
     session.update(cluster=st.session_state[_SHOWN][rows[0]] if rows else None)
+
+
+def _write_order() -> None:
+    session.update(order=st.session_state[_ORDER])
 
 
 def _close() -> None:

@@ -11,12 +11,17 @@ from app import cache, session
 from app.components import cluster_detail, face, focus, gap_ledger, greedy_panel, score_controls, what_if_panel
 from app.components.focus import Focus
 from app.components.sidebar import opened_run
-from app.state import State
+from app.state import GapTab, State
 from mauve_core.cluster_table import cluster_table
 from mauve_core.config import HUMAN
 from mauve_core.numerics.trust import LABELS, Trust
 
-TABS = ("Texts of a cluster", "What would close the gap", "The few clusters that make most of it")
+TABS: dict[GapTab, str] = {
+    "texts": "Texts of a cluster",
+    "what-if": "What would close the gap",
+    "few": "The few clusters that make most of it",
+}
+_TABS = "gap_tabs"
 _TRUST_COLOURS: dict[str, Literal["green", "yellow", "gray"]] = {
     "stable": "green", "unsure": "yellow", "noise": "gray"
 }  # fmt: skip
@@ -46,7 +51,7 @@ def _tabs(here: Focus, table: pd.DataFrame, weight: float, scale: float) -> None
     state = session.current()
     if focus.of(here.run, state).cluster != here.cluster:
         st.rerun()  # a row of a list was ticked, or the cluster closed: the ledger shows it too
-    texts, what_if, greedy = st.tabs(TABS, key="gap_tabs", on_change="rerun")
+    texts, what_if, greedy = st.tabs(list(TABS.values()), default=TABS[state.below], key=_TABS, on_change=_write_tab)
     if texts.open:
         with texts:
             _texts(here, table, weight, state)
@@ -83,6 +88,10 @@ def _trust_in_words(judged: Trust, cluster: int) -> str:
         f"{meaning}. p = {judged.p[cluster]:.2g} when sides are exchanged, {judged.adjusted[cluster]:.2g} adjusted "
         f"over all clusters; the same sign in {judged.agreement[cluster]:.0%} of the partitions of other seeds and k."
     )
+
+
+def _write_tab() -> None:
+    session.update(below=next(tab for tab, title in TABS.items() if title == st.session_state[_TABS]))
 
 
 def _close() -> None:

@@ -36,7 +36,7 @@ def main() -> None:
     here = focus.of(run, state)
     stack = cache.stack(run.id)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        colouring = _colouring_picker()
+        colouring = _colouring_picker(state)
         focus.controls(here)
         if colouring in ERRORS:
             focus.weight_slider(state)
@@ -60,15 +60,15 @@ def main() -> None:
             st.caption(":material/lasso_select: Lasso an area to read its texts.")
 
 
-def _colouring_picker() -> Colouring:
+def _colouring_picker(state: State) -> Colouring:
+    session.follow_url(_COLOURING, state.colour)
     return st.segmented_control(
         "Colour",
         list(COLOURINGS),
-        default="source",
         required=True,
         key=_COLOURING,
         format_func=lambda colouring: COLOURINGS[colouring],
-        persist_state="session",
+        on_change=_write_colouring,
         help="Log ratio: human share over the candidate's share of the text's cluster. "
         "Blue: more human texts; orange: more of the candidate's. Adds, Misses: the cluster's share of the type I or "
         "II error at the weight of P, as in Gap; the list of an area then begins with the largest share.",
@@ -164,6 +164,10 @@ def _select() -> None:
 
 def _corners(lasso: tuple[Point, ...]) -> NDArray[np.float64]:
     return np.array(lasso, dtype=np.float64)
+
+
+def _write_colouring() -> None:
+    session.update(colour=st.session_state[_COLOURING])
 
 
 def _write_hidden(sources: int) -> None:

@@ -13,12 +13,13 @@ import difflib
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mauve_core.corpus import streams
+from mauve_core.corpus import limits, streams
 from mauve_core.corpus.metadata import plain
 from mauve_core.corpus.streams import decoded_lines, decoded_text, opened, refusals, too_large, unpacked
 from mauve_core.errors import InputError
@@ -91,6 +92,24 @@ class Table:
         return f"{'row' if self.format == 'parquet' else 'line'} {number}"
 
 
+class _Rows:
+    """The rows of a file as they are read, within the limits that hold when it is opened."""
+
+    def __init__(self, path: Path) -> None:
+        self.kept: list[Row] = []
+        self._path, self._most, self._longest = path, limits.rows(), limits.characters()
+
+    def add(self, number: int, row: dict[str, Any]) -> None:
+        """Keep a row; InputError when there are too many, or when a text of it is too long."""
+        if len(self.kept) >= self._most:
+            raise limits.too_many_rows(self._path, self._most)
+        longest = self._longest
+        for value in row.values():
+            if isinstance(value, str) and len(value) > longest:
+                raise limits.too_long(self._path, f"Row {len(self.kept) + 1}", longest)
+        self.kept.append((number, row))
+
+
 def read_table(path: str | Path) -> Table:
     """Read a file, or a folder of .txt files, into rows.
 
@@ -152,7 +171,7 @@ def _format_of(path: Path) -> tuple[str, bool]:
 
 
 def _read_jsonl(path: Path, lines: Iterator[tuple[int, str]]) -> Table:
-    rows: list[Row] = []
+    rows = _Rows(path)
     columns: dict[str, None] = {}
     blank = 0
     for number, line in lines:
@@ -162,8 +181,8 @@ def _read_jsonl(path: Path, lines: Iterator[tuple[int, str]]) -> Table:
         row = _json_object(line, path, number)
         columns.update(dict.fromkeys(row))
         _check_field_count(columns, path)
-        rows.append((number, row))
-    return Table(rows, tuple(columns), path, "jsonl", _blank_note(blank))
+        rows.add(number, row)
+    return Table(rows.kept, tuple(columns), path, "jsonl", _blank_note(blank))
 
 
 def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
@@ -200,8 +219,8 @@ def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     row = dict(pairs)
     if len(row) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the name {next(n for n in names if names.count(n) > 1)!r} occurs twice in one object")
+        repeated = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        raise ValueError(f"the name {repeated!r} occurs twice in one object")
     return row
 
 
@@ -210,7 +229,7 @@ def _read_cells(path: Path, lines: Iterator[tuple[int, str]], form: str) -> Tabl
     # The csv module counts lines as it is fed, so a row that spans lines is named by the line on which it begins.
     reader = csv.reader((line for _, line in lines), delimiter=DELIMITERS[form], strict=True)
     header: list[str] | None = None
-    rows: list[Row] = []
+    rows = _Rows(path)
     notes: list[str] = []
     blank, begins = 0, 1
     try:
@@ -227,19 +246,20 @@ def _read_cells(path: Path, lines: Iterator[tuple[int, str]], form: str) -> Tabl
                     todo="Put quotes around a cell that holds a delimiter or a line break",
                 )
             else:
-                rows.append((number, dict(zip(header, cells or [""], strict=True))))
+                rows.add(number, dict(zip(header, cells or [""], strict=True)))
     except csv.Error as error:
         raise InputError(
             f"The row that begins on line {begins} of {path} is not valid {form.upper()}: {error}",
             allowed='a quoted cell has its own quotes doubled: "say ""yes"""',
         ) from error
-    return Table(rows, tuple(header or ()), path, form, (*notes, *_blank_note(blank)))
+    return Table(rows.kept, tuple(header or ()), path, form, (*notes, *_blank_note(blank)))
 
 
 def _header(cells: list[str], path: Path, notes: list[str]) -> list[str]:
     """Names of the columns; a nameless one is called by its number."""
+    _check_field_count(cells, path)
     names = [cell or f"column {place}" for place, cell in enumerate(cells, start=1)]
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:
         raise InputError(f"The header of {path} names a column twice: {', '.join(repeated)}", allowed="different names")
     other = next((mark for mark in ";\t|" if len(names) == 1 and mark in names[0]), None)
@@ -252,7 +272,6 @@ def _header(cells: list[str], path: Path, notes: list[str]) -> list[str]:
     nameless = [name for name, cell in zip(names, cells, strict=True) if not cell]
     if nameless:
         notes.append(f"Columns without a name are called by their place: {', '.join(nameless)}.")
-    _check_field_count(names, path)
     return names
 
 
@@ -266,8 +285,10 @@ def _blank_note(blank: int) -> tuple[str, ...]:
 
 
 def _read_text(path: Path, lines: Iterator[tuple[int, str]]) -> Table:
-    rows: list[Row] = [(number, {"text": _without_ending(line)}) for number, line in lines]
-    return Table(rows, ("text",), path, "text")
+    rows = _Rows(path)
+    for number, line in lines:
+        rows.add(number, {"text": _without_ending(line)})
+    return Table(rows.kept, ("text",), path, "text")
 
 
 def _without_ending(text: str) -> str:
@@ -284,16 +305,17 @@ def _read_folder(path: Path) -> Table:
             received=f"{len(found)} files of other kinds",
             allowed=".txt, .txt.gz",
         )
-    rows: list[Row] = []
+    rows = _Rows(path)
     for number, (name, file) in enumerate(wanted, start=1):
         with refusals(file):
             data = unpacked(file) if name.suffix.lower() == ".gz" else file.read_bytes()
         text = _without_ending(decoded_text(data, file))
         # A name that is not UTF-8 comes as half surrogates; its bytes are spelled out.
-        rows.append((number, {"file": name.as_posix().encode(errors="backslashreplace").decode(), "text": text}))
+        row = {"file": name.as_posix().encode(errors="backslashreplace").decode(), "text": text}
+        rows.add(number, row)
     others = len(found) - len(wanted)
     notes = (f"{others} other files in the folder were passed over (not .txt, or hidden).",) if others else ()
-    return Table(rows, ("file", "text"), path, "folder", notes)
+    return Table(rows.kept, ("file", "text"), path, "folder", notes)
 
 
 def _is_text_name(name: Path) -> bool:
@@ -305,7 +327,7 @@ def _read_parquet(path: Path, packed: bool) -> Table:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rows: list[Row] = []
+    rows = _Rows(path)
     with io.BytesIO(unpacked(path)) if packed else path.open("rb") as stream:
         try:
             source = pq.ParquetFile(stream)
@@ -320,19 +342,19 @@ def _read_parquet(path: Path, packed: bool) -> Table:
                     raise too_large(path)
                 columns = [[plain(value) for value in column.to_pylist()] for column in batch.columns]
                 for values in zip(*columns, strict=True):
-                    rows.append((len(rows) + 1, dict(zip(names, values, strict=True))))
+                    rows.add(len(rows.kept) + 1, dict(zip(names, values, strict=True)))
         except UnicodeDecodeError as error:
             raise InputError(
-                f"{path} holds text that is not UTF-8, in the {PARQUET_BATCH} rows after row {len(rows)}",
+                f"{path} holds text that is not UTF-8, in the {PARQUET_BATCH} rows after row {len(rows.kept)}",
                 allowed="UTF-8",
             ) from error
         except (pa.ArrowException, OSError, OverflowError) as error:
             raise InputError(
                 f"{path} is not a Parquet file, or is damaged", received=str(error).splitlines()[0]
             ) from error
-    if not rows:
+    if not rows.kept:
         raise InputError(f"{path} holds no rows", received=f"a Parquet file with the columns {', '.join(names)}")
-    return Table(rows, tuple(names), path, "parquet")
+    return Table(rows.kept, tuple(names), path, "parquet")
 
 
 _READERS: dict[str, Callable[[Path, Iterator[tuple[int, str]]], Table]] = {

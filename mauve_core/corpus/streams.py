@@ -12,11 +12,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from mauve_core.corpus import limits
 from mauve_core.errors import InputError
 
 UNPACKED_LIMIT = 2 * 1024**3
 """Bytes that a compressed file may unpack to; a larger one is refused, so that a small file cannot fill the memory."""
 
+PACKED_RATIO, RATIO_FROM = 200, 64 * 1024**2
+"""Times its packed size that a file may unpack to, above so many bytes: text is packed ten times, a bomb a thousand."""
+
+CHUNK = 1024**2
 BOM = "\ufeff"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -45,9 +50,10 @@ def opened(path: Path, packed: bool) -> IO[bytes]:
 
 def too_large(path: Path) -> InputError:
     """The error for a file that unpacks to more than the limit."""
+    most = _unpacked_limit(path)
     return InputError(
-        f"{path} unpacks to more than {UNPACKED_LIMIT:,} bytes",
-        allowed=f"at most {UNPACKED_LIMIT:,} bytes unpacked",
+        f"{path} unpacks to more than {most:,} bytes",
+        allowed=f"at most {UNPACKED_LIMIT:,} bytes unpacked, and {PACKED_RATIO} times the packed size",
         todo="Split it, or unpack it yourself and give the plain file",
     )
 
@@ -55,14 +61,20 @@ def too_large(path: Path) -> InputError:
 def decoded_lines(stream: IO[bytes], path: Path, packed: bool) -> Iterator[tuple[int, str]]:
     """Line number and line with its ending, decoded; lines end with a line feed alone, so no text is split."""
     number = total = 0
+    most, longest = limits.rows() * limits.LINES_A_ROW, limits.characters() * limits.BYTES_A_CHARACTER
+    most_bytes = _unpacked_limit(path) if packed else None
     while True:
-        line = stream.readline(UNPACKED_LIMIT - total + 1) if packed else stream.readline()
+        line = stream.readline(longest + 1 if most_bytes is None else min(longest, most_bytes - total) + 1)
         if not line:
             return
         number += 1
         total += len(line)
-        if packed and total > UNPACKED_LIMIT:
+        if most_bytes is not None and total > most_bytes:
             raise too_large(path)
+        if len(line) > longest:
+            raise limits.too_long(path, f"Line {number}", limits.characters())
+        if number > most:
+            raise limits.too_many_rows(path, limits.rows())
         text = _decoded(line, path, f"Line {number}")
         yield number, text.removeprefix(BOM) if number == 1 else text
 
@@ -95,9 +107,16 @@ def decoded_text(data: bytes, path: Path) -> str:
 
 
 def unpacked(path: Path) -> bytes:
-    """The content of a gzip file, at most ``UNPACKED_LIMIT`` bytes of it."""
+    """The content of a gzip file, unless it is too large; then no more than the limit is ever held."""
+    most, data = _unpacked_limit(path), bytearray()
     with gzip.open(path, "rb") as stream:
-        data = stream.read(UNPACKED_LIMIT + 1)
-    if len(data) > UNPACKED_LIMIT:
-        raise too_large(path)
-    return data
+        while part := stream.read(min(CHUNK, most + 1 - len(data))):
+            data += part
+            if len(data) > most:
+                raise too_large(path)
+    return bytes(data)
+
+
+def _unpacked_limit(path: Path) -> int:
+    """Bytes that this file may unpack to."""
+    return min(UNPACKED_LIMIT, max(RATIO_FROM, PACKED_RATIO * path.stat().st_size))

@@ -11,6 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from app import state
 from app.state import FACTORS, MAX_CHOSEN, MAX_LASSO_POINTS, MAX_RATER, MAX_SPEC, State, parse, to_parameters
+from mauve_core.cluster_table import ORDERS
+from mauve_core.figures.map import COLOURINGS
 from mauve_core.numerics.smoothing import SMOOTHINGS
 
 names = st.text(min_size=1, max_size=30)
@@ -57,6 +59,9 @@ states = st.builds(
     left=st.none() | names,
     right=st.none() | names,
     tour=st.none() | st.integers(0, 100),
+    order=st.sampled_from(list(ORDERS)),
+    colour=st.sampled_from(list(COLOURINGS)),
+    below=st.sampled_from(["texts", "what-if", "few"]),
 )
 
 

@@ -1,0 +1,73 @@
+"""How much of a file is read: beyond these it is refused while it is being read, so that no file can fill the memory.
+
+Each limit can be set by a variable of the environment.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from mauve_core.errors import InputError
+
+ROWS_VARIABLE, ROWS = "MAUVE_LENS_MAX_ROWS", 2_000_000
+"""Rows of a file."""
+
+CHARACTERS_VARIABLE, CHARACTERS = "MAUVE_LENS_MAX_CHARACTERS", 1_000_000
+"""Characters of one text, prompt or any other value: a thick book."""
+
+UPLOAD_VARIABLE, UPLOAD_MB = "MAUVE_LENS_MAX_UPLOAD_MB", 500
+"""Megabytes of a file that a browser sends."""
+
+LINES_A_ROW = 10
+"""Lines, blank ones and those inside of cells included, that a row may take on average at the limit of rows."""
+
+BYTES_A_CHARACTER = 16
+"""Bytes of a line for each character that a value may have: a line holds several values, and escapes are long."""
+
+
+def rows() -> int:
+    """Rows that a file may have."""
+    return _number(ROWS_VARIABLE, ROWS)
+
+
+def characters() -> int:
+    """Characters that a value may have."""
+    return _number(CHARACTERS_VARIABLE, CHARACTERS)
+
+
+def upload_mb() -> int:
+    """Megabytes that an uploaded file may have."""
+    return _number(UPLOAD_VARIABLE, UPLOAD_MB)
+
+
+def in_words() -> str:
+    """All of them, for whoever is about to choose a file."""
+    return f"{upload_mb():,} MB a file, {rows():,} rows, {characters():,} characters a text."
+
+
+def too_many_rows(path: Path, most: int) -> InputError:
+    """The error for a file with more rows, or lines, than that."""
+    return InputError(
+        f"{path} has too many rows",
+        allowed=f"at most {most:,}",
+        todo=f"Draw a sample of them; 10,000 texts a side tell fine differences. Or set {ROWS_VARIABLE}",
+    )
+
+
+def too_long(path: Path, place: str, most: int) -> InputError:
+    """The error for a value, or the line that holds it, that is longer than the limit."""
+    return InputError(
+        f"{place} of {path} holds a text that is too long",
+        allowed=f"at most {most:,} characters a text",
+        todo=f"Cut it, or set {CHARACTERS_VARIABLE}",
+    )
+
+
+def _number(variable: str, usual: int) -> int:
+    text = os.environ.get(variable, "").strip()
+    if not text:
+        return usual
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise InputError(f"{variable} is no limit", allowed="a whole number above 0", received=repr(text))
+    return int(text)
