@@ -147,11 +147,18 @@ def _doses(table: ProbeTable, measure: str, name: str) -> None:
     series = figures.dose_series(table)
     if not series:
         return
-    st.subheader(
-        "Response to the dose",
-        anchor=False,
-        help="A perturbation that was given with several shares of texts, words or letters. At 0 it is the control.",
-    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.subheader(
+            "Response to the dose",
+            anchor=False,
+            help="A perturbation given with several shares of texts, words or letters. At 0 it is the control.",
+        )
+        st.space("stretch")
+        charts.csv_button(
+            lambda: figures.doses_frame(series, table.control, measure),
+            key="probes_doses_csv",
+            file_name=f"{name}-doses",
+        )
     charts.show_chart(
         figures.dose_figure(table, series, measure),
         key="probes_doses",

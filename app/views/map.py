@@ -15,7 +15,9 @@ from app.state import Point, State
 from mauve_core.cluster_table import MIXTURE_MARGIN, cluster_table
 from mauve_core.config import HUMAN
 from mauve_core.figures.map import COLOURINGS, Colouring, Points, map_figure, stratified_sample
+from mauve_core.figures.map_points import points_frame
 from mauve_core.result import Comparison
+from mauve_core.store import Run
 
 _CHART, _COLOURING, _SHOWN = "map_chart", "map_colouring", "map_shown"
 ERRORS: tuple[Colouring, ...] = ("type_1", "type_2")
@@ -140,10 +142,19 @@ def _map(
         selection_mode=("box", "lasso"),
         alt=f"Map of {total:,} texts. The Clusters page reaches the same texts without a map.",
     )
-    st.caption(
-        f"{drawn.size:,} of {total:,} texts shown. {_how_fitted(here.run.comparison)}The map is for finding one's way: "
-        "clusters were made in the space of the features, not here."
-    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(
+            f"{drawn.size:,} of {total:,} texts shown. {_how_fitted(here.run.comparison)}The map is for finding one's "
+            "way: clusters were made in the space of the features, not here.",
+            width="stretch",
+        )
+        charts.csv_button(
+            lambda: points_frame(points, _ids(here.run))[visible], key="map_csv", file_name=f"{here.run.name}-map"
+        )
+
+
+def _ids(run: Run) -> list[str]:
+    return [text_id for source in run.comparison.sources for text_id in run.corpora[source.name].ids]
 
 
 def _how_fitted(comparison: Comparison) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 import plotly.graph_objects as go
 
 from mauve_core.cluster_table import cluster_table, error_intervals, ordered
@@ -15,10 +14,10 @@ from mauve_core.figures.clusters import cluster_figure
 from mauve_core.figures.frontier import curve_points, error_curves, frontier_figure
 from mauve_core.figures.gap import ledger_figure
 from mauve_core.figures.leaderboard import interval_figure
-from mauve_core.figures.map import MOST_POINTS, Colouring, Points, map_figure, stratified_sample
+from mauve_core.figures.map_points import map_points, sampled_map
 from mauve_core.gap_table import ledger_rows
 from mauve_core.report import standings
-from mauve_core.result import Comparison, Partition
+from mauve_core.result import Comparison
 
 
 @dataclass(frozen=True)
@@ -79,38 +78,6 @@ def figure_of(
     draw, default = FIGURES[name]
     chosen = standings(comparison)[-1].candidate.name if candidate is None else comparison.candidate(candidate).name
     return draw(comparison, View(chosen, partition or default, seed, weight))
-
-
-def map_points(comparison: Comparison, partition: Partition, candidate: str, weight: float = 0.5) -> Points:
-    """What the map draws of a comparison, coloured by what the clusters of that partition do.
-
-    Raises
-    ------
-    InputError
-        The comparison was made without a map.
-    """
-    if comparison.projection is None:
-        raise InputError("This comparison has no map", todo="Compare again with the map switched on")
-    table = cluster_table(partition.counts(HUMAN), partition.counts(candidate), weight)
-    sizes = [source.n for source in comparison.sources]
-    labels = [partition.labels.get(each.name, np.full(each.n, -1, dtype=np.int32)) for each in comparison.sources]
-    return Points(
-        xy=comparison.projection,
-        source=np.repeat(np.arange(len(sizes), dtype=np.int16), sizes),
-        names=tuple(source.name for source in comparison.sources),
-        cluster=np.concatenate(labels),
-        log2_ratio=table["log2_ratio"].to_numpy(),
-        type_1=table["type_1"].to_numpy(),
-        type_2=table["type_2"].to_numpy(),
-    )
-
-
-def sampled_map(points: Points, *, most: int = MOST_POINTS, colouring: Colouring = "source") -> tuple[go.Figure, int]:
-    """The map of at most so many texts, over the density of all where that is not all; and how many are drawn."""
-    everything = np.ones(points.source.size, dtype=np.bool_)
-    drawn = stratified_sample(points.source, everything, most)
-    density = everything if drawn.size < everything.size else None
-    return map_figure(points, drawn, colouring=colouring, density=density), int(drawn.size)
 
 
 def _leaderboard(comparison: Comparison, view: View) -> go.Figure:

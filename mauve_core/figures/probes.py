@@ -179,6 +179,17 @@ def dose_series(table: ProbeTable) -> list[DoseSeries]:
     ]
 
 
+def doses_frame(series: Sequence[DoseSeries], control: ProbeLine, measure: str) -> pd.DataFrame:
+    """The numbers of :func:`dose_figure`: perturbation, setting, value (the control's is 0), measure, mean, sd."""
+    rows = []
+    for item in series:
+        for value, line in ((0.0, control), *item.points):
+            found = line.scores[measure]
+            sd = math.nan if found.sd is None else found.sd
+            rows.append((item.title, item.setting, value, measure, found.mean, sd))
+    return pd.DataFrame(rows, columns=["perturbation", "setting", "value", "measure", "mean", "sd"])
+
+
 def dose_figure(table: ProbeTable, series: Sequence[DoseSeries], measure: str) -> go.Figure:
     """One measure against what grows, a panel a setting; every line starts from the control at 0."""
     settings = [setting for setting in SETTINGS if any(item.setting == setting for item in series)]

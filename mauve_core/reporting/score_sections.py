@@ -9,9 +9,9 @@ from pathlib import PurePath
 from typing import Any
 
 from mauve_core.config import SCORES
-from mauve_core.figures.by_name import map_points, sampled_map
 from mauve_core.figures.frontier import at_weight, curve_points, error_curves, frontier_figure
 from mauve_core.figures.leaderboard import UNBROKEN, interval_figure, leaderboard_frame, rank_label, titled
+from mauve_core.figures.map_points import map_points, sampled_map
 from mauve_core.report import HALVES_TITLE
 from mauve_core.reporting.blocks import Chart, Remarks, Section, Table, Verbatim
 from mauve_core.reporting.methods_text import BIBTEX, methods_paragraph

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
+from mauve_core.cluster_table import cluster_table
 from mauve_core.config import HUMAN, SCORES
 from mauve_core.errors import InputError
 from mauve_core.figures.by_name import FIGURES
 from mauve_core.figures.frontier import curve_points, error_curves
+from mauve_core.figures.map_points import map_points, points_frame
 from mauve_core.figures.still import frontier_svg
 from mauve_core.numerics.frontier import divergence_frontier
 from mauve_core.numerics.smoothing import probabilities
@@ -119,10 +122,16 @@ def test_a_notebook_shows_scores_spread_intervals_sizes_and_warnings() -> None:
 
 def test_a_notebook_runs_nothing_fetches_nothing_and_shows_names_as_text() -> None:
     shown = renamed(NASTY)._repr_html_()
-    assert "<img" not in shown
-    assert "&lt;img src=x onerror=" in shown
-    assert "<script" not in shown
-    assert re.findall(r"(?:href|src|xlink:href)=", re.sub(r"&lt;.*?&gt;", "", shown)) == []
+    found: list[tuple[str, str]] = []
+
+    class Walk(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            found.extend((tag, name) for name, _ in [("", None), *attrs])
+
+    Walk().feed(shown)
+    assert {tag for tag, _ in found}.isdisjoint({"img", "script", "iframe", "link", "style"})
+    assert not [name for _, name in found if name.startswith("on") or name in {"href", "src", "xlink:href"}]
+    assert shown.count("&lt;img src=x onerror=") >= 3  # table, warning, legend
     assert set(re.findall(r"https?://[^\"'<\s]+", shown)) <= {"http://www.w3.org/2000/svg"}
 
 
@@ -171,3 +180,22 @@ def test_a_terminal_shows_the_table() -> None:
     printer = Printer()
     make_comparison()._repr_pretty_(printer, False)
     assert printer.said == to_table(make_comparison())
+
+
+def test_the_table_of_the_map_has_every_text_with_its_place_and_cluster() -> None:
+    comparison = make_comparison()
+    pairwise = comparison.partition("pairwise", "b", 0)
+    points = map_points(comparison, pairwise, "b")
+    ids = [f"{name}/{i}" for name, n in N.items() for i in range(n)]
+    frame = points_frame(points, ids)
+    assert frame["id"].tolist() == ids
+    assert frame["source"].tolist() == [name for name, n in N.items() for _ in range(n)]
+    np.testing.assert_array_equal(frame[["x", "y"]].to_numpy(), comparison.projection)
+    table = cluster_table(pairwise.counts(HUMAN), pairwise.counts("b"), 0.5)
+    for name in (HUMAN, "b"):
+        rows = frame[frame["source"] == name]
+        assert rows["cluster"].tolist() == pairwise.labels[name].tolist()
+        np.testing.assert_array_equal(rows["type_1"], table["type_1"].to_numpy()[pairwise.labels[name]])
+    left_out = frame[frame["source"] == "grün & <b>"]
+    assert (left_out["cluster"] == -1).all()
+    assert left_out[["log2_ratio", "type_1", "type_2"]].isna().all(axis=None)

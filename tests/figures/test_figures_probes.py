@@ -30,6 +30,7 @@ from mauve_core.figures.probes import (
     distance_figure,
     dose_figure,
     dose_series,
+    doses_frame,
     moved_share,
     probes_frame,
     row_label,
@@ -279,3 +280,18 @@ def test_sensitivity_has_wilsons_interval_and_leaves_out_empty_clusters() -> Non
 def test_moved_share_of_a_line_without_flow_is_unknown() -> None:
     assert moved_share(TABLE.line("drop-articles")) == 0.5
     assert math.isnan(moved_share(TABLE.control))
+
+
+def test_the_frame_of_doses_has_every_drawn_point() -> None:
+    series = dose_series(TABLE)
+    frame, figure = doses_frame(series, TABLE.control, "auc"), dose_figure(TABLE, series, "auc")
+    drawn = [
+        (x, y)
+        for trace in figure.data
+        if trace.mode and "lines" in trace.mode
+        for x, y in zip(trace.x, trace.y, strict=True)
+    ]
+    assert set(zip(frame["value"], frame["mean"], strict=True)) <= set(drawn)
+    assert frame[frame["value"] == 0]["mean"].unique().tolist() == [TABLE.control.scores["auc"].mean]
+    assert set(frame["measure"]) == {"auc"}
+    assert len(frame) == sum(len(item.points) + 1 for item in series)

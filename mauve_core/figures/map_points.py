@@ -1,0 +1,76 @@
+"""What the map draws of a comparison, a map of no more points than a page bears, and its numbers as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from mauve_core.cluster_table import cluster_table
+from mauve_core.config import HUMAN
+from mauve_core.errors import InputError
+from mauve_core.figures.map import MOST_POINTS, Colouring, Points, map_figure, stratified_sample
+from mauve_core.result import Comparison, Partition
+
+
+def map_points(comparison: Comparison, partition: Partition, candidate: str, weight: float = 0.5) -> Points:
+    """What the map draws of a comparison, coloured by what the clusters of that partition do.
+
+    Raises
+    ------
+    InputError
+        The comparison was made without a map.
+    """
+    if comparison.projection is None:
+        raise InputError("This comparison has no map", todo="Compare again with the map switched on")
+    table = cluster_table(partition.counts(HUMAN), partition.counts(candidate), weight)
+    sizes = [source.n for source in comparison.sources]
+    labels = [partition.labels.get(each.name, np.full(each.n, -1, dtype=np.int32)) for each in comparison.sources]
+    return Points(
+        xy=comparison.projection,
+        source=np.repeat(np.arange(len(sizes), dtype=np.int16), sizes),
+        names=tuple(source.name for source in comparison.sources),
+        cluster=np.concatenate(labels),
+        log2_ratio=table["log2_ratio"].to_numpy(),
+        type_1=table["type_1"].to_numpy(),
+        type_2=table["type_2"].to_numpy(),
+    )
+
+
+def sampled_map(points: Points, *, most: int = MOST_POINTS, colouring: Colouring = "source") -> tuple[go.Figure, int]:
+    """The map of at most so many texts, over the density of all where that is not all; and how many are drawn."""
+    everything = np.ones(points.source.size, dtype=np.bool_)
+    drawn = stratified_sample(points.source, everything, most)
+    density = everything if drawn.size < everything.size else None
+    return map_figure(points, drawn, colouring=colouring, density=density), int(drawn.size)
+
+
+def points_frame(points: Points, ids: Sequence[str]) -> pd.DataFrame:
+    """A row a text, those too that no figure draws.
+
+    Parameters
+    ----------
+    ids : sequence of str
+        Of all texts in the order of the map: the human side's, then each candidate's.
+
+    Returns
+    -------
+    DataFrame
+        source, id, x, y, cluster (-1 where the partition leaves its source out), then of its cluster log2_ratio, type_1
+        and type_2 (NaN without one).
+    """
+    there = points.cluster >= 0
+    frame = pd.DataFrame(
+        {
+            "source": np.array(points.names, dtype=object)[points.source],
+            "id": list(ids),
+            "x": points.xy[:, 0],
+            "y": points.xy[:, 1],
+            "cluster": points.cluster,
+        }
+    )
+    for name in ("log2_ratio", "type_1", "type_2"):
+        frame[name] = np.where(there, getattr(points, name)[points.cluster], np.nan)
+    return frame

@@ -1,0 +1,53 @@
+"""The report on the Compare page: texts under what is set above, and nothing made before it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.components import report_panel
+from mauve_core.estimates import basis_of, estimates_of, sample_counts
+from mauve_core.reporting.methods_text import methods_text
+from mauve_core.reporting.written import latex_table, markdown_table
+from mauve_core.store import Run
+
+OpenPage = Callable[..., AppTest]
+
+
+def shown(app: AppTest) -> str:
+    (code,) = app.code
+    return str(code.value)
+
+
+@pytest.mark.usefixtures("run_home")
+def test_the_texts_are_those_of_the_core(open_page: OpenPage, stored_run: Run) -> None:
+    app = open_page()
+    assert not app.exception
+    assert shown(app) == methods_text(stored_run.comparison).rstrip()
+    for kind, make in (("latex", latex_table), ("markdown", markdown_table)):
+        app.segmented_control(key="report_text_kind").set_value(kind).run()
+        assert not app.exception
+        assert shown(app) == make(stored_run.comparison).rstrip()
+
+
+@pytest.mark.usefixtures("run_home")
+def test_they_follow_partition_scale_and_smoothing(open_page: OpenPage, stored_run: Run) -> None:
+    app = open_page(partition="joint", scale="2", smoothing="laplace")
+    app.segmented_control(key="report_text_kind").set_value("markdown").run()
+    text = shown(app)
+    assert "Joint partition" in text
+    assert "scaling constant 2, laplace smoothing" in text
+    counts = sample_counts(stored_run.comparison, "joint")["close"]
+    afresh = estimates_of(basis_of(counts, "laplace"), 2.0, 0.95)["mauve"]
+    assert f"| close | {afresh.mean:.3f} ± {afresh.sd:.3f} \\[{afresh.low:.3f}, {afresh.high:.3f}\\]" in text
+
+
+@pytest.mark.usefixtures("run_home")
+def test_no_report_is_made_before_the_button_is_pressed(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object) -> bytes:
+        raise AssertionError("made too early")
+
+    monkeypatch.setattr(report_panel, "html_report", never)
+    assert not open_page().exception
