@@ -92,7 +92,10 @@ VIEWS: dict[str, View] = {
     "rate": View("judge", {"rater": "Ann"}),
     "ratings": View("judge", {"tab": "results"}),
     "published": View("published"),
-    "new-run": View("new_run"),
+    "runs": View("runs"),
+    "runs-pair": View("runs", {"shelf": "pair"}),
+    "runs-bin": View("runs", {"shelf": "bin"}),
+    "new_run": View("new_run"),
 }
 
 

@@ -1,12 +1,14 @@
 // What pages need of the browser beside their elements. It draws nothing.
 //
 // Areas that scroll get into the order of the tab key: Streamlit's fixed boxes and wide tables hold no element that
-// would, and only some browsers do it by themselves. The element of the tour's step is marked and brought into view.
+// would, and only some browsers do it by themselves. The sections of the navigation, which Streamlit writes as a list of
+// boxes with items of no list, become named groups of links. The element of the tour's step is marked and brought into view.
 // A cookie remembers that the tour was offered.
 //
 // From the server (data): pointed (key of an element, or ""), step (a new one points anew), seen (set the cookie).
 
 const AREAS = '[data-testid="stVerticalBlock"][overflow="auto"], [data-testid="stTable"] > div';
+const SECTIONS = '[data-testid="stSidebarNavItems"]:not([role])';
 const DELAY_MS = 150;
 const POINT_MS = 8000; // for so long a page may take to draw what is pointed at
 const COOKIE = "mauve_lens_tour=seen; max-age=31536000; path=/; samesite=strict";
@@ -54,6 +56,7 @@ class Face {
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
       for (const area of document.querySelectorAll(AREAS)) reach(area);
+      for (const list of document.querySelectorAll(SECTIONS)) mend(list);
       if (this.pointed) this.point();
     }, DELAY_MS);
   }
@@ -79,5 +82,15 @@ function reach(area) {
     area.tabIndex = 0;
   } else {
     for (const name of ["data-reachable", "role", "aria-label", "tabindex"]) area.removeAttribute(name);
+  }
+}
+
+function mend(list) {
+  list.setAttribute("role", "none");
+  for (const item of list.querySelectorAll("li")) item.setAttribute("role", "none");
+  for (const section of list.children) {
+    section.setAttribute("role", "group");
+    const title = section.querySelector('[data-testid="stNavSectionHeader"] p')?.textContent;
+    if (title) section.setAttribute("aria-label", title);
   }
 }

@@ -88,7 +88,7 @@ def _frontier(run_id: str) -> None:
         st.subheader("Divergence curves", anchor=False, help=_FRONTIER_HELP)
         st.space("stretch")
         charts.csv_button(lambda: points, key="frontier_csv", file_name=f"{run.name}-divergence-curves")
-    left, right = st.columns([5, 4], gap="medium")
+    left, right = st.columns(2, gap="medium")
     with right:
         weight = _weight_slider(state.weight)
         _errors(frontier.at_weight(points, weight))

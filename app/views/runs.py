@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app import access, session
-from app.components import job_panel, run_bin, run_cards, run_files, run_pair
+from app.components import face, job_panel, run_bin, run_cards, run_files, run_pair
 from app.components.markup import escaped
 from app.components.run_cards import size_text
 from app.state import MAX_QUERY, Shelf, State
@@ -23,8 +23,8 @@ def main() -> None:
         st.info(access.READ_ONLY_TEXT, icon=":material/visibility:")
         st.stop()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.header("Runs", anchor=False)
-        st.space("stretch")
+        with st.container(width="stretch"):
+            face.title("Runs", "What has been compared, with which settings, and what do two runs differ in?")
         run_files.import_button()
     state = session.current()
     try:

@@ -25,6 +25,9 @@ SHA512 = "FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2S4r76ASyFNNtuF
 
 SCRIPT = Path(__file__).resolve().parents[2] / ".cache" / f"axe-core-{VERSION}.min.js"
 NO_AXE = "axe-core is not here and npm could not fetch it"
+PAUSE_MS = 500
+"""For the page's own helper (face.js), which follows what is drawn."""
+
 SEVERE = ("serious", "critical")
 
 _RUN = """async () => {
@@ -103,6 +106,7 @@ def script_or_skip() -> Path:
 
 def violations(page: Page) -> list[Violation]:
     """What axe finds serious or critical on the page, an entry for each element."""
+    page.wait_for_timeout(PAUSE_MS)
     page.evaluate(script_or_skip().read_text())
     found: list[dict[str, Any]] = page.evaluate(_RUN)
     return [
