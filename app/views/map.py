@@ -64,7 +64,7 @@ def main() -> None:
 
 def _colouring_picker(state: State) -> Colouring:
     session.follow_url(_COLOURING, state.colour)
-    return st.segmented_control(
+    chosen = st.segmented_control(
         "Colour",
         list(COLOURINGS),
         required=True,
@@ -75,6 +75,7 @@ def _colouring_picker(state: State) -> Colouring:
         "Blue: more human texts; orange: more of the candidate's. Adds, Misses: the cluster's share of the type I or "
         "II error at the weight of P, as in Gap; the list of an area then begins with the largest share.",
     )
+    return chosen or state.colour
 
 
 def _source_picker(stack: Stack, state: State) -> None:

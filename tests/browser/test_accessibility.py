@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import pytest
@@ -90,7 +91,7 @@ def test_every_view_has_one_first_heading_and_every_chart_words(chromium: Browse
     page.context.close()
     assert levels.count(1) == 1
     assert levels[0] == 1
-    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False)), levels
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels)), levels
     assert unnamed == []
 
 
