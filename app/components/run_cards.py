@@ -86,6 +86,13 @@ def _card(summary: RunSummary, tags: Sequence[str], *, is_open: bool) -> None:
             run_again.show(summary.id, close=_close)
 
 
+def show_damaged(run_id: str, wrong: MauveLensError) -> None:
+    """A run that cannot be read: why, and the way to the bin."""
+    with st.container(border=True, key=f"run_{run_id}", horizontal=True, vertical_alignment="center"):
+        st.error(escaped(str(wrong)), icon=":material/error:")
+        st.button("Delete", key=f"delete_{run_id}", type="tertiary", on_click=_delete, args=(run_id,))
+
+
 def _actions(summary: RunSummary) -> None:
     with st.container(horizontal=True, width="content", gap="xsmall"):
         for kind, label, icon, tip in (

@@ -28,10 +28,12 @@ def main() -> None:
         run_files.import_button()
     state = session.current()
     try:
-        summaries = list(RunStore().list())
+        summaries, damaged = list(RunStore().list()), RunStore().damaged()
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
-        summaries = []
+        summaries, damaged = [], {}
+    for run_id, wrong in damaged.items():
+        run_cards.show_damaged(run_id, wrong)
     session.follow_url(_SHELF, state.shelf)
     st.segmented_control(
         "Part",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -82,6 +83,8 @@ def _list(args: argparse.Namespace) -> int:
         write("No stored run has all of that")
     else:
         write(f"No run is stored in {store.root}. Make one: mauve-lens compare, or mauve-lens demo")
+    for error in store.damaged().values():
+        warnings.warn(str(error), stacklevel=1)
     return 0
 
 

@@ -30,6 +30,9 @@ _FIELDS = ("id", "name", "created", "human", "candidates", "n", "encoder", "tags
 _SELECT = sa.select(RUNS.c.sign, *(RUNS.c[name] for name in _FIELDS)).where(RUNS.c.root == sa.bindparam("root_id"))
 _Lines = dict[str, tuple[str, RunSummary]]
 
+_broken: dict[tuple[str, str], tuple[str, StorageError]] = {}
+"""By root and run: the sign of a folder that could not be read, and why. It is tried again when the sign changes."""
+
 
 class Catalogue:
     """The index of the runs below one folder.
@@ -46,14 +49,24 @@ class Catalogue:
         self.root = root
 
     def summaries(self) -> list[RunSummary]:
-        """Every complete run, the newest first; StorageError when one is damaged, but the others are entered."""
+        """Every complete run that can be read, the newest first; the others are :meth:`damaged`."""
         with storage_errors(self.root):
             root_id, signs = _identity(self.root), folder_signs(self.root)
         with transaction(self.root) as connection:
             lines = _lines(connection, root_id)
-        if {run_id: sign for run_id, (sign, _) in lines.items()} == signs:
+        readable = {run_id: sign for run_id, sign in signs.items() if not _is_broken(root_id, run_id, sign)}
+        if {run_id: sign for run_id, (sign, _) in lines.items()} == readable:
             return [summary for _, summary in lines.values()]
         return self._renewed(everything=False)
+
+    def damaged(self) -> dict[str, StorageError]:
+        """By id, why a run's record cannot be read."""
+        self.summaries()
+        with storage_errors(self.root):
+            root_id, signs = _identity(self.root), folder_signs(self.root)
+        return {
+            run_id: _broken[root_id, run_id][1] for run_id, sign in signs.items() if _is_broken(root_id, run_id, sign)
+        }
 
     def measured(self) -> list[RunSummary]:
         """As :meth:`summaries`, with the sizes as they are now."""
@@ -73,10 +86,8 @@ class Catalogue:
         with self._locked() as (connection, root_id):
             if everything:
                 connection.execute(RUNS.update().where(RUNS.c.root == root_id).values(sign=""))
-            damaged = _refresh(connection, self.root, root_id)
+            _refresh(connection, self.root, root_id)
             lines = _lines(connection, root_id)
-        if damaged:
-            raise damaged[0]
         return [summary for _, summary in lines.values()]
 
     @contextmanager
@@ -114,27 +125,30 @@ def _lock(connection: sa.Connection, root: Path, root_id: str) -> None:
     connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_={"path": path}))
 
 
-def _refresh(connection: sa.Connection, root: Path, root_id: str) -> list[StorageError]:
-    """Bring the lines up to date; what is wrong with runs that cannot be read, which get none."""
+def _is_broken(root_id: str, run_id: str, sign: str) -> bool:
+    return (root_id, run_id) in _broken and _broken[root_id, run_id][0] == sign
+
+
+def _refresh(connection: sa.Connection, root: Path, root_id: str) -> None:
+    """Bring the lines up to date; a run that cannot be read gets none, and is remembered as broken."""
     with storage_errors(root):
         signs = folder_signs(root)
     rows = connection.execute(sa.select(RUNS.c.id, RUNS.c.sign).where(RUNS.c.root == root_id))
     known = {row.id: row.sign for row in rows}
     changed = sorted(run_id for run_id, sign in signs.items() if known.get(run_id) != sign)
-    entered, damaged = [], []
+    entered = []
     for run_id in changed:
         try:
             entered.append(_row(root_id, read_summary(root / run_id), signs[run_id]))
         except StorageError as error:
             if (root / run_id / COMPARISON).exists():
-                damaged.append(error)
+                _broken[root_id, run_id] = signs[run_id], error
     outdated = [run_id for run_id in known if run_id not in signs or run_id in changed]
     if outdated:
         gone = RUNS.delete().where(RUNS.c.root == root_id, RUNS.c.id == sa.bindparam("gone"))
         connection.execute(gone, [{"gone": run_id} for run_id in outdated])
     if entered:
         connection.execute(RUNS.insert(), entered)
-    return damaged
 
 
 def _lines(connection: sa.Connection, root_id: str) -> _Lines:

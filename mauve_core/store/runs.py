@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.corpus import Corpus
-from mauve_core.errors import InputError, MauveLensError
+from mauve_core.errors import InputError, MauveLensError, StorageError
 from mauve_core.files import home, storage_errors, write_atomically
 from mauve_core.result import Comparison
 from mauve_core.store import archive, deleted
@@ -101,7 +101,7 @@ class RunStore:
         return Run(final.name, name, created, comparison, dict(corpora), final, about.tags, about.notes)
 
     def list(self, query: str = "", tags: Iterable[str] = ()) -> Summaries:
-        """Complete runs, the newest first; neither texts nor features are read.
+        """Complete runs, the newest first; neither texts nor features are read. Not those that are :meth:`damaged`.
 
         Parameters
         ----------
@@ -114,9 +114,13 @@ class RunStore:
         Raises
         ------
         StorageError
-            The catalogue cannot be used, or a run is damaged.
+            The catalogue cannot be used.
         """
         return matching(self._catalogue.summaries(), query, tags)
+
+    def damaged(self) -> dict[str, StorageError]:
+        """By id, what is wrong with runs whose record cannot be read; they can be deleted. Raises as :meth:`list`."""
+        return self._catalogue.damaged()
 
     def tags(self) -> dict[str, int]:
         """Every tag in use, in alphabetical order, with its number of runs; StorageError as :meth:`list`."""

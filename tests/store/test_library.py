@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from datetime import timedelta
@@ -12,7 +13,7 @@ import pytest
 
 from mauve_core.errors import InputError, StorageError
 from mauve_core.judgments import QUESTIONS, RatingStore, pair_plan
-from mauve_core.store import PARTIAL, Run, RunStore, deleted
+from mauve_core.store import COMPARISON, PARTIAL, Run, RunStore, deleted
 from mauve_core.store.about import ABOUT, MAX_NAME, MAX_TAG, MAX_TAGS
 from tests.handmade import make_comparison, make_corpora, make_features
 
@@ -114,9 +115,12 @@ def test_damage_is_reported_and_does_not_hide_the_others(store: RunStore, text: 
     run = save(store, "one")
     (run.path / ABOUT).write_text(text)
     (run.path / "touched").touch()
-    for call in (store.list, lambda: store.load(run.id), lambda: store.describe(run.id, notes="x")):
-        with pytest.raises(StorageError, match=r"about\.json is damaged.*Repair or delete"):
+    wrong = r"about\.json is damaged.*Repair or delete"
+    for call in (lambda: store.load(run.id), lambda: store.describe(run.id, notes="x")):
+        with pytest.raises(StorageError, match=wrong):
             call()
+    assert [summary.name for summary in store.list()] == ["other"]
+    assert re.search(wrong, str(store.damaged()[run.id]))
     assert store.describe("other", notes="x").notes == "x"
     (run.path / ABOUT).unlink()
     assert {summary.name for summary in store.list()} == {"other", "one"}
@@ -261,3 +265,19 @@ def test_a_folder_that_vanishes_or_comes_by_itself_is_noticed(store: RunStore) -
     assert ids(store) == {"copied"}
     (store.root / "copied" / "comparison.json").unlink()
     assert ids(store) == set()
+
+
+def test_a_damaged_run_hides_no_other(store: RunStore) -> None:
+    good, bad = save(store, "good").id, save(store, "bad").id
+    record = (store.root / bad / COMPARISON).read_text()
+    (store.root / bad / COMPARISON).write_text("{")
+    assert [summary.id for summary in store.list()] == [good]
+    assert list(store.damaged()) == [bad]
+    assert "Run bad cannot be read" in str(store.damaged()[bad])
+    (store.root / bad / COMPARISON).write_text(record)
+    assert {summary.id for summary in store.list()} == {good, bad}
+    assert store.damaged() == {}
+    (store.root / bad / COMPARISON).write_text("{")
+    store.delete(bad)
+    assert store.damaged() == {}
+    assert [item.summary.id for item in store.deleted()] == [bad]
