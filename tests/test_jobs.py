@@ -40,6 +40,9 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for state in jobs.list():
         if state.active:
             os.kill(pid_of(state.id), signal.SIGKILL)
+    for child in jobs._children.values():
+        child.wait()
+    jobs._children.clear()
 
 
 @pytest.fixture
