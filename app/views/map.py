@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from app import cache, session
 from app.components import charts, face, focus, map_selection
 from app.components.focus import Focus
+from app.components.markup import escaped
 from app.components.sidebar import opened_run
 from app.selection import Stack, inside_polygon, polygon_of_event
 from app.state import Point, State
@@ -86,7 +87,7 @@ def _source_picker(stack: Stack, state: State) -> None:
         places,
         selection_mode="multi",
         key=_SHOWN,
-        format_func=lambda place: stack.names[place],
+        format_func=lambda place: escaped(stack.names[place]),
         on_change=_write_hidden,
         args=(len(stack.names),),
     )
