@@ -113,7 +113,7 @@ def calls(function: ast.AST) -> set[str]:
 
 
 def unguarded(source: str) -> list[str]:
-    """Functions that change something and neither ask nor are called by, nor hand it on to, one of the file that does."""
+    """Functions that change something and do not ask; nor does whoever calls them, or what they hand the change to."""
     changing = {f"{owner}.{name}" for owner, names in CHANGING.items() for name in names}
     tree = ast.parse(source)
     functions = {node.name: calls(node) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
