@@ -116,6 +116,16 @@ def test_a_form_from_another_page_is_not_taken(server: TestClient) -> None:
     assert server.get("/").text == "the app"
 
 
+def test_read_only_takes_no_upload(server: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    attempt(server, PASSWORD)
+    assert server.put("/_stcore/upload_file/a/b").text == "the app"
+    monkeypatch.setenv(sharing.READ_ONLY, "some-run")
+    assert [server.request(how, "/_stcore/upload_file/a/b").status_code for how in ("PUT", "POST", "DELETE")] == [
+        403
+    ] * 3
+    assert server.get("/map").text == "the app"
+
+
 def test_an_endless_form_is_not_read(server: TestClient) -> None:
     assert attempt(server, "x" * 100_000) == 400
 
