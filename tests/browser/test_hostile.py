@@ -96,7 +96,7 @@ def _walk_candidate(page: Page, app: str, run_id: str, candidate: str) -> None:
 def _expect_plain_cells(page: Page, app: str, run_id: str) -> None:
     page.goto(f"{app}/map?run={run_id}&candidate=formulas&lasso={AREA}")
     charts.settle(page)
-    button = page.locator(".stDownloadButton button")
+    button = page.locator(".st-key-map_area_csv button")
     expect(button).to_have_count(1)
     with page.expect_download() as waiting:
         button.click()
