@@ -79,6 +79,11 @@ def keep_url(page: str) -> None:
         st.session_state[_COPY] = known
 
 
+def page() -> str:
+    """Path of the page that is shown, as ``keep_url`` was told; empty for the first."""
+    return str(st.session_state.get(_PAGE, ""))
+
+
 def _parameters() -> dict[str, str]:
     return _known(st.query_params.to_dict())  # at once: each look-up by name takes a lock
 

@@ -15,7 +15,7 @@ def show_warnings(comparison: Comparison) -> None:
             for warning in comparison.warnings:
                 with st.container(horizontal=True, gap="small"):
                     st.markdown(":orange[:material/warning:]", width="content")
-                    st.text(warning)
+                    st.text(warning, width="stretch")
 
 
 def show_settings(comparison: Comparison) -> None:

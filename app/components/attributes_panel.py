@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from app import access, cache
-from app.components import charts, job_panel, purity_list
+from app.components import charts, face, job_panel, purity_list
 from app.components.focus import Focus
 from app.components.markup import escaped, with_minus
 from app.components.sweep_panel import read_numbers
@@ -66,9 +66,11 @@ def show(here: Focus) -> None:
         _result(run, stamp, table)
     purity_list.show(here)
     if table is None:
-        st.markdown(
+        face.nothing_yet(
+            "Nothing was computed yet.",
             "How well do clusters tell **columns of metadata**, such as a topic, and **length, stop words and "
-            "punctuation**, as their number grows? Nothing was computed yet."
+            "punctuation**, as their number grows? If length alone explains the clusters, so it may the score.",
+            f"Press *Compute* below, or `mauve-lens attributes {run.id}`.",
         )
         if access.may_change():
             with st.container(border=True):

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from app import access
+
 _STYLES = Path(__file__).with_suffix(".css")
 _helper = st.components.v2.component(
     "mauve_lens_face",
@@ -41,11 +43,12 @@ def helper(pointed: str = "", step: str = "", *, seen: bool = False) -> None:
 
 
 def nothing_yet(what: str, why: str, how: str) -> None:
-    """What stands where a view has no data: what would be there, why one wants it, how it comes. Markdown, all three.
+    """What stands where a view has no data: what is missing, why one wants it, how it comes. Markdown, all three.
 
-    Texts that come from files must be escaped by the caller.
+    Texts that come from files must be escaped by the caller. Where nothing may be changed, ``how`` is not said.
     """
     with st.container(border=True, gap="xsmall"):
         st.markdown(f"**{what}**")
         st.markdown(why)
-        st.markdown(f":material/arrow_forward: {how}")
+        if access.may_change():
+            st.markdown(f":material/arrow_forward: {how}")

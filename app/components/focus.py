@@ -15,6 +15,7 @@ from mauve_core.store import Run
 
 WEIGHT_STEP = 0.01
 _CANDIDATE, _PARTITION, _SEED, _WEIGHT = "focus_candidate", "focus_partition", "focus_seed", "focus_weight"
+_CLUSTER = "focus_cluster"
 _DEFAULT: PartitionKind = "joint"
 
 
@@ -60,7 +61,14 @@ def controls(focus: Focus) -> None:
     st.session_state[_CANDIDATE] = focus.candidate
     st.session_state[_PARTITION] = focus.partition.kind
     st.session_state[_SEED] = focus.partition.seed
-    st.selectbox("Candidate", names, key=_CANDIDATE, on_change=_write_candidate, width=220)
+    st.selectbox(
+        "Candidate",
+        names,
+        key=_CANDIDATE,
+        on_change=_write_candidate,
+        width=220,
+        help="The model side, Q. Humans, P, are the other side everywhere.",
+    )
     st.selectbox(
         "Partition",
         ["joint", "pairwise"],
@@ -79,8 +87,24 @@ def controls(focus: Focus) -> None:
             format_func=lambda seed: f"{seed + 1} of {seeds}",
             on_change=_write_seed,
             width=100,
-            help="Each k-means seed gives other clusters. What matters shows under all of them.",
+            help="Each k-means seed gives other clusters. What matters shows under all of them; Gap marks what does.",
         )
+
+
+def cluster_picker(focus: Focus) -> None:
+    """The cluster in focus by its number: what a click in a chart does, for the keyboard."""
+    session.follow_url(_CLUSTER, focus.cluster)
+    st.selectbox(
+        "Cluster",
+        range(focus.partition.k),
+        index=None,
+        key=_CLUSTER,
+        on_change=_write_cluster,
+        placeholder="None",
+        width=110,
+        help="The cluster whose texts are shown, by its number: type it, or click it in the chart. Numbers follow from "
+        "the partition and the seed and mean nothing by themselves.",
+    )
 
 
 def weight_slider(state: State) -> float:
@@ -88,19 +112,24 @@ def weight_slider(state: State) -> float:
     low, high = WEIGHT_STEP, 1 - WEIGHT_STEP
     st.session_state[_WEIGHT] = min(max(round(state.weight, 2), low), high)
     return st.slider(
-        "Weight of P in R",
+        "Weight λ of humans",
         low,
         high,
         step=WEIGHT_STEP,
         key=_WEIGHT,
         on_change=_write_weight,
         width=160,
-        help="The errors are shared out among the clusters at this point of the divergence curve.",
+        help="The errors are shared out among the clusters at this point of the divergence curve, where R = λ P + "
+        "(1 − λ) Q. At 0.5 both sides count alike; near 0 or 1 a cluster that one side lacks weighs most.",
     )
 
 
 def _write_candidate() -> None:
     session.update(candidate=st.session_state[_CANDIDATE])
+
+
+def _write_cluster() -> None:
+    session.update(cluster=st.session_state[_CLUSTER])
 
 
 def _write_partition() -> None:

@@ -28,10 +28,22 @@ def show(here: Focus, state: State, scale: float) -> None:
     session.follow_url(_FIX, state.fix)
     with st.container(horizontal=True, gap="medium"):
         st.segmented_control(
-            "By score", list(SCORES), key=_SCORE, required=True, format_func=titled, on_change=_write_score
+            "By score",
+            list(SCORES),
+            key=_SCORE,
+            required=True,
+            format_func=titled,
+            on_change=_write_score,
+            help="Each step takes the cluster that moves this score most. ↑ larger is closer to the human texts.",
         )
         st.segmented_control(
-            "What is done", list(FIXES), key=_FIX, required=True, format_func=FIXES.__getitem__, on_change=_write_fix
+            "What is done",
+            list(FIXES),
+            key=_FIX,
+            required=True,
+            format_func=FIXES.__getitem__,
+            on_change=_write_fix,
+            help="Bring: the model's texts there count as much as the humans' do. Drop: they count nothing.",
         )
     if state.smoothing not in ADDED_COUNT:
         known = " or ".join(title for name, title in score_controls.SMOOTHING_TITLES.items() if name in ADDED_COUNT)

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from app import cache, session
-from app.components import charts, judge_files
+from app.components import charts, face, judge_files
 from app.components.markup import escaped
 from app.indicators import measure_indicators, score_indicators
 from app.state import State
@@ -66,10 +66,11 @@ def show(run: Run, state: State) -> None:
 def _no_ratings(counts: Counts) -> None:
     skipped = f" So far {counts.skipped:,} pairs were skipped." if counts.skipped else ""
     st.info(f"No pair of this run was rated yet.{skipped}", icon=":material/thumbs_up_down:")
-    st.markdown(
-        "Rate some under **Rate**: one pair takes about a minute. Then this page ranks the sources by what people "
-        "prefer, with an interval around each score, and says how far MAUVE and the other measures agree. "
-        "Ratings made elsewhere can be added below."
+    face.nothing_yet(
+        "Here the sources would be ranked by what people prefer.",
+        "Each gets a score with an interval (Bradley–Terry), and the page says how far MAUVE and the other measures "
+        "agree with it. That is the only test of a score that does not rest on another score.",
+        "Rate some under **Rate**: one pair takes about a minute. Ratings made elsewhere can be added below.",
     )
 
 

@@ -21,6 +21,7 @@ from mauve_core.probing import Flow, ProbeLine, ProbeTable
 from mauve_core.store import Run
 
 _PERTURBATION, _MATRIX, _TABLE = "probe_perturbation", "probe_matrix", "probe_flows"
+_CHOSEN = "probe_flow_chosen"
 _SHOWN = "probe_flows_shown"
 _TABLE_HEIGHT = 330
 CLUSTERS_PAGE = "views/clusters.py"
@@ -42,6 +43,7 @@ def show(run: Run, table: ProbeTable, state: State) -> None:
     if not flow.moved:
         st.info("No text left its cluster.", icon=":material/info:")
     else:
+        _flow_picker(flow, chosen)
         _charts(run, line, flow, chosen)
     st.caption(
         f"Clusters of the joint partition under the first k-means seed, held still; {len(flow.ids):,} "
@@ -70,6 +72,24 @@ def _chosen_line(lines: list[ProbeLine], state: State) -> ProbeLine:
         width=420,
     )
     return by_name[name]
+
+
+def _flow_picker(flow: Flow, chosen: tuple[int, int] | None) -> None:
+    """The flow whose texts are read, by its clusters: what a click in the matrix does, for the keyboard."""
+    frame = figures.flows_frame(flow)
+    texts = {(source, target): n for source, target, n in zip(frame["from"], frame["to"], frame["texts"], strict=True)}
+    session.follow_url(_CHOSEN, chosen if chosen in texts else None)
+    st.selectbox(
+        "Flow",
+        list(texts),
+        index=None,
+        key=_CHOSEN,
+        format_func=lambda pair: f"{pair[0]} → {pair[1]}: {texts[pair]:,} text{'s' * (texts[pair] != 1)}",
+        on_change=_write_flow,
+        placeholder="Choose a flow, or click a cell",
+        width=420,
+        help="Texts that left the first cluster for the second one; the largest flows first.",
+    )
 
 
 def _summary(line: ProbeLine, flow: Flow) -> None:
@@ -218,6 +238,10 @@ def _words(run: Run, state: State, chosen: tuple[int, int]) -> None:
         told = "  ·  ".join(word.word for word in words[cluster])
         if told:
             st.text(f"{cluster}:  {told}")
+
+
+def _write_flow() -> None:
+    session.update(flow=st.session_state[_CHOSEN])
 
 
 def _write_perturbation() -> None:

@@ -81,6 +81,8 @@ def _controls(table: ProbeTable, name: str) -> tuple[str, bool]:
             format_func=figures.titled,
             persist_state="session",
             width=220,
+            help="Orders the rows, the farthest on top. ICLR 2023 holds perturbations against each other by all five "
+            "divergences.",
         )
         has_sources = any(line.kind == "source" for line in table.lines)
         sources = has_sources and st.toggle(

@@ -78,7 +78,8 @@ def smoothing(state: State, where: str) -> None:
         width=215,
         help="Texts added to every cluster: half a text (Krichevsky–Trofimov); one (Laplace); half where it has none, "
         "one where it has one, else three quarters (Braess–Sauer). Modified Good–Turing shifts counts by how many "
-        f"clusters have the same count, and how many one text more. {where}",
+        f"clusters have the same count, and how many one text more. MAUVE of 2021 has none, MAUVE* of JMLR "
+        f"2023 has Krichevsky–Trofimov. {where}",
     )
 
 

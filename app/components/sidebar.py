@@ -33,7 +33,7 @@ def opened_run() -> Run:
     if run_id is None:
         run_id = cache.opened_run_id(None, cache.run_summaries())
     if run_id is None:
-        _no_run_yet()
+        _no_run_yet(session.page())
         st.stop()
     try:
         return cache.load_run(run_id)
@@ -79,13 +79,30 @@ def _facts(run_id: str) -> None:
     st.caption("  \n".join(lines))
 
 
-def _no_run_yet() -> None:
+_WOULD_BE = {
+    "": "Here would be the leaderboard: every pile of model texts with its score, its spread and its rank.",
+    "decoders": "Here would be what each decoder does to a model's texts, measure by measure, beside the human values.",
+    "methods": "Here would be whether other estimators and divergences rank the candidates alike.",
+    "clusters": "Here would be the clusters of all texts: who writes how much in each, and the texts themselves.",
+    "gap": "Here would be the clusters that make the gap, those that differ for real, and what would close it.",
+    "map": "Here would be every text as a dot, alike ones beside each other, to lasso and read.",
+    "probes": "Here would be what the score notices when texts are changed on purpose.",
+    "judge": "Here would be pairs of texts to rate, and how far people agree with the scores.",
+}
+"""What a page would show, by its path."""
+
+
+def _no_run_yet(page: str) -> None:
     st.header("No runs yet", anchor=False)
     st.markdown(
         "MAUVE Lens compares a pile of **human** texts with one or more piles of **model** texts, "
         "scores the gap, and lets you walk from a score to the texts that cost it."
     )
+    st.markdown(_WOULD_BE.get(page, _WOULD_BE[""]))
     if not access.may_change():
         return
     st.page_link(NEW_RUN_PAGE, label="Start a run with your own files", icon=":material/upload_file:")
-    st.caption("Or install the demo study with `mauve-lens demo` and reload this page.")
+    st.caption(
+        "Or install the demo study with `mauve-lens demo` and reload this page: eleven decoders against Wikipedia, "
+        "with a guided tour of three minutes."
+    )

@@ -131,7 +131,15 @@ def _lengths() -> dict[str, int]:
             )
         ),
         "min_new_tokens": int(
-            least.number_input("At least tokens", 0, 1_000_000, 0, key="study_min_tokens", persist_state="session")
+            least.number_input(
+                "At least tokens",
+                0,
+                1_000_000,
+                0,
+                key="study_min_tokens",
+                persist_state="session",
+                help="The model may not end before; 0 lets it end when it will.",
+            )
         ),
         "seed": int(
             seed.number_input(

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from app import access, session
-from app.components import charts, job_panel
+from app.components import charts, face, job_panel
 from app.components.markup import escaped
 from app.state import State
 from mauve_core.config import SCORES
@@ -35,6 +35,13 @@ QUESTIONS: dict[Over, str] = {
 }
 """What each sweep answers, and how to read it."""
 
+_VALUES_HELP: dict[Over, str] = {
+    "length": "Under 256 tokens, texts show little of what sets a model apart (JMLR 2023, section 8).",
+    "n": "Fewer than 1,000 texts a side are too few for small gaps (JMLR 2023, section 8).",
+    "k": "The papers take a tenth of the texts, 500 of 5,000, and find the ranking stable from 100 to 5,000.",
+    "scale": "The papers take 5.",
+}
+
 _NUMBERS = re.compile(r"[\s,;]+")
 
 
@@ -52,7 +59,13 @@ def show(run: Run, state: State) -> None:
             on_change=_write_axis,
         )
         st.segmented_control(
-            "Score", list(SCORES), key=_SCORE, required=True, format_func=titled, on_change=_write_score
+            "Score",
+            list(SCORES),
+            key=_SCORE,
+            required=True,
+            format_func=titled,
+            on_change=_write_score,
+            help="↑ larger is closer to the human texts, ↓ smaller is. MAUVE is what the papers report.",
         )
     st.caption(QUESTIONS[state.axis])
     sweep = _stored(run, state.axis)
@@ -68,6 +81,12 @@ def show(run: Run, state: State) -> None:
         if state.axis == "decoder":
             st.button("Generate texts with several values", icon=":material/edit_note:", on_click=_generate)
     elif sweep is None:
+        face.nothing_yet(
+            "This sweep was not computed yet.",
+            "There would be the score of every candidate at every value, with its spread over seeds: a ranking that "
+            "holds over a range can be trusted further than one at a single setting.",
+            f"Press *Compute* below, or `mauve-lens sweep {run.id} --over {state.axis}`.",
+        )
         with st.container(border=True):
             _form(run, state.axis, None)
     else:
@@ -197,7 +216,7 @@ def _form(run: Run, axis: Over, sweep: Sweep | None) -> None:
             value=", ".join(f"{value:g}" for value in at_first or ()),
             key=f"sweep_values_{suffix}",
             placeholder="left empty: the longest text, its half, its quarter ..." if axis == "length" else None,
-            help="Numbers with commas between them",
+            help="Numbers with commas between them. " + _VALUES_HELP.get(axis, ""),
         )
     own = run.comparison.config.score.seeds
     count = seeds.number_input(

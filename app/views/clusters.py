@@ -26,6 +26,7 @@ def main() -> None:
     here = focus.of(run, state)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         focus.controls(here)
+        focus.cluster_picker(here)
         order = _order_picker(state)
         with st.container(horizontal=True, vertical_alignment="bottom", width="content"):  # what acts on the errors
             weight = focus.weight_slider(state)
@@ -37,7 +38,7 @@ def main() -> None:
     if state.cluster is not None and here.cluster is None:
         st.info(f"There is no cluster {state.cluster} here: clusters go from 0 to {here.partition.k - 1}.")
     if here.cluster is None:
-        st.caption(":material/ads_click: Click a bar, or tick a row of the table, to read the texts of a cluster.")
+        st.caption(":material/ads_click: Click a bar, tick a row or choose a number to read the texts of a cluster.")
         attributes_panel.show(here)
         return
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -108,12 +108,14 @@ def _weight_slider(weight: float) -> float:
     if abs(st.session_state.get(_WEIGHT, -1.0) - shown) > frontier.WEIGHT_STEP / 2:
         session.follow_url(_WEIGHT, shown)
     return st.slider(
-        "Weight λ of humans in the mixture R",
+        "Weight λ of humans",
         low,
         high,
         step=frontier.WEIGHT_STEP,
         key=_WEIGHT,
         on_change=_write_weight,
+        help="Where on the curves the marks stand, R = λ P + (1 − λ) Q. At 0.5 both sides count alike; the whole curve "
+        "makes the score, so this changes no rank.",
     )
 
 

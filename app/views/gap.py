@@ -34,6 +34,7 @@ def main() -> None:
     here = focus.of(run, state)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         focus.controls(here)
+        focus.cluster_picker(here)
         weight = focus.weight_slider(state)
         score_controls.smoothing(state, "MAUVE* always has Krichevsky–Trofimov.")
         scale = score_controls.scale(state, run.comparison.config.score.scale)
@@ -65,7 +66,7 @@ def _tabs(here: Focus, table: pd.DataFrame, weight: float, scale: float) -> None
 
 def _texts(here: Focus, table: pd.DataFrame, weight: float, state: State) -> None:
     if here.cluster is None:
-        st.caption(":material/ads_click: Click a bar, or tick a row of a list, to read the texts of a cluster.")
+        st.caption(":material/ads_click: Click a bar, tick a row or choose a number to read the texts of a cluster.")
         return
     _heading(here, here.cluster)
     cluster_detail.show(here, here.cluster, table, weight, state.smoothing)

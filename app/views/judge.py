@@ -77,9 +77,12 @@ def _no_pairs(error: InputError) -> None:
         "prompt.",
         icon=":material/compare_arrows:",
     )
-    st.markdown(
-        "To rate texts, start a run whose files name the prompt of each text: in **New run**, choose the field of the "
-        "prompt, or give the texts of one prompt the same id in every file."
+    face.nothing_yet(
+        "Here people would rate pairs of texts.",
+        "They see two continuations of one prompt, blind, and say which one is better. Their answers rank the sources "
+        "and tell whether the scores can be trusted.",
+        "Start a run whose files name the prompt of each text: in **New run**, choose the field of the prompt, or give "
+        "the texts of one prompt the same id in every file.",
     )
     st.caption(escaped(str(error)))
 

@@ -34,16 +34,23 @@ def main() -> None:
     run, state = opened_run(), session.current()
     projection = run.comparison.projection
     if projection is None:
-        st.info("This run was made without a map. Start it again with the map switched on.")
+        face.nothing_yet(
+            "This run was made without a map.",
+            "There would be every text as a dot, alike ones beside each other, to lasso an area and read what lies in "
+            "it. The clusters, where the scores come from, are all there without it.",
+            "Run the texts again with a map: **Runs**, *Duplicate*, or `mauve-lens compare` without `--no-map`.",
+        )
+        st.page_link("views/clusters.py", label="Go to the clusters", icon=":material/bar_chart:")
         st.stop()
     here = focus.of(run, state)
     stack = cache.stack(run.id)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         colouring = _colouring_picker(state)
         focus.controls(here)
+        focus.cluster_picker(here)
         if colouring in ERRORS:
             focus.weight_slider(state)
-        _source_picker(stack, state)
+    _source_picker(stack, state)
     visible = stack.visible(state.hidden)
     if not visible.any():
         st.info("Choose a source to show.")
@@ -60,7 +67,7 @@ def main() -> None:
         elif here.cluster is not None:
             map_selection.show_cluster(here, stack, (points.cluster == here.cluster) & visible)
         else:
-            st.caption(":material/lasso_select: Lasso an area to read its texts.")
+            _how_to()
 
 
 def _colouring_picker(state: State) -> Colouring:
@@ -90,6 +97,8 @@ def _source_picker(stack: Stack, state: State) -> None:
         format_func=lambda place: escaped(stack.names[place]),
         on_change=_write_hidden,
         args=(len(stack.names),),
+        wrap=True,
+        help="Sources that are left out are neither drawn nor counted in an area.",
     )
 
 

@@ -19,11 +19,13 @@ def main() -> None:
     job_panel.show(("methods",), run.id)
     table = _stored(run)
     if table is None:
-        st.markdown(
-            "Nothing was computed yet. A score takes three choices: an **estimator** that turns features into two "
-            "histograms, a **divergence** between them, and a **summary** of its frontier. MAUVE takes k-means, "
-            "Kullback-Leibler and the area under the curve. Where other methods rank the candidates alike, the "
-            "ranking does not hang on these choices."
+        face.nothing_yet(
+            "Nothing was computed yet.",
+            "A score takes three choices: an **estimator** that turns features into two histograms, a **divergence** "
+            "between them, and a **summary** of its frontier. MAUVE takes k-means, Kullback-Leibler and the area under "
+            "the curve. Where other methods rank the candidates alike, the ranking does not hang on these choices.",
+            f"Press *Compute* below, or `mauve-lens methods {run.id} --preset divergences`. The methods that are "
+            "chosen at first take seconds.",
         )
         if access.may_change():
             with st.container(border=True):

@@ -18,6 +18,19 @@ from mauve_core.encoders import identify
 from mauve_core.errors import MauveLensError
 from mauve_core.task import ComparisonTask
 
+_TOKENS_HELP = (
+    "Longer texts are cut there, on both sides alike. Texts of fewer than 256 tokens show less of what sets a model "
+    "apart (JMLR 2023, section 8)."
+)
+_SEEDS_HELP = (
+    "k-means starts anew under each: the score is their mean, and their spread is shown. The papers take 5; one seed "
+    "tells no spread."
+)
+_K_HELP = (
+    "Left empty: a tenth of the smaller side, as published. Fewer clusters hide differences, many more leave too few "
+    "texts in each. Compare only scores of the same k."
+)
+
 _SIDES = {HUMAN: "Human texts", "models": "Model texts"}
 
 
@@ -38,9 +51,16 @@ def main() -> None:
     job_panel.show()
     left, right = st.columns(2, gap="medium")
     with left:
-        human = _side(HUMAN, help_text="The reference, P. One file.")
+        human = _side(
+            HUMAN,
+            help_text="The reference, P. One file; 1,000 texts or more to trust small gaps (JMLR 2023, section 8).",
+        )
     with right:
-        models = _side("models", help_text="The candidates, Q. Any number of files, one a candidate.")
+        models = _side(
+            "models",
+            help_text="The candidates, Q. Any number of files, one a candidate, each with as many texts as the human "
+            "side: scores of different n cannot be compared.",
+        )
     st.subheader("Settings", anchor=False)
     settings = _settings([file for file in (*human, *models) if file is not None])
     problems = _problems(human, models)
@@ -60,20 +80,29 @@ def _settings(files: Sequence[ReadFile]) -> Settings | None:
     """Encoder, lengths, seeds, clusters, name of the run; None when they are not usable, and says why."""
     first, second = st.columns([3, 2], gap="medium", vertical_alignment="center")
     with first:
-        model = model_picker.show("Encoder", key="encoder_model")
+        model = model_picker.show(
+            "Encoder",
+            key="encoder_model",
+            help_text="Turns texts into features. The papers take GPT-2 large; rankings agree among good encoders, "
+            "while scores under different ones cannot be compared.",
+        )
     prompts = bool(files) and all(file.corpus.prompts is not None for file in files)
     with_prompt = second.toggle(
         "Encode prompt and text together",
         key="with_prompt",
         persist_state="session",
         disabled=not prompts,
-        help="Needs prompts in every file." if not prompts else None,
+        help="Needs prompts in every file."
+        if not prompts
+        else "The encoder reads the prompt before each text, so that what does not fit its prompt is seen.",
     )
     tokens, seeds, clusters, name = st.columns([1, 1, 1, 2])
-    max_tokens = tokens.number_input("Max tokens", 1, 1_000_000, 1024, key="max_tokens", persist_state="session")
-    seed_count = seeds.number_input("k-means seeds", 1, 1000, 5, key="seeds", persist_state="session")
+    max_tokens = tokens.number_input(
+        "Max tokens", 1, 1_000_000, 1024, key="max_tokens", persist_state="session", help=_TOKENS_HELP
+    )
+    seed_count = seeds.number_input("k-means seeds", 1, 1000, 5, key="seeds", persist_state="session", help=_SEEDS_HELP)
     k = clusters.number_input(
-        "Clusters k", 2, 1_000_000, None, key="k", placeholder="n / 10", persist_state="session"
+        "Clusters k", 2, 1_000_000, None, key="k", placeholder="n / 10", persist_state="session", help=_K_HELP
     )  # fmt: skip
     suggested = _suggested_name(files)
     run_name = name.text_input("Name of the run", key="run_name", placeholder=suggested, persist_state="session")

@@ -36,11 +36,14 @@ def main() -> None:
     job_panel.show(("probes",), run.id)
     table = _stored(run)
     if table is None:
-        st.markdown(
-            "Nothing was probed yet. Half of the texts are **changed on purpose** (articles dropped, words shuffled, "
-            "letters mistyped) and held against the other half. A score that sees meaning should hardly notice "
-            "missing articles and should notice shuffled words. The untouched half is the noise floor, and the "
-            "texts that changed cluster say what the features see."
+        face.nothing_yet(
+            "Nothing was probed yet.",
+            "Half of the texts are **changed on purpose** (articles dropped, words shuffled, letters mistyped) and "
+            "held against the other half. A score that sees meaning should hardly notice missing articles and should "
+            "notice shuffled words. The untouched half is the noise floor, and the texts that changed cluster say what "
+            "the features see.",
+            f"Press *Probe* below, or `mauve-lens probe {run.id} --perturbation shuffle-words`. The changed texts are "
+            "encoded again, so it needs the run's encoder.",
         )
     elif state.part == "flow":
         probe_flow.show(run, table, state)

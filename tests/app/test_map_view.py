@@ -69,7 +69,7 @@ def test_a_map_of_a_sample_says_so(open_page: OpenPage, mapped_run: Run) -> None
 def test_a_run_without_a_map_says_so(open_page: OpenPage) -> None:
     app = open_page(VIEW)
     assert not app.exception
-    assert any("without a map" in info.value for info in app.info)
+    assert any("without a map" in element.value for element in app.markdown)
 
 
 def test_the_lasso_in_the_url_selects_the_same_ids(open_page: OpenPage, mapped_run: Run) -> None:

@@ -1,0 +1,109 @@
+"""Each selection of a chart by keyboard alone: the same link and the same texts as with the mouse."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from docs.screenshots import VIEWS, open_view
+from mauve_core.store import Run, RunStore
+from tests.browser import charts
+from tests.browser.conftest import serving
+from tests.browser.full_run import make_full_run
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+RUN = "synthetic"
+MOST_TABS = 120
+
+
+@pytest.fixture(scope="module")
+def full(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Run]]:
+    """Base URL of an app with a run on which every view has something to show, and that run."""
+    home = tmp_path_factory.mktemp("keyboard") / "home"
+    make_full_run(home)
+    with serving(home) as url:
+        yield url, RunStore(home / "runs").load(RUN)
+
+
+def tab_to(page: Page, selector: str) -> None:
+    """Press Tab until an element that the selector finds has the focus."""
+    for _ in range(MOST_TABS):
+        page.keyboard.press("Tab")
+        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
+            return
+    raise AssertionError(f"{MOST_TABS} presses of Tab do not lead to {selector}")
+
+
+def choose(page: Page, key: str, typed: str) -> None:
+    """Choose in a select box: reach it by Tab, type, Enter."""
+    tab_to(page, f".st-key-{key} input")
+    page.keyboard.type(typed)
+    page.keyboard.press("Enter")
+
+
+@pytest.mark.parametrize("view", ["clusters", "gap", "map"])
+def test_a_cluster_by_its_number(page: Page, full: tuple[str, Run], view: str) -> None:
+    url, _ = full
+    open_view(page, VIEWS[view], url, RUN)
+    choose(page, "focus_cluster", "3")
+    expect(page).to_have_url(re.compile(r"[?&]cluster=3(&|$)"))
+    expect(page.get_by_role("heading", name="Cluster 3", exact=True)).to_be_visible()
+
+
+def test_a_row_of_the_table_of_clusters(page: Page, full: tuple[str, Run]) -> None:
+    url, _ = full
+    open_view(page, VIEWS["clusters-table"], url, RUN)
+    tab_to(page, ".st-key-clusters_table canvas")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Shift+Space")
+    expect(page).to_have_url(re.compile(r"[?&]cluster=\d+(&|$)"))
+
+
+def test_a_perturbation_and_a_flow(page: Page, full: tuple[str, Run]) -> None:
+    url, _ = full
+    open_view(page, VIEWS["flow"], url, RUN)
+    choose(page, "probe_perturbation", "Typ")
+    expect(page).to_have_url(re.compile(r"perturbation=typos"))
+    charts.settle(page)
+    choose(page, "probe_flow_chosen", "4 texts")
+    expect(page).to_have_url(re.compile(r"[?&]flow=\d+%2C\d+(&|$)"))
+    expect(page.get_by_role("heading", name=re.compile("From cluster"))).to_be_visible()
+
+
+def test_an_area_that_scrolls_takes_the_focus(page: Page, full: tuple[str, Run]) -> None:
+    url, _ = full
+    open_view(page, VIEWS["rate"], url, RUN)
+    area = page.locator(".st-key-judge_text_A")
+    area.evaluate(
+        """area => {
+            const more = document.createElement('p');  // the text is longer than its box
+            more.textContent = 'word '.repeat(3000);
+            area.append(more);
+        }"""
+    )
+    expect(area).to_have_attribute("tabindex", "0")
+    tab_to(page, ".st-key-judge_text_A")
+
+
+def test_the_tab_key_goes_down_the_page(page: Page, full: tuple[str, Run]) -> None:
+    url, _ = full
+    open_view(page, VIEWS["compare"], url, RUN)
+    main = page.get_by_test_id("stMain")
+    tab_to(page, '[data-testid="stMain"] *')
+    tops = []
+    for _ in range(12):
+        if not main.evaluate("main => main.contains(document.activeElement)"):
+            break
+        tops.append(
+            main.evaluate("main => Math.round(document.activeElement.getBoundingClientRect().top + main.scrollTop)")
+        )
+        page.keyboard.press("Tab")
+    assert len(tops) > 5
+    # What stands in one row may differ by the height of a label.
+    assert all(after >= before - 60 for before, after in pairwise(tops)), tops
