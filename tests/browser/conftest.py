@@ -32,6 +32,9 @@ CHROMIUM_FLAGS = [
 NO_CHROMIUM = "no Chromium on this machine (apt-get install chromium)"
 START_TIMEOUT_S = 120
 _POLICY = "Content Security Policy"
+_SAY_VIOLATIONS = f"""document.addEventListener("securitypolicyviolation", event =>
+    console.error("{_POLICY}", event.effectiveDirective, event.blockedURI))"""
+"""Chromium itself is silent where a script may not be compiled."""
 PAGE_TIMEOUT_MS = 60_000
 expect.set_options(timeout=PAGE_TIMEOUT_MS)
 
@@ -107,6 +110,7 @@ def _page(chromium: Browser, scheme: str) -> Iterator[Page]:
     opened.on("request", lambda request: foreign.append(request.url) if _is_foreign(request.url) else None)
     opened.on("pageerror", lambda error: broken.append(str(error)))
     opened.on("console", lambda message: against.append(message.text) if _POLICY in message.text else None)
+    opened.add_init_script(_SAY_VIOLATIONS)
     yield opened
     context.close()
     assert foreign == [], "the page asked a foreign host"
