@@ -70,6 +70,18 @@ def main() -> None:
             _how_to()
 
 
+def _how_to() -> None:
+    """What stands beside the map while nothing is chosen."""
+    with st.container(border=True):
+        st.markdown(
+            ":material/lasso_select: **Lasso an area to read its texts**, or choose a cluster above.\n\n"
+            "- An area where one colour is alone is a kind of text that the others do not write.\n"
+            "- *Log ratio* colours each text by how much more one side writes of its cluster; *Adds* and *Misses* by "
+            "what the cluster costs.\n"
+            "- What lies near is alike; what lies far apart need not be unlike, and the axes mean nothing."
+        )
+
+
 def _colouring_picker(state: State) -> Colouring:
     session.follow_url(_COLOURING, state.colour)
     chosen = st.segmented_control(

@@ -50,7 +50,7 @@ def tables(app: AppTest, *columns: str) -> list[pd.DataFrame]:
 def test_without_a_selection_the_page_says_what_to_do(open_page: OpenPage, mapped_run: Run) -> None:
     app = open_page(VIEW)
     assert not app.exception
-    assert any("Lasso an area" in caption.value for caption in app.caption)
+    assert any("Lasso an area" in element.value for element in app.markdown)
     total = sum(source.n for source in mapped_run.comparison.sources)
     assert any(f"{total:,} of {total:,} texts shown" in caption.value for caption in app.caption)
 
