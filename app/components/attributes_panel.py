@@ -56,7 +56,7 @@ def show(here: Focus) -> None:
     table = _stored(run, stamp)
     st.divider()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.subheader("What clusters capture", anchor=False, help=_HELP)
+        st.header("What clusters capture", anchor=False, help=_HELP)
         if table is not None:
             st.space("stretch")
             frame = partial(figures.attributes_frame, table)

@@ -8,7 +8,7 @@
 // From the server (data): pointed (key of an element, or ""), step (a new one points anew), seen (set the cookie).
 
 const AREAS = '[data-testid="stVerticalBlock"][overflow="auto"], [data-testid="stTable"] > div';
-const SECTIONS = '[data-testid="stSidebarNavItems"]:not([role])';
+const SECTIONS = '[data-testid="stSidebarNavItems"]';
 const DELAY_MS = 150;
 const POINT_MS = 8000; // for so long a page may take to draw what is pointed at
 const COOKIE = "mauve_lens_tour=seen; max-age=31536000; path=/; samesite=strict";
@@ -87,8 +87,8 @@ function reach(area) {
 
 function mend(list) {
   list.setAttribute("role", "none");
-  for (const item of list.querySelectorAll("li")) item.setAttribute("role", "none");
-  for (const section of list.children) {
+  for (const item of list.querySelectorAll("li:not([role])")) item.setAttribute("role", "none");
+  for (const section of list.querySelectorAll(":scope > :not([role])")) {
     section.setAttribute("role", "group");
     const title = section.querySelector('[data-testid="stNavSectionHeader"] p')?.textContent;
     if (title) section.setAttribute("aria-label", title);

@@ -24,7 +24,7 @@ _ROUND, _DONE = "judge_import_round", "judge_import_done"
 def show(run: Run, ratings: tuple[Rating, ...]) -> None:
     """Download of all ratings, and an uploader for others'."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.subheader("Files", anchor=False)
+        st.header("Files", anchor=False)
         st.space("stretch")
         if ratings:
             st.download_button(

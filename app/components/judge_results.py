@@ -143,7 +143,7 @@ def _ranking(
 
 def _preferences(run: Run, rankings: dict[str, Ranking], question: str) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.subheader("What people prefer", anchor=False, help=_scale_help())
+        st.header("What people prefer", anchor=False, help=_scale_help())
         st.space("stretch")
         if rankings:
             charts.csv_button(
@@ -191,7 +191,7 @@ def _agreement(run: Run, ranking: Ranking) -> None:
     indicators, problem = _indicators(run)
     frame = figures.correlation_frame(correlations(ranking, indicators), indicators, ranking.question)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.subheader(
+        st.header(
             "Which scores agree",
             anchor=False,
             help="Spearman's rank correlation of each score's order of the candidates with that of people: "

@@ -134,7 +134,7 @@ def listed(
 
 def _heading(title: str, field: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.subheader(title, anchor=False)
+        st.header(title, anchor=False)
         st.button("Clear", icon=":material/close:", type="tertiary", on_click=_clear, args=(field,), key="map_clear")
 
 

@@ -57,7 +57,7 @@ def overview_tables(run: Run, measurements: Measurements, order: Sequence[str]) 
 
 def _overview(run: Run, measurements: Measurements, order: Sequence[str]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.subheader(
+        st.header(
             "All measures",
             anchor=False,
             help="T(Q) of every candidate beside T(P) of the human texts. None of them says which texts are better: "
@@ -81,7 +81,7 @@ def _overview(run: Run, measurements: Measurements, order: Sequence[str]) -> Non
         st.caption("Gap |T(Q) − T(P)|")
         _wide_table(gaps, "measures_gaps")
     st.caption(
-        ":blue[Blue line: human texts], T(P). Dots: candidates, T(Q). Line and band: the interval over texts, about "
+        "Blue line: human texts, T(P). Dots: candidates, T(Q). Line and band: the interval over texts, about "
         f"95%; ± one standard deviation, {figures.UNKNOWN} where none could be given. "
         f"{run.comparison.human.n:,} human texts."
     )
@@ -105,7 +105,7 @@ def _wide_table(frame: pd.DataFrame, key: str) -> None:
 
 
 def _ranking(run: Run, measurements: Measurements, order: Sequence[str], state: State) -> None:
-    st.subheader("Ranking by one measure", anchor=False)
+    st.header("Ranking by one measure", anchor=False)
     measure = _picker("Measure", _RANKED, measurements.measures, state.measure, "measure")
     frame = figures.ranking_frame(measurements, measure, order)
     known = MEASURES.get(measure)
@@ -157,7 +157,7 @@ def _plane(run: Run, measurements: Measurements, order: Sequence[str], state: St
     if len(names) < 2:
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.subheader(
+        st.header(
             "Quality against diversity",
             anchor=False,
             help="Texts can be too predictable and too surprising, too repetitive and too diverse. Where the human "

@@ -57,7 +57,7 @@ def shown_scores(table: MethodTable) -> pd.DataFrame:
 def _places(run: Run, table: MethodTable, order: Sequence[str]) -> None:
     name = f"{run.name}-methods"
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.subheader(
+        st.header(
             "Ranking by each method",
             anchor=False,
             help="The closest to the human texts stands on top. Lines that stay level are candidates that every method "
@@ -114,7 +114,7 @@ def _agreement(run: Run, table: MethodTable) -> None:
     if len(table.results) < 2:
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.subheader("Agreement", anchor=False, help="Spearman's rank correlation of the candidates' values.")
+        st.header("Agreement", anchor=False, help="Spearman's rank correlation of the candidates' values.")
         st.space("stretch")
         charts.csv_button(
             lambda: agreement.agreement_frame(table), key="agreement_csv", file_name=f"{run.name}-agreement"
@@ -136,7 +136,7 @@ def _disagreements(run: Run, table: MethodTable) -> None:
         return
     found = table.disagreements()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.subheader("What they rank differently", anchor=False)
+        st.header("What they rank differently", anchor=False)
         st.space("stretch")
         charts.csv_button(
             lambda: agreement.disagreements_frame(table), key="differences_csv", file_name=f"{run.name}-differences"

@@ -205,7 +205,7 @@ def _texts(run: Run, table: ProbeTable, line: ProbeLine, flow: Flow, chosen: tup
         st.info(f"No text went from cluster {source} to {target} here.", icon=":material/info:")
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.subheader(f"From cluster {source} to {target}: {len(ids):,} text{'s' * (len(ids) > 1)}", anchor=False)
+        st.header(f"From cluster {source} to {target}: {len(ids):,} text{'s' * (len(ids) > 1)}", anchor=False)
         for cluster in chosen:
             there = dataclasses.replace(state, partition=None, seed=0, cluster=cluster)
             st.page_link(

@@ -150,7 +150,7 @@ def _doses(table: ProbeTable, measure: str, name: str) -> None:
     if not series:
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.subheader(
+        st.header(
             "Response to the dose",
             anchor=False,
             help="A perturbation given with several shares of texts, words or letters. At 0 it is the control.",

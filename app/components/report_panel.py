@@ -23,7 +23,7 @@ _TEXT_HEIGHT = 320
 
 def show(run: Run, state: State, partition: PartitionKind) -> None:
     """Both, folded away below the page."""
-    st.subheader("Report", anchor=False)
+    st.header("Report", anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
         _report_button(run)
         st.caption(

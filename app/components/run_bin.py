@@ -34,7 +34,7 @@ def undo() -> None:
 def show(summaries: list[RunSummary]) -> None:
     """The bin, then disk use."""
     deleted = _deleted()
-    st.subheader("Bin", anchor=False)
+    st.header("Bin", anchor=False)
     if deleted:
         for item in deleted:
             _entry(item)
@@ -65,7 +65,7 @@ def _entry(item: DeletedRun) -> None:
 
 
 def _disk(summaries: list[RunSummary], deleted: list[DeletedRun]) -> None:
-    st.subheader("Disk use", anchor=False)
+    st.header("Disk use", anchor=False)
     try:
         use = RunStore().disk_use()
     except MauveLensError as error:

@@ -82,7 +82,7 @@ def _difference(left: Run, right: Run) -> None:
             f"in: {escaped(names)}.  \nDuplicate one run with the other's settings to rank their candidates together.",
             icon=":material/do_not_disturb_on:",
         )
-    st.subheader("What differs", anchor=False)
+    st.header("What differs", anchor=False)
     if found:
         st.table(_shown(found), border="horizontal", hide_index=True)
     else:
@@ -105,7 +105,7 @@ def _shown(found: Sequence[Difference]) -> pd.DataFrame:
 def _leaderboard(left: Run, right: Run, board: Comparison) -> None:
     frame = leaderboard.leaderboard_frame(board, "pairwise")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.subheader(
+        st.header(
             "One leaderboard",
             anchor=False,
             help="Every setting that decides a score is equal, so candidates of both runs are ranked together. Those "

@@ -26,7 +26,7 @@ def show(run_id: str) -> None:
     run, state = cache.load_run(run_id), session.current()
     names = [candidate.name for candidate in run.comparison.candidates]
     candidate = state.candidate if state.candidate in names else names[0]
-    st.subheader(
+    st.header(
         "How many texts, how many clusters",
         anchor=False,
         help="Texts are drawn again and again from the candidate's histogram and scored. How far these scores lie "

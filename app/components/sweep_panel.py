@@ -145,7 +145,7 @@ def _result(run: Run, sweep: Sweep, score: str) -> None:
     order = [candidate.name for candidate in run.comparison.candidates]
     name = f"{run.name}-{sweep.over}-sweep"
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.subheader(f"{TITLES[score]} against {figures.X_TITLES[sweep.over]}", anchor=False)
+        st.header(f"{TITLES[score]} against {figures.X_TITLES[sweep.over]}", anchor=False)
         st.space("stretch")
         charts.csv_button(lambda: figures.sweep_frame(sweep), key="sweep_csv", file_name=name)
     chart, table = st.tabs(["Chart", "Table"], key="sweep_tabs")

@@ -42,7 +42,7 @@ def main() -> None:
         attributes_panel.show(here)
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.subheader(f"Cluster {here.cluster}", anchor=False)
+        st.header(f"Cluster {here.cluster}", anchor=False)
         st.page_link("views/map.py", label="On the map", icon=":material/scatter_plot:")
         st.button("Close", icon=":material/close:", type="tertiary", on_click=_close, key="cluster_close")
     cluster_detail.show(here, here.cluster, table, weight, state.smoothing)

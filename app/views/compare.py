@@ -45,7 +45,7 @@ def _leaderboard(run: Run, state: State, partition: PartitionKind) -> None:
     score = rescored.config.score
     frame = leaderboard.leaderboard_frame(rescored, partition).assign(smoothing=state.smoothing)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.subheader(
+        st.header(
             "Leaderboard",
             anchor=False,
             help="Candidates whose intervals overlap with the best of their group share its rank. "
@@ -85,7 +85,7 @@ def _frontier(run_id: str) -> None:
     scale = run.comparison.config.score.scale if state.scale is None else state.scale
     points = frontier.curve_points(cache.error_curves(run_id, partition, state.smoothing), scale)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.subheader("Divergence curves", anchor=False, help=_FRONTIER_HELP)
+        st.header("Divergence curves", anchor=False, help=_FRONTIER_HELP)
         st.space("stretch")
         charts.csv_button(lambda: points, key="frontier_csv", file_name=f"{run.name}-divergence-curves")
     left, right = st.columns(2, gap="medium")

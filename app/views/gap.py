@@ -76,7 +76,7 @@ def _heading(here: Focus, cluster: int) -> None:
     judged = cache.cluster_trust(*here.key)
     label = str(judged.label[cluster])
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.subheader(f"Cluster {cluster}", anchor=False)
+        st.header(f"Cluster {cluster}", anchor=False)
         st.badge(label, color=_TRUST_COLOURS[label], help=_trust_in_words(judged, cluster))
         st.page_link("views/clusters.py", label="In Clusters", icon=":material/bar_chart:")
         st.page_link("views/map.py", label="On the map", icon=":material/scatter_plot:")

@@ -61,7 +61,7 @@ def main() -> None:
             help_text="The candidates, Q. Any number of files, one a candidate, each with as many texts as the human "
             "side: scores of different n cannot be compared.",
         )
-    st.subheader("Settings", anchor=False)
+    st.header("Settings", anchor=False)
     settings = _settings([file for file in (*human, *models) if file is not None])
     problems = _problems(human, models)
     if st.button("Start", type="primary", icon=":material/play_arrow:", disabled=bool(problems) or settings is None):
@@ -72,7 +72,7 @@ def main() -> None:
 
 def _side(side: str, *, help_text: str) -> list[ReadFile | None]:
     """Uploader and cards of one side; an unusable file is None."""
-    st.subheader(_SIDES[side], anchor=False, help=help_text)
+    st.header(_SIDES[side], anchor=False, help=help_text)
     return upload_side.show(side, _SIDES[side], several=side != HUMAN)
 
 

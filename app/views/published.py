@@ -83,7 +83,7 @@ def main() -> None:
 def _correlations(rows: list[Agreement]) -> None:
     frame = figures.agreement_frame(rows)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.subheader(
+        st.header(
             "Agreement with people and with discriminators",
             anchor=False,
             help="Each cell: ours, the published number, and below them ours less the published one. Measures other "
@@ -122,7 +122,7 @@ def _plane(paper: str) -> None:
     pairs = [(domain.name, reference) for domain in DOMAINS.values() for reference in domain.references]
     measures = list(dict.fromkeys(row.measure for row in agreements() if row.paper == paper))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.subheader("The figures behind a number", anchor=False)
+        st.header("The figures behind a number", anchor=False)
         st.space("stretch")
         csv_place = st.container(width="content")
     with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -63,7 +63,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
 
 def said(app: AppTest) -> str:
     """Everything that the page says in Markdown and captions, without escapes."""
-    parts = (*app.markdown, *app.caption, *app.error, *app.subheader, *app.text)
+    parts = (*app.markdown, *app.caption, *app.error, *app.header, *app.text)
     return "\n".join(element.value for element in parts).replace("\\", "")
 
 
@@ -100,7 +100,7 @@ def expected_purity(run: Run, partition: Partition, column: str, *sources: str) 
 def test_without_numbers_the_section_says_what_they_are(open_page: OpenPage, run: Run) -> None:
     app = open_page(VIEW)
     assert not app.exception
-    assert "What clusters capture" in [item.value for item in app.subheader]
+    assert "What clusters capture" in [item.value for item in app.header]
     assert "Nothing was computed yet" in said(app)
     assert charts_of(app) == 0
     usual = ", ".join(map(str, usual_ks(run)))
@@ -110,7 +110,7 @@ def test_without_numbers_the_section_says_what_they_are(open_page: OpenPage, run
 def test_the_section_stands_below_an_opened_cluster_too(open_page: OpenPage, run: Run) -> None:
     app = open_page(VIEW, cluster="1")
     assert not app.exception
-    assert [item.value for item in app.subheader][-2:] == ["Cluster 1", "What clusters capture"]
+    assert [item.value for item in app.header][-2:] == ["Cluster 1", "What clusters capture"]
 
 
 def test_what_is_left_alone_takes_the_cores_defaults(open_page: OpenPage, run: Run, started: list[Any]) -> None:

@@ -70,7 +70,7 @@ def url_of(app: AppTest) -> dict[str, str]:
 
 def said(app: AppTest) -> str:
     """Everything that the page says in Markdown, captions and infos, without escapes."""
-    parts = (*app.markdown, *app.caption, *app.info, *app.error, *app.subheader)
+    parts = (*app.markdown, *app.caption, *app.info, *app.error, *app.header)
     return "\n".join(element.value for element in parts).replace("\\", "")
 
 

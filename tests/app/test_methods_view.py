@@ -61,7 +61,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
 
 def said(app: AppTest) -> str:
     """Everything that the page says in Markdown, captions and infos, without escapes."""
-    parts = (*app.markdown, *app.caption, *app.info, *app.error, *app.subheader)
+    parts = (*app.markdown, *app.caption, *app.info, *app.error, *app.header)
     return "\n".join(element.value for element in parts).replace("\\", "")
 
 
@@ -345,7 +345,7 @@ def test_one_method_alone_has_no_agreement(open_page: OpenPage, run: Run) -> Non
     keep(run, handmade(run, Method(), 0.9, 0.8, 0.7))
     app = open_page(VIEW)
     assert not app.exception
-    assert "Agreement" not in [item.value for item in app.subheader]
+    assert "Agreement" not in [item.value for item in app.header]
 
 
 def test_long_lists_are_counted(open_page: OpenPage, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

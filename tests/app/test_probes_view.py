@@ -93,7 +93,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
 
 def said(app: AppTest) -> str:
     """Everything that the page says in Markdown, captions and infos, without escapes."""
-    parts = (*app.markdown, *app.caption, *app.info, *app.error, *app.subheader, *app.text)
+    parts = (*app.markdown, *app.caption, *app.info, *app.error, *app.header, *app.text)
     return "\n".join(element.value for element in parts).replace("\\", "")
 
 

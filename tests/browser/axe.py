@@ -30,6 +30,9 @@ PAUSE_MS = 500
 
 SEVERE = ("serious", "critical")
 
+_HELPED = """() => document.querySelector('.st-key-face')
+    && !document.querySelector('[data-testid="stSidebarNavItems"] li:not([role])')"""
+
 _RUN = """async () => {
     const {violations} = await axe.run(document, {resultTypes: ['violations'], iframes: false});
     return violations.map(({id, impact, nodes}) => ({id, impact, nodes: nodes.map(node => ({
@@ -106,6 +109,7 @@ def script_or_skip() -> Path:
 
 def violations(page: Page) -> list[Violation]:
     """What axe finds serious or critical on the page, an entry for each element."""
+    page.wait_for_function(_HELPED)
     page.wait_for_timeout(PAUSE_MS)
     page.evaluate(script_or_skip().read_text())
     found: list[dict[str, Any]] = page.evaluate(_RUN)

@@ -21,7 +21,7 @@ RUN = "synthetic"
 ACCEPTED: tuple[tuple[str, str, str], ...] = ()
 """Rule, part of the selector or markup, and why it stays."""
 
-_OVERFLOW = """() => ['[data-testid="stMain"]', '[data-testid="stSidebar"]', 'html'].filter(name => {
+_OVERFLOW = """() => ['[data-testid="stMain"]', '[data-testid="stSidebarContent"]', 'html'].filter(name => {
     const element = document.querySelector(name);
     return element && element.scrollWidth > element.clientWidth + 1;
 })"""
@@ -62,7 +62,7 @@ def test_axe_finds_what_is_wrong(chromium: Browser, full_app: str) -> None:
     page = opened(chromium, 1280, "light")
     open_view(page, VIEWS["published"], full_app, RUN)
     page.evaluate(
-        """() => document.body.insertAdjacentHTML('beforeend',
+        """() => document.querySelector('[data-testid="stMainBlockContainer"]').insertAdjacentHTML('afterbegin',
             '<img src="data:,"><p style="color:#999;background:#aaa">grey</p>')"""
     )
     assert {"image-alt", "color-contrast"} <= {each.rule for each in axe.violations(page)}
