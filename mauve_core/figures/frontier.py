@@ -29,7 +29,7 @@ _TAIL = 10.0 ** np.arange(-6, -2)
 DRAWN_WEIGHTS: NDArray[np.float64] = np.concatenate([_TAIL, np.arange(1, 100) * WEIGHT_STEP, 1 - _TAIL[::-1]])
 """Weights of P at which curves are drawn, ascending: every step of the slider, and denser towards both ends."""
 
-X_TITLE = "exp(−c · KL(Q|R))   ← type I: the model writes what humans don't"
+X_TITLE = "exp(−c · KL(Q|R))<br>← type I: the model writes what humans don't"
 Y_TITLE = "exp(−c · KL(P|R))   ← type II: humans write what the model misses"
 HOVERED = ["weight", "type_1", "type_1_sd", "type_2", "type_2_sd"]
 _HOVER = (
