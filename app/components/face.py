@@ -9,7 +9,7 @@ import streamlit as st
 from app import access
 
 _STYLES = Path(__file__).with_suffix(".css")
-_helper = st.components.v2.component(
+_in_browser = st.components.v2.component(
     "mauve_lens_face",
     html="",
     js=Path(__file__).with_suffix(".js").read_text(encoding="utf-8"),
@@ -27,7 +27,7 @@ def styles() -> None:
     st.html(_STYLES)
 
 
-def helper(pointed: str = "", step: str = "", *, seen: bool = False) -> None:
+def in_browser(pointed: str = "", step: str = "", *, seen: bool = False) -> None:
     """Once a page: areas that scroll get into the order of the tab key.
 
     Parameters
@@ -39,7 +39,7 @@ def helper(pointed: str = "", step: str = "", *, seen: bool = False) -> None:
     seen : bool
         Let the browser remember that the tour was offered.
     """
-    _helper(key="face", data={"pointed": pointed, "step": step, "seen": seen}, height="content")
+    _in_browser(key="face", data={"pointed": pointed, "step": step, "seen": seen}, height="content")
 
 
 def nothing_yet(what: str, why: str, how: str) -> None:

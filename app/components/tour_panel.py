@@ -31,7 +31,7 @@ def show(page: str) -> None:
         offered = bool(found) and not _seen()
         if offered:
             _offer(found)
-        face.helper(seen=st.session_state.get(_SEEN, False))
+        face.in_browser(seen=st.session_state.get(_SEEN, False))
         return
     place = min(max(state.tour, 1), len(found))
     _open_tabs(found[place - 1], (run_id, place))
@@ -39,7 +39,7 @@ def show(page: str) -> None:
     _panel(found, place, here=here)
     if place == 1 and run_id is not None and not run_id.startswith(_DEMO):
         _demo_instead()
-    face.helper(found[place - 1].points_at if here else "", f"{run_id} {place} {page}", seen=True)
+    face.in_browser(found[place - 1].points_at if here else "", f"{run_id} {place} {page}", seen=True)
 
 
 def starter() -> None:
