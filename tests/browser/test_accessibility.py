@@ -23,7 +23,8 @@ ACCEPTED: tuple[tuple[str, str, str], ...] = ()
 
 _OVERFLOW = """() => ['[data-testid="stMain"]', '[data-testid="stSidebarContent"]', 'html'].filter(name => {
     const element = document.querySelector(name);
-    return element && element.scrollWidth > element.clientWidth + 1;
+    const shown = element && element.getBoundingClientRect().right > 0;  // a narrow window hides the sidebar
+    return shown && element.scrollWidth > element.clientWidth + 1;
 })"""
 
 
