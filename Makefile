@@ -13,7 +13,7 @@ app: setup
 	$(BIN)/mauve-lens demo
 	$(BIN)/mauve-lens app --port $(PORT)
 
-test: setup-dev browser postgresql lint
+test: setup-dev browser axe postgresql lint
 	$(PYTEST)
 
 check: setup-dev lint
@@ -73,6 +73,11 @@ postgresql:
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null; \
 	elif [ -n "$$CI" ]; then echo 'No PostgreSQL found and not root: the store cannot be tested in CI'; exit 1; \
 	else echo '*** No PostgreSQL found: THE STORE IS TESTED WITH SQLITE ALONE (apt install postgresql) ***'; fi
+
+# The accessibility checker for the browser tests: one version from npm, checked by its digest, kept in .cache/.
+.PHONY: axe
+axe: setup-dev
+	@$(BIN)/python -m tests.browser.axe || echo '*** axe-core could not be fetched: THE ACCESSIBILITY TESTS WILL BE SKIPPED ***'
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

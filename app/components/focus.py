@@ -110,7 +110,9 @@ def cluster_picker(focus: Focus) -> None:
 def weight_slider(state: State) -> float:
     """The mixture weight at which the errors are shared out, kept clear of the ends where they can be infinite."""
     low, high = WEIGHT_STEP, 1 - WEIGHT_STEP
-    st.session_state[_WEIGHT] = min(max(round(state.weight, 2), low), high)
+    shown = min(max(round(state.weight, 2), low), high)
+    if abs(st.session_state.get(_WEIGHT, -1.0) - shown) > WEIGHT_STEP / 2:
+        session.follow_url(_WEIGHT, shown)
     return st.slider(
         "Weight λ of humans",
         low,
