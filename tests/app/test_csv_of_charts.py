@@ -48,6 +48,7 @@ WALK: tuple[tuple[str, Mapping[str, str], Mapping[str, str]], ...] = (
     ("probes", {}, {"part": "flow"}),
     ("judge", {}, {"tab": "results"}),
     ("published", {}, {}),
+    ("runs", {}, {"shelf": "pair", "left": "synthetic", "right": "again"}),
 )
 """View, open tabs and query of every state in which a page shows a chart."""
 
@@ -77,6 +78,7 @@ CSV_OF = {
     "probe_sankey": "probe_flows_csv",
     "probe_sensitivity": "probe_sensitivity_csv",
     "judge_ranking_chart": "judge_ranking_csv",
+    "pair_chart": "pair_csv",
     "published_chart": "published_csv",
     "published_settings_chart": "published_settings_csv",
 }
@@ -124,6 +126,7 @@ def run(stored_run: Run, own_home: Path) -> Run:
     comparison = dataclasses.replace(stored_run.comparison, projection=places)
     features = {name: np.asarray(stored_run.features(name)) for name in stored_run.corpora}
     run = store.save(stored_run.id, comparison, stored_run.corpora, features)
+    store.save("again", comparison, stored_run.corpora)
     measure_run(run, ("diversity", "recall", "length"))
     MethodsTask(run.id, ("kmeans", "frechet"), 2).compute()
     found = AttributesTask(run.id, ks=(3, 6), splits=4).compute()
@@ -158,7 +161,7 @@ def test_every_chart_has_its_camera_and_its_numbers(open_page: OpenPage, run: Ru
     for view, tabs, query in WALK:
         seen.charts.clear()
         seen.tables.clear()
-        app = open_page(f"views/{view}.py", tabs, **query)
+        app = open_page(f"views/{view}.py", tabs, **{"run": run.id, **query})
         assert not app.exception, view
         assert seen.charts, f"{view} {query} shows no chart"
         for key, options in seen.charts.items():
