@@ -13,7 +13,7 @@ def show_warnings(comparison: Comparison) -> None:
     if comparison.warnings:
         with st.container(border=True, gap="xsmall"):
             for warning in comparison.warnings:
-                with st.container(horizontal=True, gap="small"):
+                with st.container(horizontal=True, gap="small", wrap=False):
                     st.markdown(":orange[:material/warning:]", width="content")
                     st.text(warning, width="stretch")
 

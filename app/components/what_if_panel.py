@@ -104,6 +104,7 @@ def _choice(here: Focus, state: State) -> Groups | None:
         format_func=PICKS.__getitem__,
         on_change=_write,
         args=("pick",),
+        wrap=True,
     )
     with choice:
         return {"clusters": _clusters, "lasso": _area, "slice": _slice}[state.pick](here, state)
