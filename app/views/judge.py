@@ -20,11 +20,15 @@ _TAB = "judge_tab"
 
 def main() -> None:
     """Lay out the page."""
-    face.title("Judge", "Which texts do people prefer, and do the scores agree with them?")
     run, state = opened_run(), session.current()
     if not access.may_change():
         state = dataclasses.replace(state, tab="results")  # ratings can be read; nobody rates
+    rating = state.tab == "rate" and state.rater is not None
+    if not rating:
+        face.title("Judge", "Which texts do people prefer, and do the scores agree with them?")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        if rating:  # the desk must fit a small screen: the title in one line with the rest
+            st.title("Judge", anchor=False, width="content")
         if access.may_change():
             _tab_picker(state)
         if state.tab == "rate" and state.rater is not None:
