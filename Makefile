@@ -4,20 +4,26 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8501
-# Two workers with one thread each; files stay together, so that what a file sets up is set up once.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+# Two workers with one thread each; files stay together, so that what a file sets up is set up once. Their order is that
+# of tests/conftest.py, the longest first.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: app test check docs format demo clean setup setup-dev browser postgresql
+.PHONY: app test trials check docs format demo clean setup setup-dev browser postgresql
 
 app: setup
 	$(BIN)/mauve-lens demo
 	$(BIN)/mauve-lens app --port $(PORT)
 
-test: setup-dev browser axe postgresql lint
-	$(PYTEST)
+test: setup-dev browser postgresql lint
+	$(PYTEST) -m "not trial"
+
+# What takes minutes: the longest journeys, workers and servers killed at random, hostile corpora and axe-core through
+# every view, the demo made anew.
+trials: setup-dev browser axe
+	$(PYTEST) -m trial
 
 check: setup-dev lint
-	$(PYTEST) -q -m "not slow and not browser"
+	$(PYTEST) -q -m "not slow and not browser and not trial"
 
 # The documentation site in docs/_build: the demo with something to see on every page, pictures of it, and Sphinx with
 # warnings as errors.

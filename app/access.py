@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import secrets
 import threading
 import time
@@ -71,7 +72,25 @@ class Sessions:
             self._ends.pop(_digest(token), None)
 
 
+class SignedOut:
+    """Cookies of a provider's sign-in that were signed out: the signature alone would let a copy in for weeks."""
+
+    def __init__(self) -> None:
+        self._keys: dict[bytes, None] = {}
+        self._lock = threading.Lock()
+
+    def add(self, key: bytes) -> None:
+        """Refuse this cookie until the server stops; the oldest are let go when there are very many."""
+        with self._lock:
+            kept = list(self._keys)[-(MAX_SESSIONS - 1) :]
+            self._keys = dict.fromkeys([*kept, key])
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys
+
+
 SESSIONS = Sessions()
+SIGNED_OUT = SignedOut()
 
 
 @lru_cache(maxsize=1)
@@ -88,6 +107,21 @@ def visitor_of(cookies: Mapping[str, str]) -> Visitor | None:
     if how.secrets is not None:
         return _visitor_of_provider(how, cookies)
     return None
+
+
+def sign_in_keys(cookies: Mapping[str, str]) -> tuple[bytes, ...]:
+    """What signs the sender of these cookies in, as digests: all tabs of a browser have the same."""
+    keys = (_digest(cookies[SESSION_COOKIE]),) if SESSION_COOKIE in cookies else ()
+    provider = _provider_key(cookies)
+    return keys if provider is None else (*keys, provider)
+
+
+def sign_out(cookies: Mapping[str, str]) -> None:
+    """End what signs the sender of these cookies in, for every copy of them."""
+    key = _provider_key(cookies)
+    if key is not None and sign_in().secrets is not None and _visitor_of_provider(sign_in(), cookies) is not None:
+        SIGNED_OUT.add(key)
+    SESSIONS.end(cookies.get(SESSION_COOKIE, ""))
 
 
 def require_visitor() -> Visitor | None:
@@ -150,7 +184,7 @@ def _visitor_of_provider(how: SignIn, cookies: Mapping[str, str]) -> Visitor | N
     from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
     secret = get_cookie_secret()
-    if not secret or USER_COOKIE_NAME not in cookies:
+    if not secret or USER_COOKIE_NAME not in cookies or _provider_key(cookies) in SIGNED_OUT:
         return None
     data = get_cookie_with_chunks(
         lambda name: decode_signed_value(secret, name, cookies[name]) if name in cookies else None, USER_COOKIE_NAME
@@ -164,6 +198,14 @@ def _visitor_of_provider(how: SignIn, cookies: Mapping[str, str]) -> Visitor | N
     email = str(claims.get("email") or "")
     verified = claims.get("email_verified", True) in (True, "true")
     return Visitor(email or "an account without an e-mail address", verified and how.admits(email))
+
+
+def _provider_key(cookies: Mapping[str, str]) -> bytes | None:
+    """Of Streamlit's cookie, which stands in several where it is long; None where there is none."""
+    from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
+
+    parts = sorted(name for name in cookies if re.fullmatch(rf"{USER_COOKIE_NAME}(_\d+)?", name))
+    return _digest("\n".join(f"{name}={cookies[name]}" for name in parts)) if parts else None
 
 
 def _digest(token: str) -> bytes:

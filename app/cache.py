@@ -55,15 +55,28 @@ DEMO = "demo"
 
 
 def run_summaries() -> list[RunSummary]:
-    """Every stored run that exists for visitors, newest first; not cached, because a job may finish at any moment."""
-    shown = access.shown_runs()
-    return [summary for summary in RunStore().list() if shown is None or summary.id in shown]
+    """Every stored run that exists for visitors, newest first.
+
+    The catalogue is asked when a run's comparison, description or attached results changed; what is derived from a run
+    changes its size on disk alone, which may therefore be older here.
+    """
+    shown, store = access.shown_runs(), RunStore()
+    found = _summaries(str(store.root), tuple(sorted(store.signs().items())))
+    return [summary for summary in found if shown is None or summary.id in shown]
 
 
-def opened_run_id(wanted: str | None, summaries: Sequence[RunSummary]) -> str | None:
-    """The run to show: the one the URL names (even when it does not exist), else the demo, else the newest."""
-    if wanted is not None:
-        return wanted
+@st.cache_resource(max_entries=1, show_spinner=False)
+def _summaries(root: str, signs: tuple[tuple[str, str], ...]) -> Sequence[RunSummary]:  # noqa: ARG001 (the cache's key)
+    return RunStore().list()
+
+
+def opened_run_id(wanted: str | None) -> str | None:
+    """The run to show: the one the URL names (even when it does not exist), else :func:`usual_run_id`."""
+    return usual_run_id(run_summaries()) if wanted is None else wanted
+
+
+def usual_run_id(summaries: Sequence[RunSummary]) -> str | None:
+    """The run to show where none is named: the demo, else the newest."""
     ids = [summary.id for summary in summaries]
     demos = [run_id for run_id in ids if run_id.startswith(DEMO)]
     return next(iter(demos or ids), None)
@@ -86,16 +99,17 @@ def load_run(run_id: str) -> Run:
 
 
 @st.cache_resource(max_entries=4, show_spinner="Opening the run")
-def _load_run(run_id: str, described: int) -> Run:  # noqa: ARG001 (part of the cache's key: a run may be renamed)
+def _load_run(run_id: str, described: tuple[int, int]) -> Run:  # noqa: ARG001 (part of the cache's key: a run may be renamed)
     return RunStore().load(run_id)
 
 
-def _described(run_id: str) -> int:
-    """When somebody last changed the run's name, tags or notes; 0 for never."""
+def _described(run_id: str) -> tuple[int, int]:
+    """When somebody last changed the run's name, tags or notes, and in which file; zeros for never."""
     try:
-        return (RunStore().root / run_id / ABOUT).stat().st_mtime_ns
+        status = (RunStore().root / run_id / ABOUT).stat()
     except (OSError, ValueError):
-        return 0
+        return 0, 0
+    return status.st_mtime_ns, status.st_ino
 
 
 @st.cache_resource(show_spinner=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app import access, session
-from app.components import charts, face, sidebar, tour_panel, visit
+from app.components import charts, face, news, sidebar, tour_panel, visit
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
 
 ICON = (
@@ -44,6 +44,8 @@ page = st.navigation(sections, expanded=True)
 session.keep_url(page.url_path)
 face.styles()
 access.note()
+with st.sidebar:
+    news.watch()
 sidebar.show()
 with st.sidebar:
     charts.image_format_picker()

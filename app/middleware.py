@@ -21,7 +21,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app import access, sign_in
+from app import access, connections, sign_in
 from mauve_core import sharing
 
 OPEN = ("/_stcore/health", sign_in.SIGN_IN, sign_in.SIGN_OUT)
@@ -69,10 +69,12 @@ class Gate:
             await self.app(scope, receive, send)
             return
         refusal = _refusal(HTTPConnection(scope))
-        if refusal is None:
+        if refusal is None and scope["type"] == "websocket" and access.sign_in().needed:
+            await connections.while_signed_in(self.app, scope, receive, send)
+        elif refusal is None:
             await self.app(scope, receive, send)
         elif scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1008})
+            await send({"type": "websocket.close", "code": connections.CLOSE_CODE})
         else:
             await refusal(scope, receive, send)
 

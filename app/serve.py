@@ -13,12 +13,15 @@ import pkgutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mauve_core import sharing
 from mauve_core.corpus import limits
 from mauve_core.errors import InputError, MauveLensError
 from mauve_core.figures import draw
+
+if TYPE_CHECKING:
+    from streamlit import App
 
 LATE = ("sklearn.feature_extraction.text", "huggingface_hub.file_download", "huggingface_hub.hf_api")
 """Libraries that functions import when they are first called."""
@@ -84,6 +87,17 @@ def protected(options: dict[str, Any]) -> dict[str, Any]:
     return {**options, **kept}
 
 
+def application() -> App:
+    """Streamlit's application with what stands before it."""
+    import streamlit as st
+    from starlette.middleware import Middleware
+
+    from app import middleware, run_export, sign_in
+
+    stack = [Middleware(middleware.Headers), Middleware(middleware.Gate)]
+    return st.App(MAIN, middleware=stack, routes=[*sign_in.routes(), *run_export.routes()])
+
+
 def main() -> None:
     """Import, then serve."""
     try:
@@ -91,14 +105,8 @@ def main() -> None:
     except MauveLensError as error:
         sys.exit(f"mauve-lens: {error}")
     prepare()
-    import streamlit as st
-    from starlette.middleware import Middleware
-
-    from app import middleware, sign_in
-
     sys.argv = sys.argv[:1]
-    stack = [Middleware(middleware.Headers), Middleware(middleware.Gate)]
-    st.App(MAIN, middleware=stack, routes=sign_in.routes()).run(config=options)
+    application().run(config=options)
 
 
 if __name__ == "__main__":

@@ -13,10 +13,25 @@ from typing import Any
 
 import streamlit as st
 
-from app.state import MAX_CHOSEN, READERS, State, parse, thinned, to_parameters
+from app.query_string import READERS, parse, thinned, to_parameters
+from app.state import MAX_CHOSEN, State
 
 _COPY = "_url_copy"
 _PAGE = "_url_page"
+_TITLES = "_shown_titles"
+_BELONGS: dict[str, set[str]] = {
+    "run": {
+        *("candidate", "cluster", "seed", "lasso", "hidden", "chosen", "field", "value", "column", "pure"),
+        *("categories", "numbers", "perturbation", "flow", "sheet", "source", "text"),
+        "pair",
+    },
+    **{name: {"pair"} for name in ("candidate", "partition", "seed", "cluster", "lasso")},
+    "perturbation": {"flow", "sheet"},
+    "flow": {"sheet"},
+    "source": {"text"},
+    "paper": {"published"},
+}
+"""What a field that changes forgets."""
 
 
 def current() -> State:
@@ -27,26 +42,13 @@ def current() -> State:
 def update(**changes: Any) -> State:
     """Write ``changes`` (fields of :class:`State`) into the URL and keep the rest; None clears a field.
 
-    A new run forgets candidate, cluster, seed, lasso, hidden sources, what the what-if changes, perturbation and flow.
-    A new partition or seed forgets the clusters, as does a new candidate under the pairwise partition, because cluster
-    numbers mean something else there. A new perturbation forgets the flow. What is passed explicitly stays.
+    What belongs to something else is forgotten with it (``_BELONGS``). A new partition or seed forgets the clusters, as
+    does a new candidate under the pairwise partition, because cluster numbers mean something else there. What is
+    passed explicitly stays.
     """
     before = current()
     after = dataclasses.replace(before, **_cleaned(changes))
-    forgotten: set[str] = set()
-    if after.run != before.run:
-        forgotten |= {"candidate", "cluster", "seed", "lasso", "hidden"}
-        forgotten |= {"chosen", "field", "value", "perturbation", "flow"}
-    if after.perturbation != before.perturbation and before.perturbation is not None:
-        forgotten.add("flow")
-    partition = after.partition_or("joint")
-    if (
-        partition != before.partition_or("joint")
-        or after.seed != before.seed
-        or (partition == "pairwise" and after.candidate != before.candidate and before.candidate is not None)
-    ):
-        forgotten |= {"cluster", "chosen"}
-    cleared: dict[str, Any] = dict.fromkeys(forgotten - set(changes))
+    cleared: dict[str, Any] = dict.fromkeys(_forgotten(before, after) - set(changes))
     after = dataclasses.replace(after, **_cleaned(cleared))
     _write(to_parameters(after))
     return after
@@ -58,14 +60,27 @@ def name_run(run_id: str) -> None:
         _write(to_parameters(dataclasses.replace(current(), run=run_id)))
 
 
-def follow_url(key: str, value: Any) -> None:
+def follow_url(key: str, value: Any, shown: str | None = None) -> None:
     """Give the widget of that key the URL's value, before it is drawn.
 
     Only where they differ: a value set by the server overrides whatever the reader did meanwhile, so a slider would
     jump back under a fast hand. A widget's own callback has written the URL by now, so usually nothing differs.
+
+    Parameters
+    ----------
+    shown : str, optional
+        The title of the value, where titles change (a run's name): the browser keeps the old one unless told.
     """
-    if key not in st.session_state or st.session_state[key] != value:
+    titles = st.session_state.setdefault(_TITLES, {})
+    if key not in st.session_state or st.session_state[key] != value or titles.get(key, shown) != shown:
         st.session_state[key] = value
+    titles[key] = shown
+
+
+def write_choice(field: str, key: str, usual: Any = None) -> None:
+    """A widget's callback: write what it was set to into the URL; ``usual`` is what a field's None stands for."""
+    chosen = st.session_state[key]
+    update(**{field: None if chosen == usual else chosen})
 
 
 def keep_url(page: str) -> None:
@@ -103,6 +118,22 @@ def _write(parameters: Mapping[str, str]) -> None:
     st.session_state[_COPY] = dict(parameters)
 
 
+def _forgotten(before: State, after: State) -> set[str]:
+    """Fields whose values belong to what was looked at before."""
+    changed = {name for name in _BELONGS if getattr(after, name) != getattr(before, name)}
+    if before.perturbation is None:
+        changed.discard("perturbation")  # the page's own is named
+    forgotten = set().union(*(_BELONGS[name] for name in changed))
+    partition = after.partition_or("joint")
+    if (
+        partition != before.partition_or("joint")
+        or after.seed != before.seed
+        or (partition == "pairwise" and after.candidate != before.candidate and before.candidate is not None)
+    ):
+        forgotten |= {"cluster", "chosen"}
+    return forgotten
+
+
 def _cleaned(changes: Mapping[str, Any]) -> dict[str, Any]:
     defaults = State()
     cleaned = {name: getattr(defaults, name) if value is None else value for name, value in changes.items()}
@@ -110,10 +141,13 @@ def _cleaned(changes: Mapping[str, Any]) -> dict[str, Any]:
         cleaned["lasso"] = thinned(cleaned["lasso"])
     for name in {"weight", "scale", "factor"} & cleaned.keys():
         cleaned[name] = None if cleaned[name] is None else float(cleaned[name])
-    if cleaned.get("cluster") is not None:
-        cleaned["cluster"] = int(cleaned["cluster"])
+    for name in {"cluster", "pair", "sheet", "text", "seconds"} & cleaned.keys():
+        cleaned[name] = None if cleaned[name] is None else int(cleaned[name])
     if cleaned.get("tags") is not None:
         cleaned["tags"] = tuple(sorted(set(cleaned["tags"])))
-    if cleaned.get("chosen") is not None:
-        cleaned["chosen"] = tuple(sorted({int(cluster) for cluster in cleaned["chosen"]}))[:MAX_CHOSEN]
+    if cleaned.get("tried") is not None:
+        cleaned["tried"] = tuple(cleaned["tried"])
+    for name in {"chosen", "categories", "numbers"} & cleaned.keys():
+        if cleaned[name] is not None:
+            cleaned[name] = tuple(sorted({int(place) for place in cleaned[name]}))[:MAX_CHOSEN]
     return cleaned

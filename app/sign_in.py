@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from app import access
 from app.access import SESSION_COOKIE, SESSION_S, SESSIONS
+from app.connections import CONNECTIONS
 
 SIGN_IN, SIGN_OUT, PROVIDER = "/sign-in", "/sign-out", "/sign-in/provider"
 NEXT_COOKIE, NEXT_S = "mauve_lens_next", 600
@@ -169,7 +170,8 @@ async def _to_provider(request: Request) -> Response:
 async def _sign_out(request: Request) -> Response:
     if not _same_origin(request):
         return RedirectResponse("/", status_code=303)
-    SESSIONS.end(request.cookies.get(SESSION_COOKIE, ""))
+    access.sign_out(request.cookies)
+    CONNECTIONS.end(access.sign_in_keys(request.cookies))
     response: Response = RedirectResponse(SIGN_IN, status_code=303)
     if access.sign_in().secrets is not None:  # the provider's own page may follow, to which no form may redirect
         response = _page("Signed out", '<p><a href="/auth/logout">Go on</a></p>', head=_TO_LOGOUT)

@@ -1,18 +1,15 @@
-"""What the URL says of a view, and how: the state of a visit as a query string, and back. Streamlit is not needed."""
+"""What the URL says of a view: the state of a visit, field by field. ``app/query_string.py`` writes and reads it."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast, get_args
+from typing import Literal
 
 from mauve_core.cluster_table import ORDERS
 from mauve_core.config import SCORES, PartitionKind, Smoothing
-from mauve_core.errors import InputError
 from mauve_core.figures.map import Colouring
-from mauve_core.perturbations import parse_perturbation
-from mauve_core.sweeps import AXES, Over
+from mauve_core.judgments import TieRule
+from mauve_core.sweeps import Over
 
 Point = tuple[float, float]
 Section = Literal["measures", "sweeps", "generate"]
@@ -24,6 +21,13 @@ Fix = Literal["match", "drop"]
 Part = Literal["scores", "flow", "text"]
 GapTab = Literal["texts", "what-if", "few"]
 Shelf = Literal["runs", "pair", "bin"]
+Form = Literal["chart", "table"]
+Detail = Literal["texts", "why", "words", "metadata"]
+Area = Literal["texts", "counts", "list"]
+Moves = Literal["matrix", "largest", "sensitivity"]
+Less = Literal["nothing", "control"]
+Yardstick = Literal["on", "off"]
+Plane = Literal["figures", "ranks"]
 
 MAX_LASSO_POINTS = 200
 """A freehand lasso has many more corners than a link should carry; every n-th is kept, and that polygon is the one
@@ -34,16 +38,21 @@ MAX_CHOSEN = 200
 
 FACTORS = 0.0, 100.0
 """What a text can count for in a what-if."""
+
 MAX_SPEC = 3000
 """Characters of a perturbation: room for the longest pattern and replacement."""
+
+MAX_TRIED = 20
+"""Perturbations of one text that a link carries."""
+
+MAX_SECONDS = 600
+"""The longest time under which ratings can be left out."""
 
 MAX_QUERY = 200
 """Characters of a search for runs; the rest is cut."""
 
 MAX_RATER = 60
 """Characters of a rater's name; the rest is cut."""
-
-_NO_CLUSTER = "none"
 
 
 @dataclass(frozen=True)
@@ -123,6 +132,52 @@ class State:
         What the colours of the map say: a key of ``mauve_core.figures.map.COLOURINGS``.
     below : {"texts", "what-if", "few"}
         The tab of the page Gap that is open.
+    form : {"chart", "table"}
+        As what the page Clusters shows all of them.
+    detail : {"texts", "why", "words", "metadata"}
+        The tab of the chosen cluster that is open.
+    area : {"texts", "counts", "list"}
+        The tab of an area of the map that is open.
+    pair : int
+        The pair of nearest texts of a cluster, from 0.
+    column : str or None
+        The column of metadata whose values in a cluster are counted; None takes the first.
+    captured : {"chart", "table"}
+        As what the page Clusters shows what clusters capture.
+    categories, numbers : tuple of int or None
+        Columns drawn there, by their place among those of their kind, growing; None takes the first few.
+    whose : {"model", "human", "both"} or None
+        Whose texts make a cluster pure; None takes the first that have columns.
+    pure : str or None
+        The column in which clusters are pure; None takes the first.
+    measured, swept : {"chart", "table"}
+        As what the page Decoders shows all measures, and the sweep.
+    by : str or None
+        The measure by which probes are sorted; None takes the usual one.
+    yardstick : {"on", "off"}
+        Whether other sources stand beside the probes.
+    less : {"nothing", "control"}
+        What is taken off the numbers of the probes.
+    moves : {"matrix", "largest", "sensitivity"}
+        The tab of the flows of a perturbation that is open.
+    sheet : int
+        Page of the texts of a flow, from 1.
+    source, text : str or None, int
+        The text that is tried: its source, None for the first one, and its place there.
+    tried : tuple of str or None
+        Perturbations that are tried on it, as they were written; None takes the usual ones.
+    ties : {"half", "random"}
+        How ties count in people's ratings.
+    seconds : int up to MAX_SECONDS
+        Ratings that were given faster are left out.
+    paper, published : str or None
+        The paper whose correlations are shown, and its measure that is taken apart; None takes the page's own.
+    against : (str, str) or None
+        What that measure is held against: kind of text and reference; None takes the first.
+    plane : {"figures", "ranks"}
+        Axes of that plot.
+    table : str or None
+        The published table that is open; None leaves all closed.
     """
 
     run: str | None = None
@@ -164,171 +219,34 @@ class State:
     order: str = next(iter(ORDERS))
     colour: Colouring = "source"
     below: GapTab = "texts"
+    form: Form = "chart"
+    detail: Detail = "texts"
+    area: Area = "texts"
+    pair: int = 0
+    column: str | None = None
+    captured: Form = "chart"
+    categories: tuple[int, ...] | None = None
+    numbers: tuple[int, ...] | None = None
+    whose: Side | None = None
+    pure: str | None = None
+    measured: Form = "chart"
+    swept: Form = "chart"
+    by: str | None = None
+    yardstick: Yardstick = "on"
+    less: Less = "nothing"
+    moves: Moves = "matrix"
+    sheet: int = 1
+    source: str | None = None
+    text: int = 0
+    tried: tuple[str, ...] | None = None
+    ties: TieRule = "half"
+    seconds: int = 0
+    paper: str | None = None
+    published: str | None = None
+    against: tuple[str, str] | None = None
+    plane: Plane = "figures"
+    table: str | None = None
 
     def partition_or(self, default: PartitionKind) -> PartitionKind:
         """The partition asked for, else ``default`` ("joint" in Clusters and Map, "pairwise" in Compare)."""
         return self.partition or default
-
-
-def parse(parameters: Mapping[str, str]) -> State:
-    """The state that a query string describes (pure; ``to_parameters`` is its inverse)."""
-    values = {name: read(parameters[name]) for name, read in READERS.items() if name in parameters}
-    return State(**{name: value for name, value in values.items() if value is not None})
-
-
-def to_parameters(state: State) -> dict[str, str]:
-    """The query string of a state, departures from the defaults only."""
-    defaults = State()
-    changed = {name: getattr(state, name) for name in READERS if getattr(state, name) != getattr(defaults, name)}
-    return {name: _written(name, value) for name, value in changed.items()}
-
-
-def thinned(polygon: Sequence[Sequence[float]]) -> tuple[Point, ...]:
-    """At most ``MAX_LASSO_POINTS`` corners, rounded as the URL writes them, so that a reload changes nothing."""
-    step = max(1, math.ceil(len(polygon) / MAX_LASSO_POINTS))
-    return tuple((float(_number(x)), float(_number(y))) for x, y in polygon[::step])
-
-
-def _number(value: float) -> str:
-    return f"{value:.5g}"
-
-
-def _written(name: str, value: Any) -> str:
-    if name == "lasso":
-        return ";".join(f"{_number(x)},{_number(y)}" for x, y in value)
-    if name in ("hidden", "chosen"):
-        return ",".join(map(str, value)) or _NO_CLUSTER
-    if name in ("flow", "tags"):
-        return ",".join(map(str, value))
-    return _number(value) if isinstance(value, float) else str(value)
-
-
-def _one_of(choices: Any) -> Callable[[str], str | None]:
-    """Reads what a Literal type allows."""
-    return lambda text: text if text in get_args(choices) else None
-
-
-def _read_number(text: str, low: float, high: float) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if low <= value <= high else None
-
-
-def _read_weight(text: str) -> float | None:
-    return _read_number(text, 0.0, 1.0)
-
-
-def _read_scale(text: str) -> float | None:
-    return _read_number(text, 1e-3, 1e3)
-
-
-def _read_index(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
-
-
-def _read_indices(text: str) -> tuple[int, ...] | None:
-    indices = [_read_index(item) for item in text.split(",")]
-    return None if None in indices else tuple(sorted(cast("set[int]", set(indices))))
-
-
-def _read_chosen(text: str) -> tuple[int, ...] | None:
-    indices = () if text == _NO_CLUSTER else _read_indices(text)
-    return indices if indices is None or len(indices) <= MAX_CHOSEN else None
-
-
-def _read_factor(text: str) -> float | None:
-    return _read_number(text, *FACTORS)
-
-
-def _read_lasso(text: str) -> tuple[Point, ...] | None:
-    pairs = [corner.split(",") for corner in text.split(";")]
-    if not 3 <= len(pairs) <= MAX_LASSO_POINTS or any(len(pair) != 2 for pair in pairs):
-        return None
-    numbers = [_read_number(item, -1e6, 1e6) for pair in pairs for item in pair]
-    if any(number is None for number in numbers):
-        return None
-    finite = cast("list[float]", numbers)
-    return tuple(zip(finite[::2], finite[1::2], strict=True))
-
-
-def _read_text(text: str) -> str | None:
-    return text or None
-
-
-def _read_axis(text: str) -> Over | None:
-    return next((axis for axis in AXES if axis == text), None)
-
-
-def _read_score(text: str) -> str | None:
-    return text if text in SCORES else None
-
-
-def _read_rater(text: str) -> str | None:
-    return " ".join(text.split())[:MAX_RATER].strip() or None
-
-
-def _read_query(text: str) -> str | None:
-    return " ".join(text.split())[:MAX_QUERY].strip() or None
-
-
-def _read_tags(text: str) -> tuple[str, ...]:
-    return tuple(sorted({tag.strip() for tag in text.split(",")} - {""}))
-
-
-def _read_perturbation(text: str) -> str | None:
-    try:
-        return parse_perturbation(text).spec if len(text) <= MAX_SPEC else None
-    except InputError:
-        return None
-
-
-def _read_flow(text: str) -> tuple[int, int] | None:
-    ends = [_read_index(item) for item in text.split(",")]
-    if len(ends) != 2 or None in ends or ends[0] == ends[1]:
-        return None
-    return cast("tuple[int, int]", tuple(ends))
-
-
-READERS: dict[str, Callable[[str], Any]] = {
-    "run": _read_text,
-    "candidate": _read_text,
-    "partition": _one_of(PartitionKind),
-    "cluster": _read_index,
-    "seed": _read_index,
-    "weight": _read_weight,
-    "scale": _read_scale,
-    "smoothing": _one_of(Smoothing),
-    "lasso": _read_lasso,
-    "hidden": _read_indices,
-    "section": _one_of(Section),
-    "measure": _read_text,
-    "across": _read_text,
-    "along": _read_text,
-    "axis": _read_axis,
-    "score": _read_score,
-    "tab": _one_of(Tab),
-    "rater": _read_rater,
-    "question": _read_text,
-    "pick": _one_of(Pick),
-    "chosen": _read_chosen,
-    "field": _read_text,
-    "value": str,
-    "side": _one_of(Side),
-    "action": _one_of(Action),
-    "factor": _read_factor,
-    "fix": _one_of(Fix),
-    "part": _one_of(Part),
-    "perturbation": _read_perturbation,
-    "flow": _read_flow,
-    "shelf": _one_of(Shelf),
-    "query": _read_query,
-    "tags": _read_tags,
-    "left": _read_text,
-    "right": _read_text,
-    "tour": _read_index,
-    "order": lambda text: text if text in ORDERS else None,
-    "colour": _one_of(Colouring),
-    "below": _one_of(GapTab),
-}

@@ -5,8 +5,8 @@ Pure: the steps follow from the run. The panel that shows them is ``app/componen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import dataclasses
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,8 +32,6 @@ class Step:
         What the page shows.
     points_at : str
         Key of the element that the step is about; empty where it is the whole page.
-    tabs : mapping of str to str
-        Key of a row of tabs to the title of the one that is open.
     """
 
     title: str
@@ -41,7 +39,6 @@ class Step:
     page: str
     state: State
     points_at: str = ""
-    tabs: Mapping[str, str] = field(default_factory=dict)
 
 
 def steps(run_id: str, comparison: Comparison) -> list[Step]:
@@ -94,7 +91,6 @@ def _inside(looked: State, inside: State, worst: str, cluster: int) -> list[Step
             "views/clusters.py",
             looked,
             "clusters_chart",
-            {"clusters_tabs": "Chart"},
         ),
         Step(
             "Read the texts behind a bar",
@@ -103,7 +99,6 @@ def _inside(looked: State, inside: State, worst: str, cluster: int) -> list[Step
             "views/clusters.py",
             inside,
             "cluster_detail_tabs",
-            {"cluster_detail_tabs": "Texts"},
         ),
         Step(
             "The gap, shared out",
@@ -113,7 +108,6 @@ def _inside(looked: State, inside: State, worst: str, cluster: int) -> list[Step
             "views/gap.py",
             inside,
             "gap_ledger_type_1",
-            {"gap_tabs": "Texts of a cluster"},
         ),
         Step(
             "Why do they differ?",
@@ -121,9 +115,8 @@ def _inside(looked: State, inside: State, worst: str, cluster: int) -> list[Step
             "the most similar pairs. A flag on top means that one property alone tells the sides apart: look at that "
             "before anything deeper.",
             "views/clusters.py",
-            inside,
+            dataclasses.replace(inside, detail="why"),
             "cluster_detail_tabs",
-            {"cluster_detail_tabs": "Why"},
         ),
         Step(
             "Find your way on the map",
@@ -153,7 +146,6 @@ def _testing(plain: State, inside: State, worst: str) -> list[Step]:
             "views/decoders.py",
             State(run=inside.run, section="measures"),
             "measures_chart",
-            {"measures_tabs": "Chart"},
         ),
         Step(
             "Does the answer hang on the method?",
@@ -167,8 +159,7 @@ def _testing(plain: State, inside: State, worst: str) -> list[Step]:
 
 
 def _numbered(step: Step, place: int) -> Step:
-    state = State(**{**vars(step.state), "tour": place})
-    return Step(step.title, step.text, step.page, state, step.points_at, step.tabs)
+    return dataclasses.replace(step, state=dataclasses.replace(step.state, tour=place))
 
 
 def _best_and_worst(comparison: Comparison) -> tuple[str, str]:

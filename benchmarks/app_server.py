@@ -46,15 +46,20 @@ def serve(script: str, port: int) -> None:
 
     Runtime.handle_backmsg = received  # type: ignore[method-assign,assignment]
     StarletteSessionClient.write_forward_msg = sent  # type: ignore[method-assign,assignment]
-    options = {"server.port": port, "server.headless": True, "browser.gatherUsageStats": False}
-    flags = {name.replace(".", "_"): value for name, value in options.items()}
-    bootstrap.load_config_options(flags)
+    started = Path(os.environ[LOG] + START)
     if Path(script) == MAIN:
-        from app.serve import prepare  # as the app's own server does
+        from app import serve as own  # as it is served to people: middleware, headers, host names
 
-        prepare()
-    Path(os.environ[LOG] + START).write_text(str(time.process_time()))
-    bootstrap.run(script, False, [], flags)
+        options = own.protected({"server.port": port, "server.headless": True})
+        own.prepare()
+        sys.argv = sys.argv[:1]
+        started.write_text(str(time.process_time()))
+        own.application().run(config=options)
+    else:
+        flags = {"server_port": port, "server_headless": True, "browser_gatherUsageStats": False}
+        bootstrap.load_config_options(flags)
+        started.write_text(str(time.process_time()))
+        bootstrap.run(script, False, [], flags)
 
 
 @contextmanager

@@ -1,9 +1,10 @@
-"""The map fitted on a sample, the other texts placed among it, beside the map fitted on all: time and neighbourhoods.
+"""The map fitted on a sample beside the map fitted on all, and UMAP with its own search: time and neighbourhoods.
 
     python benchmarks/map_sample.py [--settings 6000:1500:5 40000:20000:1] [--features FILE.npy] \
         [--out benchmarks/results/map_sample.md]
 
-A setting is texts:fitted:rounds. Features are made up (topics of different size and spread), or rows of a file.
+A setting is texts:fitted:rounds. Features are made up (topics of different size and spread), or rows of a file. The
+first map of a process, for which UMAP with its own search compiles, is timed in processes of their own.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 import os
 import platform
 import statistics
+import subprocess
 import sys
 import time
 import warnings
@@ -26,13 +28,16 @@ from sklearn.manifold import trustworthiness
 from sklearn.neighbors import NearestNeighbors
 
 from mauve_core.files import write_atomically
-from mauve_core.numerics.projection import NEIGHBOURS, PLACED_BY, placed, reducer_of, sampled_rows
+from mauve_core.numerics.projection import NEIGHBOURS, PLACED_BY, placed, project, reducer_of, sampled_rows
 from mauve_core.numerics.reduction import reduce_features
 
 TOPICS, DIMENSION, JUDGED = 60, 256, 4_000
 """JUDGED: rows of the subsample on which neighbourhoods are judged."""
+FIRST = (1_000, 6_000)
+"""Texts of the map that is a process's first."""
 
-FULL, SAMPLE, TRANSFORM = "fitted on all", f"placed, median of {PLACED_BY}", "placed by UMAP's transform"
+FULL, OWN = "fitted on all", "fitted on all, UMAP's own search"
+SAMPLE, TRANSFORM = f"placed, median of {PLACED_BY}", "placed by UMAP's transform"
 MEAN, NEAREST = f"placed, mean of {PLACED_BY}", "placed on the nearest"
 Positions = NDArray[np.float32]
 
@@ -70,21 +75,22 @@ def one_round(
     rng = np.random.default_rng([seed, 1])
     rows = sampled_rows(strata, fitted, rng)
     others = np.setdiff1d(np.arange(len(x)), rows)
-    whole, whole_s = timed(lambda: reducer_of(x, seed).fit_transform(x))
+    whole, whole_s = timed(lambda: project(x, seed=seed))
+    own, own_s = timed(lambda: project(x[rows], seed=seed))
     reducer = reducer_of(x[rows], seed)
-    own, own_s = timed(reducer.fit_transform, x[rows])
+    searched, searched_s = timed(reducer.fit_transform, x[rows])
     near = NearestNeighbors(n_neighbors=PLACED_BY, algorithm="brute").fit(x[rows]).kneighbors(x[others])[1]
     ways = {
-        SAMPLE: timed(placed, x[others], x[rows], own),
-        TRANSFORM: timed(reducer.transform, x[others]),
-        MEAN: (own[near].mean(axis=1), float("nan")),
-        NEAREST: (own[near[:, 0]], float("nan")),
+        SAMPLE: (own, own_s, *timed(placed, x[others], x[rows], own)),
+        TRANSFORM: (searched, searched_s, *timed(reducer.transform, x[others])),
+        MEAN: (own, own_s, own[near].mean(axis=1), float("nan")),
+        NEAREST: (own, own_s, own[near[:, 0]], float("nan")),
     }
-    maps = {FULL: (whole, whole_s)}
-    for way, (rest, spent) in ways.items():
+    maps = {FULL: (whole, whole_s), OWN: timed(lambda: reducer_of(x, seed).fit_transform(x))}
+    for way, (fit, fit_s, rest, spent) in ways.items():
         positions = np.empty((len(x), 2), dtype=np.float32)
-        positions[rows], positions[others] = own, rest
-        maps[way] = (positions, own_s + spent)
+        positions[rows], positions[others] = fit, rest
+        maps[way] = (positions, fit_s + spent)
     judged = np.sort(rng.choice(len(x), min(JUDGED, len(x)), replace=False))
     return {way: (spent, *quality(x[judged], positions[judged])) for way, (positions, spent) in maps.items()}
 
@@ -111,13 +117,37 @@ def measure(options: argparse.Namespace) -> list[list[str]]:
             faster = "1" if way == FULL else f"{statistics.median(ratios):.1f} times"
             kept = [f"{statistics.median(column):.4f}" for column in list(zip(*values, strict=True))[1:]]
             cost = [faster, f"{statistics.median(v[0] for v in values):.0f}"] if ratios[0] == ratios[0] else ["", ""]
-            found.append([f"{n:,}", "" if way == FULL else f"{fitted:,}", str(rounds), way, *cost, *kept])
+            found.append([f"{n:,}", "" if way in (FULL, OWN) else f"{fitted:,}", str(rounds), way, *cost, *kept])
     return found
 
 
-def report(rows: list[list[str]], options: argparse.Namespace) -> str:
+def first_maps(texts: int, rounds: int) -> list[list[str]]:
+    """The first map of a process, in processes of their own, in turn: UMAP's own search, then ours."""
+    start = f"import time, numpy as np; x = np.random.default_rng(0).normal(size=({texts}, 64)).astype(np.float32)"
+    lead = "from mauve_core.numerics.projection import project, reducer_of; import umap; start = time.process_time()"
+    ways = {OWN: "reducer_of(x, 0).fit_transform(x)", FULL: "project(x, seed=0)"}
+    spent: dict[str, list[float]] = {way: [] for way in ways}
+    for _ in range(rounds):
+        for way, work in ways.items():
+            code = "; ".join([start, lead, work, "print(time.process_time() - start)"])
+            command = [sys.executable, "-W", "ignore", "-c", code]
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            spent[way].append(float(done.stdout))
+    ratio = statistics.median(ours / own for own, ours in zip(spent[OWN], spent[FULL], strict=True))
+    return [
+        [f"{texts:,}", str(rounds), way, f"{statistics.median(spent[way]):.1f}", f"{share:.2f}"]
+        for way, share in ((OWN, 1.0), (FULL, ratio))
+    ]
+
+
+def table(*lines: list[str]) -> str:
+    head, *rows = lines
+    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *rows])
+
+
+def report(rows: list[list[str]], first: list[list[str]], options: argparse.Namespace) -> str:
     heads = ["texts", "fitted", "runs", "way", "faster", "processor s", "trustworthiness", "continuity"]
-    lines = "\n".join(f"| {' | '.join(line)} |" for line in [heads, ["---"] * len(heads), *rows])
+    first_heads = ["texts", "runs", "way", "processor s", "share"]
     return f"""# Map fitted on a sample
 
     {options.command}
@@ -126,7 +156,11 @@ Medians of runs with other features; "faster" is the median of the ratios within
 the sample included. Trustworthiness (neighbours on the map that are neighbours among the features) and continuity (the
 other way round) with {NEIGHBOURS} neighbours, on up to {JUDGED:,} of the texts.
 
-{lines}
+{table(heads, *rows)}
+
+The first map of a process, its compilation included:
+
+{table(first_heads, *first)}
 
 The map takes the median of the positions of the {PLACED_BY} nearest fitted texts, found exactly. Means put texts
 between two groups into the void, and the nearest alone piles texts up.
@@ -153,8 +187,11 @@ def main() -> None:
     options.command = f"python benchmarks/map_sample.py --settings {given}"
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=r"(umap|numba|pynndescent)(\.|$)")
-        reducer_of(np.zeros((40, 4), np.float32), 0).fit(np.random.default_rng(0).normal(size=(40, 4)))  # compiles
-        page = report(measure(options), options)
+        x = np.random.default_rng(0).normal(size=(5000, 4)).astype(np.float32)
+        reducer_of(x, 0).fit(x)  # compiles, here and below
+        project(x, seed=0)
+        firsts = [line for n in FIRST for line in first_maps(n, rounds=5)]
+        page = report(measure(options), firsts, options)
     print(page)
     if options.out is not None:
         write_atomically(options.out, lambda stream: stream.write(page.encode()))

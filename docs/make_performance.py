@@ -40,6 +40,12 @@ def source(name: str) -> str:
     return f"`{command(name)}`; all of it in [{name}.md](../benchmarks/results/{name}.md)."
 
 
+def paragraph(name: str, beginning: str) -> str:
+    """The paragraph of a results page that begins so."""
+    paragraphs = (RESULTS / f"{name}.md").read_text(encoding="utf-8").split("\n\n")
+    return next(each for each in paragraphs if each.startswith(beginning)).strip()
+
+
 def page() -> str:
     """The page as it should be."""
     whole, alone = tables("features_to_score")
@@ -116,9 +122,10 @@ what the bootstrap interval is for. Estimates for one partition stand in a run b
 Texts of a batch lie end to end in one row of tokens (mauve_core/encoders/packed.py). Linear layers see real tokens
 only, attention goes text by text, and in the last layer only the token that becomes the feature asks and is fed
 forward. As many lanes of one thread work as there are cores.
-Products in float32 are most of the time of every way, so that none can be much faster than another where texts are of
-one length; what is saved is padding, the last layer and the activation. OpenVINO and ONNX Runtime take part in the
-benchmark where they are installed.
+The weights' products alone, in float32 and with nothing around them, are most of the time of every way; above each
+table stands by how much mauve-text could at most be beaten if all the rest cost nothing. What is saved is padding, the
+last layer and the activation. More would take products of fewer bits, and bfloat16 rounds each factor by up to 2^-9,
+where features should agree to 1e-4. OpenVINO and ONNX Runtime take part in the benchmark where they are installed.
 
 ## Encoding on a GPU
 
@@ -146,6 +153,13 @@ less.
 
 {tables("map_sample")[0]}
 
+{paragraph("map_sample", "The first map")}
+
+{tables("map_sample")[1]}
+
+UMAP gets the exact neighbours of each text, from scikit-learn's products of blocks. Its own approximate search, made
+for millions of rows, compiles in every process; what it still compiles is kept on disk beside its source.
+
 ## The app
 
 {source("app_walk")}
@@ -155,16 +169,22 @@ less.
 Processor time of the server from a message of the browser to the end of its answer; the network, the browser and
 drawing are not in it. Figures are sent without Plotly's check of every property, which the tests do instead. Only the
 open tab is made. What depends on a run alone (score bases, words, properties, trust) is found out when the run is
-made and lies beside it.
+made and lies beside it. The server's event loop is uvloop's and figures are written by orjson, where they can be had.
+
+{source("ten_browsers")}
+{paragraph("ten_browsers", "## What went wrong").removeprefix("## ")}. {paragraph("ten_browsers", "Resident MB")}
+
+{tables("ten_browsers")[0]}
 """
 
 
 def _encoders() -> str:
-    """The table of each model under its heading."""
+    """The table of each model under its heading, and what is the most that can be gained."""
     lines = (RESULTS / "encoder_peer.md").read_text(encoding="utf-8").splitlines()
     headings = [line.removeprefix("## ") for line in lines if line.startswith("## ")]
-    parts = zip(headings, tables("encoder_peer"), strict=True)
-    return "\n\n".join(f"**{heading}**\n\n{table}" for heading, table in parts)
+    bounds = [line for line in lines if line.startswith("mauve-text takes ")]
+    parts = zip(headings, bounds, tables("encoder_peer"), strict=True)
+    return "\n\n".join(f"**{heading}**\n\n{bound}\n\n{table}" for heading, bound, table in parts)
 
 
 def main() -> None:

@@ -2,7 +2,8 @@
 
 ``python docs/screenshots.py --home HOME --run demo --out FOLDER`` serves the app on that home and saves
 ``VIEW-WIDTH-light.png`` and ``VIEW-WIDTH-dark.png``. It needs Playwright and a Chromium on the path, and the repository
-as the working folder. ``--view``, ``--width`` and ``--scheme`` take fewer, ``--url`` an app that runs already.
+as the working folder. ``--view``, ``--width`` and ``--scheme`` take fewer, ``--url`` an app that runs already. A
+picture of an exception or of a map without WebGL is taken, so that one can look at it, and makes the command fail.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ MOST_HEIGHT = 6000
 """Of a picture; what is longer is cut."""
 
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
-CHROMIUM_FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--hide-scrollbars"]
+CHROMIUM_FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--hide-scrollbars",
+    "--enable-unsafe-swiftshader",
+]  # fmt: skip
 TIMEOUT_MS = 120_000
 
 RESTING = """() => document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === 'notRunning'
@@ -43,7 +47,7 @@ RESTING = """() => document.querySelector('[data-testid="stApp"]')?.dataset.test
 
 @dataclass(frozen=True)
 class View:
-    """One picture: a page, the state in its link, and the tab to open there.
+    """One picture: a page, and the state in its link.
 
     Attributes
     ----------
@@ -51,13 +55,10 @@ class View:
         Of the page, as in its address.
     state : mapping
         Query parameters beside the run.
-    tab : str
-        Title of the tab to press; empty for the first.
     """
 
     path: str = ""
     state: Mapping[str, str] = field(default_factory=dict)
-    tab: str = ""
 
     def address(self, url: str, run: str) -> str:
         """The link that opens the view on that run of the app at ``url``."""
@@ -65,6 +66,13 @@ class View:
 
 
 _LASSO = "-100,-100;100,-100;100,100;-100,100"
+
+FAULTS = """() => [
+    ...[...document.querySelectorAll('[data-testid="stException"]')].map(found => found.innerText),
+    ...(document.body.innerText.includes('WebGL is not supported') ? ['WebGL is not supported'] : []),
+    ...(document.querySelector('.st-key-map_plain') ? ['The map is drawn without WebGL'] : [])]"""
+"""What no picture may show."""
+
 
 VIEWS: dict[str, View] = {
     "compare": View(),
@@ -74,14 +82,14 @@ VIEWS: dict[str, View] = {
     "methods": View("methods"),
     "clusters": View("clusters"),
     "cluster": View("clusters", {"cluster": "0"}),
-    "clusters-table": View("clusters", tab="Table"),
-    "why": View("clusters", {"cluster": "0"}, tab="Why"),
-    "words": View("clusters", {"cluster": "0"}, tab="Words"),
-    "metadata": View("clusters", {"cluster": "0"}, tab="Metadata"),
+    "clusters-table": View("clusters", {"form": "table"}),
+    "why": View("clusters", {"cluster": "0", "detail": "why"}),
+    "words": View("clusters", {"cluster": "0", "detail": "words"}),
+    "metadata": View("clusters", {"cluster": "0", "detail": "metadata"}),
     "gap": View("gap"),
     "gap-cluster": View("gap", {"cluster": "0"}),
-    "what-if": View("gap", {"chosen": "0,1"}, tab="What would close the gap"),
-    "few-clusters": View("gap", tab="The few clusters that make most of it"),
+    "what-if": View("gap", {"chosen": "0,1", "below": "what-if"}),
+    "few-clusters": View("gap", {"below": "few"}),
     "probes": View("probes"),
     "flow": View("probes", {"part": "flow"}),
     "text": View("probes", {"part": "text"}),
@@ -103,16 +111,20 @@ def main() -> None:
     """Take the pictures that the command line asks for."""
     asked = _arguments()
     asked.out.mkdir(parents=True, exist_ok=True)
+    faults: list[str] = []
     with _app(asked.home, asked.url) as url, sync_playwright() as playwright:
         path = next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
         browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM_FLAGS)
         for scheme, width in itertools.product(asked.scheme or SCHEMES, asked.width or WIDTHS):
-            take(browser, url, asked.run, asked.out, asked.view or list(VIEWS), width, scheme)
+            faults += take(browser, url, asked.run, asked.out, asked.view or list(VIEWS), width, scheme)
         browser.close()
+    if faults:
+        raise SystemExit("These pictures are not fit to be shown:\n" + "\n".join(faults))
 
 
-def take(browser: Browser, url: str, run: str, out: Path, names: list[str], width: int, scheme: str) -> None:
-    """One picture of each of these views."""
+def take(browser: Browser, url: str, run: str, out: Path, names: list[str], width: int, scheme: str) -> list[str]:
+    """One picture of each of these views; what is wrong with any of them, a line each."""
+    faults = []
     context = browser.new_context(viewport={"width": width, "height": HEIGHT}, color_scheme=scheme)  # type: ignore[arg-type]
     context.set_default_timeout(TIMEOUT_MS)
     page = context.new_page()
@@ -121,17 +133,15 @@ def take(browser: Browser, url: str, run: str, out: Path, names: list[str], widt
         open_view(page, VIEWS[name], url, run)
         _stretch(page, width)
         page.screenshot(path=out / f"{name}-{width}-{scheme}.png")
+        faults += [f"{name}-{width}-{scheme}: {found}" for found in page.evaluate(FAULTS)]
     context.close()
+    return faults
 
 
 def open_view(page: Page, view: View, url: str, run: str) -> None:
-    """Go there, open its tab, and wait until the page rests."""
+    """Go there, and wait until the page rests."""
     page.goto(view.address(url, run))
     page.wait_for_function(RESTING)
-    if view.tab:
-        page.get_by_role("tab", name=view.tab, exact=True).first.click()
-        page.wait_for_timeout(300)
-        page.wait_for_function(RESTING)
 
 
 def _stretch(page: Page, width: int) -> None:

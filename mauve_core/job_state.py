@@ -97,12 +97,31 @@ def read_state(folder: Path) -> JobState:
     values = read_json(folder / STATE)
     try:
         state = JobState(**values)
-        holds = state.status in get_args(Status)
     except TypeError:
-        holds = False
-    if not holds:
+        state = None
+    if state is None or state.id != folder.name or not _holds(state):
         raise StorageError(f"{folder / STATE} is no job's state", todo="Remove the job and start it again")
     return state
+
+
+def _holds(state: JobState) -> bool:
+    """Whether every field is of its kind, so that whoever shows the state need not ask."""
+    texts = (state.name, state.kind, state.stage, state.message, state.run or "")
+    times = (state.created, state.updated, state.started or "", state.stage_started or "")
+    return (
+        state.status in get_args(Status)
+        and all(isinstance(text, str) for text in texts)
+        and all(type(count) is int for count in (state.done, state.total, state.done_before))
+        and all(map(_is_time, times))
+    )
+
+
+def _is_time(text: object) -> bool:
+    """A time with its zone, or empty."""
+    try:
+        return text == "" or datetime.fromisoformat(text).tzinfo is not None  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
 
 
 def write_state(folder: Path, state: JobState) -> JobState:
@@ -116,7 +135,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """The object in a JSON file of ours; StorageError when it is damaged."""
     try:
         values = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise StorageError(f"{path} is damaged: {error}", todo="Remove the job and start it again") from error
     if not isinstance(values, dict):
         raise StorageError(f"{path} is damaged", allowed="a JSON object", todo="Remove the job and start it again")
@@ -130,11 +149,11 @@ def write_json(path: Path, values: Mapping[str, Any]) -> None:
 
 
 def last_lines(path: Path, count: int) -> list[str]:
-    """The last lines of a log, each cut to a readable length; none when there is no log."""
+    """The last lines of a log, each cut to a readable length; none when there is no log that can be read."""
     try:
         with path.open("rb") as stream:
             stream.seek(max(0, stream.seek(0, 2) - LOG_BYTES))
             text = stream.read().decode(errors="replace")
-    except FileNotFoundError:
+    except OSError:
         return []
     return [line[:LINE_CHARACTERS] for line in text.splitlines() if line.strip()][-count:]

@@ -9,6 +9,7 @@ nobody: whoever started it may end. What a killed worker had finished is kept el
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import re
 import secrets
@@ -47,12 +48,18 @@ LOG_LINES = 40
 LOCK_PATIENCE_S = 10.0
 """A worker that has written its end holds its lock until it is gone; whoever looks whether it lives, for an instant."""
 
+REMOVED = ".removed"
+"""The folder of jobs that were forgotten lately."""
+
+REMOVED_KEPT_S = 24 * 3600
+"""How long they can be taken back."""
+
 _ID = re.compile(r"\d{8}-\d{12}-[0-9a-f]{4}")
 _children: dict[str, subprocess.Popen[bytes]] = {}
 
 
 def start(kind: str, spec: Mapping[str, Any]) -> JobState:
-    """Check a description of work and start a worker on it.
+    """Check a description of work and start a worker on it; the same work that waits or runs is not started again.
 
     Parameters
     ----------
@@ -64,7 +71,7 @@ def start(kind: str, spec: Mapping[str, Any]) -> JobState:
     Returns
     -------
     JobState
-        Status ``queued``; poll :func:`status` with its id.
+        Poll :func:`status` with its id. ``queued``, or the job that does this work already.
 
     Raises
     ------
@@ -74,6 +81,9 @@ def start(kind: str, spec: Mapping[str, Any]) -> JobState:
         The disk refused.
     """
     task = read_task(kind, spec).absolute()
+    known = _at_work_on(kind, task.as_dict())
+    if known is not None:
+        return known
     now = datetime.now(UTC)
     identifier = f"{now:%Y%m%d-%H%M%S%f}-{secrets.token_hex(2)}"
     state = JobState(id=identifier, name=task.name, kind=kind, status="queued", created=now.isoformat())
@@ -117,7 +127,7 @@ def status(job_id: str) -> JobState:
         return state
     if (folder / CANCEL).exists():
         return replace(state, status="cancelled")
-    message = "The worker stopped before it finished: it was killed, ran out of memory, or the machine went down."
+    message = "The worker stopped before it finished: killed, out of memory or disk, or the machine went down."
     kept = KEPT.get(state.kind, "")
     message += f" Resume it: {kept} are kept." if kept else " Start it again."
     tail = log_tail(job_id)
@@ -136,6 +146,11 @@ def cancel(job_id: str) -> None:
     if status(job_id).active:
         with storage_errors(folder):
             (folder / CANCEL).touch()
+
+
+def is_stopping(job: JobState) -> bool:
+    """Whether somebody has asked a job to stop that waits or works still."""
+    return job.active and (jobs_folder() / job.id / CANCEL).exists()
 
 
 def resume(job_id: str) -> JobState:
@@ -167,7 +182,7 @@ def resume(job_id: str) -> JobState:
 
 
 def remove(job_id: str) -> None:
-    """Forget a job that has ended; the run it made stays.
+    """Forget a job that has ended, which :func:`take_back` undoes for a day; the run it made stays.
 
     Raises
     ------
@@ -178,8 +193,32 @@ def remove(job_id: str) -> None:
     """
     folder = _folder(job_id)
     _require_ended(job_id)
+    removed = folder.parent / REMOVED
     with storage_errors(folder):
-        shutil.rmtree(folder)
+        removed.mkdir(exist_ok=True)
+        for old in removed.iterdir():
+            if time.time() - old.stat().st_mtime > REMOVED_KEPT_S:
+                shutil.rmtree(old, ignore_errors=True)
+        os.utime(folder)  # its day begins now
+        folder.rename(removed / job_id)
+
+
+def take_back(job_id: str) -> JobState:
+    """A job that was removed is there again, with its log.
+
+    Raises
+    ------
+    InputError
+        No job of that id was removed within a day.
+    StorageError
+        The disk refused.
+    """
+    folder = jobs_folder() / REMOVED / job_id
+    if not _ID.fullmatch(job_id) or not (folder / STATE).is_file():
+        raise InputError(f"No job has the id {job_id!r} among those removed within a day")
+    with storage_errors(folder):
+        folder.rename(jobs_folder() / job_id)
+    return status(job_id)
 
 
 def list() -> tuple[JobState, ...]:  # noqa: A001 (jobs.list() reads well, and nothing here needs the builtin)
@@ -218,6 +257,17 @@ def _folder(job_id: str) -> Path:
     if not _ID.fullmatch(job_id) or not (folder / STATE).is_file():
         raise InputError(f"No job has the id {job_id!r}")
     return folder
+
+
+def _at_work_on(kind: str, values: Mapping[str, Any]) -> JobState | None:
+    """The job that waits or works and has this description, unless it is to stop; a second click asks for no second."""
+    wanted = json.loads(json.dumps(values))
+    for job in list():
+        if job.active and job.kind == kind and not is_stopping(job):
+            with suppress(StorageError):
+                if read_json(jobs_folder() / job.id / TASK) == wanted:
+                    return job
+    return None
 
 
 def _require_ended(job_id: str) -> None:
@@ -276,7 +326,13 @@ def _lock_of_worker(folder: Path) -> Iterator[int]:
 
 
 def _is_alive(folder: Path) -> bool:
-    handle = os.open(folder / ALIVE, os.O_RDONLY)
+    try:
+        with storage_errors(folder / ALIVE):
+            handle = os.open(folder / ALIVE, os.O_RDONLY)
+    except StorageError as error:
+        if isinstance(error.__cause__, FileNotFoundError):  # nobody can hold it
+            return False
+        raise
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

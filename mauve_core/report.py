@@ -13,6 +13,7 @@ from typing import Any
 from mauve_core.config import SCORES, CompareConfig, PartitionKind
 from mauve_core.errors import InputError
 from mauve_core.result import Candidate, Comparison, Estimate, Source
+from mauve_core.written_numbers import NONE, SCORE_DECIMALS, interval, with_plain_spaces, with_spread
 
 HIGHER_IS_CLOSER = {"mauve": True, "mauve_star": True, "frontier_integral": False, "mid": False}
 """Whether a larger value of the score means closer to the human side."""
@@ -122,7 +123,11 @@ def to_table(comparison: Comparison) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of cells as left-aligned columns, without trailing blanks; every row has as many cells as the first."""
+    """Rows of cells as left-aligned columns, without trailing blanks; every row has as many cells as the first.
+
+    Unbroken spaces become plain ones, because what stands in a terminal is searched.
+    """
+    rows = [[with_plain_spaces(cell) for cell in row] for row in rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = (_GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
     return "\n".join(line.rstrip() for line in lines)
@@ -131,6 +136,16 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
 def printable(text: str) -> str:
     """One line without control characters: text from files must not steer a terminal."""
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+
+
+def mean_and_spread(estimate: Estimate) -> str:
+    """``0.843 ± 0.012``: the mean and, with several seeds, their spread."""
+    return with_spread(estimate.mean, estimate.sd, SCORE_DECIMALS)
+
+
+def interval_of(estimate: Estimate) -> str:
+    """``0.790 to 0.900``."""
+    return interval(estimate.low, estimate.high, SCORE_DECIMALS)
 
 
 def _leaderboard(comparison: Comparison) -> str:
@@ -144,17 +159,17 @@ def _leaderboard(comparison: Comparison) -> str:
     if comparison.halves is not None:
         halves = comparison.halves
         counts = [str(halves.source.n), str(halves.partitions[0].k)]
-        rows.append(["-", HALVES_TITLE, *counts, *_means(halves)])
+        rows.append([NONE, HALVES_TITLE, *counts, *_means(halves)])
         rows.append(_interval_row(halves))
     return aligned(rows)
 
 
 def _means(candidate: Candidate) -> list[str]:
-    return [_mean_and_spread(candidate.scores[score]) for score in SCORES]
+    return [mean_and_spread(candidate.scores[score]) for score in SCORES]
 
 
 def _interval_row(candidate: Candidate) -> list[str]:
-    return ["", "", "", "", *(f"[{candidate.scores[s].low:.3f}, {candidate.scores[s].high:.3f}]" for s in SCORES)]
+    return ["", "", "", "", *(interval_of(candidate.scores[score]) for score in SCORES)]
 
 
 def _reading_help(config: CompareConfig) -> str:
@@ -224,11 +239,6 @@ def _source_json(source: Source) -> dict[str, Any]:
 
 def _estimate_json(estimate: Estimate) -> dict[str, float | None]:
     return {"mean": estimate.mean, "sd": estimate.sd, "low": estimate.low, "high": estimate.high}
-
-
-def _mean_and_spread(estimate: Estimate) -> str:
-    spread = "" if estimate.sd is None else f" \u00b1 {estimate.sd:.3f}"
-    return f"{estimate.mean:.3f}{spread}"
 
 
 def _estimate(candidate: Candidate, score: str, kind: PartitionKind) -> Estimate:

@@ -10,6 +10,7 @@ from mauve_core.attributing import AttributesTask
 from mauve_core.errors import InputError
 from mauve_core.measuring import MeasuresTask
 from mauve_core.methods import MethodsTask
+from mauve_core.preparing import PrepareTask
 from mauve_core.probing import ProbesTask
 from mauve_core.progress import Progress
 from mauve_core.study import StudyTask
@@ -49,6 +50,7 @@ KINDS: dict[str, type[Task]] = {
     "study": StudyTask,
     "without": WithoutTask,
     "again": AgainTask,
+    "prepare": PrepareTask,
 }
 
 KEPT: dict[str, str] = {
@@ -58,6 +60,7 @@ KEPT: dict[str, str] = {
     "probes": "the texts that were encoded",
     "study": "the texts that were written, encoded and read",
     "again": "the texts that were encoded",
+    "prepare": "the words and tests that were found out",
 }
 """What of an unfinished job is not done again when it is resumed, by kind; the others begin anew."""
 

@@ -15,14 +15,14 @@ import time
 import traceback
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NoReturn
 
 from mauve_core import jobs
-from mauve_core.errors import CancelledError, MauveLensError
+from mauve_core.errors import CancelledError, MauveLensError, StorageError
 from mauve_core.files import storage_errors
 from mauve_core.job_state import CANCEL, TASK, JobState, read_json, read_state, write_state
 from mauve_core.progress import format_seconds
@@ -38,6 +38,9 @@ WRITE_INTERVAL_S = 0.5
 
 LOG_INTERVAL_S = 60.0
 """Progress within a stage is put into the log at most this often."""
+
+SLEEP_S = 5.0
+"""By which the clock runs ahead of the time that the machine was awake, before that counts as sleep."""
 
 LONGEST_LINE = 2000
 
@@ -77,11 +80,12 @@ def work(folder: Path) -> JobState:
 
 
 def log(text: str, *, lines: bool = False) -> None:
-    """Write to standard error with the time: one line, or each of several."""
+    """Write to standard error with the time: one line, or each of several. A disk that refuses a line stops no work."""
     now = f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S}"
-    for line in text.splitlines() if lines else [" ".join(text.split())]:
-        sys.stderr.write(f"{now}  {line[:LONGEST_LINE]}\n")
-    sys.stderr.flush()
+    with suppress(OSError):
+        for line in text.splitlines() if lines else [" ".join(text.split())]:
+            sys.stderr.write(f"{now}  {line[:LONGEST_LINE]}\n")
+        sys.stderr.flush()
 
 
 class _Reporter:
@@ -92,22 +96,26 @@ class _Reporter:
         self._state = read_state(folder)
         self._written = self._logged = 0.0
         self._begun = time.monotonic()
+        self._clocks = time.time(), time.monotonic()
 
     def begin(self) -> None:
         self._begun = time.monotonic()
         self._write(replace(self._state, status="running", started=_now()))
 
     def end(self, **changes: object) -> JobState:
-        self._write(replace(self._state, **changes))  # type: ignore[arg-type]
+        state = replace(self._state, **changes)  # type: ignore[arg-type]
         after = f"after {format_seconds(time.monotonic() - self._begun)}"
-        state = self._state
         said = {
             "done": f"Done {after}: run {state.run}",
             "cancelled": f"Cancelled on request {after}",
             "failed": f"Failed {after}: {state.message}",
         }
         log(said[state.status])
-        return state
+        try:
+            self._write(state)
+        except StorageError as error:  # it will look interrupted, and its log says why
+            log(f"This could not be noted: {error}")
+        return self._state
 
     def check(self) -> None:
         if (self._folder / CANCEL).exists():
@@ -116,6 +124,7 @@ class _Reporter:
     def __call__(self, stage: str, done: int, total: int) -> None:
         self.check()
         now = time.monotonic()
+        self._leave_out_sleep()
         if stage != self._state.stage:
             begun = replace(self._state, stage=stage, stage_started=_now(), done_before=done)
             self._write(replace(begun, done=done, total=total))
@@ -154,6 +163,15 @@ class _Reporter:
             yield
         finally:
             os.close(handle)
+
+    def _leave_out_sleep(self) -> None:
+        """Begin the stage later by the time for which the machine slept, or for which its clock was set forward."""
+        before, self._clocks = self._clocks, (time.time(), time.monotonic())
+        slept = (self._clocks[0] - before[0]) - (self._clocks[1] - before[1])
+        begun = self._state.stage_started
+        if abs(slept) > SLEEP_S and begun is not None:
+            later = datetime.fromisoformat(begun) + timedelta(seconds=slept)
+            self._state = replace(self._state, stage_started=later.isoformat())
 
     def _write(self, state: JobState) -> None:
         self._state = write_state(self._folder, state)

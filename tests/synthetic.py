@@ -62,6 +62,23 @@ def make_comparison_inputs(
     return human, corpora, features
 
 
+CROWD = 11
+"""Candidates of ``make_crowd``: as many as the demo has."""
+
+
+def make_crowd(home: Path, *, n: int = 60) -> Run:
+    """A run ``crowd`` of many candidates with long names, each poorer in topics than the one before."""
+    names = [HUMAN, *(f"contrastive:alpha=0.{place},k={place}" for place in range(CROWD))]
+    corpora, features = {}, {}
+    for place, name in enumerate(names):
+        weights = np.exp(-0.12 * place * np.arange(len(TOPICS)))
+        corpora[name], features[name] = make_side(name, weights, n, 16, 20 + place)
+    human = corpora.pop(HUMAN)
+    config = CompareConfig(encoder=None, score=ScoreConfig(seeds=2, restarts=1, bootstrap=100), projection=False)
+    comparison = compare(human, corpora, config, features=features)
+    return RunStore(home / "runs").save("crowd", comparison, {HUMAN: human, **corpora}, features)
+
+
 def make_run(home: Path, *, name: str = "synthetic", n: int = 160, seeds: int = 3, projection: bool = True) -> Run:
     """Compare the sides above and store the run under ``home/runs``."""
     human, candidates, features = make_comparison_inputs(n)

@@ -196,6 +196,10 @@ def test_again_and_compare_on_the_command_line(run: Run, capsys: pytest.CaptureF
     own = {item["name"]: item["mauve"] for item in answer("show", "other-draw")["candidates"]}
     assert {n.removesuffix(" · other-draw"): m for n, m in means(ranked).items() if "other-draw" in n} == own
 
+    finer = answer("again", run.id, "--explained-variance", "0.5", "--restarts", "1", "--quiet")
+    assert finer["run"] == "synthetic-explained-variance-0-5-restarts-1"
+    assert (finer["settings"]["score"]["explained_variance"], finer["settings"]["score"]["restarts"]) == (0.5, 1)
+
     assert main(["runs", "compare", run.id, made["run"]]) == 0
     assert "cannot be ranked together" in capsys.readouterr().out
     assert main(["runs", "compare", run.id, "other-draw"]) == 0

@@ -224,7 +224,7 @@ def test_numbers_that_clusters_do_not_tell_are_explained(tmp_path: Path) -> None
     assert line(found, "known")[8].scores["r2"].mean > 0.8
     assert line(found, "known")[8].kind == "number"
     below = [row for row in found.rows if "r2" in row.scores and row.scores["r2"].mean < 0]
-    assert any("R^2 is below 0" in note for note in found.notes) == bool(below)
+    assert any("R² is below 0" in note for note in found.notes) == bool(below)
     assert [row.column for row in below] == ["noise"]
 
 

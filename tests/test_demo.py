@@ -110,6 +110,7 @@ def test_texts_that_are_not_those_of_the_features_are_refused(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.trial
 def test_the_demo_run_prefers_truncated_sampling_and_is_kept_on_the_second_call():
     assert demo.prepare_demo() == demo.DEMO_RUN
     run = RunStore().load(demo.DEMO_RUN)
@@ -156,6 +157,7 @@ def test_adversarial_texts_have_the_perplexity_of_human_ones():
 
 
 @pytest.mark.slow
+@pytest.mark.trial
 def test_a_committed_feature_is_what_the_encoder_makes_of_the_text(corpora):
     from mauve_core.encoders import encode
 

@@ -15,7 +15,7 @@ import mauve_core
 ROOT = Path(__file__).resolve().parent.parent
 
 LAYERS = (
-    ("errors",),
+    ("errors", "written_numbers"),
     ("files", "progress", "config", "reading", "passwords"),
     ("sharing",),
     ("result", "numerics"),
@@ -29,8 +29,9 @@ LAYERS = (
     ("other_partitions",),
     ("derived",),
     ("task", "dropin", "report", "measuring", "sweeps"),
-    ("study", "methods", "probing", "without", "again", "attributing", "settings_difference"),
+    ("study", "methods", "probing", "without", "again", "preparing", "attributing", "settings_difference"),
     ("figures",),
+    ("indicators",),
     ("reporting",),
     ("tasks", "demo", "job_state"),
     ("jobs",),

@@ -27,6 +27,7 @@ from mauve_core.store import Run, RunStore
 from mauve_core.task import ComparisonTask
 from tests.files_on_disk import make_task
 
+STATE_TEXT = '{{"id": "20300101-000000000000-abcd", "name": "study", {values}}}'
 PATIENCE_S = 120
 """A worker needs a few seconds for its imports; on a busy machine many times that."""
 
@@ -129,6 +130,26 @@ def test_one_job_at_a_time_and_a_waiting_one_can_be_cancelled(task: ComparisonTa
         assert jobs.status(first.id).status == "queued"
     assert wait_for(first.id, ended).status == "done"
     assert [summary.name for summary in RunStore().list()] == ["study"]
+
+
+@pytest.mark.slow
+def test_the_same_work_is_not_started_twice(task: ComparisonTask) -> None:
+    with turn_taken():
+        first = jobs.start("comparison", task.as_dict())
+        assert jobs.start("comparison", task.as_dict()).id == first.id
+        other = jobs.start("comparison", {**task.as_dict(), "name": "other"})
+        assert [state.id for state in jobs.list()] == [other.id, first.id]
+        wait_for(first.id, started)
+        os.kill(pid_of(first.id), signal.SIGSTOP)
+        jobs.cancel(first.id)
+        jobs.cancel(first.id)
+        assert jobs.is_stopping(jobs.status(first.id))
+        again = jobs.start("comparison", task.as_dict())
+        assert again.id != first.id, "that one is to stop"
+        os.kill(pid_of(first.id), signal.SIGCONT)
+        assert wait_for(first.id, ended).status == "cancelled"
+        assert not jobs.is_stopping(jobs.status(first.id))
+    assert [wait_for(state.id, ended).status for state in (other, again)] == ["done", "done"]
 
 
 @pytest.mark.slow
@@ -263,7 +284,7 @@ def test_paths_of_a_job_do_not_depend_on_the_folder(task: ComparisonTask, monkey
 
 @pytest.mark.parametrize("identifier", ["", "../jobs", "20300101-000000000000-abcd", "x"])
 def test_an_unknown_job_is_an_input_error(identifier: str) -> None:
-    for action in (jobs.status, jobs.cancel, jobs.resume, jobs.remove, jobs.log_lines):
+    for action in (jobs.status, jobs.cancel, jobs.resume, jobs.remove, jobs.take_back, jobs.log_lines):
         with pytest.raises(InputError, match="No job has the id"):
             action(identifier)
 
@@ -298,13 +319,38 @@ def test_a_worker_counts_as_alive_while_its_lock_is_held() -> None:
     assert jobs.status(state.id).status == "interrupted"
 
 
+def test_a_worker_whose_lock_is_gone_is_gone() -> None:
+    folder, state = make_job(status="running")
+    (folder / ALIVE).unlink()
+    assert jobs.status(state.id).status == "interrupted"
+    assert [found.id for found in jobs.list()] == [state.id]
+
+
+def test_a_log_that_cannot_be_read_is_empty() -> None:
+    folder, state = make_job(status="failed")
+    (folder / LOG).mkdir()
+    assert jobs.log_lines(state.id) == ()
+
+
 def test_an_ended_job_stays_as_it_was_written() -> None:
     _, state = make_job(status="done", run="study")
     jobs.cancel(state.id)
     assert jobs.status(state.id) == state
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"id": "a", "name": "b", "status": "odd"}', '{"surprise": 1}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "", "[]", "{}", '{"surprise": 1}', "[" * 100_000, "\x00",
+        STATE_TEXT.format(values='"status": "odd"'),
+        STATE_TEXT.format(values='"status": ["running"]'),
+        STATE_TEXT.format(values='"status": "running", "done": "many"'),
+        STATE_TEXT.format(values='"status": "running", "stage_started": "yesterday"'),
+        STATE_TEXT.format(values='"status": "running", "updated": "2030-01-01T00:00:00"'),
+        STATE_TEXT.format(values='"status": "done", "run": 5'),
+        STATE_TEXT.format(values='"status": "done"').replace("2030", "2031"),
+    ],
+)  # fmt: skip
 def test_a_damaged_state_is_a_failure_that_can_be_removed(content: str) -> None:
     folder, state = make_job()
     (folder / STATE).write_text(content)
@@ -418,6 +464,49 @@ def test_a_log_tells_how_far_a_long_stage_is(
     assert said[1] == "Encoding: 100, 20 of them done before"
     assert [text.split(",")[0] for text in said[2:4]] == ["Encoding: 50 of 100", "Encoding: 80 of 100"]
     assert said[4:] == ["Saving", "Failed after 3 min: No space left."]
+
+
+def test_estimates_leave_out_the_time_for_which_the_machine_slept(
+    task: ComparisonTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    awake, slept = [1000.0], [0.0]
+    monkeypatch.setattr(worker.time, "monotonic", lambda: awake[0])
+    monkeypatch.setattr(worker.time, "time", lambda: awake[0] + slept[0])
+    seen: list[datetime] = []
+
+    def perform(task: ComparisonTask, progress: Progress) -> Run:
+        folder = next(jobs.jobs_folder().glob(f"*/{STATE}")).parent
+        for done, night in ((1, 0.0), (2, 0.0), (3, 8 * 3600.0), (4, 0.0)):
+            awake[0] += 20.0
+            slept[0] += night
+            progress("Encoding", done, 100)
+            seen.append(datetime.fromisoformat(read_state(folder).stage_started or ""))
+        raise StorageError("No space left")
+
+    with pytest.raises(StorageError):
+        run_worker(monkeypatch, task, perform)
+    assert [(later - seen[0]).total_seconds() for later in seen] == pytest.approx([0, 0, 8 * 3600, 8 * 3600], abs=1e-5)
+
+
+def test_a_worker_on_a_full_disk_says_so_in_its_log(
+    task: ComparisonTask, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> JobState:
+        raise StorageError("No space left", todo="Free some")
+
+    def perform(task: ComparisonTask, progress: Progress) -> Run:
+        monkeypatch.setattr(worker, "write_state", full)
+        progress("Encoding", 0, 100)
+        pytest.fail("the work went on")
+
+    with pytest.raises(StorageError):
+        run_worker(monkeypatch, task, perform)
+    said = [line.split("  ", 1)[1] for line in capsys.readouterr().err.splitlines()]
+    assert said[-2:] == [
+        "Failed after 1 s: No space left. Free some.",
+        "This could not be noted: No space left. Free some.",
+    ]
+    assert jobs.list()[0].status == "interrupted"
 
 
 def test_a_job_waits_for_what_runs_and_for_what_was_asked_for_before_it() -> None:

@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from mauve_core import jobs
+from mauve_core import job_state, jobs
 from mauve_core.__main__ import DONE, WRONG_INPUT, main
-from mauve_core.job_state import CANCEL
 from tests.job_folders import job
 
 LOG = "".join(f"2026-01-01 10:00:{second:02d}  line {second}\n" for second in range(60))
@@ -42,6 +41,23 @@ def test_jobs_are_listed_with_how_far_they_are(capsys: pytest.CaptureFixture[str
     assert [entry["jobs_before"] for entry in found] == [0, 1, 0, 0]
 
 
+def test_damaged_folders_hide_no_other_job(capsys: pytest.CaptureFixture[str]) -> None:
+    with job(1, status="running"), job(2, status="running") as wrong, job(3, status="running") as dead:
+        folders = [jobs.jobs_folder() / state.id for state in (wrong, dead)]
+        (folders[0] / job_state.STATE).write_text('{"id": 1}')
+        (folders[0] / job_state.LOG).unlink()
+        (folders[0] / job_state.LOG).mkdir()
+        (folders[1] / job_state.ALIVE).unlink()
+        assert main(["jobs", "--json"]) == DONE
+        found = json.loads(capsys.readouterr().out)["jobs"]
+        assert [entry["status"] for entry in found] == ["interrupted", "failed", "running"]
+        assert main(["jobs"]) == DONE
+        assert "state.json is no job's state" in capsys.readouterr().out
+        for action in ("log", "remove"):
+            assert main(["jobs", action, wrong.id]) == DONE
+    assert len(jobs.list()) == 2
+
+
 def test_the_end_of_a_log_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     with job(1, status="running", log=LOG) as state:
         assert main(["jobs", "log", state.id]) == DONE
@@ -56,7 +72,12 @@ def test_a_job_is_cancelled_and_removed(capsys: pytest.CaptureFixture[str]) -> N
         assert main(["jobs", "remove", state.id]) == WRONG_INPUT
         assert "still at work" in capsys.readouterr().err
         assert main(["jobs", "cancel", state.id]) == DONE
-        assert (jobs.jobs_folder() / state.id / CANCEL).exists()
+        assert (jobs.jobs_folder() / state.id / job_state.CANCEL).exists()
+        assert capsys.readouterr().out == f"Asked to stop: {state.id}\n"
+        assert main(["jobs"]) == DONE
+        assert capsys.readouterr().out.rstrip().endswith(", stopping")
+    assert main(["jobs", "cancel", state.id]) == DONE
+    assert capsys.readouterr().out == f"Nothing to stop, the job is cancelled: {state.id}\n"
     assert main(["jobs", "remove", state.id]) == DONE
     assert jobs.list() == ()
 

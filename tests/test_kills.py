@@ -99,16 +99,18 @@ def wait_until_ended(job: str) -> JobState:
 
 @pytest.fixture
 def every_batch_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers store each batch at once, not the batches of a second: a fast machine encodes these texts in a few."""
+    """Workers store each batch and say so at once: in half a second a fast machine has encoded all of a side."""
     folder = tmp_path / "site"
     folder.mkdir()
     (folder / "sitecustomize.py").write_text(
-        "import mauve_core.encoders.rows as rows\nrows.PART_SECONDS, rows.PART_SHARE = 0.0, 1e9\n"
+        "import mauve_core.encoders.rows as rows, mauve_core.worker as worker\n"
+        "rows.PART_SECONDS, rows.PART_SHARE, worker.WRITE_INTERVAL_S = 0.0, 1e9, 0.0\n"
     )
     # Before the interpreter starts the program's own folder is not on the path yet.
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), str(ROOT)]))
 
 
+@pytest.mark.trial
 @pytest.mark.usefixtures("every_batch_kept")
 def test_a_run_is_the_same_to_the_bit_however_often_its_worker_was_killed(tmp_path: Path) -> None:
     task = make_task(tmp_path / "files", 90)
@@ -142,6 +144,7 @@ def test_a_run_is_the_same_to_the_bit_however_often_its_worker_was_killed(tmp_pa
     assert sum("of them done before" in line for line in lines) >= IN_ENCODING - 4, "finished batches are used again"
 
 
+@pytest.mark.trial
 def test_a_comparison_on_the_command_line_beside_a_worker_of_the_same_texts(tmp_path: Path) -> None:
     """Both find and keep features in one store; neither waits for the other, and each ends as if it were alone."""
     task = make_task(tmp_path / "files", 60)

@@ -13,6 +13,7 @@ from mauve_core.feature_store import DamagedEntryWarning
 from mauve_core.measuring import MeasuresTask, decoder_of, measure_run, stored_measurements
 from mauve_core.metrics import MEASURES, Measurements
 from mauve_core.store import RunStore
+from mauve_core.written_numbers import with_plain_spaces, with_spread
 from tests.synthetic import make_run
 from tests.tiny_models import make_gpt2
 
@@ -107,7 +108,7 @@ def test_the_command_prints_a_table_or_one_object(run, capsys):
     found = json.loads(capsys.readouterr().out)
     row = stored_measurements(run).rows[0]
     assert found["rows"][0]["model"]["value"] == row.model.value
-    assert f"{row.model.value:.4g}" in table
+    assert with_plain_spaces(with_spread(row.model.value, row.model.sd)) in table
     assert main(["measure", run.id, "--measure", "nonsense"]) == 2
     assert main(["measure", "nothing"]) == 2
 

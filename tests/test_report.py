@@ -116,7 +116,7 @@ def test_table_shows_every_score_with_spread_interval_n_and_k() -> None:
     assert row.split()[-12:] == [
         word for i in range(1, 5) for word in (f"{0.111 * i:.3f}", "\u00b1", f"{0.021 * i:.3f}")
     ]
-    assert re.findall(r"\[.*?\]", intervals) == [f"[{0.1 * i:.3f}, {0.13 * i:.3f}]" for i in range(1, 5)]
+    assert re.findall(r"\S+ to \S+", intervals) == [f"{0.1 * i:.3f} to {0.13 * i:.3f}" for i in range(1, 5)]
     assert f" {N[name]} " in row
     for text in ("95% bootstrap interval", "2 k-means seeds", "Fewer than 1,000 texts", "note on b", "/data/b.jsonl"):
         assert text in table
@@ -181,13 +181,13 @@ def test_estimates_of_the_joint_partition_rank_separately() -> None:
 def test_the_human_halves_stand_below_the_ranking_and_in_the_json() -> None:
     comparison = make_comparison()
     lines = to_table(comparison).splitlines()
-    place = next(place for place, line in enumerate(lines) if line.startswith("-     human halves"))
-    assert lines[place].split()[:5] == ["-", "human", "halves", "3", "2"]
+    place = next(place for place, line in enumerate(lines) if line.startswith("–     human halves"))
+    assert lines[place].split()[:5] == ["–", "human", "halves", "3", "2"]
     assert lines[place].count("0.900 \u00b1 0.010") == len(SCORES)
-    assert lines[place + 1].split() == ["[0.850,", "0.950]"] * len(SCORES)
+    assert lines[place + 1].split() == ["0.850", "to", "0.950"] * len(SCORES)
     found = to_json(comparison)["halves"]
     assert (found["n"], found["k"]) == (3, 2)
     assert found["mauve"] == {"mean": 0.9, "sd": 0.01, "low": 0.85, "high": 0.95}
     without = dataclasses.replace(comparison, halves=None)
     assert to_json(without)["halves"] is None
-    assert not any(line.startswith("-     human halves") for line in to_table(without).splitlines())
+    assert not any(line.startswith("–     human halves") for line in to_table(without).splitlines())

@@ -2,46 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
-import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from app import access, cache
-from app.components import charts, face, job_panel, purity_list
+from app import access, cache, session
+from app.components import charts, face, job_panel, linked_tabs, purity_list, settings_tree
 from app.components.focus import Focus
-from app.components.markup import escaped, with_minus
+from app.components.markup import escaped
 from app.components.sweep_panel import read_numbers
-from mauve_core.attributes import CATEGORICAL, NUMERIC, Repeated
+from app.state import Form
 from mauve_core.attributing import ALL, SPLITS, AttributesTask, AttributeTable, stored_attributes, usual_ks
 from mauve_core.attributing.table import Line
 from mauve_core.attributing.task import ATTACHMENT
 from mauve_core.config import HUMAN
 from mauve_core.errors import MauveLensError
 from mauve_core.figures import attributes as figures
-from mauve_core.figures.leaderboard import UNBROKEN
 from mauve_core.store import ATTACHED, Run
 
-MOST_LINES = 5
-"""Columns in one chart before the reader chooses others."""
-
 MAX_SPLITS = 100
+FORMS: dict[Form, str] = {"chart": "Charts", "table": "Table"}
 
 _TABLE_HEIGHT = 330
-
-_FIGURES: dict[str, Callable[[AttributeTable, Sequence[Line]], go.Figure]] = {
-    "accuracy": figures.accuracy_figure,
-    "agreement": figures.agreement_figure,
-    "explained": figures.explained_figure,
-}
-
-_TITLES = {
-    "accuracy": "**Guessed by cluster**: accuracy, dashed: always the most frequent",
-    "agreement": "**Agreement** of clusters and values: AMI, dotted: V-measure",
-    "explained": "**Explained** of numbers: R², dotted: no help",
-}
 
 _HELP = (
     "Each cluster is named after the value that most of half of its texts have; the other half is guessed. Where that "
@@ -79,27 +63,10 @@ def show(here: Focus) -> None:
     with st.expander("How these were computed", icon=":material/tune:"):
         for note in table.notes:
             st.text(note)
-        st.json(dict(table.settings), expanded=1)
+        settings_tree.show(table.settings)
     if access.may_change():
         with st.expander("Compute again with other columns, texts or k", icon=":material/replay:"):
             _form(run, table)
-
-
-def shown_table(table: AttributeTable) -> pd.DataFrame:
-    """The table as text: a row for each column and k, every score with its standard deviation."""
-    rows = []
-    for row in table.rows:
-        line = {"column": figures.line_title((row.column, row.kind)), "k": row.k, "n": row.n}
-        for name in (*CATEGORICAL, *NUMERIC):
-            score = row.scores.get(name)
-            line[figures.TITLES[name]] = "" if score is None else _cell(score)
-        rows.append(line)
-    return pd.DataFrame(rows)
-
-
-def _cell(score: Repeated) -> str:
-    spread = "" if score.sd is None else f"{UNBROKEN}±{UNBROKEN}{score.sd:.3f}"
-    return with_minus(f"{score.mean:z.3f}{spread}")
 
 
 def _stored(run: Run, stamp: int | None) -> AttributeTable | None:
@@ -130,31 +97,37 @@ def _figure(
     _table: AttributeTable,
 ) -> go.Figure:
     """A chart of the stored table: making one takes longer than all the rest of the section."""
-    return _FIGURES[part](_table, lines)
+    return figures.part_figure(part, _table, lines)
 
 
 def _result(run: Run, stamp: int | None, table: AttributeTable) -> None:
-    lines = list(table.lines)
-    categories = _chosen(run, "Categories", [line for line in lines if line[1] == "category"])
-    numbers = _chosen(run, "Numbers", [line for line in lines if line[1] != "category"])
-    drawn, listed = st.tabs(["Charts", "Table"], key="attributes_tabs")
-    with drawn:
-        _charts((run, stamp, table), categories, numbers)
-    with listed:
-        st.dataframe(shown_table(table), hide_index=True, key="attributes_table", height=_TABLE_HEIGHT)
-    st.caption(_about(table))
+    categories = _chosen(run, "categories", figures.lines_of("accuracy", table))
+    numbers = _chosen(run, "numbers", figures.lines_of("explained", table))
+    drawn, listed = linked_tabs.show("captured", FORMS, "attributes_tabs")
+    if drawn.open:
+        with drawn:
+            _charts((run, stamp, table), categories, numbers)
+    if listed.open:
+        with listed:
+            st.dataframe(figures.shown_table(table), hide_index=True, key="attributes_table", height=_TABLE_HEIGHT)
+    st.caption(figures.described(table, escaped))
 
 
-def _chosen(run: Run, what: str, lines: Sequence[Line]) -> list[Line]:
-    """The lines to draw: all of a few, else those that the reader picks."""
-    if len(lines) <= MOST_LINES:
+def _chosen(run: Run, field: str, lines: Sequence[Line]) -> list[Line]:
+    """The lines to draw: all of a few, else those of the URL's ``field``."""
+    if len(lines) <= figures.MOST_LINES:
         return list(lines)
+    key = f"attributes_{field}_{run.id}_{len(lines)}"
+    usual = list(range(figures.MOST_LINES))
+    wanted = getattr(session.current(), field)
+    session.follow_url(key, usual if wanted is None else [place for place in wanted if place < len(lines)])
     places = st.multiselect(
-        f"{what} shown, of {len(lines):,}",
+        f"{field.capitalize()} shown, of {len(lines):,}",
         range(len(lines)),
-        default=range(MOST_LINES),
         format_func=lambda place: figures.line_title(lines[place]),
-        key=f"attributes_{what}_{run.id}_{len(lines)}",
+        key=key,
+        on_change=session.write_choice,
+        args=(field, key, usual),
     )
     return [lines[place] for place in places]
 
@@ -170,29 +143,14 @@ def _charts(
         return
     for column, part in zip(st.columns(len(drawn), gap="medium"), drawn, strict=True):
         with column:
-            st.markdown(_TITLES[part])
+            head, meaning = figures.PARTS[part]
+            st.markdown(f"**{head}**: {meaning}")
             charts.show_chart(
                 _figure(run.id, stamp, part, tuple(lines_of[part]), table),
                 key=f"attributes_{part}",
                 file_name=f"{run.name}-attributes-{part}",
-                alt=f"{_TITLES[part].replace('*', '')}, against the number of clusters; the table has the numbers.",
+                alt=f"{head}: {meaning}, against the number of clusters; the table has the numbers.",
             )
-
-
-def _about(table: AttributeTable) -> str:
-    settings = table.settings
-    texts = settings.get("texts", {})
-    whose = ", ".join(f"{n:,} of {escaped(name)}" for name, n in list(texts.items())[:2])
-    if len(texts) > 2:
-        whose = f"{sum(texts.values()):,} of all {len(texts)} sides"
-    pair = settings.get("candidate")
-    partition = "joint partition" if pair is None else f"pairwise partition with {escaped(str(pair))}"
-    return (
-        f"Texts: {whose}; {partition}. Accuracy and R²: of texts that were not counted, mean ± sd over "
-        f"{settings.get('seeds')} seeds and {settings.get('splits')} splits; most frequent value: over splits; AMI, "
-        "V-measure and purity: of all texts, over seeds. V-measure and purity grow with k by themselves; AMI is 0 "
-        f"where clusters know nothing. Upright line: the run's own k = {settings.get('own_k')}."
-    )
 
 
 def _form(run: Run, table: AttributeTable | None) -> None:

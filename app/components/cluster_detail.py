@@ -7,13 +7,19 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from app import cache
-from app.components import texts, why_panel
+from app import cache, session
+from app.components import linked_tabs, texts, why_panel
 from app.components.focus import Focus
 from app.components.markup import escaped
+from app.state import Detail
 from mauve_core.cluster_table import CONFIDENCE, value_counts, wilson_interval
 from mauve_core.config import HUMAN, Smoothing
 from mauve_core.words import DistinctiveWord
+from mauve_core.written_numbers import NATS_DECIMALS, as_percent, percent_interval, written
+
+TABS: dict[Detail, str] = {"texts": "Texts", "why": "Why", "words": "Words", "metadata": "Metadata"}
+
+_COLUMN = "cluster_metadata_field"
 
 MOST_VALUES = 200
 """Rows of a table of metadata values."""
@@ -30,8 +36,7 @@ def show(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smoothi
 @st.fragment
 def _tabs(focus: Focus, cluster: int, in_human: NDArray[np.int32], in_model: NDArray[np.int32]) -> None:
     """Only the tab that is open is made; to open another reruns nothing else."""
-    names = ["Texts", "Why", "Words", "Metadata"]
-    tab_texts, tab_why, tab_words, tab_metadata = st.tabs(names, key="cluster_detail_tabs", on_change="rerun")
+    tab_texts, tab_why, tab_words, tab_metadata = linked_tabs.show("detail", TABS, "cluster_detail_tabs")
     if tab_texts.open:
         with tab_texts:
             _words_line(focus, cluster)
@@ -55,23 +60,24 @@ def _figures(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smo
     columns = st.columns(4)
     for column, name, side in ((columns[0], "Human", "human"), (columns[1], focus.candidate, "model")):
         n = int(table[side].sum())
-        low, high = wilson_interval(row[side], n)
-        column.metric(escaped(name), f"{row[side]:.0f} of {n:,}")
-        column.caption(f"{row[side] / n:.1%} of its texts ({low:.1%} to {high:.1%})")
-    for column, title, name in ((columns[2], "Type I error", "type_1"), (columns[3], "Type II error", "type_2")):
+        low, high = map(float, wilson_interval(row[side], n))
+        column.metric(escaped(name), f"{int(row[side]):,} of {n:,}")
+        column.caption(f"{as_percent(row[side] / n, 1)} of its texts ({percent_interval(low, high, 1)})")
+    for column, title, name in ((columns[2], "type I error", "type_1"), (columns[3], "type II error", "type_2")):
         lowest, highest = (limit[cluster] for limit in errors[name])
-        column.metric(f"Part of the {title}", f"{row[name]:z.1%}", help=_ERROR_HELP[name])
-        column.caption(f"of {table[f'{name}_nats'].sum():.4f} nats ({lowest:z.1%} to {highest:z.1%})")
+        column.metric(f"Part of the {title}", as_percent(row[name], 1), help=_ERROR_HELP[name])
+        nats = written(table[f"{name}_nats"].sum(), NATS_DECIMALS)
+        column.caption(f"of {nats} nats ({percent_interval(lowest, highest, 1)})")
     st.caption(
-        f"{CONFIDENCE:.0%} intervals: Wilson's for sizes; for errors, at weight {weight:.2f}, a bootstrap over texts "
-        "with the clusters held fixed; too narrow where both sides nearly agree."
+        f"{CONFIDENCE:.0%} intervals: Wilson's for sizes; for errors, at weight {written(weight, 2)}, a bootstrap over "
+        "texts with the clusters held fixed; too narrow where both sides nearly agree."
     )
 
 
 _ERROR_HELP = {
-    "type_1": "This cluster's term of KL(Q|R); all clusters sum to 100 %. Negative: the model writes less here than "
+    "type_1": "This cluster's term of KL(Q|R); all clusters sum to 100%. Negative: the model writes less here than "
     "the mixture, which offsets part of the error.",
-    "type_2": "This cluster's term of KL(P|R); all clusters sum to 100 %. Negative: humans write less here than the "
+    "type_2": "This cluster's term of KL(P|R); all clusters sum to 100%. Negative: humans write less here than the "
     "mixture, which offsets part of the error.",
 }
 
@@ -86,7 +92,7 @@ def _words(focus: Focus, cluster: int) -> None:
     columns = st.columns(3, gap="medium")
     lists = (
         ("This cluster against all others", cache.cluster_words(*focus.key)[cluster]),
-        ("Human rather than model, here", human),
+        (f"Human rather than {focus.candidate}, here", human),
         (f"{focus.candidate} rather than human, here", model),
     )
     for column, (title, words) in zip(columns, lists, strict=True):
@@ -118,9 +124,12 @@ def _metadata(focus: Focus, in_human: np.ndarray, in_model: np.ndarray) -> None:
     if not fields:
         st.caption("These texts carry no metadata.")
         return
-    name = fields[0]
+    wanted = session.current().column
+    name = wanted if wanted in fields else fields[0]
     if len(fields) > 1:
-        name = st.selectbox("Field", fields, key="cluster_metadata_field", width=260, persist_state="page")
+        session.follow_url(_COLUMN, name)
+        column = "column", _COLUMN, fields[0]
+        st.selectbox("Field", fields, key=_COLUMN, width=260, on_change=session.write_choice, args=column)
     values = value_counts(human.get(name), model.get(name), in_human, in_model)
     shown = values.head(MOST_VALUES)
     st.dataframe(

@@ -3,22 +3,28 @@
 // Areas that scroll get into the order of the tab key: Streamlit's fixed boxes and wide tables hold no element that
 // would, and only some browsers do it by themselves. The sections of the navigation, which Streamlit writes as a list of
 // boxes with items of no list, become named groups of links. The element of the tour's step is marked and brought into view.
-// A cookie remembers that the tour was offered.
+// A cookie remembers that the tour was offered. Links to files save them instead of opening a tab.
 //
-// From the server (data): pointed (key of an element, or ""), step (a new one points anew), seen (set the cookie).
+// A browser that cannot draw Plotly's point clouds says so, once a visit.
+//
+// From the server (data): pointed (key of an element, or ""), step (a new one points anew), seen (set the cookie),
+// webgl (false when the server knows that there is none).
 
 const AREAS = '[data-testid="stVerticalBlock"][overflow="auto"], [data-testid="stTable"] > div';
 const SECTIONS = '[data-testid="stSidebarNavItems"]';
+const FILES = 'a[href^="/export/"]';
 const DELAY_MS = 150;
 const POINT_MS = 8000; // for so long a page may take to draw what is pointed at
 const COOKIE = "mauve_lens_tour=seen; max-age=31536000; path=/; samesite=strict";
 
 const faces = new WeakMap();
+let webgl; // whether the browser has it: asked once
 
 export default function show(component) {
-  const { parentElement, data } = component;
+  const { parentElement, data, setStateValue } = component;
   if (!faces.has(parentElement)) faces.set(parentElement, new Face());
   faces.get(parentElement).show(data);
+  if (data.webgl && !drawsWebgl()) setStateValue("webgl", false);
   return () => {
     faces.get(parentElement)?.close();
     faces.delete(parentElement);
@@ -32,6 +38,7 @@ class Face {
     this.observer.observe(document.body, { childList: true, subtree: true, characterData: true });
     this.onResize = () => this.later();
     window.addEventListener("resize", this.onResize);
+    document.addEventListener("click", saveFile, true);
     this.later();
   }
 
@@ -49,6 +56,7 @@ class Face {
   close() {
     this.observer.disconnect();
     window.removeEventListener("resize", this.onResize);
+    document.removeEventListener("click", saveFile, true);
     clearTimeout(this.timer);
   }
 
@@ -70,6 +78,22 @@ class Face {
       target.scrollIntoView({ block: "start" });
     } else if (!this.found && Date.now() < this.until) this.later();
   }
+}
+
+function saveFile(event) {
+  const link = event.target.closest?.(FILES);
+  if (link) link.download = "";
+}
+
+// What Plotly asks for before it draws points with WebGL.
+function drawsWebgl() {
+  if (webgl === undefined) {
+    const context = document.createElement("canvas").getContext("webgl");
+    const extensions = ["ANGLE_instanced_arrays", "OES_element_index_uint"];
+    webgl = Boolean(context) && extensions.every((name) => context.getExtension(name));
+    context?.getExtension("WEBGL_lose_context")?.loseContext();
+  }
+  return webgl;
 }
 
 function reach(area) {

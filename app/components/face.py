@@ -8,6 +8,7 @@ import streamlit as st
 
 from app import access
 
+_KEY, _WEBGL = "face", "face_webgl"
 _STYLES = Path(__file__).with_suffix(".css")
 _in_browser = st.components.v2.component(
     "mauve_lens_face",
@@ -28,7 +29,7 @@ def styles() -> None:
 
 
 def in_browser(pointed: str = "", step: str = "", *, seen: bool = False) -> None:
-    """Once a page: areas that scroll get into the order of the tab key.
+    """Once a page: areas that scroll get into the order of the tab key, and a browser without WebGL says so.
 
     Parameters
     ----------
@@ -39,7 +40,17 @@ def in_browser(pointed: str = "", step: str = "", *, seen: bool = False) -> None
     seen : bool
         Let the browser remember that the tour was offered.
     """
-    _in_browser(key="face", data={"pointed": pointed, "step": step, "seen": seen}, height="content")
+    data = {"pointed": pointed, "step": step, "seen": seen, "webgl": draws_webgl()}
+    _in_browser(key=_KEY, data=data, height="content", default={"webgl": True}, on_webgl_change=_remember_webgl)
+
+
+def draws_webgl() -> bool:
+    """Whether the visitor's browser can draw a map with WebGL; true until it has said that it cannot."""
+    return bool(st.session_state.get(_WEBGL, True))
+
+
+def _remember_webgl() -> None:
+    st.session_state[_WEBGL] = bool(st.session_state[_KEY]["webgl"])
 
 
 def nothing_yet(what: str, why: str, how: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app import session
 from app.components.score_controls import PARTITION_TITLES
@@ -54,8 +55,18 @@ def of(run: Run, state: State) -> Focus:
     return Focus(run, candidate, partition, cluster)
 
 
+def rows() -> DeltaGenerator:
+    """Around rows of controls: beside each other where the window is wide enough, below each other elsewhere."""
+    return st.container(horizontal=True, vertical_alignment="bottom")
+
+
+def row() -> DeltaGenerator:
+    """A row of controls that belong together."""
+    return st.container(horizontal=True, vertical_alignment="bottom", width="content")
+
+
 def controls(focus: Focus) -> None:
-    """Candidate, partition and seed; to be called inside a horizontal container."""
+    """Candidate, partition and seed; to be called inside a row."""
     names = [candidate.name for candidate in focus.run.comparison.candidates]
     seeds = focus.run.comparison.config.score.seeds
     st.session_state[_CANDIDATE] = focus.candidate

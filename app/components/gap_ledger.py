@@ -20,6 +20,14 @@ from mauve_core.config import HUMAN, PartitionKind
 from mauve_core.figures.gap import common_reach, ledger_figure
 from mauve_core.gap_table import ERRORS, TOGETHER, error_totals, ledger_rows, row_labels
 from mauve_core.numerics.trust import LABELS
+from mauve_core.written_numbers import (
+    NATS_DECIMALS,
+    as_percent,
+    decimals_of,
+    percent_with_interval,
+    with_spread,
+    written,
+)
 
 TITLES = {
     "type_1": ("Adds: the model writes what humans don't", "orange", "Type I error, KL(Q|R)"),
@@ -27,8 +35,9 @@ TITLES = {
 }
 
 _TRUST_HELP = "Is the difference in this cluster real? " + "; ".join(f"{name}: {said}" for name, said in LABELS.items())
+COUNTS_HELP = "Human texts : model texts"
 _LIST_HEIGHT = 248
-_WORDS_LISTED, _WORDS_BY_BAR = 6, 3
+_WORDS_LISTED, _WORDS_BY_BAR = 5, 3
 _CHART, _LIST, _SHOWN = "gap_ledger_{}", "gap_list_{}", "gap_shown_{}"
 
 
@@ -38,13 +47,17 @@ def show(here: Focus, table: pd.DataFrame, weight: float, state: State) -> None:
     ledgers = {error: ledger_rows(table, error, intervals[error]) for error in ERRORS}
     totals = _totals(here, weight, state)
     reach = common_reach(*ledgers.values())
-    for column, error in zip(st.columns(2, gap="medium"), ERRORS, strict=True):
+    for column, error in zip(st.columns(2, gap="small"), ERRORS, strict=True):
         with column:
             _error(here, error, ledgers[error], totals[error], reach)
+    with st.container(key="gap_lists"):  # below each other where half the width has no room for words (face.css)
+        for column, error in zip(st.columns(2, gap="small"), ERRORS, strict=True):
+            with column:
+                _list(here, error, ledgers[error])
     st.caption(
-        f"{here.partition.k} clusters of the {here.partition.kind} partition at weight {weight:.2f}, "
+        f"{here.partition.k} clusters of the {here.partition.kind} partition at weight {written(weight, 2)}, "
         f"{score_controls.smoothing_in_words(state)}. Lines and brackets: {CONFIDENCE:.0%} bootstrap intervals over "
-        f"texts, clusters held fixed. Click a bar to read the cluster's texts."
+        f"texts, clusters held fixed. Texts: human : model. Click a bar to read the cluster's texts."
         + "".join(f" {escaped(note)}." for note in cache.cluster_trust(*here.key).notes)
         + _trusted_over(here)
     )
@@ -72,24 +85,28 @@ def _words(run_id: str, kind: PartitionKind, candidate: str, seed: int, most: in
 
 
 def shown_list(here: Focus, rows: pd.DataFrame, labels: NDArray[np.str_]) -> pd.DataFrame:
-    """The ledger in words: cluster, trust, words, share with its interval, counts."""
+    """The ledger in words: cluster, share with its interval, trust, human and model texts, words."""
     words = words_of(here, _WORDS_LISTED)
     single = rows["cluster"] != TOGETHER
     return pd.DataFrame(
         {
             "cluster": row_labels(rows),
-            "words": [words.get(int(cluster), "") for cluster in rows["cluster"]],
             "of error": [
-                f"{share:z.1%}" + (f" ({low:z.0%} to {high:z.0%})" if one else "")
+                percent_with_interval(share, low, high) if one else as_percent(share, 1)
                 for share, low, high, one in zip(rows["share"], rows["low"], rows["high"], single, strict=True)
             ],
             "trust": [
                 labels[int(cluster)] if one else "" for cluster, one in zip(rows["cluster"], single, strict=True)
             ],
-            "human": rows["human"].astype(int),
-            "model": rows["model"].astype(int),
+            "texts": [counts_label(human, model) for human, model in zip(rows["human"], rows["model"], strict=True)],
+            "words": [words.get(int(cluster), "") for cluster in rows["cluster"]],
         }
     )
+
+
+def counts_label(human: float, model: float) -> str:
+    """Texts of both sides in one cell, so that a narrow list has room for words."""
+    return f"{written(human, 0)} : {written(model, 0)}"
 
 
 def _totals(here: Focus, weight: float, state: State) -> dict[str, np.ndarray]:
@@ -115,34 +132,39 @@ def _error(here: Focus, error: str, rows: pd.DataFrame, totals: np.ndarray, reac
         alt=f"Share of each cluster in the {name}; the list below has the same numbers.",
     )
     st.caption(_sum_in_words(rows, total))
-    _list(here, error, rows)
-    charts.csv_button(
-        lambda: rows.assign(words=[words.get(int(cluster), "") for cluster in rows["cluster"]]),
-        key=f"gap_csv_{error}",
-        file_name=f"{here.run.name}-{here.candidate}-{error}",
-    )
 
 
 def _total_in_words(total: float, totals: NDArray[np.float64]) -> str:
     """The error in the partition shown, and its mean and spread over the seeds."""
     if totals.size == 1:
-        return f"**{total:.4f} nats**"
-    return f"**{total:.4f} nats** here, {totals.mean():.4f} ± {totals.std(ddof=1):.4f} over {totals.size} seeds"
+        return f"**{written(total, NATS_DECIMALS)} nats**"
+    mean, sd = totals.mean(), totals.std(ddof=1)
+    here = written(total, decimals_of(mean, sd))
+    return f"**{here} nats** here, {with_spread(mean, sd)} over {totals.size} seeds"
 
 
 def _sum_in_words(rows: pd.DataFrame, total: float) -> str:
     """How the bars and the clusters without one add up to the error."""
     single = rows["cluster"] != TOGETHER
-    parts = [f"{single.sum()} clusters shown: {rows['nats'][single].sum():z.4f}"]
+    parts = [f"{single.sum()} clusters shown: {written(rows['nats'][single].sum(), NATS_DECIMALS)}"]
     together = rows[~single]
     parts += [
-        f"{label}: together {nats:z.4f}"
+        f"{label}: together {written(nats, NATS_DECIMALS)}"
         for label, nats in zip(row_labels(together), together["nats"].tolist(), strict=True)
     ]
-    return f"{'; '.join(parts)}; sum {total:.4f} nats.".replace("-", "−")
+    return f"{'; '.join(parts)}; sum {written(total, NATS_DECIMALS)} nats."
 
 
 def _list(here: Focus, error: str, rows: pd.DataFrame) -> None:
+    title, colour, _ = TITLES[error]
+    words = words_of(here, _WORDS_BY_BAR)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**:{colour}[{title.partition(':')[0]}]**, cluster by cluster", width="stretch")
+        charts.csv_button(
+            lambda: rows.assign(words=[words.get(int(cluster), "") for cluster in rows["cluster"]]),
+            key=f"gap_csv_{error}",
+            file_name=f"{here.run.name}-{here.candidate}-{error}",
+        )
     key = _LIST.format(error)
     st.session_state[_SHOWN.format(error)] = rows["cluster"].tolist()
     places = rows.index[rows["cluster"] == here.cluster].tolist()
@@ -155,12 +177,8 @@ def _list(here: Focus, error: str, rows: pd.DataFrame) -> None:
         on_select=partial(_choose_row, error),
         selection_mode="single-row",
         column_config={
-            "cluster": st.column_config.TextColumn(width=50),
-            "words": st.column_config.TextColumn(width=112),
-            "of error": st.column_config.TextColumn(width=132),
-            "trust": st.column_config.TextColumn(width=62, help=_TRUST_HELP),
-            "human": st.column_config.NumberColumn(width=62),
-            "model": st.column_config.NumberColumn(width=62),
+            "trust": st.column_config.TextColumn(help=_TRUST_HELP),
+            "texts": st.column_config.TextColumn(help=COUNTS_HELP),
         },
     )
 

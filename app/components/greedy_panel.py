@@ -8,18 +8,19 @@ import streamlit as st
 from app import cache, session
 from app.components import charts, score_controls
 from app.components.focus import Focus
-from app.components.gap_ledger import words_of
+from app.components.gap_ledger import COUNTS_HELP, counts_label, words_of
 from app.components.markup import escaped
 from app.state import Fix, State
 from mauve_core.config import HUMAN, SCORES
 from mauve_core.figures.gap import steps_figure
-from mauve_core.figures.leaderboard import UNBROKEN, titled
+from mauve_core.figures.leaderboard import titled
 from mauve_core.numerics.smoothing import ADDED_COUNT
 from mauve_core.report import TITLES
+from mauve_core.written_numbers import SCORE_DECIMALS, as_percent, with_spread, written
 
 FIXES: dict[Fix, str] = {"match": "Bring each to the human share", "drop": "Drop the model's texts in each"}
 _SCORE, _FIX, _TABLE, _SHOWN = "greedy_score", "greedy_fix", "greedy_table", "greedy_shown"
-_WORDS = 6
+_WORDS = 5
 
 
 def show(here: Focus, state: State, scale: float) -> None:
@@ -54,7 +55,8 @@ def show(here: Focus, state: State, scale: float) -> None:
         st.info("There is no cluster with which this would bring the score closer to that of equal sides.")
         return
     st.markdown(_in_words(here, rows, state.score))
-    left, right = st.columns([5, 6], gap="medium")
+    with st.container(key="greedy_steps"):  # below each other where the list would have no room for words (face.css)
+        left, right = st.columns([2, 3], gap="small")
     name = f"{here.run.name}-{here.candidate}-clusters-of-the-gap"
     with left:
         charts.show_chart(
@@ -80,40 +82,37 @@ def show(here: Focus, state: State, scale: float) -> None:
 
 
 def shown_steps(here: Focus, rows: pd.DataFrame, score: str) -> pd.DataFrame:
-    """The list as text: cluster, words, counts, the score here and over seeds, how much of the gap is closed."""
+    """The list: cluster, the score here and over seeds, how much of the gap is closed, texts of both sides, words."""
     words, steps = words_of(here, _WORDS), rows.iloc[1:]
     human, model = here.partition.counts(HUMAN), here.partition.counts(here.candidate)
     clusters = steps["cluster"].astype(int)
     return pd.DataFrame(
         {
             "cluster": clusters,
-            "words": [words.get(cluster, "") for cluster in clusters],
             TITLES[score]: steps[score],
             "over seeds": [_with_spread(row) for _, row in steps.iterrows()],
             "closed": 100 * steps["closed"],
-            "human": human[clusters],
-            "model": model[clusters],
+            "texts": [counts_label(human[cluster], model[cluster]) for cluster in clusters],
+            "words": [words.get(cluster, "") for cluster in clusters],
         }
     ).reset_index(drop=True)
 
 
 def _in_words(here: Focus, rows: pd.DataFrame, score: str) -> str:
     first, last, spread = rows.iloc[0], rows.iloc[-1], rows[rows["mean"].notna()].iloc[-1]
+    before, after = (written(row[score], SCORE_DECIMALS) for row in (first, last))
     said = (
-        f"**{len(rows) - 1} of {here.partition.k} clusters close {last['closed']:.0%} of the gap in this partition:** "
-        f"{TITLES[score]} goes from {first[score]:.3f} to {last[score]:.3f}"
+        f"**{len(rows) - 1} of {here.partition.k} clusters close {as_percent(last['closed'])} of the gap in this "
+        f"partition:** {TITLES[score]} goes from {before} to {after}"
     )
     if pd.isna(spread["sd"]):
         return f"{said}."
-    after = "" if spread["step"] == last["step"] else f" after {spread['step']:.0f}"
-    return f"{said}; over seeds, the same texts, from {_with_spread(first)} to {_with_spread(spread)}{after}."
+    at_step = "" if spread["step"] == last["step"] else f" after {int(spread['step'])}"
+    return f"{said}; over seeds, the same texts, from {_with_spread(first)} to {_with_spread(spread)}{at_step}."
 
 
 def _with_spread(row: pd.Series) -> str:
-    if pd.isna(row["mean"]):
-        return "–"
-    spread = "" if pd.isna(row["sd"]) else f" ± {row['sd']:.3f}"
-    return f"{row['mean']:.3f}{spread}".replace(" ", UNBROKEN)
+    return with_spread(row["mean"], row["sd"], SCORE_DECIMALS)
 
 
 def _table(here: Focus, rows: pd.DataFrame, state: State) -> None:
@@ -128,13 +127,9 @@ def _table(here: Focus, rows: pd.DataFrame, state: State) -> None:
         on_select=_choose_row,
         selection_mode="single-row",
         column_config={
-            "cluster": st.column_config.NumberColumn(width=52),
-            "words": st.column_config.TextColumn(width=96),
-            TITLES[state.score]: st.column_config.NumberColumn(format="%.3f", width=66),
-            "over seeds": st.column_config.TextColumn(width=106),
-            "closed": st.column_config.NumberColumn("closed", format="%.0f %%", width=62),
-            "human": st.column_config.NumberColumn(width=60),
-            "model": st.column_config.NumberColumn(width=60),
+            TITLES[state.score]: st.column_config.NumberColumn("here", format="%.3f"),
+            "closed": st.column_config.NumberColumn("closed", format="%.0f%%"),
+            "texts": st.column_config.TextColumn(help=COUNTS_HELP),
         },
     )
 

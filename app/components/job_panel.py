@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
-from app import access
+from app import access, session
 from app.components.markup import escaped
 from mauve_core import jobs
 from mauve_core.errors import MauveLensError
 from mauve_core.job_state import TASK, JobState, read_json
 from mauve_core.progress import format_seconds
+from mauve_core.store import RunStore
 from mauve_core.tasks import KEPT
 
-POLL_S, IDLE_POLL_S = 1.0, 4.0
-"""Between looks at jobs at work, and at those that another tab may resume."""
+POLL_S = 1.0
+"""Between looks at jobs at work; ``news`` looks after all others."""
 
 SHOWN = 5
-"""Ended jobs that are listed; older ones are counted."""
+"""Ended jobs that are listed before the reader asks for all."""
+
+FEW = 2
+"""The same where those of all kinds stand above something else."""
 
 COMPARE_PAGE = "views/compare.py"
 ENDINGS = {
@@ -34,8 +39,26 @@ MAKING_RUNS = ("comparison", "study", "without", "again")
 """Kinds of jobs that end in a run of their own; the others add to a run."""
 
 
-def show(kinds: Sequence[str] = MAKING_RUNS, run: str | None = None) -> None:
-    """The panel; it looks again every second while a job is at work, and now and then where one could be resumed.
+_ALL, _DISMISSED = "jobs_all", "jobs_dismissed"
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Which jobs concern the page; as :func:`show`."""
+
+    kinds: tuple[str, ...]
+    run: str | None
+    failed: bool
+
+    def concern(self, job: JobState) -> bool:
+        """Whether the page lists the job."""
+        if self.failed and job.status in ("failed", "interrupted"):
+            return True
+        return job.kind in self.kinds and (self.run is None or _adds_to(job) in (None, self.run))
+
+
+def show(kinds: Sequence[str] = MAKING_RUNS, run: str | None = None, *, failed: bool = False) -> None:
+    """The panel; it looks again every second while a job is at work.
 
     Parameters
     ----------
@@ -43,18 +66,19 @@ def show(kinds: Sequence[str] = MAKING_RUNS, run: str | None = None) -> None:
         Kinds of ``mauve_core.tasks.KINDS`` that concern the page.
     run : str or None
         Leave out jobs that add to another run than this one.
+    failed : bool
+        List every job that failed or was interrupted, whatever its kind, so that one is found whose run is gone.
     """
     if not access.may_change():
         return
+    asked = _Asked(tuple(kinds), run, failed)
     try:
-        found = _concerning(jobs.list(), kinds, run)
+        found = [job for job in jobs.list() if asked.concern(job)]
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return
     active = _ids_at_work(found)
-    resumable = any(job.status != "done" for job in found)
-    poll = POLL_S if active else IDLE_POLL_S if resumable else None
-    st.fragment(_panel, run_every=poll)(kinds, run, active)
+    st.fragment(_panel, run_every=POLL_S if active else None)(asked, active)
 
 
 def start(kind: str, spec: Mapping[str, Any]) -> None:
@@ -71,23 +95,24 @@ def start(kind: str, spec: Mapping[str, Any]) -> None:
     st.rerun()
 
 
-def _panel(kinds: Sequence[str], run: str | None, at_work: frozenset[str]) -> None:
+def _panel(asked: _Asked, at_work: frozenset[str]) -> None:
     everything = jobs.list()
-    found = _concerning(everything, kinds, run)
+    found = [job for job in everything if asked.concern(job)]
     if at_work != _ids_at_work(found):
-        st.rerun()  # the whole page: a run or a result has come, or polling must begin
+        st.rerun()  # the whole page: a run or a result has come
     active = [job for job in found if job.active]
     ended = [job for job in found if not job.active and not _has_added(job)]
+    _show_undo()
     for job in active:
         _show_active(job, jobs.ahead_of(job.id, everything))
-    for job in ended[:SHOWN]:
-        _show_ended(job)
-    if len(ended) > SHOWN:
-        st.caption(f"{SHOWN} of {len(ended)} ended jobs shown")
-
-
-def _concerning(found: Sequence[JobState], kinds: Sequence[str], run: str | None) -> list[JobState]:
-    return [job for job in found if job.kind in kinds and (run is None or _adds_to(job) in (None, run))]
+    shown = ended if st.session_state.get(_ALL) else ended[: FEW if asked.failed else SHOWN]
+    gone = _runs_gone(shown)
+    for job in shown:
+        _show_ended(job, gone.get(job.id))
+    if len(ended) > len(shown):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"{len(shown)} of {len(ended)} ended jobs shown", width="content")
+            st.button("Show all", key="jobs_show_all", type="tertiary", on_click=_show_all)
 
 
 def _ids_at_work(found: Sequence[JobState]) -> frozenset[str]:
@@ -101,12 +126,26 @@ def _has_added(job: JobState) -> bool:
 
 def _adds_to(job: JobState) -> str | None:
     """Id of the run that the job adds to; None when it makes one, or when its description is gone."""
-    if job.kind in MAKING_RUNS:
-        return None
+    return None if job.kind in MAKING_RUNS else _run_of(job)
+
+
+def _run_of(job: JobState) -> str | None:
+    """Id of the run that the job reads; None when it reads none, or when its description is gone."""
     try:
-        return str(read_json(jobs.jobs_folder() / job.id / TASK).get("run"))
+        run = read_json(jobs.jobs_folder() / job.id / TASK).get("run")
     except MauveLensError:
         return None
+    return run if isinstance(run, str) else None
+
+
+def _runs_gone(found: Sequence[JobState]) -> dict[str, str]:
+    """By id of a job that was not done, the id of the run that it needs, where that was deleted."""
+    needed = {job.id: run for job in found if job.status != "done" and (run := _run_of(job)) is not None}
+    try:
+        there = RunStore().signs() if needed else {}
+    except MauveLensError:  # the page itself says what is wrong
+        return {}
+    return {job_id: run for job_id, run in needed.items() if run not in there}
 
 
 def progress_text(job: JobState, ahead: int = 0) -> str:
@@ -120,6 +159,7 @@ def progress_text(job: JobState, ahead: int = 0) -> str:
 
 
 def _show_active(job: JobState, ahead: int) -> None:
+    stopping = jobs.is_stopping(job)
     with st.container(border=True):
         name, button = st.columns([6, 1], vertical_alignment="center")
         name.markdown(f"**{escaped(job.name)}**")
@@ -129,14 +169,17 @@ def _show_active(job: JobState, ahead: int) -> None:
             type="tertiary",
             on_click=_try,
             args=(jobs.cancel, job.id),
+            disabled=stopping,
             help=_on_resuming(job.kind, "Cancelled work can be resumed"),
         )
         share = min(job.done / job.total, 1.0) if job.total else 0.0
-        st.progress(share, text=escaped(progress_text(job, ahead)))
+        text = progress_text(job, ahead)
+        st.progress(share, text=escaped(f"Stopping. {text}" if stopping else text))
         _show_log(job)
 
 
-def _show_ended(job: JobState) -> None:
+def _show_ended(job: JobState, gone: str | None) -> None:
+    """A card; ``gone`` is the id of the run that it needs, where that was deleted."""
     with st.container(border=True):
         columns = st.columns([6, 2, 1], vertical_alignment="center")
         columns[0].markdown(f"**{escaped(job.name)}** · {ENDINGS[job.status]}")
@@ -154,21 +197,40 @@ def _show_ended(job: JobState) -> None:
                 type="tertiary",
                 on_click=_try,
                 args=(jobs.resume, job.id),
-                help=_on_resuming(job.kind, "It goes on where it was"),
+                disabled=gone is not None,
+                help=_on_resuming(job.kind, "It goes on where it was") if gone is None else "Its run was deleted",
             )
         columns[2].button(
             "Dismiss",
             key=f"dismiss_{job.id}",
             type="tertiary",
             on_click=_try,
-            args=(jobs.remove, job.id),
+            args=(_dismiss, job.id),
             help="Forget the job. A run that it made stays.",
         )
         if job.status == "failed":
             st.error(escaped(job.message), icon=":material/error:")
         elif job.status == "interrupted":
             st.warning(escaped(job.message), icon=":material/power_off:")
+        if gone is not None:
+            st.caption(
+                f"It needs the run **{escaped(gone)}**, which was deleted. While that lies in the bin it can be "
+                "restored (*Runs*, *Bin and disk*) and this started again."
+            )
         _show_log(job)
+
+
+def _show_undo() -> None:
+    """The way back of the job that was dismissed last, until the reader goes to another page."""
+    page, job_id, name = st.session_state.get(_DISMISSED) or ("", None, "")
+    if job_id is None or page != session.page():
+        st.session_state[_DISMISSED] = None
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="jobs_undo"):
+        st.caption(f"**{escaped(name)}** is dismissed.", width="content")
+        st.button(
+            "Undo", key="jobs_undo_button", type="tertiary", icon=":material/undo:", on_click=_try, args=(_undo, job_id)
+        )
 
 
 def _show_log(job: JobState) -> None:
@@ -186,6 +248,23 @@ def _show_log(job: JobState) -> None:
 def _on_resuming(kind: str, promise: str) -> str:
     """What is kept of unfinished work of that kind."""
     return f"{promise}: {KEPT[kind]} are kept." if kind in KEPT else "Nothing is kept of unfinished work of this kind."
+
+
+def _dismiss(job_id: str) -> None:
+    access.require_change()
+    name = jobs.status(job_id).name
+    jobs.remove(job_id)
+    st.session_state[_DISMISSED] = session.page(), job_id, name
+
+
+def _undo(job_id: str) -> None:
+    access.require_change()
+    st.session_state[_DISMISSED] = None
+    jobs.take_back(job_id)
+
+
+def _show_all() -> None:
+    st.session_state[_ALL] = True
 
 
 def _try(act: Callable[[str], object], job_id: str) -> None:

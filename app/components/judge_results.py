@@ -11,14 +11,13 @@ import streamlit as st
 from app import cache, session
 from app.components import charts, face, judge_files
 from app.components.markup import escaped
-from app.indicators import measure_indicators, score_indicators
-from app.state import State
+from app.state import MAX_SECONDS, State
 from mauve_core.errors import InputError, MauveLensError
 from mauve_core.figures import judgments as figures
+from mauve_core.indicators import run_indicators, score_indicators
 from mauve_core.judgments import (
     QUESTIONS,
     Counts,
-    Indicator,
     Ranking,
     Rating,
     RatingStore,
@@ -27,7 +26,6 @@ from mauve_core.judgments import (
     rank,
     ratings_to_csv,
 )
-from mauve_core.measuring import stored_measurements
 from mauve_core.numerics.bradley_terry import win_probability
 from mauve_core.store import Run
 
@@ -52,7 +50,7 @@ def show(run: Run, state: State) -> None:
         return
     if ratings:
         question = next((name for name in QUESTIONS if name == state.question), next(iter(QUESTIONS)))
-        ties, min_seconds = _controls(question)
+        ties, min_seconds = _controls(question, state)
         rankings = _rankings(run, ratings, ties, min_seconds)
         _preferences(run, rankings, question)
         if question in rankings:
@@ -74,8 +72,10 @@ def _no_ratings(counts: Counts) -> None:
     )
 
 
-def _controls(question: str) -> tuple[TieRule, float]:
+def _controls(question: str, state: State) -> tuple[TieRule, float]:
     session.follow_url(_QUESTION, question)
+    session.follow_url(_TIES, state.ties)
+    session.follow_url(_SECONDS, state.seconds)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.segmented_control(
             "Question",
@@ -86,29 +86,29 @@ def _controls(question: str) -> tuple[TieRule, float]:
             on_change=_write_question,
             help="  \n".join(f"**{figures.TITLES[name]}**: {text}" for name, text in QUESTIONS.items()),
         )
-        ties: TieRule = st.segmented_control(
+        st.segmented_control(
             "Ties count",
             list(TIE_RULES),
-            default="half",
             required=True,
             key=_TIES,
             format_func=TIE_RULES.__getitem__,
-            persist_state="session",
+            on_change=session.write_choice,
+            args=("ties", _TIES),
             help="Half a win to both sides, or a win to one of them at random, as in the papers.",
         )
-        seconds = st.number_input(
+        st.number_input(
             "Leave out under (s)",
             min_value=0,
-            max_value=600,
-            value=0,
+            max_value=MAX_SECONDS,
             step=5,
             key=_SECONDS,
-            persist_state="session",
+            on_change=session.write_choice,
+            args=("seconds", _SECONDS),
             width=170,
             help="Pairs that were answered faster than this do not count. "
             f"The papers took {PAPERS_SECONDS} s. Ratings whose time is unknown stay.",
         )
-    return ties, float(seconds)
+    return state.ties, float(state.seconds)
 
 
 def _write_question() -> None:
@@ -164,7 +164,7 @@ def _preferences(run: Run, rankings: dict[str, Ranking], question: str) -> None:
     )
     frame = figures.ranking_frame(ranking)
     st.table(figures.shown_ranking(frame, escaped), border="horizontal", hide_index=True)
-    st.caption(_described(ranking))
+    st.caption(figures.described(ranking))
     st.markdown("\n".join(f"- {escaped(note)}" for note in ranking.notes))
 
 
@@ -177,18 +177,8 @@ def _scale_help() -> str:
     )
 
 
-def _described(ranking: Ranking) -> str:
-    rule = "count half for each side" if ranking.tie_rule == "half" else "went to one side by a coin"
-    raters = "1 rater" if ranking.raters == 1 else f"{ranking.raters:,} raters"
-    return (
-        f"{ranking.n:,} answers of {raters}; {ranking.ties:,} ties {rule}; {ranking.excluded:,} answers left out. "
-        f"Line: {ranking.confidence:.0%} interval from {ranking.bootstrap:,} bootstrap samples of the answers. "
-        "Arrow: no limit on that side. Hollow: the score itself has no limit."
-    )
-
-
 def _agreement(run: Run, ranking: Ranking) -> None:
-    indicators, problem = _indicators(run)
+    indicators, problem = run_indicators(run)
     frame = figures.correlation_frame(correlations(ranking, indicators), indicators, ranking.question)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.header(
@@ -212,18 +202,6 @@ def _agreement(run: Run, ranking: Ranking) -> None:
         st.warning(escaped(problem), icon=":material/warning:")
     elif len(frame) == len(score_indicators(run.comparison)):
         st.caption("Text measures such as perplexity join this table once they were computed, under Decoders.")
-
-
-def _indicators(run: Run) -> tuple[dict[str, Indicator], str]:
-    """The run's scores and, where they were measured, the gaps of its text measures; with what went wrong."""
-    found, problem = score_indicators(run.comparison), ""
-    try:
-        measurements = stored_measurements(run)
-        if measurements is not None:
-            found |= measure_indicators(measurements)
-    except MauveLensError as error:
-        problem = str(error)
-    return found, problem
 
 
 def _raters(counts: Counts, ratings: tuple[Rating, ...]) -> None:

@@ -8,12 +8,16 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from app import session
-from app.components import focus, texts
+from app.components import focus, linked_tabs, texts
 from app.components.focus import Focus
 from app.export import csv_bytes
 from app.selection import Stack
+from app.state import Area
 from mauve_core.cluster_table import wilson_interval
 from mauve_core.config import HUMAN
+from mauve_core.written_numbers import percent_with_interval
+
+TABS: dict[Area, str] = {"texts": "Texts", "counts": "Counts", "list": "List"}
 
 MOST_LISTED = 1000
 """Rows of the list on the page; the CSV has all."""
@@ -55,7 +59,7 @@ def _tabs(
     """Only the tab that is open is made; to open another reruns nothing else."""
     if focus.of(here.run, session.current()).cluster != here.cluster:
         st.rerun()  # a row of the counts was ticked: the map shows it too
-    reading, counting, listing = st.tabs(["Texts", "Counts", "List"], key="map_area_tabs", on_change="rerun")
+    reading, counting, listing = linked_tabs.show("area", TABS, "map_area_tabs")
     if reading.open:
         with reading:
             _read(here, stack, inside)
@@ -153,7 +157,7 @@ def _read(here: Focus, stack: Stack, inside: NDArray[np.bool_]) -> None:
 def _percentages(table: pd.DataFrame) -> pd.DataFrame:
     """Shares as text with their interval."""
     shares = [
-        f"{share:.1%} ({low:.1%} to {high:.1%})"
+        percent_with_interval(share, low, high)
         for share, low, high in zip(table["share"], table["low"], table["high"], strict=True)
     ]
     return table.drop(columns=["low", "high"]).assign(share=shares)

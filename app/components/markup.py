@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 _MINUS = re.compile(r"(?<![\w.)])-(?=[\d.])")
+_STEERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_ISOLATED, _END = "\u2068", "\u2069"
 _ACTIVE = re.compile(r"([!-/:-@\[-`{-~])")
 
 
@@ -14,5 +17,14 @@ def with_minus(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """``text`` on one line, with every character that Markdown could act on made plain."""
-    return _ACTIVE.sub(r"\\\1", " ".join(text.split()))
+    """``text`` on one line, with every character that Markdown could act on made plain.
+
+    A text with letters that are written from right to left is isolated, so that it reorders nothing around it;
+    characters that steer directions are left out.
+    """
+    plain = _ACTIVE.sub(r"\\\1", " ".join(_STEERING.sub("", text).split()))
+    return f"{_ISOLATED}{plain}{_END}" if _turns(plain) else plain
+
+
+def _turns(text: str) -> bool:
+    return not text.isascii() and any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in text)

@@ -8,18 +8,20 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.components import charts
+from app.components import charts, linked_tabs, settings_tree
 from app.components.markup import escaped
-from app.state import State
+from app.state import Form, State
 from mauve_core.config import HUMAN
 from mauve_core.figures import measures as figures
-from mauve_core.figures.leaderboard import UNBROKEN, rank_label
+from mauve_core.figures.leaderboard import rank_label
 from mauve_core.figures.measures import titled
 from mauve_core.figures.theme import short_name
 from mauve_core.metrics import MEASURES, Measurements
-from mauve_core.report import standings
+from mauve_core.report import mean_and_spread, standings
 from mauve_core.store import Run
+from mauve_core.written_numbers import NONE, UNKNOWN
 
+FORMS: dict[Form, str] = {"chart": "Chart", "table": "Table"}
 _RANKED, _ACROSS, _ALONG = "measure_ranked", "measure_across", "measure_along"
 _QUALITY = ("perplexity", "repetition", "zipf", "length")
 """Measures on the horizontal axis of the plane when none is chosen, in the order of preference."""
@@ -66,23 +68,25 @@ def _overview(run: Run, measurements: Measurements, order: Sequence[str]) -> Non
         st.space("stretch")
         frame = figures.measures_frame(measurements, order)
         charts.csv_button(lambda: frame, key="measures_csv", file_name=f"{run.name}-measures")
-    chart, table = st.tabs(["Chart", "Table"], key="measures_tabs")
-    with chart:
-        charts.show_chart(
-            figures.panels_figure(measurements, order),
-            key="measures_chart",
-            file_name=f"{run.name}-measures",
-            alt="Every measure of every candidate beside the human value; the table has the same numbers.",
-        )
-    with table:
-        values, gaps = overview_tables(run, measurements, order)
-        st.caption("T, human texts first")
-        _wide_table(values, "measures_values")
-        st.caption("Gap |T(Q) − T(P)|")
-        _wide_table(gaps, "measures_gaps")
+    chart, table = linked_tabs.show("measured", FORMS, "measures_tabs")
+    if chart.open:
+        with chart:
+            charts.show_chart(
+                figures.panels_figure(measurements, order),
+                key="measures_chart",
+                file_name=f"{run.name}-measures",
+                alt="Every measure of every candidate beside the human value; the table has the same numbers.",
+            )
+    if table.open:
+        with table:
+            values, gaps = overview_tables(run, measurements, order)
+            st.caption("T, human texts first")
+            _wide_table(values, "measures_values")
+            st.caption("Gap |T(Q) − T(P)|")
+            _wide_table(gaps, "measures_gaps")
     st.caption(
         "Blue line: human texts, T(P). Dots: candidates, T(Q). Line and band: the interval over texts, about "
-        f"95%; ± one standard deviation, {figures.UNKNOWN} where none could be given. "
+        f"95%; ± one standard deviation, {UNKNOWN} where none could be given. "
         f"{run.comparison.human.n:,} human texts."
     )
 
@@ -127,13 +131,13 @@ def ranking_table(run: Run, frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "Rank": rank_label(row["rank"], row["tied"]) if row["rank"] else "–",
+                "Rank": rank_label(row["rank"], row["tied"]) if row["rank"] else NONE,
                 "Candidate": f"**{escaped(short_name(row['candidate']))}**",
                 "T(Q)": _cell(row, "model"),
                 "T(P)": _cell(row, "human"),
                 "Gap": _cell(row, "gap"),
                 "MAUVE": f"{_mauve(run, row['candidate'])} ({ranks[row['candidate']]})",
-                "n": "–" if pd.isna(row["n"]) else f"{int(row['n']):,}",
+                "n": NONE if pd.isna(row["n"]) else f"{int(row['n']):,}",
             }
             for _, row in frame.iterrows()
         ]
@@ -141,8 +145,9 @@ def ranking_table(run: Run, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _cell(row: pd.Series, name: str) -> str:
-    interval = figures.interval_label(row[f"{name}_low"], row[f"{name}_high"], row[f"{name}_sd"])
-    return figures.label(row[name], row[f"{name}_sd"]) + (f"  \n{interval}" if interval else "")
+    value = figures.value_of(row, name)
+    low_high = figures.interval_label(value)
+    return figures.value_label(value) + (f"  \n{low_high}" if low_high else "")
 
 
 def _note(frame: pd.DataFrame, place: int) -> str:
@@ -198,23 +203,23 @@ def _picker(
     usual = next((name for name in (*preferred, *names) if name in names), names[0])
     session.follow_url(key, chosen if chosen in names else usual)
     return st.selectbox(
-        label, list(names), key=key, format_func=titled, on_change=_write, args=(key, field, usual), width=260
+        label,
+        list(names),
+        key=key,
+        format_func=titled,
+        on_change=session.write_choice,
+        args=(field, key, usual),
+        width=260,
     )
-
-
-def _write(key: str, field: str, usual: str) -> None:
-    chosen = st.session_state[key]
-    session.update(**{field: None if chosen == usual else chosen})
 
 
 def _mauve(run: Run, name: str) -> str:
     """The score with its spread over seeds, with the digits of the leaderboard."""
-    estimate = run.comparison.candidate(name).scores["mauve"]
-    return f"{estimate.mean:.3f}" + ("" if estimate.sd is None else f"{UNBROKEN}±{UNBROKEN}{estimate.sd:.3f}")
+    return mean_and_spread(run.comparison.candidate(name).scores["mauve"])
 
 
 def _settings(measurements: Measurements) -> None:
     with st.expander("How these were measured", icon=":material/tune:"):
         for note in measurements.notes:
             st.text(note)
-        st.json(measurements.settings, expanded=1)
+        settings_tree.show(measurements.settings)

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from app.components import charts
+from app.components import charts, settings_tree
 from app.components.markup import escaped
 from mauve_core.figures import agreement, method_tests, methods
 from mauve_core.figures.theme import short_name
 from mauve_core.methods import Disagreement, Method, MethodTable
 from mauve_core.store import Run
+from mauve_core.written_numbers import written
 
 SHOWN = 12
 """Told-apart pairs of one method that are listed; further ones are counted, and stand in the CSV."""
@@ -42,14 +43,15 @@ def shown_scores(table: MethodTable) -> pd.DataFrame:
         arrow = "↑" if result.method.higher_is_closer else "↓"
         row = {"method": f"{number}  {result.method.title} {arrow}"}
         found = {item.candidate: item for item in methods.places(result, table.candidates)}
-        for column, name in enumerate(table.candidates):
+        labels = methods.score_labels([result.scores[name] for name in table.candidates])
+        for column, (name, label) in enumerate(zip(table.candidates, labels, strict=True)):
             item = found[name]
             test = tests.get((result.method, name))
             chance = (method_tests.z_label(item.score), "" if test is None else test.label)
-            parts = (methods.score_label(item.score), f"({item.label})", *filter(None, chance))
+            parts = (label, f"({item.label})", *filter(None, chance))
             row[f"line_{column}"] = "  ".join(parts)
         row["ceiling"] = "" if result.ceiling is None else methods.score_label(result.ceiling)
-        row["seconds"] = f"{result.seconds:,.1f}"
+        row["seconds"] = written(result.seconds, 1)
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -182,4 +184,4 @@ def _settings(table: MethodTable) -> None:
                 st.markdown(f"**{escaped(result.method.title)}**: {escaped('; '.join(result.notes))}")
         for note in table.notes:
             st.text(note)
-        st.json(dict(table.settings), expanded=1)
+        settings_tree.show(table.settings)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from app import session
 from app.text_diff import MOST_WORDS, marked
 
 PAGE_SIZE = 4
@@ -36,7 +37,11 @@ def show(texts: Sequence[Changed], *, key: str, on_try: Callable[[str], None]) -
 @st.fragment
 def _pages(texts: Sequence[Changed], on_try: Callable[[str], None], *, key: str) -> None:
     pages = -(-len(texts) // PAGE_SIZE)
-    page = st.pagination(pages, key=f"{key}_page", max_visible_pages=5) if pages > 1 else 1
+    page = min(max(session.current().sheet, 1), pages)
+    if pages > 1:
+        pager = f"{key}_page"
+        session.follow_url(pager, page)
+        st.pagination(pages, key=pager, max_visible_pages=5, on_change=session.write_choice, args=("sheet", pager))
     for place, text in enumerate(texts[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]):
         with st.container(border=True, gap="xsmall", key=f"{key}_card_{page}_{place}"):
             with st.container(horizontal=True, vertical_alignment="center"):

@@ -8,18 +8,21 @@ import numpy as np
 import streamlit as st
 
 from app import cache, session
-from app.components import charts, focus, moved_texts, probe_table, text_lab
+from app.components import charts, focus, linked_tabs, moved_texts, probe_table, tried_text
 from app.components.markup import escaped
 from app.components.moved_texts import Changed
+from app.query_string import to_parameters
 from app.selection import clicked_value
-from app.state import State, to_parameters
+from app.state import Moves, State
 from mauve_core.cluster_table import CONFIDENCE, wilson_interval
 from mauve_core.errors import MauveLensError
 from mauve_core.figures import flows as figures
 from mauve_core.figures.theme import short_name
 from mauve_core.probing import Flow, ProbeLine, ProbeTable
 from mauve_core.store import Run
+from mauve_core.written_numbers import as_percent, percent_with_interval
 
+TABS: dict[Moves, str] = {"matrix": "From and to", "largest": "Largest flows", "sensitivity": "Sensitivity"}
 _PERTURBATION, _MATRIX, _TABLE = "probe_perturbation", "probe_matrix", "probe_flows"
 _CHOSEN = "probe_flow_chosen"
 _SHOWN = "probe_flows_shown"
@@ -94,32 +97,42 @@ def _flow_picker(flow: Flow, chosen: tuple[int, int] | None) -> None:
 
 def _summary(line: ProbeLine, flow: Flow) -> None:
     moved, n = len(flow.moved), len(flow.ids)
-    low, high = wilson_interval(moved, n)
+    low, high = map(float, wilson_interval(moved, n))
     columns = st.columns(3)
     columns[0].metric("Texts that left their cluster", f"{moved:,} of {n:,}")
-    columns[0].caption(f"{moved / n:.1%} ({low:.1%} to {high:.1%}, Wilson's {CONFIDENCE:.0%} interval)")
-    columns[1].metric("Texts changed", f"{line.changed:.0%}", help="Over all splits")
+    columns[0].caption(f"{percent_with_interval(moved / n, low, high)}, Wilson's {CONFIDENCE:.0%} interval")
+    columns[1].metric("Texts changed", as_percent(line.changed), help="Over all splits")
     columns[2].metric("Flows", f"{len(figures.moves(flow)):,}", help="Pairs of clusters with a text that moved so")
 
 
 def _charts(run: Run, line: ProbeLine, flow: Flow, chosen: tuple[int, int] | None) -> None:
     name = f"{run.name}-{line.name}-flow"
-    matrix, chart, sensitivity = st.tabs(["From and to", "Largest flows", "Sensitivity"], key="probe_flow_tabs")
-    with matrix:
-        _matrix(flow, chosen, name)
-    with chart:
-        found = figures.moves(flow)
-        shown = found[: figures.SHOWN_FLOWS]
-        charts.show_chart(
-            figures.sankey_figure(shown, chosen),
-            key="probe_sankey",
-            file_name=name,
-            alt=f"The {len(shown)} largest flows between clusters; the table has all of them.",
-        )
-        texts = sum(move.texts for move in shown)
-        st.caption(f"{len(shown):,} of {len(found):,} flows, with {texts:,} of {len(flow.moved):,} texts that moved.")
-    with sensitivity:
-        _sensitivity(flow, name)
+    matrix, largest, sensitivity = linked_tabs.show("moves", TABS, "probe_flow_tabs")
+    if matrix.open:
+        with matrix:
+            _matrix(flow, chosen, name)
+    if largest.open:
+        with largest:
+            _largest(flow, chosen, name)
+    if sensitivity.open:
+        with sensitivity:
+            _sensitivity(flow, name)
+
+
+def _largest(flow: Flow, chosen: tuple[int, int] | None, name: str) -> None:
+    found = figures.moves(flow)
+    shown = found[: figures.SHOWN_FLOWS]
+    charts.show_chart(
+        figures.sankey_figure(shown, chosen),
+        key="probe_sankey",
+        file_name=name,
+        alt=f"The {len(shown)} largest flows between clusters; the table has all of them.",
+    )
+    texts = sum(move.texts for move in shown)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        moved = f"{texts:,} of {len(flow.moved):,} texts that moved"
+        st.caption(f"{len(shown):,} of {len(found):,} flows, with {moved}.", width="stretch")
+        _flows_csv(flow, name)
 
 
 def _matrix(flow: Flow, chosen: tuple[int, int] | None, name: str) -> None:
@@ -142,7 +155,7 @@ def _matrix(flow: Flow, chosen: tuple[int, int] | None, name: str) -> None:
         places = [pairs.index(chosen)] if chosen in pairs else []
         st.session_state[_TABLE] = {"selection": {"rows": places, "columns": [], "cells": []}}
         st.dataframe(
-            frame,
+            frame.assign(share=100 * frame["share"]),
             hide_index=True,
             height=_TABLE_HEIGHT,
             key=_TABLE,
@@ -150,19 +163,21 @@ def _matrix(flow: Flow, chosen: tuple[int, int] | None, name: str) -> None:
             selection_mode="single-row",
             column_config={
                 "of": st.column_config.NumberColumn(help="Texts that were in the cluster before"),
-                "share": st.column_config.NumberColumn(format="percent"),
+                "share": st.column_config.NumberColumn(format="%.0f%%"),
             },
         )
         with st.container(horizontal=True):
-            charts.csv_button(
-                lambda: figures.flows_frame(flow), key="probe_flows_csv", file_name=name, label="Flows as CSV"
-            )
+            _flows_csv(flow, name)
             charts.csv_button(
                 lambda: figures.texts_frame(flow),
                 key="probe_texts_csv",
                 file_name=f"{name}-texts",
                 label="Texts as CSV",
             )
+
+
+def _flows_csv(flow: Flow, name: str) -> None:
+    charts.csv_button(lambda: figures.flows_frame(flow), key="probe_flows_csv", file_name=name, label="Flows as CSV")
 
 
 def _left_out(flow: Flow, clusters: np.ndarray) -> str:
@@ -226,7 +241,7 @@ def _texts(run: Run, table: ProbeTable, line: ProbeLine, flow: Flow, chosen: tup
     moved_texts.show(
         [Changed(i, corpus.texts[place[i]], after[i]) for i in ids],
         key="probe_moved",
-        on_try=lambda text_id: text_lab.open_with(run.id, table.source, text_id),
+        on_try=lambda text_id: tried_text.open_with(run.id, table.source, place[text_id]),
     )
 
 

@@ -8,24 +8,27 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.components import charts
+from app.components import charts, settings_tree
 from app.components.markup import escaped
 from app.selection import clicked_value
+from app.state import Less, State
 from mauve_core.figures import probes as figures
-from mauve_core.figures.methods import NONE
 from mauve_core.figures.theme import short_name
 from mauve_core.probing import MEASURES, ProbeTable
 from mauve_core.store import Run
+from mauve_core.written_numbers import NONE, as_percent
 
 _CHART, _BY, _SOURCES, _OVER = "probes_chart", "probes_by", "probes_sources", "probes_over"
+LESS: dict[Less, str] = {"nothing": "Values", "control": "Less the control"}
+_USUAL = "jensen-shannon"
 _LINES = "probes_lines"
 """Session key: of the lines that the chart on the page holds, the names of those that have a flow."""
 
 
-def show(run: Run, table: ProbeTable) -> None:
+def show(run: Run, table: ProbeTable, state: State) -> None:
     """Everything that was scored."""
     name = f"{run.name}-probes"
-    measure, sources = _controls(table, name)
+    measure, sources = _controls(table, name, state)
     st.session_state[_LINES] = [None if line.flow is None else line.name for line in table.lines]
     charts.show_chart(
         figures.distance_figure(table, measure, sources=sources),
@@ -36,7 +39,7 @@ def show(run: Run, table: ProbeTable) -> None:
         alt="Distance of every perturbed half from the untouched one, by six measures; the table has the numbers.",
     )
     _caption(table)
-    _scores(table, measure)
+    _scores(table, measure, state)
     _doses(table, measure, name)
     notes(table)
 
@@ -51,35 +54,36 @@ def notes(table: ProbeTable) -> None:
                 st.text(f"{line.title}: {note}")
         settings = {name: value for name, value in table.settings.items() if name != "rows"}
         rows = table.settings.get("rows")
-        st.json({**settings, "rows": "all" if rows is None else f"{len(rows):,} chosen"}, expanded=1)
+        settings_tree.show({**settings, "rows": "all" if rows is None else f"{len(rows):,} chosen"})
 
 
 def shown_scores(table: ProbeTable, measure: str, *, over: bool) -> pd.DataFrame:
     """The table as text, the control first, then the farthest by ``measure``; ``over``: less the control."""
     rows = []
     for line in [table.control, *figures.by_distance(table, measure)]:
-        row = {
-            "half": figures.row_label(line),
-            "changed": _percent(line.changed if line.kind == "perturbation" else math.nan),
-        }
-        row["moved"] = _percent(figures.moved_share(line))
+        row = {"half": figures.row_label(line)}
         for name in MEASURES:
             found = table.over_control(line, name) if over else line.scores[name]
             row[name] = NONE if over and line.kind == "control" else figures.spread_label(found)
+        row["changed"] = as_percent(line.changed if line.kind == "perturbation" else math.nan)
+        row["moved"] = as_percent(figures.moved_share(line))
         rows.append(row)
     return pd.DataFrame(rows)
 
 
-def _controls(table: ProbeTable, name: str) -> tuple[str, bool]:
+def _controls(table: ProbeTable, name: str, state: State) -> tuple[str, bool]:
     """Which measure sorts, and whether the other sources are shown."""
+    measure = state.by if state.by in MEASURES else _USUAL
+    session.follow_url(_BY, measure)
+    session.follow_url(_SOURCES, state.yardstick == "on")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        measure = st.selectbox(
+        st.selectbox(
             "Sort by",
             list(MEASURES),
-            index=list(MEASURES).index("jensen-shannon"),
             key=_BY,
             format_func=figures.titled,
-            persist_state="session",
+            on_change=session.write_choice,
+            args=("by", _BY, _USUAL),
             width=220,
             help="Orders the rows, the farthest on top. ICLR 2023 holds perturbations against each other by all five "
             "divergences.",
@@ -87,15 +91,14 @@ def _controls(table: ProbeTable, name: str) -> tuple[str, bool]:
         has_sources = any(line.kind == "source" for line in table.lines)
         sources = has_sources and st.toggle(
             "Other sources as a yardstick",
-            value=True,
             key=_SOURCES,
-            persist_state="session",
+            on_change=_write_yardstick,
             help="Texts of the run's other sources in place of the perturbed half. Without them the axes are those of "
             "the perturbations alone.",
         )
         st.space("stretch")
         charts.csv_button(lambda: figures.probes_frame(table), key="probes_csv", file_name=name)
-    return str(measure), bool(sources)
+    return measure, bool(sources)
 
 
 def _caption(table: ProbeTable) -> None:
@@ -118,26 +121,25 @@ def _repeats(table: ProbeTable, repeats: int) -> str:
     return f"{repeats} repeats"
 
 
-def _scores(table: ProbeTable, measure: str) -> None:
-    over = (
-        st.segmented_control(
-            "Numbers",
-            ["values", "over"],
-            default="values",
-            required=True,
-            key=_OVER,
-            format_func={"values": "Values", "over": "Less the control"}.__getitem__,
-            label_visibility="collapsed",
-            help="Less the control: split by split and seed by seed, so that what both share cancels.",
-        )
-        == "over"
+def _scores(table: ProbeTable, measure: str, state: State) -> None:
+    session.follow_url(_OVER, state.less)
+    st.segmented_control(
+        "Numbers",
+        list(LESS),
+        required=True,
+        key=_OVER,
+        format_func=LESS.__getitem__,
+        on_change=session.write_choice,
+        args=("less", _OVER),
+        label_visibility="collapsed",
+        help="Less the control: split by split and seed by seed, so that what both share cancels.",
     )
     st.dataframe(
-        shown_scores(table, measure, over=over),
+        shown_scores(table, measure, over=state.less == "control"),
         hide_index=True,
         key="probes_table",
         column_config={
-            "half": st.column_config.TextColumn("compared half", pinned=True, width="medium"),
+            "half": st.column_config.TextColumn("compared half", pinned=True),
             "changed": st.column_config.TextColumn(help="Share of its texts that differ from what they were"),
             "moved": st.column_config.TextColumn(help="Share of its texts in another cluster of the run than before"),
             **{name: st.column_config.TextColumn(figures.titled(name)) for name in MEASURES},
@@ -169,8 +171,8 @@ def _doses(table: ProbeTable, measure: str, name: str) -> None:
     )
 
 
-def _percent(share: float) -> str:
-    return NONE if math.isnan(share) else f"{share:.0%}"
+def _write_yardstick() -> None:
+    session.update(yardstick="on" if st.session_state[_SOURCES] else "off")
 
 
 def _choose() -> None:

@@ -17,23 +17,23 @@ from app.purity_table import purest_clusters
 from mauve_core.attributes import category_columns
 from mauve_core.cluster_table import CONFIDENCE
 from mauve_core.config import HUMAN, PartitionKind
+from mauve_core.written_numbers import percent_with_interval
 
 _SIDES, _COLUMN, _TABLE, _SHOWN = "purity_sides", "purity_column", "purity_table", "purity_shown"
-_BOTH, _MODEL = "both", "model"
 _LIST_HEIGHT = 248
 
 
 def show(here: Focus) -> None:
     """The list of the focus' partition, with the choice of column and of the texts that count."""
-    sides = {HUMAN: (HUMAN,), _MODEL: (here.candidate,), _BOTH: (HUMAN, here.candidate)}
+    sides = {"human": (HUMAN,), "model": (here.candidate,), "both": (HUMAN, here.candidate)}
     usable = {side: columns for side, names in sides.items() if (columns := _columns(here.run.id, names))}
     if not usable:
         st.caption("These texts carry no column of metadata that sorts them, so that no cluster can be pure in one.")
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.markdown("**Purest clusters**", width="content")
-        side = _pick(_SIDES, "Whose texts", list(usable), {_MODEL: here.candidate})
-        column = _pick(_COLUMN, "Column", list(usable[side]), {})
+        side = _pick("whose", _SIDES, "Whose texts", list(usable), {"model": here.candidate})
+        column = _pick("pure", _COLUMN, "Column", list(usable[side]), {})
         rows = _purest(*here.key, sides[side], column)
         st.space("stretch")
         name = f"{here.run.name}-{here.partition.kind}-purity"
@@ -49,7 +49,7 @@ def show(here: Focus) -> None:
 def shown_purity(rows: pd.DataFrame) -> pd.DataFrame:
     """The table of pure clusters with the share and its interval as text."""
     shares = [
-        f"{share:.0%} ({low:.0%} to {high:.0%})"
+        percent_with_interval(share, low, high)
         for share, low, high in zip(rows["share"], rows["low"], rows["high"], strict=True)
     ]
     return pd.DataFrame(
@@ -63,12 +63,18 @@ def shown_purity(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _pick(key: str, label: str, offered: Sequence[str], titles: dict[str, str]) -> str:
-    """One of what is offered; what was chosen on another run may not be there."""
-    if st.session_state.get(key) not in offered:
-        st.session_state[key] = offered[0]
+def _pick(field: str, key: str, label: str, offered: Sequence[str], titles: dict[str, str]) -> str:
+    """What the URL's ``field`` names of what is offered, else the first of it."""
+    wanted = getattr(session.current(), field)
+    session.follow_url(key, wanted if wanted in offered else offered[0])
     chosen = st.selectbox(
-        label, offered, key=key, format_func=lambda item: titles.get(item, item), persist_state="session", width=180
+        label,
+        offered,
+        key=key,
+        format_func=lambda item: titles.get(item, item),
+        on_change=session.write_choice,
+        args=(field, key, offered[0]),
+        width=180,
     )
     return str(chosen)
 

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from app import access, cache
-from app.components import model_picker
+from app.components import model_picker, more_settings
 from app.components.markup import escaped
 from mauve_core import jobs
 from mauve_core.again import AgainTask, changed, suggested_name
@@ -21,7 +21,8 @@ _K_HELP = (
     "Empty: a tenth of the smaller side, as published. Fewer clusters hide differences, many more leave too few "
     "texts in each."
 )
-_SCALE_HELP = "The constant c of MAUVE, 5 as published. Larger values stretch differences between good models."
+_SHOWN = ("seed", "scale", "bootstrap")
+"""Settings of ``more_settings`` that stand unfolded here."""
 
 
 def show(run_id: str, *, close: Callable[[], None]) -> None:
@@ -39,11 +40,18 @@ def show(run_id: str, *, close: Callable[[], None]) -> None:
     kept = st.multiselect("Candidates", names, names, key=f"again_kept_{run_id}")
     before = run.comparison.config
     changes = {**_encoder(run, before.encoder), **_scores(run_id, before)}
+    changes |= more_settings.show(
+        f"again_{run_id}", before, changes.get("encoder"), skipped=_SHOWN, note=more_settings.ENCODES_AGAIN
+    )
     try:
         config = changed(before, changes)
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return
+    if config.encoder != before.encoder:
+        st.caption(
+            ":material/autorenew: With these settings the texts are encoded again, unless they were once already."
+        )
     suggested = suggested_name(run.name, before, config)
     name = st.text_input("Name of the new run", key=f"again_name_{run_id}", placeholder=suggested)
     left_out = tuple(each for each in names if each not in kept)
@@ -72,20 +80,27 @@ def _encoder(run: Run, before: EncoderConfig | None) -> dict[str, Any]:
     shown = before or EncoderConfig()
     with first:
         model = model_picker.show("Encoder", key=key)
-    tokens = second.number_input("Max tokens", 1, 1_000_000, shown.max_tokens, key=f"again_tokens_{run.id}")
+    tokens = second.number_input(
+        "Max tokens",
+        1,
+        1_000_000,
+        shown.max_tokens,
+        key=f"again_tokens_{run.id}",
+        help=f"Longer texts are cut there. {more_settings.ENCODES_AGAIN}",
+    )
     prompts = all(corpus.prompts is not None for corpus in run.corpora.values())
     together = third.toggle(
         "Encode prompts too",
         shown.with_prompt,
         key=f"again_prompt_{run.id}",
         disabled=not prompts,
-        help="Prompt and text together." if prompts else "Needs prompts on every side.",
+        help=f"Prompt and text together. {more_settings.ENCODES_AGAIN}" if prompts else "Needs prompts on every side.",
     )
     return {"encoder": model, "max_tokens": int(tokens), "with_prompt": together}
 
 
 def _scores(run_id: str, before: CompareConfig) -> dict[str, Any]:
-    clusters, seeds, seed, scale, bootstrap = st.columns(5)
+    clusters, seeds, *others = st.columns(2 + len(_SHOWN))
     score = before.score
     k = clusters.number_input(
         "Clusters k", 2, 1_000_000, score.k, key=f"again_k_{run_id}", placeholder="n / 10", help=_K_HELP
@@ -93,14 +108,13 @@ def _scores(run_id: str, before: CompareConfig) -> dict[str, Any]:
     return {
         "k": None if k is None else int(k),
         "seeds": int(seeds.number_input("k-means seeds", 1, 1000, score.seeds, key=f"again_seeds_{run_id}")),
-        "seed": int(seed.number_input("Seed", 0, 2**53 - 1, score.seed, key=f"again_seed_{run_id}")),
-        "scale": float(
-            scale.number_input("Scale c", 0.1, 1000.0, score.scale, key=f"again_scale_{run_id}", help=_SCALE_HELP)
+        **{
+            name: more_settings.number_field(place, name, before, key=f"again_{name}_{run_id}")
+            for place, name in zip(others, _SHOWN, strict=True)
+        },
+        "projection": st.toggle(
+            more_settings.MAP, before.projection, key=f"again_map_{run_id}", help=more_settings.MAP_HELP
         ),
-        "bootstrap": int(
-            bootstrap.number_input("Resamples", 100, 1_000_000, score.bootstrap, key=f"again_bootstrap_{run_id}")
-        ),
-        "projection": st.toggle("Draw the map too", before.projection, key=f"again_map_{run_id}"),
     }
 
 

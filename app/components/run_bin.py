@@ -10,10 +10,11 @@ import streamlit as st
 from app import access
 from app.components import run_cards
 from app.components.markup import escaped
-from app.components.run_cards import DELETED, facts, size_text
+from app.components.run_cards import DELETED, facts
 from mauve_core.errors import MauveLensError
 from mauve_core.feature_store import FeatureStore
 from mauve_core.store import DeletedRun, RunStore, RunSummary
+from mauve_core.written_numbers import file_size
 
 
 def undo() -> None:
@@ -38,7 +39,7 @@ def show(summaries: list[RunSummary]) -> None:
     if deleted:
         for item in deleted:
             _entry(item)
-        total = size_text(sum(item.summary.bytes for item in deleted))
+        total = file_size(sum(item.summary.bytes for item in deleted))
         with st.popover("Empty the bin", icon=":material/delete_forever:"):
             st.markdown(f"Runs that are removed for good: **{len(deleted)}**, {total}.")
             st.button("Remove for good", key="bin_empty", type="primary", on_click=_empty)
@@ -77,7 +78,7 @@ def _disk(summaries: list[RunSummary], deleted: list[DeletedRun]) -> None:
     features = FeatureStore().disk_use()
     rows += [("Bin", use.bin)] if deleted else []
     rows += [("Features kept by content", features), ("Together", use.total + features)]
-    table = pd.DataFrame({"What": [escaped(name) for name, _ in rows], "Size": [size_text(size) for _, size in rows]})
+    table = pd.DataFrame({"What": [escaped(name) for name, _ in rows], "Size": [file_size(size) for _, size in rows]})
     st.table(table, border="horizontal", hide_index=True, width="content")
     st.caption(
         "Features are kept so that the same texts are never encoded twice. Runs hold their own, so the folder "

@@ -1,4 +1,4 @@
-"""The list of stored runs: a card each, with what can be done to it; name, tags and notes are changed in the card."""
+"""The list of stored runs: a card each, with what can be done to it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app import access, session
-from app.components import run_again, run_files
+from app.components import run_again, run_edit, run_files
 from app.components.markup import escaped
 from mauve_core.errors import MauveLensError
-from mauve_core.store import RunStore, RunSummary
+from mauve_core.store import About, RunStore, RunSummary
+from mauve_core.written_numbers import file_size
 
 COMPARE_PAGE = "views/compare.py"
 SHOWN = 10
@@ -24,27 +25,32 @@ DELETED = "runs_deleted"
 """Token of the run that was deleted last, for the undo."""
 
 _LIMIT, _OPEN = "runs_limit", "runs_open"
-_UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
-def show(found: Sequence[RunSummary], tags: Sequence[str]) -> None:
-    """A card for each run, the first ``SHOWN`` of them and a button for more."""
+def show(found: Sequence[RunSummary], tags: Sequence[str], known: Sequence[RunSummary]) -> None:
+    """A card for each run found, the first ``SHOWN`` of them and a button for more.
+
+    The run whose form is open stays, whatever others do to it: of all those ``known``, or as it was.
+    """
     limit = st.session_state.setdefault(_LIMIT, SHOWN)
-    opened = session.current().run
-    for summary in found[:limit]:
+    opened, editing = session.current().run, edited()
+    shown = [summary for place, summary in enumerate(found) if place < limit or summary.id == editing]
+    if editing not in {summary.id for summary in shown}:
+        shown += [summary for summary in known if summary.id == editing]
+    for summary in shown:
         _card(summary, tags, is_open=summary.id == opened)
+    if editing is not None and editing not in {summary.id for summary in shown}:
+        run_edit.show_gone(editing, tags, close=_close)
     if len(found) > limit:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"{limit} of {len(found)} runs shown", width="content")
             st.button("Show more", key="runs_more", on_click=_show_more)
 
 
-def size_text(size: int) -> str:
-    """``35.2 MB``."""
-    value, unit = float(size), 0
-    while value >= 999.5 and unit < len(_UNITS) - 1:
-        value, unit = value / 1000, unit + 1
-    return f"{value:.3g} {_UNITS[unit]}" if unit else f"{size} {_UNITS[0]}"
+def edited() -> str | None:
+    """Id of the run whose name, tags and notes are being changed."""
+    kind, run_id = st.session_state.get(_OPEN) or ("", None)
+    return run_id if kind == "edit" else None
 
 
 def facts(summary: RunSummary) -> str:
@@ -54,7 +60,7 @@ def facts(summary: RunSummary) -> str:
     candidates = ", ".join(names) + (f" and {more} more" if more else "")
     encoder = escaped(summary.encoder) if summary.encoder else "features given"
     when = f"{summary.created[:10]} {summary.created[11:16]} UTC"
-    parts = [when, f"{summary.n:,} human texts", encoder, size_text(summary.bytes), candidates]
+    parts = [when, f"{summary.n:,} human texts", encoder, file_size(summary.bytes), candidates]
     return " · ".join(parts)
 
 
@@ -81,7 +87,8 @@ def _card(summary: RunSummary, tags: Sequence[str], *, is_open: bool) -> None:
             st.text(notes if len(notes) <= SHOWN_NOTES else f"{notes[: SHOWN_NOTES - 1]}…")
         opened = st.session_state.get(_OPEN)
         if opened == ("edit", summary.id):
-            _edit(summary, tags)
+            said = About(summary.name, summary.tags, summary.notes)
+            run_edit.show(summary.id, said, tags, close=_close)
         elif opened == ("again", summary.id):
             run_again.show(summary.id, close=_close)
 
@@ -120,40 +127,16 @@ def _actions(summary: RunSummary) -> None:
         )
 
 
-def _edit(summary: RunSummary, tags: Sequence[str]) -> None:
-    with st.form(f"form_{summary.id}", border=False):
-        name = st.text_input("Name", summary.name, key=f"name_{summary.id}", max_chars=200)
-        chosen = st.multiselect(
-            "Tags",
-            sorted({*tags, *summary.tags}),
-            list(summary.tags),
-            key=f"tags_{summary.id}",
-            accept_new_options=True,
-            placeholder="Choose or type a tag",
-        )
-        notes = st.text_area("Notes", summary.notes, key=f"notes_{summary.id}", height=100)
-        with st.container(horizontal=True):
-            saved = st.form_submit_button("Save", type="primary", key=f"save_{summary.id}")
-            cancelled = st.form_submit_button("Cancel", key=f"cancel_{summary.id}")
-    if saved:
-        try:
-            access.require_change()
-            RunStore().describe(summary.id, name=name, tags=tuple(chosen), notes=notes)
-        except MauveLensError as error:
-            st.error(escaped(str(error)), icon=":material/error:")
-            return
-    if saved or cancelled:
-        _close()
-        st.rerun()
-
-
 def _toggle(kind: str, run_id: str) -> None:
     opened = (kind, run_id)
-    st.session_state[_OPEN] = None if st.session_state.get(_OPEN) == opened else opened
+    reopened = st.session_state.get(_OPEN) != opened
+    _close()
+    st.session_state[_OPEN] = opened if reopened else None
 
 
 def _close() -> None:
     st.session_state[_OPEN] = None
+    run_edit.forget()
 
 
 def _show_more() -> None:
@@ -170,5 +153,7 @@ def _delete(run_id: str) -> None:
         st.toast(escaped(str(error)), icon=":material/error:")
         return
     st.session_state[DELETED] = token
+    if edited() == run_id:
+        _close()
     gone = {"run": session.current().run, "left": session.current().left, "right": session.current().right}
     session.update(**{name: None for name, value in gone.items() if value == run_id})

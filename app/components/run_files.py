@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 import streamlit as st
 
 from app import access
 from app.components.markup import escaped
+from app.run_export import export_url
 from app.uploads import safe_name
+from mauve_core import jobs
 from mauve_core.errors import MauveLensError
+from mauve_core.preparing import PrepareTask
 from mauve_core.store import RunStore, RunSummary
 
-SUFFIX = ".mauve-run.zip"
 MEGABYTE = 1_000_000
 _ROUND, _CAME = "import_round", "import_came"
 
 
 def export_button(summary: RunSummary) -> None:
-    """Saves the run as one file, which is made when the button is pressed."""
+    """A link to the run as one file, which is made when it is followed (``app.run_export``)."""
     most = int(st.get_option("server.maxUploadSize")) * MEGABYTE
-    too_large = summary.bytes > most
     tip = "Texts, scores, clusters and features in one file that can be imported elsewhere"
-    st.download_button(
+    if summary.bytes > most:
+        tip += ": by `mauve-lens runs import`, since it is too large for a browser to send"
+    st.link_button(
         "Export",
-        lambda: _exported(summary.id),
-        file_name=f"{summary.id}{SUFFIX}",
-        mime="application/zip",
+        export_url(summary.id),
         key=f"export_{summary.id}",
         icon=":material/download:",
         type="tertiary",
-        on_click="ignore",
-        disabled=too_large,
-        help=f"Too large for a browser: mauve-lens runs export {summary.id}" if too_large else tip,
+        help=tip,
     )
 
 
@@ -48,7 +50,7 @@ def import_button() -> None:
         )
     if uploaded is not None:
         with st.spinner("Checking the file"):
-            st.session_state[_CAME] = _imported(uploaded.name, uploaded.getvalue())
+            st.session_state[_CAME] = _imported(uploaded.name, uploaded)
         st.session_state[_ROUND] += 1
         st.rerun()
 
@@ -77,20 +79,19 @@ def _forget() -> None:
     st.session_state[_CAME] = None
 
 
-def _exported(run_id: str) -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        return RunStore().export(run_id, Path(folder) / f"{run_id}{SUFFIX}").read_bytes()
-
-
-def _imported(name: str, data: bytes) -> RunSummary | str:
-    """The run, or what is wrong with the file, called by the reader's own name."""
+def _imported(name: str, data: IO[bytes]) -> RunSummary | str:
+    """The run, or what is wrong with the file, called by the reader's own name; what pages need first is a job."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / safe_name(name)
         try:
             access.require_change()
-            path.write_bytes(data)
-            return RunStore().import_(path)
+            with path.open("wb") as stream:
+                shutil.copyfileobj(data, stream)
+            summary = RunStore().import_(path)
         except MauveLensError as error:
             return str(error).replace(str(path), name)
         except OSError as error:
             return f"{name} cannot be taken in: {error.strerror or error}"
+    with suppress(MauveLensError):  # the run is there: without the job, pages find out what they need when it is opened
+        jobs.start("prepare", PrepareTask(summary.id).as_dict())
+    return summary

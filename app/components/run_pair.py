@@ -13,10 +13,10 @@ from app.components.markup import escaped
 from app.state import State
 from mauve_core.errors import MauveLensError
 from mauve_core.figures import leaderboard
-from mauve_core.figures.leaderboard import UNBROKEN
 from mauve_core.result import Comparison
 from mauve_core.settings_difference import Difference, differences, one_leaderboard
 from mauve_core.store import Run, RunSummary
+from mauve_core.written_numbers import UNBROKEN
 
 TITLES = ("A", "B")
 
@@ -48,14 +48,15 @@ def _pick(side: str, state: State, by_id: dict[str, RunSummary]) -> Run | None:
     title = TITLES[side == "right"]
     wanted = getattr(state, side)
     key = f"runs_{side}"
-    session.follow_url(key, wanted if wanted in by_id else None)
+    known = by_id.get(wanted or "")
+    session.follow_url(key, known.id if known else None, _title(known) if known else None)
     st.selectbox(
         f"Run {title}",
         list(by_id),
         index=None,
         key=key,
         placeholder="Choose a run",
-        format_func=lambda run_id: f"{by_id[run_id].name}  ({run_id})",
+        format_func=lambda run_id: _title(by_id[run_id]),
         on_change=_write,
         args=(side, key),
     )
@@ -66,6 +67,10 @@ def _pick(side: str, state: State, by_id: dict[str, RunSummary]) -> Run | None:
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return None
+
+
+def _title(summary: RunSummary) -> str:
+    return f"{summary.name}  ({summary.id})"
 
 
 def _write(side: str, key: str) -> None:

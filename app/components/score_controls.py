@@ -33,7 +33,7 @@ def show(state: State, run_scale: float, *, default_partition: PartitionKind) ->
         The partition of this view when the URL names none.
     """
     session.follow_url(_PARTITION, state.partition_or(default_partition))
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         st.segmented_control(
             "Partition",
             list(PARTITION_TITLES),
@@ -60,7 +60,7 @@ def scale(state: State, run_scale: float) -> float:
         format_func=lambda each: f"{each:g}",
         on_change=_write_scale,
         args=(run_scale,),
-        width=230,
+        width=200,
         help="Larger values stretch differences between good models. "
         "Compare only scores of the same c. The papers take 5.",
     )

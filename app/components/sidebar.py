@@ -16,7 +16,7 @@ _PICKER = "run_picker"
 def show() -> None:
     """The run picker and the facts about the run, below the navigation."""
     summaries = cache.run_summaries()
-    run_id = cache.opened_run_id(session.current().run, summaries)
+    run_id = session.current().run or cache.usual_run_id(summaries)
     if run_id is None:
         return
     session.name_run(run_id)
@@ -29,9 +29,7 @@ def show() -> None:
 
 def opened_run() -> Run:
     """The run to show; without one the page says what to do and stops here."""
-    run_id = session.current().run
-    if run_id is None:
-        run_id = cache.opened_run_id(None, cache.run_summaries())
+    run_id = cache.opened_run_id(session.current().run)
     if run_id is None:
         _no_run_yet(session.page())
         st.stop()
@@ -45,16 +43,20 @@ def opened_run() -> Run:
 
 def _pick(run_id: str, by_id: dict[str, RunSummary]) -> None:
     known = run_id in by_id
-    session.follow_url(_PICKER, run_id if known else None)
+    session.follow_url(_PICKER, run_id if known else None, _title(by_id[run_id]) if known else None)
     st.selectbox(
         "Run",
         list(by_id),
         index=0 if known else None,
         key=_PICKER,
         placeholder="Choose a run",
-        format_func=lambda chosen: f"{by_id[chosen].name}  ({by_id[chosen].created[:10]})",
+        format_func=lambda chosen: _title(by_id[chosen]),
         on_change=_open_picked,
     )
+
+
+def _title(summary: RunSummary) -> str:
+    return f"{summary.name}  ({summary.created[:10]})"
 
 
 def _open_picked() -> None:
@@ -70,11 +72,12 @@ def _facts(run_id: str) -> None:
     size = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     encoder = comparison.config.encoder
     clusters = sorted({p.k for c in comparison.candidates for p in c.partitions} | {p.k for p in comparison.joint})
+    candidates, seeds = len(comparison.candidates), comparison.config.score.seeds
     lines = [
         f"**{size}** texts a side",
-        f"**{len(comparison.candidates)}** candidates",
+        f"**{candidates}** candidate{'s' * (candidates > 1)}",
         f"encoder **{escaped(encoder.model)}**, {encoder.max_tokens:,} tokens" if encoder else "features given",
-        f"**k = {', '.join(map(str, clusters))}** clusters, **{comparison.config.score.seeds}** seeds",
+        f"**k = {', '.join(map(str, clusters))}** clusters, **{seeds}** seed{'s' * (seeds > 1)}",
     ]
     st.caption("  \n".join(lines))
 

@@ -11,6 +11,7 @@ import streamlit as st
 from app import uploads
 from app.components import decoder_picker, job_panel, model_picker, upload_side
 from app.components.markup import escaped
+from app.components.settings_tree import LARGEST
 from mauve_core.config import HUMAN, CompareConfig, EncoderConfig
 from mauve_core.decoding import GenerationSettings
 from mauve_core.encoders import identify
@@ -145,7 +146,7 @@ def _lengths() -> dict[str, int]:
             seed.number_input(
                 "Seed",
                 0,
-                2**53 - 1,
+                LARGEST,
                 0,
                 key="study_seed",
                 persist_state="session",

@@ -8,18 +8,20 @@ import pandas as pd
 import streamlit as st
 
 from app import access, session
-from app.components import charts, face, job_panel
+from app.components import charts, face, job_panel, linked_tabs, settings_tree
 from app.components.markup import escaped
-from app.state import State
+from app.state import Form, State
 from mauve_core.config import SCORES
 from mauve_core.errors import InputError, MauveLensError
 from mauve_core.figures import sweeps as figures
-from mauve_core.figures.leaderboard import UNBROKEN, titled
+from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import short_name
 from mauve_core.report import TITLES
 from mauve_core.store import Run
-from mauve_core.sweeps import AXES, Over, Sweep, SweepTask, stored_sweep, sweep_run, usual_values
+from mauve_core.sweeps import AXES, Over, SeedSpread, Sweep, SweepTask, stored_sweep, sweep_run, usual_values
+from mauve_core.written_numbers import NONE, SCORE_DECIMALS, with_spread
 
+FORMS: dict[Form, str] = {"chart": "Chart", "table": "Table"}
 _AXIS, _SCORE = "sweep_axis", "sweep_score"
 
 QUESTIONS: dict[Over, str] = {
@@ -122,15 +124,15 @@ def shown_table(sweep: Sweep, score: str) -> pd.DataFrame:
         there = [point for point in points.values() if point is not None]
         row = {"value": f"{value:g}"}
         for place, point in enumerate(points.values()):
-            row[f"line_{place}"] = "–" if point is None else _cell(point.scores[score].mean, point.scores[score].sd)
+            row[f"line_{place}"] = NONE if point is None else _cell(point.scores[score])
         row["n"] = ", ".join(dict.fromkeys(f"{point.n:,}" for point in there))
         row["k"] = ", ".join(dict.fromkeys(f"{point.k:,}" for point in there))
         rows.append(row)
     return pd.DataFrame(rows)
 
 
-def _cell(mean: float, sd: float | None) -> str:
-    return f"{mean:.3f}" + ("" if sd is None else f"{UNBROKEN}±{UNBROKEN}{sd:.3f}")
+def _cell(found: SeedSpread) -> str:
+    return with_spread(found.mean, found.sd, SCORE_DECIMALS)
 
 
 def _stored(run: Run, axis: Over) -> Sweep | None:
@@ -148,27 +150,18 @@ def _result(run: Run, sweep: Sweep, score: str) -> None:
         st.header(f"{TITLES[score]} against {figures.X_TITLES[sweep.over]}", anchor=False)
         st.space("stretch")
         charts.csv_button(lambda: figures.sweep_frame(sweep), key="sweep_csv", file_name=name)
-    chart, table = st.tabs(["Chart", "Table"], key="sweep_tabs")
-    with chart:
-        charts.show_chart(
-            figures.sweep_figure(sweep, score, order, figures.own_values(sweep, run.comparison)),
-            key=f"sweep_chart_{sweep.over}",
-            file_name=f"{name}-{score}",
-            alt=f"{titled(score)} against {figures.X_TITLES[sweep.over]}; the table has the same numbers.",
-        )
-    with table:
-        st.dataframe(
-            shown_table(sweep, score),
-            hide_index=True,
-            key="sweep_table",
-            column_config={
-                "value": st.column_config.TextColumn(figures.X_TITLES[sweep.over], pinned=True),
-                **{
-                    f"line_{place}": st.column_config.TextColumn(short_name(line))
-                    for place, line in enumerate(sweep.candidates)
-                },
-            },
-        )
+    chart, table = linked_tabs.show("swept", FORMS, "sweep_tabs")
+    if chart.open:
+        with chart:
+            charts.show_chart(
+                figures.sweep_figure(sweep, score, order, figures.own_values(sweep, run.comparison)),
+                key=f"sweep_chart_{sweep.over}",
+                file_name=f"{name}-{score}",
+                alt=f"{titled(score)} against {figures.X_TITLES[sweep.over]}; the table has the same numbers.",
+            )
+    if table.open:
+        with table:
+            _table(sweep, score)
     seeds = sweep.settings.get("seeds")
     over = "one seed" if seeds == 1 else f"{seeds} seeds"
     st.caption(
@@ -178,7 +171,20 @@ def _result(run: Run, sweep: Sweep, score: str) -> None:
     if sweep.notes:
         st.caption("  \n".join(f":material/info: {escaped(note)}" for note in sweep.notes))
     with st.expander("Settings of this sweep", icon=":material/tune:"):
-        st.json(dict(sweep.settings), expanded=1)
+        settings_tree.show(sweep.settings)
+
+
+def _table(sweep: Sweep, score: str) -> None:
+    lines = enumerate(sweep.candidates)
+    st.dataframe(
+        shown_table(sweep, score),
+        hide_index=True,
+        key="sweep_table",
+        column_config={
+            "value": st.column_config.TextColumn(figures.X_TITLES[sweep.over], pinned=True),
+            **{f"line_{place}": st.column_config.TextColumn(short_name(line)) for place, line in lines},
+        },
+    )
 
 
 def _sizes(sweep: Sweep) -> str:

@@ -4,67 +4,33 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
 from app import access, cache, session
-from app.components import moved_texts
+from app.components import moved_texts, tried_text
 from app.components.markup import escaped
 from app.components.probe_form import obstacle
 from app.components.texts import snippet
-from app.state import State, to_parameters
+from app.components.tried_text import Tried
+from app.query_string import to_parameters
+from app.state import State
 from app.text_space import Encoded, Neighbour, TextSpace, cosine_distance
 from mauve_core.config import HUMAN, EncoderConfig
-from mauve_core.errors import InputError, MauveLensError
-from mauve_core.figures.theme import short_name
-from mauve_core.perturbations import PERTURBATIONS, Perturbation, parse_perturbation, perturb
+from mauve_core.errors import MauveLensError
+from mauve_core.perturbations import Perturbation, perturb
 from mauve_core.store import Run
+from mauve_core.written_numbers import written
 
 NEIGHBOURS = 5
-LONGEST = 20_000
-"""Characters of a text that can be tried."""
-
 TYPED = "typed"
 """Stands for the id of a text that is none of the run's; ids decide the random stream of a perturbation."""
 
-USUAL = ("drop-articles", "shuffle-words", "typos")
 _READY = "lab_ready"
-_OFFERED = [n for n, kind in PERTURBATIONS.items() if kind.change is not None and not kind.has_pattern]
 
 
-@dataclass(frozen=True)
-class Tried:
-    """The text that is tried.
-
-    Attributes
-    ----------
-    source : str
-        Where it comes from.
-    row : int
-    text : str
-        As it stands in the box.
-    edited : bool
-        Whether it differs from the run's.
-    prompt : str
-        What the encoder reads before it; empty where it reads the text alone.
-    """
-
-    source: str
-    row: int
-    text: str
-    edited: bool
-    prompt: str
-
-    @property
-    def place(self) -> tuple[str, int] | None:
-        """Source and row of the same text in the run; None for an edited one."""
-        return None if self.edited else (self.source, self.row)
-
-
-def show(run: Run, state: State) -> None:
+def show(run: Run) -> None:
     """The box, or why there is none."""
     config = run.comparison.config.encoder
     wrong = obstacle(run)
@@ -82,15 +48,7 @@ def show(run: Run, state: State) -> None:
         st.button(f"Load the encoder {escaped(config.model)}", type="primary", key="lab_load", on_click=_load)
         st.caption("Once for all visitors: about ten seconds for a small model on a CPU, longer for a larger one.")
         return
-    _lab(run, state, config)
-
-
-def open_with(run_id: str, source: str, text_id: str) -> None:
-    """Make the page show the box with that text of the run; takes effect with the next run of the page."""
-    keys = _keys(run_id)
-    _forget_text(keys)
-    st.session_state[keys["source"]], st.session_state[keys["id"]] = source, text_id
-    session.update(part="text")
+    _lab(run, config)
 
 
 def neighbours_frame(run: Run, found: Sequence[Neighbour]) -> pd.DataFrame:
@@ -109,11 +67,12 @@ def _load() -> None:
 
 
 @st.fragment
-def _lab(run: Run, state: State, config: EncoderConfig) -> None:
+def _lab(run: Run, config: EncoderConfig) -> None:
+    state = session.current()
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        tried = _box(run, config)
-        specs = _perturbations(run.id)
+        tried = tried_text.box(run, config, state)
+        specs = tried_text.perturbations(run.id, state)
     if not tried.text.strip():
         st.info("Write a text.", icon=":material/info:")
         return
@@ -133,99 +92,6 @@ def _lab(run: Run, state: State, config: EncoderConfig) -> None:
         _where(run, state, tried, encoded, space, config)
     _neighbours(run, tried, encoded, space)
     _moves(run, config, tried, encoded, space, specs)
-
-
-# The box
-
-
-def _box(run: Run, config: EncoderConfig) -> Tried:
-    """The picker and the text, which a new pick replaces."""
-    keys = _keys(run.id)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        source = st.selectbox(
-            "Text of",
-            list(run.corpora),
-            key=keys["source"],
-            format_func=lambda name: "human" if name == HUMAN else short_name(name),
-            on_change=_forget,
-            args=(keys,),
-            width=150,
-        )
-        corpus = run.corpora[source]
-        if st.session_state.get(keys["id"]) not in corpus.ids:
-            st.session_state[keys["id"]] = corpus.ids[0]
-        text_id = st.selectbox("Id", corpus.ids, key=keys["id"], on_change=_forget_text, args=(keys,), width=150)
-        st.button(
-            "Random", icon=":material/casino:", key="lab_random", on_click=_draw, args=(keys, corpus.ids), width=115
-        )
-    row = corpus.ids.index(text_id)
-    st.session_state.setdefault(keys["text"], corpus.texts[row])
-    text = st.text_area(
-        "Text",
-        key=keys["text"],
-        height=230,
-        max_chars=max(LONGEST, len(corpus.texts[row])),
-        help="Edit it or write your own. It is read when you click elsewhere or press Ctrl and Enter.",
-    )
-    prompt = own_prompt = corpus.prompts[row] if config.with_prompt and corpus.prompts is not None else ""
-    if config.with_prompt:
-        st.session_state.setdefault(keys["prompt"], own_prompt)
-        prompt = st.text_input("Prompt, which the encoder reads before the text", key=keys["prompt"])
-    return Tried(source, row, text, text != corpus.texts[row] or prompt != own_prompt, prompt)
-
-
-def _keys(run_id: str) -> dict[str, str]:
-    return {name: f"lab_{name}_{run_id}" for name in ("source", "id", "text", "prompt")}
-
-
-def _forget(keys: dict[str, str]) -> None:
-    for name in ("id", "text", "prompt"):
-        st.session_state.pop(keys[name], None)
-
-
-def _forget_text(keys: dict[str, str]) -> None:
-    for name in ("text", "prompt"):
-        st.session_state.pop(keys[name], None)
-
-
-def _draw(keys: dict[str, str], ids: Sequence[str]) -> None:
-    _forget_text(keys)
-    st.session_state[keys["id"]] = ids[int(np.random.default_rng().integers(len(ids)))]
-
-
-def _perturbations(run_id: str) -> list[Perturbation]:
-    """What is done to the text; exchanges, which need other texts, are not offered."""
-    chosen: list[str] = st.multiselect(
-        "Perturbations",
-        _OFFERED,
-        default=list(USUAL),
-        accept_new_options=True,
-        key=f"lab_perturbations_{run_id}",
-        format_func=_title,
-        help="Or type one, such as typos:rate=0.1 or replace:/colou?r/hue/.",
-    )
-    found = []
-    for written in chosen:
-        try:
-            item = parse_perturbation(written)
-        except InputError as error:
-            st.error(escaped(str(error)), icon=":material/error:")
-            continue
-        if item.kind.part is not None:
-            st.info(escaped(f"{item.title}: needs other texts, so it cannot be tried on one."), icon=":material/info:")
-        elif not item.kind.is_control:
-            found.append(item)
-    return list(dict.fromkeys(found))
-
-
-def _title(spec: str) -> str:
-    try:
-        return parse_perturbation(spec).title
-    except InputError:
-        return spec
-
-
-# What comes out
 
 
 def _where(run: Run, state: State, tried: Tried, encoded: Encoded, space: TextSpace, config: EncoderConfig) -> None:
@@ -261,7 +127,7 @@ def _where(run: Run, state: State, tried: Tried, encoded: Encoded, space: TextSp
 def _neighbours(run: Run, tried: Tried, encoded: Encoded, space: TextSpace) -> None:
     st.caption(
         "Cosine distance between features, in the space in which clusters are made before it is reduced. A human text "
-        f"of this run usually has another one within {cache.usual_distance(run.id):.3f} (median)."
+        f"of this run usually has another one within {written(cache.usual_distance(run.id), 3)} (median)."
         + ("" if tried.edited else " The text itself is left out.")
     )
     _nearest(run, space.nearest(encoded.vector, HUMAN, NEIGHBOURS, without=tried.place), HUMAN)
@@ -321,5 +187,5 @@ def _moves(
         (after,) = space.clusters([other.vector])
         moved = cosine_distance(encoded.vector, other.vector)
         went = f"stays in cluster {before}" if after == before else f"cluster {before} → **{after}**"
-        with st.expander(f"{escaped(item.title)}: {went}, moved {moved:.4f}"):
+        with st.expander(f"{escaped(item.title)}: {went}, moved {written(moved, 4)}"):
             moved_texts.side_by_side(tried.text, done.texts[0])

@@ -7,11 +7,11 @@ import streamlit as st
 from app import cache, session, tour
 from app.components import face
 from app.components.markup import escaped
-from app.state import to_parameters
+from app.query_string import to_parameters
 from app.tour import Step
 from mauve_core.errors import MauveLensError
 
-_SEEN, _SHOWN = "tour_seen", "tour_shown"
+_SEEN = "tour_seen"
 _COOKIE = "mauve_lens_tour"
 _DEMO = "demo"
 
@@ -25,7 +25,7 @@ def show(page: str) -> None:
         Path of the page in its address, as ``st.navigation`` gives it.
     """
     state = session.current()
-    run_id = cache.opened_run_id(state.run, cache.run_summaries())
+    run_id = cache.opened_run_id(state.run)
     found = _steps(run_id) if state.tour is not None or not page else []
     if state.tour is None or not found:
         offered = bool(found) and not _seen()
@@ -34,7 +34,6 @@ def show(page: str) -> None:
         face.in_browser(seen=st.session_state.get(_SEEN, False))
         return
     place = min(max(state.tour, 1), len(found))
-    _open_tabs(found[place - 1], (run_id, place))
     here = _path(found[place - 1]) == page
     _panel(found, place, here=here)
     if place == 1 and run_id is not None and not run_id.startswith(_DEMO):
@@ -45,7 +44,7 @@ def show(page: str) -> None:
 def starter() -> None:
     """In the sidebar: the button that starts the tour."""
     state = session.current()
-    run_id = cache.opened_run_id(state.run, cache.run_summaries())
+    run_id = cache.opened_run_id(state.run)
     if run_id is None or state.tour is not None:
         return
     if st.button("Guided tour", icon=":material/tour:", type="tertiary", key="tour_start", help=_ABOUT):
@@ -97,7 +96,7 @@ def _panel(found: list[Step], place: int, *, here: bool) -> None:
 
 
 def _demo_instead() -> None:
-    demo = cache.opened_run_id(None, cache.run_summaries())
+    demo = cache.opened_run_id(None)
     if demo is not None and demo.startswith(_DEMO):
         st.page_link(
             "views/compare.py",
@@ -118,14 +117,6 @@ def _end() -> None:
 
 def _remember() -> None:
     st.session_state[_SEEN] = True
-
-
-def _open_tabs(step: Step, reached: tuple[str | None, int]) -> None:
-    """Open the step's tabs when it is reached; afterwards they are the reader's."""
-    if st.session_state.get(_SHOWN) != reached:
-        st.session_state[_SHOWN] = reached
-        for key, title in step.tabs.items():
-            st.session_state[key] = title
 
 
 def _path(step: Step) -> str:

@@ -14,6 +14,7 @@ from app.uploads import Upload
 from mauve_core.corpus import limits
 from mauve_core.errors import MauveLensError
 
+_ENDINGS = ", ".join(f".{suffix}" for suffix in uploads.SUFFIXES)
 _INTAKE = "intakes"
 """How often each uploader took files in: a new key empties it, because the cards list the files."""
 
@@ -45,7 +46,7 @@ def show(side: str, title: str, *, several: bool = False) -> list[ReadFile | Non
         args=(side, key, several),
         label_visibility="collapsed",
     )
-    st.caption(f"At most {limits.in_words()}")
+    st.caption(f"{_ENDINGS}. At most {limits.in_words()}")
     read = []
     for upload in _kept(side):
         file, removed = upload_card.show(upload, human=not several)

@@ -1,6 +1,29 @@
 // Copy link: the address as it stands when the button is pressed. Sign out: a form, so that no other page can do it
 // with an image. The clipboard needs a secure page (https or this machine); elsewhere the link is shown to be copied.
 const SAID_MS = 4000
+const LOOKS = 40, LOOK_MS = 250
+
+// One a page: the other tabs of this browser hear of it, and leave for the sign-in page once the server knows. So does
+// one that comes into view when its sign-in has ended.
+function channel() {
+  if (!window.mauveLensSignedOut) {
+    window.mauveLensSignedOut = new BroadcastChannel("mauve-lens-signed-out")
+    window.mauveLensSignedOut.onmessage = () => leave(LOOKS)
+    document.addEventListener("visibilitychange", () => { if (!document.hidden) leave(1) })
+  }
+  return window.mauveLensSignedOut
+}
+
+async function leave(looks) {
+  for (let look = 0; look < looks; look += 1) {
+    const answer = await fetch("/_stcore/host-config", { cache: "no-store" }).catch(() => null)
+    if (answer?.status === 401) {
+      window.location.reload()
+      return
+    }
+    await new Promise((resolve) => { setTimeout(resolve, LOOK_MS) })
+  }
+}
 
 function made(tag, text, properties = {}) {
   const element = document.createElement(tag)
@@ -55,6 +78,8 @@ export default function ({ data, parentElement }) {
   if (data.sign_out) {
     const form = made("form", "", { method: "post", action: "/sign-out" })
     form.append(made("button", "Sign out"))
+    form.onsubmit = () => channel().postMessage("")
+    channel()
     root.append(form)
   }
   root.append(said)

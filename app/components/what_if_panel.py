@@ -26,12 +26,13 @@ from app.what_if_choice import (
 from mauve_core.config import HUMAN, SCORES
 from mauve_core.errors import InputError, MauveLensError
 from mauve_core.figures.gap import what_if_figure
-from mauve_core.figures.leaderboard import TO, UNBROKEN, titled
+from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import short_name
 from mauve_core.pipeline import MIN_TEXTS
 from mauve_core.result import Estimate
 from mauve_core.what_if import WhatIf
 from mauve_core.without import WithoutTask
+from mauve_core.written_numbers import SCORE_DECIMALS, interval, with_spread, written
 
 PICKS: dict[Pick, str] = {"clusters": "Clusters", "lasso": "Area of the Map", "slice": "Metadata"}
 ACTIONS: dict[Action, str] = {
@@ -86,10 +87,8 @@ def scores_frame(found: WhatIf) -> pd.DataFrame:
 
 
 def _cell(estimate: Estimate, *, signed: bool = False) -> str:
-    sign = "+" if signed else ""
-    spread = "" if estimate.sd is None else f" ± {estimate.sd:.3f}"
-    first = f"**{estimate.mean:{sign}.3f}**{spread}".replace(" ", UNBROKEN)
-    return f"{first}  \n{estimate.low:{sign}.3f}{TO}{estimate.high:{sign}.3f}".replace("-", "−")
+    score = with_spread(estimate.mean, estimate.sd, SCORE_DECIMALS, signed=signed, value_in="**{}**")
+    return f"{score}  \n{interval(estimate.low, estimate.high, SCORE_DECIMALS, signed=signed)}"
 
 
 def _choice(here: Focus, state: State) -> Groups | None:
@@ -272,7 +271,10 @@ def _answer(here: Focus, state: State, groups: Groups, side: Side, scale: float)
     st.table(shown_scores(found), border="horizontal", hide_index=True)
     with st.container(horizontal=True, vertical_alignment="center"):
         confidence, seeds = here.run.comparison.config.score.confidence, here.run.comparison.config.score.seeds
-        counted = ", ".join(f"{escaped(side)} {texts:,.1f}" for side, texts in found.texts.items())
+        counted = ", ".join(
+            f"{escaped(side)} {written(texts, 0 if texts == round(texts) else 1)}"
+            for side, texts in found.texts.items()
+        )
         st.caption(
             f"{KEPT_CLUSTERS} Mean ± sd over {seeds} seeds of the {here.partition.kind} partition; below it the "
             f"{confidence:.0%} bootstrap interval over texts. The texts then count for: {counted}.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from app import cache
+from app import cache, session
 from app.components import charts
 from app.components.focus import Focus
 from app.components.markup import escaped
@@ -14,8 +14,10 @@ from mauve_core.figures.why import effects_figure, effects_frame, phrases_frame
 from mauve_core.phrases import Phrase
 from mauve_core.properties import PROPERTIES
 from mauve_core.why import PropertyEffect, WhyCard
+from mauve_core.written_numbers import UNBROKEN, as_percent, interval, significant, written
 
 PAIR_HEIGHT = 220
+_PAIR = "why_pair"
 
 
 def show(focus: Focus, cluster: int) -> None:
@@ -45,10 +47,13 @@ def _flag(each: PropertyEffect, what: str, names: tuple[str, str]) -> str:
     effect, kind = each.effect, PROPERTIES[each.name]
     if effect is None:
         return ""
-    means = [f"{mean:.3g} {kind.unit}" if kind.unit else f"{mean:.0%}" for mean in (effect.first, effect.second)]
+    means = [
+        f"{significant(mean, 3)} {kind.unit}" if kind.unit else as_percent(mean)
+        for mean in (effect.first, effect.second)
+    ]
     return (
-        f"**{kind.title}** alone {what}: {means[0]} in {names[0]}, {means[1]} in {names[1]} (AUC {effect.auc:.2f}, "
-        f"{effect.low:.2f} to {effect.high:.2f}). Look no further before that is "
+        f"**{kind.title}** alone {what}: {means[0]} in {names[0]}, {means[1]} in {names[1]} "
+        f"(AUC {written(effect.auc, 2)}, {interval(effect.low, effect.high, 2)}). Look no further before that is "
         "explained."
     )
 
@@ -69,7 +74,7 @@ def _phrases(focus: Focus, card: WhyCard) -> None:
             column.caption("No phrase is clearly its own.")
     st.caption(
         "Phrases of one to three words by log odds with a Dirichlet prior (Monroe, Colaresi and Quinn 2008) over texts "
-        "that have them, with 95 % intervals, each about one phrase; texts: of this set, and of the other, that do."
+        "that have them, with 95% intervals, each about one phrase; texts: of this set, and of the other, that do."
     )
 
 
@@ -77,7 +82,7 @@ def shown_phrases(phrases: tuple[Phrase, ...]) -> pd.DataFrame:
     """Phrase, log odds with its interval, and texts of both sets, as text."""
     rows = phrases_frame(phrases)
     odds = [
-        f"{one:.1f} ({low:.1f} to {high:.1f})".replace("-", "−")
+        f"{written(one, 1)}{UNBROKEN}({interval(low, high, 1)})"
         for one, low, high in zip(rows["log_odds"], rows["low"], rows["high"], strict=True)
     ]
     texts = [f"{n} : {m}" for n, m in zip(rows["texts"], rows["other_texts"], strict=True)]
@@ -101,7 +106,7 @@ def _properties(focus: Focus, card: WhyCard) -> None:
     )
     st.caption(
         "Cliff's delta: how much more often a text of the first set exceeds one of the second than the reverse; "
-        "0 no difference, ±1 no overlap. Lines: 95 % intervals. A property is flagged above where it alone separates."
+        "0 no difference, ±1 no overlap. Lines: 95% intervals. A property is flagged above where it alone separates."
     )
 
 
@@ -110,11 +115,20 @@ def _pairs(focus: Focus, card: WhyCard) -> None:
     if not card.pairs:
         return
     st.markdown("**Nearest pairs**")
-    titles = [f"{place}: distance {pair.distance:.3g}" for place, pair in enumerate(card.pairs, start=1)]
-    chosen = st.segmented_control(
-        "Pair", range(len(titles)), default=0, required=True, key="why_pair", format_func=titles.__getitem__
+    titles = [f"{place}: distance {significant(pair.distance, 3)}" for place, pair in enumerate(card.pairs, start=1)]
+    chosen = session.current().pair
+    chosen = chosen if chosen < len(titles) else 0
+    session.follow_url(_PAIR, chosen)
+    st.segmented_control(
+        "Pair",
+        range(len(titles)),
+        required=True,
+        key=_PAIR,
+        format_func=titles.__getitem__,
+        on_change=session.write_choice,
+        args=("pair", _PAIR),
     )
-    pair = card.pairs[int(chosen or 0)]
+    pair = card.pairs[chosen]
     sides = ((HUMAN, pair.human, "blue"), (focus.candidate, pair.model, "orange"))
     for column, (source, place, colour) in zip(st.columns(2, gap="medium"), sides, strict=True):
         corpus = focus.run.corpora[source]

@@ -6,15 +6,16 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.components import attributes_panel, charts, cluster_detail, face, focus, score_controls
+from app.components import attributes_panel, charts, cluster_detail, face, focus, linked_tabs, score_controls
 from app.components.focus import Focus
 from app.components.sidebar import opened_run
 from app.selection import clicked_value
-from app.state import State
+from app.state import Form, State
 from mauve_core.cluster_table import ORDERS, cluster_table, ordered
 from mauve_core.config import HUMAN
 from mauve_core.figures.clusters import cluster_figure
 
+FORMS: dict[Form, str] = {"chart": "Chart", "table": "Table"}
 _ORDER, _CHART, _TABLE, _SHOWN = "clusters_order", "clusters_chart", "clusters_table", "clusters_shown"
 _TABLE_HEIGHT = 330
 
@@ -24,11 +25,12 @@ def main() -> None:
     face.title("Clusters", "In which kinds of text do the two sides differ, and what do these texts say?")
     run, state = opened_run(), session.current()
     here = focus.of(run, state)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        focus.controls(here)
-        focus.cluster_picker(here)
-        order = _order_picker(state)
-        with st.container(horizontal=True, vertical_alignment="bottom", width="content"):  # what acts on the errors
+    with focus.rows():
+        with focus.row():
+            focus.controls(here)
+            focus.cluster_picker(here)
+        with focus.row():
+            order = _order_picker(state)
             weight = focus.weight_slider(state)
             score_controls.smoothing(state, "Here it acts on the errors alone.")
     counts = here.partition.counts(HUMAN), here.partition.counts(here.candidate)
@@ -68,18 +70,20 @@ def _histogram(here: Focus, rows: pd.DataFrame, order: str, smoothing: str) -> N
     """The chart and the table that says the same, in one place."""
     n, m = int(rows["human"].sum()), int(rows["model"].sum())
     st.session_state[_SHOWN] = rows["cluster"].tolist()
-    chart, table = st.tabs(["Chart", "Table"], key="clusters_tabs")
-    with chart:
-        charts.show_chart(
-            cluster_figure(rows, here.candidate, chosen=here.cluster),
-            key=_CHART,
-            file_name=f"{here.run.name}-{here.candidate}-clusters",
-            on_select=_choose_bar,
-            selection_mode="points",
-            alt=f"Share of human and model texts in each of {len(rows)} clusters; the table has the same numbers.",
-        )
-    with table:
-        _mirror(here, rows)
+    chart, table = linked_tabs.show("form", FORMS, "clusters_tabs")
+    if chart.open:
+        with chart:
+            charts.show_chart(
+                cluster_figure(rows, here.candidate, chosen=here.cluster),
+                key=_CHART,
+                file_name=f"{here.run.name}-{here.candidate}-clusters",
+                on_select=_choose_bar,
+                selection_mode="points",
+                alt=f"Share of human and model texts in each of {len(rows)} clusters; the table has the same numbers.",
+            )
+    if table.open:
+        with table:
+            _mirror(here, rows)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
             f"{len(rows)} clusters of the {here.partition.kind} partition, {n:,} human and {m:,} model texts, "

@@ -11,15 +11,16 @@ from app.components.markup import escaped
 from app.state import State
 from mauve_core.config import PartitionKind
 from mauve_core.figures import frontier, leaderboard
-from mauve_core.figures.leaderboard import UNBROKEN
 from mauve_core.figures.theme import short_name
+from mauve_core.report import standings
 from mauve_core.store import Run
+from mauve_core.written_numbers import with_spreads
 
-_WEIGHT = "control_weight"
+_WEIGHT, _BAND = "control_weight", "frontier_band"
 _FRONTIER_HELP = (
     "Each curve lays the two errors of a candidate against each other as the mixture R goes from the model's "
     "texts to the humans'. A curve near the upper right corner means that both errors are small; MAUVE is the "
-    "area under it. The band reaches from the lowest to the highest k-means seed."
+    "area under it. A band reaches from the lowest to the highest k-means seed."
 )
 
 
@@ -84,22 +85,47 @@ def _frontier(run_id: str) -> None:
     partition = state.partition_or("pairwise")
     scale = run.comparison.config.score.scale if state.scale is None else state.scale
     points = frontier.curve_points(cache.error_curves(run_id, partition, state.smoothing), scale)
+    rescored = cache.rescored(run_id, partition, state.scale, state.smoothing)
+    order = [standing.candidate.name for standing in standings(rescored, kind=partition)]
+    chosen = state.candidate if state.candidate in order else order[0]
+    banded = frontier.banded_names(order, chosen)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.header("Divergence curves", anchor=False, help=_FRONTIER_HELP)
         st.space("stretch")
         charts.csv_button(lambda: points, key="frontier_csv", file_name=f"{run.name}-divergence-curves")
-    left, right = st.columns(2, gap="medium")
+    left, right = st.columns([9, 8], gap="medium")
     with right:
-        weight = _weight_slider(state.weight)
-        _errors(frontier.at_weight(points, weight))
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            weight = _weight_slider(state.weight)
+            if len(banded) < len(order):
+                _band_picker(order, chosen)
+        _errors(frontier.at_weight(points, weight, order))
     with left:
         charts.show_chart(
-            frontier.frontier_figure(points, weight),
+            frontier.frontier_figure(points, weight, order=order, chosen=chosen),
             key="frontier_chart",
             file_name=f"{run.name}-divergence-curves",
             alt="Divergence curves of all candidates; the table beside it gives both errors at the chosen weight.",
         )
-    st.caption(f"{score_controls.described(state, partition, run.comparison.config.score.scale)}.")
+    bands = frontier.bands_in_words([escaped(short_name(name)) for name in banded], len(order))
+    st.caption(f"{score_controls.described(state, partition, run.comparison.config.score.scale)}. {bands}")
+
+
+def _band_picker(order: list[str], chosen: str) -> None:
+    session.follow_url(_BAND, chosen)
+    st.selectbox(
+        "Band of",
+        order,
+        key=_BAND,
+        on_change=_write_band,
+        width=200,
+        help="The candidate whose curve stands out, with its band from the lowest to the highest k-means seed: how far "
+        "chance in the clustering moves it. The other pages show this candidate then.",
+    )
+
+
+def _write_band() -> None:
+    session.update(candidate=st.session_state[_BAND])
 
 
 def _weight_slider(weight: float) -> float:
@@ -133,21 +159,14 @@ def _errors(at_weight: pd.DataFrame) -> None:
         pd.DataFrame(
             {
                 "Candidate": [f"**{escaped(short_name(name))}**" for name in at_weight["candidate"]],
-                "Adds (type I)": _with_spread(at_weight, "type_1"),
-                "Misses (type II)": _with_spread(at_weight, "type_2"),
+                "Adds (type I)": with_spreads(at_weight["type_1"], at_weight["type_1_sd"]),
+                "Misses (type II)": with_spreads(at_weight["type_2"], at_weight["type_2_sd"]),
             }
         ),
         border="horizontal",
         hide_index=True,
     )
     st.caption("In nats, mean ± sd over k-means seeds. R = λ P + (1 − λ) Q, P humans, Q the model.")
-
-
-def _with_spread(rows: pd.DataFrame, column: str) -> list[str]:
-    return [
-        f"{mean:.4f}" + ("" if pd.isna(sd) else f"{UNBROKEN}±{UNBROKEN}{sd:.4f}")
-        for mean, sd in zip(rows[column], rows[f"{column}_sd"], strict=True)
-    ]
 
 
 main()

@@ -49,11 +49,11 @@ def main() -> None:
 
 def _usual_section(state: State) -> Section:
     """Measures where there is a run to measure, else the way to one."""
-    return "measures" if cache.opened_run_id(state.run, cache.run_summaries()) is not None else "generate"
+    return "measures" if cache.opened_run_id(state.run) is not None else "generate"
 
 
 def _run_if_any(state: State) -> Run | None:
-    run_id = cache.opened_run_id(state.run, cache.run_summaries())
+    run_id = cache.opened_run_id(state.run)
     try:
         return None if run_id is None else cache.load_run(run_id)
     except MauveLensError:

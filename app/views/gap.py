@@ -8,20 +8,29 @@ import pandas as pd
 import streamlit as st
 
 from app import cache, session
-from app.components import cluster_detail, face, focus, gap_ledger, greedy_panel, score_controls, what_if_panel
+from app.components import (
+    cluster_detail,
+    face,
+    focus,
+    gap_ledger,
+    greedy_panel,
+    linked_tabs,
+    score_controls,
+    what_if_panel,
+)
 from app.components.focus import Focus
 from app.components.sidebar import opened_run
 from app.state import GapTab, State
 from mauve_core.cluster_table import cluster_table
 from mauve_core.config import HUMAN
 from mauve_core.numerics.trust import LABELS, Trust
+from mauve_core.written_numbers import as_percent, significant
 
 TABS: dict[GapTab, str] = {
     "texts": "Texts of a cluster",
     "what-if": "What would close the gap",
     "few": "The few clusters that make most of it",
 }
-_TABS = "gap_tabs"
 _TRUST_COLOURS: dict[str, Literal["green", "yellow", "gray"]] = {
     "stable": "green", "unsure": "yellow", "noise": "gray"
 }  # fmt: skip
@@ -32,12 +41,14 @@ def main() -> None:
     face.title("Gap", "Which clusters make the gap between the two sides, and what would close it?")
     run, state = opened_run(), session.current()
     here = focus.of(run, state)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        focus.controls(here)
-        focus.cluster_picker(here)
-        weight = focus.weight_slider(state)
-        score_controls.smoothing(state, "MAUVE* always has Krichevsky–Trofimov.")
-        scale = score_controls.scale(state, run.comparison.config.score.scale)
+    with focus.rows():
+        with focus.row():
+            focus.controls(here)
+            focus.cluster_picker(here)
+        with focus.row():  # what acts on the errors and scores
+            weight = focus.weight_slider(state)
+            score_controls.smoothing(state, "MAUVE* always has Krichevsky–Trofimov.")
+            scale = score_controls.scale(state, run.comparison.config.score.scale)
     counts = here.partition.counts(HUMAN), here.partition.counts(here.candidate)
     table = cluster_table(*counts, weight, state.smoothing)
     gap_ledger.show(here, table, weight, state)
@@ -52,7 +63,7 @@ def _tabs(here: Focus, table: pd.DataFrame, weight: float, scale: float) -> None
     state = session.current()
     if focus.of(here.run, state).cluster != here.cluster:
         st.rerun()  # a row of a list was ticked, or the cluster closed: the ledger shows it too
-    texts, what_if, greedy = st.tabs(list(TABS.values()), default=TABS[state.below], key=_TABS, on_change=_write_tab)
+    texts, what_if, greedy = linked_tabs.show("below", TABS, "gap_tabs")
     if texts.open:
         with texts:
             _texts(here, table, weight, state)
@@ -86,13 +97,10 @@ def _heading(here: Focus, cluster: int) -> None:
 def _trust_in_words(judged: Trust, cluster: int) -> str:
     meaning = LABELS[str(judged.label[cluster])].capitalize()
     return (
-        f"{meaning}. p = {judged.p[cluster]:.2g} when sides are exchanged, {judged.adjusted[cluster]:.2g} adjusted "
-        f"over all clusters; the same sign in {judged.agreement[cluster]:.0%} of the partitions of other seeds and k."
+        f"{meaning}. p = {significant(judged.p[cluster])} when sides are exchanged, "
+        f"{significant(judged.adjusted[cluster])} adjusted over all clusters; the same sign in "
+        f"{as_percent(judged.agreement[cluster])} of the partitions of other seeds and k."
     )
-
-
-def _write_tab() -> None:
-    session.update(below=next(tab for tab, title in TABS.items() if title == st.session_state[_TABS]))
 
 
 def _close() -> None:

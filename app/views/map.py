@@ -15,7 +15,15 @@ from app.selection import Stack, inside_polygon, polygon_of_event
 from app.state import Point, State
 from mauve_core.cluster_table import MIXTURE_MARGIN, cluster_table
 from mauve_core.config import HUMAN
-from mauve_core.figures.map import COLOURINGS, Colouring, Points, map_figure, stratified_sample
+from mauve_core.figures.map import (
+    COLOURINGS,
+    MOST_POINTS,
+    PLAIN_POINTS,
+    Colouring,
+    Points,
+    map_figure,
+    stratified_sample,
+)
 from mauve_core.figures.map_points import points_frame
 from mauve_core.result import Comparison
 from mauve_core.store import Run
@@ -44,12 +52,14 @@ def main() -> None:
         st.stop()
     here = focus.of(run, state)
     stack = cache.stack(run.id)
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        colouring = _colouring_picker(state)
-        focus.controls(here)
-        focus.cluster_picker(here)
-        if colouring in ERRORS:
-            focus.weight_slider(state)
+    with focus.rows():
+        with focus.row():
+            focus.controls(here)
+            focus.cluster_picker(here)
+        with focus.row():
+            colouring = _colouring_picker(state)
+            if colouring in ERRORS:
+                focus.weight_slider(state)
     _source_picker(stack, state)
     visible = stack.visible(state.hidden)
     if not visible.any():
@@ -138,10 +148,11 @@ def _map(
     state: State,
 ) -> None:
     """The figure. The reader's lasso stays on it while nothing else changes; any other is drawn into it."""
-    drawn = stratified_sample(points.source, visible)
+    plain = not face.draws_webgl()
+    drawn = stratified_sample(points.source, visible, PLAIN_POINTS if plain else MOST_POINTS)
     total = int(visible.sum())
     view = (colouring, state.weight, state.smoothing) if colouring in ERRORS else (colouring,)
-    shows = (*here.key, *view, here.cluster, state.hidden, st.session_state.get(map_selection.CLEARED, 0))
+    shows = (plain, *here.key, *view, here.cluster, state.hidden, st.session_state.get(map_selection.CLEARED, 0))
     drawn_by_reader = st.session_state.get(_DRAWN) == (shows, state.lasso)
     outlined = state.lasso is not None and not drawn_by_reader
     st.session_state[_FIGURE] = (shows, outlined)
@@ -155,7 +166,10 @@ def _map(
         inside=inside if outlined else None,
         revision=shows[-1],
         density=visible if drawn.size < total else None,
+        plain=plain,
     )
+    if plain:
+        _without_webgl(drawn.size, total)
     charts.show_chart(
         figure,
         key=_CHART,
@@ -173,6 +187,17 @@ def _map(
         )
         charts.csv_button(
             lambda: points_frame(points, _ids(here.run))[visible], key="map_csv", file_name=f"{here.run.name}-map"
+        )
+
+
+def _without_webgl(drawn: int, total: int) -> None:
+    """What a visitor must know whose browser has no WebGL."""
+    with st.container(key="map_plain"):
+        st.info(
+            f"This browser has no WebGL, so the map is drawn without it: {drawn:,} of {total:,} texts"
+            + (", a sample with every source's share. " if drawn < total else ". ")
+            + "For WebGL, turn on hardware acceleration in the browser's settings, or take another browser.",
+            icon=":material/info:",
         )
 
 

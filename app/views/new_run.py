@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import streamlit as st
 
 from app import access
-from app.components import face, job_panel, model_picker, upload_side
+from app.components import face, job_panel, model_picker, more_settings, upload_side
 from app.components.markup import escaped
 from app.components.upload_card import ReadFile
 from mauve_core import jobs
+from mauve_core.again import changed
 from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.encoders import identify
 from mauve_core.errors import MauveLensError
@@ -104,15 +105,18 @@ def _settings(files: Sequence[ReadFile]) -> Settings | None:
     k = clusters.number_input(
         "Clusters k", 2, 1_000_000, None, key="k", placeholder="n / 10", persist_state="session", help=_K_HELP
     )  # fmt: skip
+    drawn = st.toggle(more_settings.MAP, True, key="draw_map", persist_state="session", help=more_settings.MAP_HELP)
+    more = more_settings.show("more", CompareConfig(), model, persist=True)
     suggested = _suggested_name(files)
     run_name = name.text_input("Name of the run", key="run_name", placeholder=suggested, persist_state="session")
     try:
         encoder = EncoderConfig(model=model, max_tokens=int(max_tokens), with_prompt=with_prompt and prompts)
         score = ScoreConfig(seeds=int(seed_count), k=None if k is None else int(k))
+        config = changed(CompareConfig(encoder=encoder, score=score), {**more, "projection": drawn})
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return None
-    return Settings(CompareConfig(encoder=encoder, score=score), (run_name or "").strip() or suggested)
+    return Settings(config, (run_name or "").strip() or suggested)
 
 
 def _suggested_name(files: Sequence[ReadFile]) -> str:

@@ -31,10 +31,11 @@ def main() -> None:
         label_visibility="collapsed",
     )
     if state.part == "text":
-        text_lab.show(run, state)
+        text_lab.show(run)
         return
     job_panel.show(("probes",), run.id)
     table = _stored(run)
+    wrong = probe_form.obstacle(run)
     if table is None:
         face.nothing_yet(
             "Nothing was probed yet.",
@@ -42,28 +43,28 @@ def main() -> None:
             "held against the other half. A score that sees meaning should hardly notice missing articles and should "
             "notice shuffled words. The untouched half is the noise floor, and the texts that changed cluster say what "
             "the features see.",
-            f"Press *Probe* below, or `mauve-lens probe {run.id} --perturbation shuffle-words`. The changed texts are "
-            "encoded again, so it needs the run's encoder.",
+            escaped(wrong)
+            or f"Press *Probe* below, or `mauve-lens probe {run.id} --perturbation shuffle-words`. The changed texts "
+            "are encoded again, so it needs the run's encoder.",
         )
     elif state.part == "flow":
         probe_flow.show(run, table, state)
     else:
-        probe_table.show(run, table)
-    _form(run, state, table)
+        probe_table.show(run, table, state)
+    _form(run, state, table, wrong)
 
 
-def _form(run: Run, state: State, table: ProbeTable | None) -> None:
+def _form(run: Run, state: State, table: ProbeTable | None, wrong: str) -> None:
     if not access.may_change():
         return
-    wrong = probe_form.obstacle(run)
-    if wrong:
+    if table is not None and wrong:
         st.info(escaped(wrong), icon=":material/info:")
-    elif table is None:
-        with st.container(border=True):
-            probe_form.show(run, state, None)
-    else:
+    elif table is not None:
         with st.expander("Probe again, with other perturbations or texts", icon=":material/replay:"):
             probe_form.show(run, state, table)
+    elif not wrong:
+        with st.container(border=True):
+            probe_form.show(run, state, None)
 
 
 def _stored(run: Run) -> ProbeTable | None:

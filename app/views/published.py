@@ -7,8 +7,11 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app.components import charts, face
+from app import session
+from app.components import charts, face, published_tables
 from app.components.markup import escaped
+from app.components.published_tables import COLUMN_HELP, EMPTY
+from app.state import Plane
 from mauve_core.errors import MauveLensError
 from mauve_core.figures import published as figures
 from mauve_core.figures import published_settings
@@ -18,36 +21,19 @@ from mauve_core.published import (
     OUTCOMES,
     PAPERS,
     REFERENCES,
-    TABLES,
     Agreement,
     agreements,
     column_agreements,
     notes,
     settings,
-    table,
 )
+from mauve_core.written_numbers import written
 
 _PAPER, _MEASURE, _REFERENCE = "published_paper", "published_measure", "published_reference"
-_AXES, _TABLE = "published_axes", "published_table"
+_AXES = "published_axes"
+_DIFFERENCE_DECIMALS = 3
 
-_EMPTY = "–"
-"""A figure that is not printed."""
-
-_COLUMN_HELP = {
-    "setting": "A model's size and its decoding; nucleus p, typical τ, beams",
-    "spearman": "Spearman's rank correlation of MAUVE with the discriminator's accuracy",
-    "p_below": "The paper says that every p-value lies below this",
-    "mauve_percent": "MAUVE × 100; 1,000 texts a side, at most 200 tokens",
-    "mauve_roberta": "MAUVE with features of RoBERTa large, 0 to 1",
-    "mauve_gpt2": "MAUVE with features of GPT-2 large, 0 to 1, as printed beside RoBERTa's",
-    "sparsemax": "Sparsemax score of the model on human text, 0 to 1, larger is better",
-    "token_js": "Jensen–Shannon divergence between the model's next token and the human one, nats, smaller is better",
-    "epsilon_perplexity": "Perplexity of human text under the smoothed model, smaller is better",
-    "diversity": "Product of the shares of distinct 2-, 3- and 4-grams × 100",
-    "length": "Mean tokens a text",
-    **{name: measure.unit for name, measure in MEASURES.items()},
-    **{name: reference.unit for name, reference in REFERENCES.items()},
-}
+PLANES: dict[Plane, str] = {"figures": "Figures", "ranks": "Ranks"}
 
 
 def main() -> None:
@@ -62,13 +48,16 @@ def main() -> None:
         "The papers' correlation tables, computed again here from the "
         "figures that they print. 1: the measure orders all settings (a model with a decoder) as people do."
     )
-    paper = st.segmented_control(
+    wanted, usual = session.current().paper, next(iter(PAPERS))
+    paper = wanted if wanted in PAPERS else usual
+    session.follow_url(_PAPER, paper)
+    st.segmented_control(
         "Correlation table",
         list(PAPERS),
-        default=next(iter(PAPERS)),
         required=True,
         key=_PAPER,
-        persist_state="session",
+        on_change=session.write_choice,
+        args=("paper", _PAPER, usual),
         format_func=lambda name: PAPERS[name].title,
         help="NeurIPS 2021 prints plain Spearman correlations. JMLR 2023 prints, for human scores, the least that they "
         "can be when each value moves by one standard deviation, and MAUVE* in place of MAUVE.",
@@ -77,7 +66,7 @@ def main() -> None:
     _notes()
     _plane(paper)
     _all_numbers([row for row in rows if row.paper == paper])
-    _tables()
+    published_tables.show()
 
 
 def _correlations(rows: list[Agreement]) -> None:
@@ -125,34 +114,7 @@ def _plane(paper: str) -> None:
         st.header("The figures behind a number", anchor=False)
         st.space("stretch")
         csv_place = st.container(width="content")
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        measure = st.selectbox(
-            "Measure",
-            measures,
-            index=len(measures) - 1,
-            key=f"{_MEASURE}_{paper}",
-            format_func=lambda name: MEASURES[name].title,
-            persist_state="session",
-            width=220,
-        )
-        domain, reference = st.selectbox(
-            "Held against",
-            pairs,
-            key=_REFERENCE,
-            format_func=lambda pair: f"{REFERENCES[pair[1]].title} · {DOMAINS[pair[0]].title}",
-            persist_state="session",
-            width=340,
-            help="Bradley–Terry scores of a pairwise human evaluation, or the accuracy of a discriminator.",
-        )
-        shown = st.segmented_control(
-            "Axes",
-            ["Figures", "Ranks"],
-            default="Figures",
-            required=True,
-            key=_AXES,
-            persist_state="session",
-            help="Spearman's correlation sees the ranks alone.",
-        )
+    measure, (domain, reference), plane = _plane_controls(paper, measures, pairs)
     frame = settings(paper, domain, measure, reference)
     name = f"published-{measure}-{reference}-{domain}"
     with csv_place:
@@ -164,7 +126,7 @@ def _plane(paper: str) -> None:
     ]
     st.caption(_in_words(row))
     charts.show_chart(
-        published_settings.settings_figure(frame, measure, reference, ranks=shown == "Ranks"),
+        published_settings.settings_figure(frame, measure, reference, ranks=plane == "ranks"),
         key="published_settings_chart",
         file_name=name,
         alt="Every setting by measure and reference; the table below has the numbers.",
@@ -173,10 +135,10 @@ def _plane(paper: str) -> None:
     st.dataframe(
         frame.dropna(axis="columns", how="all"),
         hide_index=True,
-        placeholder=_EMPTY,
+        placeholder=EMPTY,
         key="published_settings_table",
         column_config={
-            "setting": st.column_config.TextColumn("Setting", help=_COLUMN_HELP["setting"]),
+            "setting": st.column_config.TextColumn("Setting", help=COLUMN_HELP["setting"]),
             "value": _number("T(Q)", MEASURES[measure].unit),
             "value_sd": _number("sd", "Standard deviation of T(Q) over 5 random seeds, same unit; –: not printed"),
             "human": _number("T(P)", "The same of human text"),
@@ -187,10 +149,55 @@ def _plane(paper: str) -> None:
     )
 
 
+def _plane_controls(
+    paper: str, measures: list[str], pairs: list[tuple[str, str]]
+) -> tuple[str, tuple[str, str], Plane]:
+    """The measure, the kind of text and reference that it is held against, and the axes."""
+    state = session.current()
+    measure = state.published if state.published in measures else measures[-1]
+    against = state.against if state.against in pairs else pairs[0]
+    key = f"{_MEASURE}_{paper}"
+    session.follow_url(key, measure)
+    session.follow_url(_REFERENCE, against)
+    session.follow_url(_AXES, state.plane)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox(
+            "Measure",
+            measures,
+            key=key,
+            format_func=lambda name: MEASURES[name].title,
+            on_change=session.write_choice,
+            args=("published", key, measures[-1]),
+            width=220,
+        )
+        st.selectbox(
+            "Held against",
+            pairs,
+            key=_REFERENCE,
+            format_func=lambda pair: f"{REFERENCES[pair[1]].title} · {DOMAINS[pair[0]].title}",
+            on_change=session.write_choice,
+            args=("against", _REFERENCE, pairs[0]),
+            width=340,
+            help="Bradley–Terry scores of a pairwise human evaluation, or the accuracy of a discriminator.",
+        )
+        st.segmented_control(
+            "Axes",
+            list(PLANES),
+            required=True,
+            key=_AXES,
+            format_func=PLANES.__getitem__,
+            on_change=session.write_choice,
+            args=("plane", _AXES),
+            help="Spearman's correlation sees the ranks alone.",
+        )
+    return measure, against, state.plane
+
+
 def _in_words(row: Agreement) -> str:
-    worst = "" if row.worst is None else f"; worst case within one standard deviation **{row.worst.value:.3f}**"
+    worst = "" if row.worst is None else f"; worst case within one standard deviation **{written(row.worst.value, 3)}**"
     return (
-        f"Spearman **{row.plain:.3f}** over {row.n} settings{worst}; published {row.published:.3f} ({row.statistic}), "
+        f"Spearman **{written(row.plain, 3)}** over {row.n} settings{worst}; published {written(row.published, 3)} "
+        f"({row.statistic}), "
         f"{OUTCOMES[row.outcome]}. Closer to human text is right and up; bars: standard deviation where printed."
     )
 
@@ -200,7 +207,7 @@ def _all_numbers(rows: list[Agreement]) -> None:
         st.dataframe(
             pd.DataFrame([_record(row) for row in rows]),
             hide_index=True,
-            placeholder=_EMPTY,
+            placeholder=EMPTY,
             key="published_numbers",
             column_config={
                 "n": st.column_config.NumberColumn("n", help="Settings behind the number"),
@@ -222,7 +229,7 @@ def _all_numbers(rows: list[Agreement]) -> None:
                         "n": row.n,
                         "Ours": row.ours,
                         "Published": row.published,
-                        "Difference": row.difference,
+                        "Difference": _rounded(row.difference),
                         "Outcome": OUTCOMES[row.outcome],
                     }
                     for row in column_agreements()
@@ -245,6 +252,11 @@ _RANGE_HELP = (
 )
 
 
+def _rounded(difference: float) -> float:
+    """As the column shows it; without the sign of a zero, which would be one of its last digits."""
+    return round(difference, _DIFFERENCE_DECIMALS) + 0.0
+
+
 def _record(row: Agreement) -> dict[str, object]:
     return {
         "Measure": MEASURES[row.measure].title,
@@ -254,7 +266,7 @@ def _record(row: Agreement) -> dict[str, object]:
         "Worst case": None if row.worst is None else row.worst.value,
         "Published": row.published,
         "Printed as": row.statistic,
-        "Difference": row.difference,
+        "Difference": _rounded(row.difference),
         "Low": row.low,
         "High": row.high,
         "Outcome": OUTCOMES[row.outcome],
@@ -263,40 +275,7 @@ def _record(row: Agreement) -> dict[str, object]:
 
 def _title(column: str) -> str:
     known = REFERENCES.get(column) or MEASURES.get(column)
-    return known.title if known else _COLUMN_HELP[column].split(",")[0]
-
-
-def _tables() -> None:
-    with st.expander("All published tables", icon=":material/description:"):
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            name = st.selectbox(
-                "Table",
-                list(TABLES),
-                key=_TABLE,
-                format_func=lambda chosen: TABLES[chosen].title,
-                persist_state="session",
-                width=460,
-            )
-            st.space("stretch")
-            charts.csv_button(lambda: table(name), key="published_table_csv", file_name=f"published-{name}")
-        frame = table(name).drop(columns=["size", "decoding"], errors="ignore")
-        st.dataframe(
-            frame,
-            hide_index=True,
-            placeholder=_EMPTY,
-            key=f"published_table_{name}",
-            column_config={column: _described(column, frame) for column in map(str, frame)},
-        )
-        st.caption(f"{TABLES[name].source}. –: not printed.")
-
-
-def _described(column: str, frame: pd.DataFrame) -> Any:
-    help_text = _COLUMN_HELP.get(column)
-    if column.endswith("_sd"):
-        help_text = "Standard deviation over random seeds, same unit; –: not printed"
-    if pd.api.types.is_numeric_dtype(frame[column]):
-        return st.column_config.NumberColumn(help=help_text)
-    return st.column_config.TextColumn(help=help_text)
+    return known.title if known else COLUMN_HELP[column].split(",")[0]
 
 
 def _number(label: str, help_text: str, number_format: str = "%.3f") -> Any:

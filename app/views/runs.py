@@ -7,10 +7,10 @@ import streamlit as st
 from app import access, session
 from app.components import face, job_panel, run_bin, run_cards, run_files, run_pair
 from app.components.markup import escaped
-from app.components.run_cards import size_text
 from app.state import MAX_QUERY, Shelf, State
 from mauve_core.errors import MauveLensError
 from mauve_core.store import RunStore, RunSummary
+from mauve_core.written_numbers import file_size
 
 NEW_RUN_PAGE = "views/new_run.py"
 TITLES: dict[Shelf, str] = {"runs": "All runs", "pair": "Compare two", "bin": "Bin and disk"}
@@ -55,8 +55,8 @@ def main() -> None:
 
 
 def _all_runs(state: State, summaries: list[RunSummary]) -> None:
-    job_panel.show(("again",))
-    if not summaries:
+    job_panel.show(("again", "prepare"), failed=True)
+    if not summaries and run_cards.edited() is None:
         _nothing_yet()
         return
     tags = sorted({tag for summary in summaries for tag in summary.tags}, key=str.casefold)
@@ -64,10 +64,10 @@ def _all_runs(state: State, summaries: list[RunSummary]) -> None:
     found = summaries
     if state.query or state.tags:
         found = list(RunStore().list(state.query or "", state.tags))
-    run_cards.show(found, tags)
-    if not found:
+    run_cards.show(found, tags, summaries)
+    if not found and summaries:
         st.markdown("No run has all of these words and tags.")
-    total = size_text(sum(summary.bytes for summary in summaries))
+    total = file_size(sum(summary.bytes for summary in summaries))
     runs = f"{len(found)} of {len(summaries)} runs" if len(found) < len(summaries) else f"{len(summaries)} runs"
     st.caption(f"{runs if len(summaries) > 1 else '1 run'}. All together take {total}.")
 

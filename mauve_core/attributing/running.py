@@ -187,7 +187,7 @@ def _partitions(
 def _on_spread(n: int, ks: Sequence[int], splits: int, score: ScoreConfig) -> list[str]:
     """What the spread holds, and where it is no help."""
     few = ", ".join(str(k) for k in ks if n < FEW_PER_CLUSTER * k)
-    notes = ["Accuracy and R^2 are of texts that were not counted, half of them in each split."]
+    notes = ["Accuracy and R² are of texts that were not counted, half of them in each split."]
     if few:
         notes.append(f"At k = {few} a cluster has fewer than {FEW_PER_CLUSTER} of these texts on average.")
     if score.seeds == 1:
@@ -201,7 +201,7 @@ def _on_explained(rows: Sequence[Attribute]) -> list[str]:
     worse = [row for row in rows if "r2" in row.scores and row.scores["r2"].mean < 0]
     if not worse:
         return []
-    return ["R^2 is below 0 where the mean of a cluster's few texts is a worse guess than the mean of all texts."]
+    return ["R² is below 0 where the mean of a cluster's few texts is a worse guess than the mean of all texts."]
 
 
 def _settings(clustering: _Clustering, source: str, looked_at: Sequence[str], splits: int) -> dict[str, Any]:

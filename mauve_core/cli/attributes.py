@@ -10,6 +10,7 @@ from mauve_core.attributing import ALL, SPLITS, AttributesTask, AttributeTable
 from mauve_core.cli.options import add_output_options, progress_of, results_only, write, write_json
 from mauve_core.config import HUMAN
 from mauve_core.report import aligned, printable
+from mauve_core.written_numbers import SCORE_DECIMALS, with_spread
 
 _TITLES = {
     "accuracy": "accuracy",
@@ -83,4 +84,4 @@ def _table(rows: Sequence[Attribute], names: Sequence[str]) -> str:
 
 
 def _cell(value: Repeated) -> str:
-    return f"{value.mean:.3f}" + ("" if value.sd is None else f" \u00b1 {value.sd:.3f}")
+    return with_spread(value.mean, value.sd, SCORE_DECIMALS)

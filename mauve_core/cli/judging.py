@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import get_args
 
 from mauve_core.cli.options import write, write_json
-from mauve_core.config import HUMAN, SCORES
+from mauve_core.config import HUMAN
 from mauve_core.corpus import Corpus
 from mauve_core.errors import InputError
 from mauve_core.files import write_atomically
+from mauve_core.indicators import score_indicators
 from mauve_core.judgments import (
     QUESTIONS,
     Correlation,
@@ -30,11 +31,12 @@ from mauve_core.judgments import (
     ratings_to_csv,
     with_digests,
 )
-from mauve_core.report import HIGHER_IS_CLOSER, TITLES, aligned, printable
+from mauve_core.report import aligned, printable
 from mauve_core.store import Run, RunStore
+from mauve_core.written_numbers import CORRELATION_DECIMALS, NONE, correlation, interval, written
 
 _READING = (
-    "Score: Bradley-Terry; a source beats one that is 100 points lower in 73 % of pairs. Mean 0 over finite scores.",
+    "Score: Bradley-Terry; a source beats one that is 100 points lower in 73% of pairs. Mean 0 over finite scores.",
     "Rank: going down, a source whose interval overlaps that of the first of its group ties with it (=).",
 )
 
@@ -155,20 +157,7 @@ def _asked(
         sources = list(dict.fromkeys(name for rating in ratings for name in (rating.left, rating.right)))
         return ratings, sources, {}, None, notes
     run = RunStore().load(what)
-    return RatingStore(run.ratings_path).list(), list(run.corpora), _indicators(run), run.corpora, ()
-
-
-def _indicators(run: Run) -> dict[str, Indicator]:
-    """The run's scores, which the human side has none of."""
-    candidates = run.comparison.candidates
-    return {
-        TITLES[score]: Indicator(
-            {candidate.name: candidate.scores[score].mean for candidate in candidates},
-            {candidate.name: candidate.scores[score].sd or 0.0 for candidate in candidates},
-            HIGHER_IS_CLOSER[score],
-        )
-        for score in SCORES
-    }
+    return RatingStore(run.ratings_path).list(), list(run.corpora), score_indicators(run.comparison), run.corpora, ()
 
 
 def _table(ranking: Ranking, rows: Sequence[Correlation]) -> str:
@@ -195,27 +184,26 @@ def _table(ranking: Ranking, rows: Sequence[Correlation]) -> str:
 def _agreement(rows: Sequence[Correlation]) -> str:
     cells = [["Score of the run", "n", "Spearman", "worst within 1 sd", ""]]
     for row in rows:
-        value = "-" if row.spearman is None else f"{row.spearman:.3f}"
-        worst = "-"
+        value = NONE if row.spearman is None else correlation(row.spearman, signed=True)
+        worst = NONE
         if row.worst is not None:
-            found = f"{row.worst.value:.3f}"
-            worst = found if row.worst.exact else f"{row.worst.lower_bound:.3f} to {found}"
+            bounds = interval(row.worst.lower_bound, row.worst.value, CORRELATION_DECIMALS, signed=True)
+            worst = correlation(row.worst.value, signed=True) if row.worst.exact else bounds
         cells.append([row.indicator, str(row.n), value, worst, printable(row.note)])
     return f"\nAgreement with people, where {HUMAN} has no score\n{aligned(cells)}"
 
 
 def _place(player: Player) -> str:
     if player.rank is None:
-        return "-"
+        return NONE
     return f"{player.rank} =" if player.tied else str(player.rank)
 
 
 def _score(score: float) -> str:
     if math.isnan(score):
         return "unknown"
-    return f"{score:.1f}" if math.isfinite(score) else "never lost" if score > 0 else "never won"
+    return written(score, 1, signed=True) if math.isfinite(score) else "never lost" if score > 0 else "never won"
 
 
 def _interval(player: Player) -> str:
-    low, high = (f"{end:.1f}" if math.isfinite(end) else "unbounded" for end in (player.low, player.high))
-    return f"[{low}, {high}]"
+    return interval(player.low, player.high, 1, signed=True)

@@ -20,7 +20,7 @@ from mauve_core.cli.options import (
 )
 from mauve_core.config import SCORES
 from mauve_core.errors import InputError
-from mauve_core.report import TITLES, aligned, printable, standings, to_json, to_table
+from mauve_core.report import TITLES, aligned, interval_of, mean_and_spread, printable, standings, to_json, to_table
 from mauve_core.result import Comparison, Estimate
 from mauve_core.settings_difference import Difference, differences, one_leaderboard, require_comparable
 from mauve_core.store import RunStore
@@ -97,8 +97,7 @@ def _leaderboard(board: Comparison) -> str:
 
 
 def _shown(estimate: Estimate) -> str:
-    spread = "" if estimate.sd is None else f" ± {estimate.sd:.3f}"
-    return f"{estimate.mean:.3f}{spread} [{estimate.low:.3f}, {estimate.high:.3f}]"
+    return f"{mean_and_spread(estimate)} ({interval_of(estimate)})"
 
 
 def _again(args: argparse.Namespace) -> int:

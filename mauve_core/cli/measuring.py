@@ -21,6 +21,7 @@ from mauve_core.metrics import MEASURES, Measurements, Tools, Value, measure
 from mauve_core.report import aligned, printable
 from mauve_core.store import RunStore
 from mauve_core.task import TextFile
+from mauve_core.written_numbers import NONE, UNKNOWN, with_spread
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -81,14 +82,15 @@ def _names(args: argparse.Namespace) -> tuple[str, ...] | None:
 
 def table(found: Measurements) -> str:
     """T(Q), T(P) and |T(Q) - T(P)| of every measure and candidate, each with its standard deviation."""
-    rows = [["Measure", "Candidate", "T(Q)", "T(P)", "|T(Q) - T(P)|"]]
+    rows = [["Measure", "Candidate", "T(Q)", "T(P)", "|T(Q) \u2212 T(P)|"]]
     for row in found.rows:
-        cells = [MEASURES[row.measure].title, row.candidate, *map(_written, (row.model, row.human, row.gap))]
-        rows.append([printable(cell) for cell in cells])
-    return f"{aligned(rows)}\n\nValue \u00b1 standard deviation over texts (delete-a-group jackknife)."
+        values = map(_written, (row.model, row.human, row.gap))
+        rows.append([MEASURES[row.measure].title, printable(row.candidate), *values])
+    return (
+        f"{aligned(rows)}\n\nValue \u00b1 standard deviation over texts (delete-a-group jackknife); {UNKNOWN} where "
+        "none could be given."
+    )
 
 
 def _written(value: Value | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value.value:.4g}" + ("" if value.sd is None else f" \u00b1 {value.sd:.2g}")
+    return NONE if value is None else with_spread(value.value, value.sd, missing=UNKNOWN)

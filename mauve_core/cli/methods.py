@@ -8,6 +8,15 @@ from mauve_core.cli.options import add_output_options, progress_of, results_only
 from mauve_core.methods import ESTIMATORS, PRESETS, SUMMARIES, MethodScore, MethodsTask, MethodTable, parse_method
 from mauve_core.methods.running import SEEDS
 from mauve_core.report import aligned, printable
+from mauve_core.written_numbers import (
+    NONE,
+    correlation,
+    decimals_of,
+    even_decimals,
+    significant,
+    with_two_spreads,
+    written,
+)
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -72,15 +81,17 @@ def scores_table(table: MethodTable) -> str:
     """A row a method, a column a candidate: value and standard deviations over seeds and over texts."""
     rows = [["Method", *map(printable, table.candidates), "human halves"]]
     for result in table.results:
-        cells = [_cell(result.scores[name]) for name in table.candidates]
-        rows.append([result.method.title, *cells, "-" if result.ceiling is None else _cell(result.ceiling)])
+        scores = [result.scores[name] for name in table.candidates]
+        decimals = even_decimals([decimals_of(score.value, score.sd_seeds, score.sd_texts) for score in scores])
+        cells = [_cell(*each) for each in zip(scores, decimals, strict=True)]
+        rows.append([result.method.title, *cells, NONE if result.ceiling is None else _cell(result.ceiling)])
     halves = "" if table.results[0].ceiling is None else f" Human halves: {table.results[0].ceiling.n} texts a side."
     asked = table.settings.get("permutations", 0)
     tested = f" p: of P = Q, {asked} permutations within prompts, the first seed." if asked else ""
     if any(score.z is not None for result in table.results for score in result.scores.values()):
         tested += " z: standard scores above random halves of the human texts."
     return (
-        f"{aligned(rows)}\n\nValue \u00b1 standard deviation over seeds / over texts; - where there is none. "
+        f"{aligned(rows)}\n\nValue \u00b1 standard deviation over seeds / over texts; {NONE} where there is none. "
         "MAUVE and the areas under transport frontiers: larger is closer to the human texts; all others: smaller."
         f"{halves}{tested}"
     )
@@ -91,12 +102,11 @@ def agreement_table(table: MethodTable) -> str:
     numbers = [str(place) for place in range(1, len(table.results) + 1)]
     rows = [["Spearman", *numbers]]
     for number, result, row in zip(numbers, table.results, table.agreement(), strict=True):
-        rows.append([f"{number} {result.method.title}", *(f"{value:.2f}" for value in row)])
+        rows.append([f"{number} {result.method.title}", *(correlation(value) for value in row)])
     return aligned(rows)
 
 
-def _cell(score: MethodScore) -> str:
-    sds = [f"{sd:.2g}" if sd is not None else "-" for sd in (score.sd_seeds, score.sd_texts)]
-    tested = "" if score.p_value is None else f" (p = {score.p_value:.2g})"
-    above = "" if score.z is None else f" (z = {score.z:.1f})"
-    return f"{score.value:.4g} \u00b1 {' / '.join(sds)}{tested}{above}"
+def _cell(score: MethodScore, decimals: int | None = None) -> str:
+    tested = "" if score.p_value is None else f" (p = {significant(score.p_value)})"
+    above = "" if score.z is None else f" (z = {written(score.z, 1)})"
+    return f"{with_two_spreads(score.value, score.sd_seeds, score.sd_texts, decimals)}{tested}{above}"

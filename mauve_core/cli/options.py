@@ -17,7 +17,7 @@ from mauve_core.progress import ConsoleProgress, Progress, silent
 _DEFAULTS = EncoderConfig()
 _SCORE = ScoreConfig()
 ENCODER_OPTIONS = ("encoder", "revision", "pooling", "layer", "max_tokens", "dtype", "with_prompt")
-SCORE_OPTIONS = ("k", "seeds", "seed", "scale", "bootstrap", "confidence")
+SCORE_OPTIONS = ("k", "seeds", "seed", "scale", "bootstrap", "confidence", "explained_variance", "restarts")
 
 
 class Parser(argparse.ArgumentParser):
@@ -66,6 +66,15 @@ def add_score_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--scale", type=float, metavar="C", help=f"scaling constant of MAUVE, default {_SCORE.scale:g}")
     group.add_argument("--bootstrap", type=int, metavar="N", help=f"resamples of the texts, default {_SCORE.bootstrap}")
     group.add_argument("--confidence", type=float, help=f"of the interval, default {_SCORE.confidence:g}")
+    group.add_argument(
+        "--explained-variance",
+        type=float,
+        metavar="SHARE",
+        help=f"that the principal components keep, default {_SCORE.explained_variance:g}",
+    )
+    group.add_argument(
+        "--restarts", type=int, metavar="N", help=f"k-means starts under each seed, default {_SCORE.restarts}"
+    )
     group.add_argument("--no-map", action="store_true", help="leave out the two-dimensional map of the texts")
 
 

@@ -10,6 +10,7 @@ from mauve_core.perturbations import PERTURBATIONS, usage
 from mauve_core.probing import MEASURES, PAPER, SPLITS, ProbesTask, ProbeTable
 from mauve_core.report import aligned, printable
 from mauve_core.sweeps import SeedSpread
+from mauve_core.written_numbers import NONE, as_percent, with_spread
 
 _TITLES = {
     "forward-kl": "KL(P|Q)",
@@ -67,8 +68,8 @@ def table(found: ProbeTable) -> str:
     """A row a line: share of texts changed and moved, and each measure with its spread."""
     rows = [["Comparison half", "changed", "moved", *(_TITLES[measure] for measure in MEASURES)]]
     for line in found.lines:
-        moved = "-" if line.flow is None else f"{len(line.flow.moved) / len(line.flow.ids):.0%}"
-        changed = "-" if line.kind == "source" else f"{line.changed:.0%}"
+        moved = NONE if line.flow is None else as_percent(len(line.flow.moved) / len(line.flow.ids))
+        changed = NONE if line.kind == "source" else as_percent(line.changed)
         cells = [_cell(line.scores[measure]) for measure in MEASURES]
         rows.append([printable(line.name), changed, moved, *cells])
     first = found.lines[0]
@@ -80,4 +81,4 @@ def table(found: ProbeTable) -> str:
 
 
 def _cell(spread: SeedSpread) -> str:
-    return f"{spread.mean:.3g}" + ("" if spread.sd is None else f" \u00b1 {spread.sd:.1g}")
+    return with_spread(spread.mean, spread.sd)

@@ -20,6 +20,7 @@ from mauve_core.published import (
     notes,
 )
 from mauve_core.report import aligned
+from mauve_core.written_numbers import NONE, interval, written
 
 _WIDTH = 120
 
@@ -56,25 +57,25 @@ def _table(paper: str) -> str:
     for row in agreements():
         if row.paper == paper:
             names = [DOMAINS[row.domain].title, REFERENCES[row.reference].title, MEASURES[row.measure].title]
-            rows.append([*names, str(row.n), f"{row.plain:.3f}", _worst(row), *_beside(row), OUTCOMES[row.outcome]])
+            rows.append([*names, str(row.n), written(row.plain, 3), _worst(row), *_beside(row), OUTCOMES[row.outcome]])
     return f"{PAPERS[paper].title}\n{aligned(rows)}"
 
 
 def _columns() -> str:
     rows = [["Table", "First", "Second", "n", "Ours", "Paper", "Diff.", "Range", "Outcome"]]
     for row in column_agreements():
-        names = [row.table, row.first, row.second, str(row.n), f"{row.ours:.3f}"]
+        names = [row.table, row.first, row.second, str(row.n), written(row.ours, 3)]
         rows.append([*names, *_beside(row), OUTCOMES[row.outcome]])
     return aligned(rows)
 
 
 def _worst(row: Agreement) -> str:
     if row.worst is None:
-        return "-"
-    return f"{'' if row.worst.exact else '~'}{row.worst.value:.3f}"
+        return NONE
+    return f"{'' if row.worst.exact else '~'}{written(row.worst.value, 3)}"
 
 
 def _beside(row: Agreement | ColumnAgreement) -> list[str]:
     worst = isinstance(row, Agreement) and row.statistic == "worst-case"
-    published = f"{row.published:.3f}{' (w)' if worst else ''}"
-    return [published, f"{row.difference:+z.3f}", f"{row.low:.3f} to {row.high:.3f}"]
+    published = f"{written(row.published, 3)}{' (w)' if worst else ''}"
+    return [published, written(row.difference, 3, signed=True), interval(row.low, row.high, 3)]

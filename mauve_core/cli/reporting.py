@@ -12,6 +12,7 @@ from mauve_core.reporting.html_report import html_report
 from mauve_core.reporting.methods_text import methods_text
 from mauve_core.reporting.written import latex_table, markdown_table
 from mauve_core.store import RunStore
+from mauve_core.written_numbers import file_size, with_plain_spaces
 
 _WRITERS = {"latex": latex_table, "markdown": markdown_table, "methods": methods_text}
 """Formats of plain text; they go to standard output unless a file is named."""
@@ -50,7 +51,7 @@ def _report(args: argparse.Namespace) -> int:
         page = html_report(run, args.candidate)
         path = Path(args.out or f"{run.id}.html")
         _save(path, page)
-        write(f"Wrote {path} ({len(page) / 1e6:.1f} MB). It opens in a browser, offline too")
+        write(f"Wrote {path} ({with_plain_spaces(file_size(len(page)))}). It opens in a browser, offline too")
         return 0
     text = _WRITERS[args.format](run.comparison, args.partition or "pairwise")
     if args.out is None:

@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from mauve_core.cli import library
-from mauve_core.cli.options import write, write_json
+from mauve_core.cli.options import add_output_options, progress_of, write, write_json
 from mauve_core.errors import InputError
 from mauve_core.report import aligned, printable, to_json, to_table
 from mauve_core.store import RunStore, RunSummary
+from mauve_core.written_numbers import file_size, with_plain_spaces
 
 _Command = Callable[[argparse.Namespace], int]
 
@@ -41,6 +42,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     imported = _add(actions, "import", _import, "store a run that was exported", metavar=None)
     imported.add_argument("file", metavar="FILE", type=Path)
     imported.add_argument("--name", help="call it so; default: as it was called")
+    add_output_options(imported)
     _add(actions, "disk", _disk, "what each run and the bin take", json=True, metavar=None)
     library.add_actions(actions)
 
@@ -90,8 +92,8 @@ def _list(args: argparse.Namespace) -> int:
 
 def _cells(summary: RunSummary) -> list[str]:
     cells = [summary.id, summary.name, summary.created, str(summary.n), summary.encoder or "features given"]
-    cells += [", ".join(summary.candidates), summary.human, ", ".join(summary.tags), _size(summary.bytes)]
-    return [printable(cell) for cell in cells]
+    cells += [", ".join(summary.candidates), summary.human, ", ".join(summary.tags)]
+    return [*map(printable, cells), file_size(summary.bytes)]
 
 
 def _show(args: argparse.Namespace) -> int:
@@ -141,7 +143,7 @@ def _bin(args: argparse.Namespace) -> int:
         rows = [["Run", "Name", "Deleted", "Size", "Token"]]
         for entry in entries:
             about = entry.summary
-            rows.append([about.id, printable(about.name), entry.deleted, _size(about.bytes), entry.token])
+            rows.append([about.id, printable(about.name), entry.deleted, file_size(about.bytes), entry.token])
         write(aligned(rows))
     else:
         write("The bin is empty")
@@ -160,7 +162,7 @@ def _purge(args: argparse.Namespace) -> int:
         raise InputError("It is not clear what to remove for good", allowed="runs in the bin by id or token, or --all")
     store = RunStore()
     tokens: Sequence[str | None] = [_token(store, name) for name in args.ids] if args.ids else [None]
-    write(f"{_size(sum(store.purge(token) for token in tokens))} freed")
+    write(with_plain_spaces(f"{file_size(sum(store.purge(token) for token in tokens))} freed"))
     return 0
 
 
@@ -171,13 +173,16 @@ def _token(store: RunStore, name: str) -> str:
 
 def _export(args: argparse.Namespace) -> int:
     path = RunStore().export(args.id, args.out)
-    write(f"Wrote {path} ({_size(path.stat().st_size)})")
+    write(f"Wrote {path} ({with_plain_spaces(file_size(path.stat().st_size))})")
     return 0
 
 
 def _import(args: argparse.Namespace) -> int:
     summary = RunStore().import_(args.file, name=args.name)
     write(f"Stored as run {summary.id}")
+    from mauve_core.preparing import PrepareTask  # and scikit-learn, which the other actions do without
+
+    PrepareTask(summary.id).perform(progress_of(args))
     return 0
 
 
@@ -189,9 +194,9 @@ def _disk(args: argparse.Namespace) -> int:
         return 0
     largest = sorted(use.runs.items(), key=lambda item: -item[1])
     rows = [
-        *([run_id, _size(size)] for run_id, size in largest),
-        ["(bin)", _size(use.bin)],
-        ["(all)", _size(use.total)],
+        *([run_id, file_size(size)] for run_id, size in largest),
+        ["(bin)", file_size(use.bin)],
+        ["(all)", file_size(use.total)],
     ]
     write(aligned([["Run", "Size"], *rows]))
     return 0
@@ -200,11 +205,3 @@ def _disk(args: argparse.Namespace) -> int:
 def _asks_json(args: argparse.Namespace) -> bool:
     """Whether ``--json`` stands before or behind the action."""
     return getattr(args, "json", False)
-
-
-def _size(size: float) -> str:
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if size < 1000 or unit == "GB":
-            break
-        size /= 1000
-    return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"

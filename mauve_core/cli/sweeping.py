@@ -8,6 +8,7 @@ from mauve_core.cli.options import add_output_options, progress_of, results_only
 from mauve_core.errors import InputError
 from mauve_core.report import TITLES, aligned, printable
 from mauve_core.sweeps import AXES, SeedSpread, Sweep, SweepTask
+from mauve_core.written_numbers import SCORE_DECIMALS, with_spread
 
 _TITLES = {"length": "Tokens", "n": "n", "k": "k", "scale": "c", "decoder": "Parameter"}
 _SHOWN = "mauve"
@@ -62,12 +63,13 @@ def table(sweep: Sweep) -> str:
     rows = [[_TITLES[sweep.over], "Decoder" if named else "Candidate", "n", "k", TITLES[_SHOWN]]]
     rows[0] += ["Texts"] if named else []
     for point in sweep.points:
-        cells = [f"{point.value:g}", point.candidate, str(point.n), str(point.k), _written(point.scores[_SHOWN])]
-        rows.append([printable(cell) for cell in [*cells, *([point.source] if named else [])]])
+        cells = [f"{point.value:g}", printable(point.candidate), str(point.n), str(point.k)]
+        cells.append(_written(point.scores[_SHOWN]))
+        rows.append([*cells, *([printable(point.source)] if named else [])])
     seeds = sweep.settings["seeds"]
     spread = f"mean \u00b1 standard deviation over {seeds} seeds" if seeds > 1 else "one seed, so no spread is known"
     return f"{aligned(rows)}\n\n{TITLES[_SHOWN]}: {spread}; 1 is the closest to the human texts."
 
 
 def _written(spread: SeedSpread) -> str:
-    return f"{spread.mean:.3f}" + ("" if spread.sd is None else f" \u00b1 {spread.sd:.3f}")
+    return with_spread(spread.mean, spread.sd, SCORE_DECIMALS)

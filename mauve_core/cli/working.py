@@ -63,6 +63,9 @@ def _log(args: argparse.Namespace) -> int:
 
 
 def _act(args: argparse.Namespace) -> int:
+    if args.action == "cancel" and not (state := jobs.status(args.id)).active:
+        write(f"Nothing to stop, the job is {state.status}: {args.id}")
+        return 0
     said = {"cancel": "Asked to stop", "resume": "Resumed", "remove": "Removed"}
     {"cancel": jobs.cancel, "resume": jobs.resume, "remove": jobs.remove}[args.action](args.id)
     write(f"{said[args.action]}: {args.id}")
@@ -70,11 +73,12 @@ def _act(args: argparse.Namespace) -> int:
 
 
 def _progress(job: JobState, found: Sequence[JobState]) -> str:
+    stopping = ", stopping" if jobs.is_stopping(job) else ""
     if job.status == "queued":
-        return f"{jobs.ahead_of(job.id, found)} before it"
+        return f"{jobs.ahead_of(job.id, found)} before it{stopping}"
     if job.status == "running":
         left = "" if job.seconds_left is None else f", about {format_seconds(job.seconds_left)} left"
-        return f"{job.stage}: {job.done:,} of {job.total:,}{left}"
+        return f"{job.stage}: {job.done:,} of {job.total:,}{left}{stopping}"
     return job.message if job.run is None else f"run {job.run}"
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from mauve_core.figures.methods import NONE
 from mauve_core.figures.theme import NEUTRAL_COLOUR, base_layout
 from mauve_core.methods import Method, MethodTable
+from mauve_core.written_numbers import correlation
 
 AGREEMENT_SCALE = ((0.0, "#8a5a1f"), (0.5, "#c9ccd1"), (1.0, "#5b45b0"))
 """From -1, brown, to 1, violet: apart in lightness and hue, with or without colour vision."""
@@ -57,7 +57,7 @@ def agreement_figure(table: MethodTable) -> go.Figure:
     count = len(values)
     titles = [html.escape(result.method.title) for result in table.results]
     hovers = [
-        [f"{one}<br>{other}<br>Spearman {coefficient(value)}" for other, value in zip(titles, row, strict=True)]
+        [f"{one}<br>{other}<br>Spearman {correlation(value)}" for other, value in zip(titles, row, strict=True)]
         for one, row in zip(titles, values, strict=True)
     ]
     figure = go.Figure(
@@ -79,7 +79,7 @@ def agreement_figure(table: MethodTable) -> go.Figure:
             x=columns.ravel(),
             y=rows.ravel(),
             mode="text",
-            text=[coefficient(value) for value in values.ravel()],
+            text=[correlation(value) for value in values.ravel()],
             textfont={"color": [ink(value) for value in values.ravel()], "size": 13 if count <= _MANY else 9},
             hoverinfo="skip",
         )
@@ -98,13 +98,6 @@ def agreement_figure(table: MethodTable) -> go.Figure:
         )
     )
     return figure
-
-
-def coefficient(value: float) -> str:
-    """A correlation with two decimals; a dash where there is none."""
-    if math.isnan(value):
-        return NONE
-    return f"{value + 0.0:.2f}".replace("-0.00", "0.00").replace("-", "−")
 
 
 def ink(value: float) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from mauve_core.attributing import AttributeTable
 from mauve_core.attributing.table import Line
 from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name, translucent
 from mauve_core.properties import PROPERTIES
+from mauve_core.written_numbers import SCORE_DECIMALS, with_spread
 
 TITLES = {
     "accuracy": "accuracy",
@@ -31,6 +32,16 @@ TITLES = {
     "r2": "R²",
 }
 """Names of the scores for a reader."""
+
+PARTS = {
+    "accuracy": ("Guessed by cluster", "accuracy, dashed: always the most frequent"),
+    "agreement": ("Agreement", "AMI of clusters and values, dotted: V-measure"),
+    "explained": ("Explained", "R² of numbers, dotted: no help"),
+}
+"""What each figure shows, in a word and in a line."""
+
+MOST_LINES = 5
+"""Columns in one figure before a reader chooses others."""
 
 HEIGHT = 340
 
@@ -69,6 +80,53 @@ def attributes_frame(table: AttributeTable) -> pd.DataFrame:
     return pd.DataFrame([_record(row) for row in table.rows])
 
 
+def shown_table(table: AttributeTable) -> pd.DataFrame:
+    """The table as text: a row for each column and k, every score with its standard deviation."""
+    rows = []
+    for row in table.rows:
+        line = {"column": line_title((row.column, row.kind)), "k": row.k, "n": row.n}
+        for name in (*CATEGORICAL, *NUMERIC):
+            score = row.scores.get(name)
+            line[TITLES[name]] = "" if score is None else _cell(score)
+        rows.append(line)
+    return pd.DataFrame(rows)
+
+
+def described(table: AttributeTable, plain: Callable[[str], str] = str) -> str:
+    """Whose texts and which clusters the numbers are of, and what their spreads are over.
+
+    Parameters
+    ----------
+    plain : callable
+        Makes a name from a file safe where the text will stand.
+    """
+    settings = table.settings
+    texts = settings.get("texts", {})
+    whose = ", ".join(f"{n:,} of {plain(name)}" for name, n in list(texts.items())[:2])
+    if len(texts) > 2:
+        whose = f"{sum(texts.values()):,} of all {len(texts)} sides"
+    pair = settings.get("candidate")
+    partition = "joint partition" if pair is None else f"pairwise partition with {plain(str(pair))}"
+    return (
+        f"Texts: {whose}; {partition}. Accuracy and R²: of texts that were not counted, mean ± sd over "
+        f"{settings.get('seeds')} seeds and {settings.get('splits')} splits; most frequent value: over splits; AMI, "
+        "V-measure and purity: of all texts, over seeds. V-measure and purity grow with k by themselves; AMI is 0 "
+        f"where clusters know nothing. Upright line: the run's own k = {settings.get('own_k')}."
+    )
+
+
+def lines_of(part: str, table: AttributeTable) -> list[Line]:
+    """The columns that a part of ``PARTS`` can draw: categories, or numbers."""
+    wanted = part != "explained"
+    return [line for line in table.lines if (line[1] == "category") == wanted]
+
+
+def part_figure(part: str, table: AttributeTable, lines: Sequence[Line]) -> go.Figure:
+    """The figure of a part of ``PARTS``."""
+    makers = {"accuracy": accuracy_figure, "agreement": agreement_figure, "explained": explained_figure}
+    return makers[part](table, lines)
+
+
 def accuracy_figure(table: AttributeTable, lines: Sequence[Line]) -> go.Figure:
     """Accuracy of guessing a category by the cluster, with the accuracy that no clusters are needed for."""
     return _figure(table, lines, _ACCURACY, "accuracy").update_yaxes(rangemode="tozero")
@@ -85,6 +143,10 @@ def explained_figure(table: AttributeTable, lines: Sequence[Line]) -> go.Figure:
     zero = {"color": NEUTRAL_COLOUR, "width": 1.5, "dash": "dot"}
     figure.add_shape(type="line", x0=0, x1=1, xref="paper", y0=0, y1=0, line=zero, layer="below")
     return figure
+
+
+def _cell(score: Repeated) -> str:
+    return with_spread(score.mean, score.sd, SCORE_DECIMALS)
 
 
 def _record(row: Attribute) -> dict[str, Any]:
@@ -165,9 +227,8 @@ def _group(line: Line, curve: _Curve) -> str:
 
 def _in_words(row: Attribute, score: str) -> str:
     found = row.scores[score]
-    times = len(found.values)
-    around = "one value, no spread" if found.sd is None else f"± {found.sd:.4f} over {times} values"
-    return f"k = {row.k:,}: {TITLES[score]} {found.mean:.4f}, {around}<br>n = {row.n:,}"
+    over = ", one value, no spread" if found.sd is None else f" over {len(found.values)} values"
+    return f"k = {row.k:,}: {TITLES[score]} {with_spread(found.mean, found.sd, SCORE_DECIMALS)}{over}<br>n = {row.n:,}"
 
 
 def _layout(title: str) -> Mapping[str, Any]:

@@ -27,7 +27,7 @@ class View:
     Attributes
     ----------
     candidate : str
-        The model side, where a figure has one.
+        The model side, where a figure has one, and whose band many curves show.
     partition : {"pairwise", "joint"}
     seed : int
         Index of the k-means seed, where a figure shows a single partition.
@@ -57,7 +57,8 @@ def figure_of(
     name : str
         A key of :data:`FIGURES`.
     candidate : str, optional
-        For figures of one candidate; default the one that ranks last by MAUVE, whose gap has most to show.
+        For figures of one candidate; default the one that ranks last by MAUVE, whose gap has most to show. Of many
+        curves only its own has a band; default the one that ranks first.
     partition : {"pairwise", "joint"}, optional
         Default pairwise, as published, for scores and curves; joint, comparable across candidates, for clusters.
     seed, weight
@@ -76,8 +77,9 @@ def figure_of(
     if not 0 < weight < 1:
         raise InputError("The mixture weight is not usable", allowed="a number between 0 and 1", received=repr(weight))
     draw, default = FIGURES[name]
-    chosen = standings(comparison)[-1].candidate.name if candidate is None else comparison.candidate(candidate).name
-    return draw(comparison, View(chosen, partition or default, seed, weight))
+    usual = standings(comparison)[0 if name == "frontier" else -1].candidate
+    chosen = usual if candidate is None else comparison.candidate(candidate)
+    return draw(comparison, View(chosen.name, partition or default, seed, weight))
 
 
 def _leaderboard(comparison: Comparison, view: View) -> go.Figure:
@@ -86,7 +88,8 @@ def _leaderboard(comparison: Comparison, view: View) -> go.Figure:
 
 def _frontier(comparison: Comparison, view: View) -> go.Figure:
     points = curve_points(error_curves(comparison, view.partition), comparison.config.score.scale)
-    return frontier_figure(points, view.weight)
+    order = [standing.candidate.name for standing in standings(comparison, kind=view.partition)]
+    return frontier_figure(points, view.weight, order=order, chosen=view.candidate)
 
 
 def _clusters(comparison: Comparison, view: View) -> go.Figure:

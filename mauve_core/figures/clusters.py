@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR, NEUTRAL_COLOUR, base_layout, translucent
+from mauve_core.written_numbers import as_percent
 
 HEIGHT = 370
 MOST_TICKS = 60
 """Numbers below the axis: every cluster up to this many, beyond it every second, third, ...; hover names all."""
 
-HOVERED = ["cluster", "human", "p", "model", "q", "type_1", "type_2"]
+HOVERED = ["cluster", "human", "p", "model", "q"]
 _CLEAR = "rgba(0,0,0,0)"
 _CHOSEN = translucent(NEUTRAL_COLOUR, 0.35)
 _ZERO_LINE = {"zeroline": True, "zerolinecolor": NEUTRAL_COLOUR, "zerolinewidth": 1}
@@ -79,6 +80,9 @@ def _columns(place: NDArray[np.float32], rows: pd.DataFrame, name: str, chosen: 
         yaxis="y3",
         showlegend=False,
         customdata=rows[HOVERED].to_numpy(dtype=np.float32),
+        text=[as_percent(share, 1) for share in rows["type_1"]],
+        hovertext=[as_percent(share, 1) for share in rows["type_2"]],
+        textposition="none",
         marker={
             "color": [_CHOSEN if cluster == chosen else _CLEAR for cluster in rows["cluster"]],
             "line": {"width": 0},
@@ -89,8 +93,7 @@ def _columns(place: NDArray[np.float32], rows: pd.DataFrame, name: str, chosen: 
             "<b>Cluster %{customdata[0]:.0f}</b>"
             "<br>human: %{customdata[1]:.0f} texts, %{customdata[2]:.1%}"
             f"<br>{name}: %{{customdata[3]:.0f}} texts, %{{customdata[4]:.1%}}"
-            "<br>%{customdata[5]:.1%} of the type I error"
-            "<br>%{customdata[6]:.1%} of the type II error<extra></extra>"
+            "<br>%{text} of the type I error<br>%{hovertext} of the type II error<extra></extra>"
         ),
     )
 
@@ -114,7 +117,7 @@ def _layout(rows: pd.DataFrame) -> dict[str, object]:
             "showgrid": False,
             "zeroline": False,
             "title": {"text": "cluster"},
-            "tickangle": 0,
+            "autotickangles": [0, 90],
             "tickfont": {"size": 11},
             "anchor": "y2",
         },

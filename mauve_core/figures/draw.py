@@ -86,12 +86,12 @@ class _Sent(go.Figure):  # type: ignore[misc]
     """A figure that is only sent: the dictionary that Plotly would make of it, without the objects in between."""
 
     def __init__(self, data: list[Trace], layout: Layout) -> None:
-        object.__setattr__(self, "_sent", {"data": data, "layout": {"template": _template(), **layout}})
+        object.__setattr__(self, "_sent", {"data": data, "layout": layout})
 
     def to_dict(self) -> dict[str, Any]:
         sent: dict[str, Any] = object.__getattribute__(self, "_sent")
-        convert_to_base64(sent)  # in place, and nothing more the second time
-        return sent
+        convert_to_base64(sent)  # in place, and nothing more the second time; the template is large and has no arrays
+        return {**sent, "layout": {"template": _template(), **sent["layout"]}}
 
 
 def _template() -> dict[str, Any]:

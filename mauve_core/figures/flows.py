@@ -27,7 +27,7 @@ SHOWN_BARS = 60
 """Clusters of the sensitivity bars."""
 
 FLOW_SCALE = ((0.0, "#dcd5f7"), (1.0, "#43309a"))
-_DARK_FROM = 0.45
+_DARK_FROM = 0.59
 """Share of the largest count from which white stands out more than black."""
 
 _CELL = 27

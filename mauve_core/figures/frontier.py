@@ -2,7 +2,8 @@
 
 x = exp(-c KL(Q|R)) and y = exp(-c KL(P|R)) for mixtures R = weight P + (1 - weight) Q. KL(Q|R) is the type I error
 (the model writes what humans don't), KL(P|R) the type II error (humans write what the model misses), both in nats.
-Lines are means over the k-means seeds; the band around a line reaches from the lowest to the highest seed.
+Lines are means over the k-means seeds; the band around a line reaches from the lowest to the highest seed. Many bands
+over one another hide the lines, so of many candidates only a chosen one has its band.
 """
 
 from __future__ import annotations
@@ -19,25 +20,38 @@ from numpy.typing import NDArray
 from mauve_core.config import HUMAN, PartitionKind, Smoothing
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
-from mauve_core.figures.theme import NEUTRAL_COLOUR, base_layout, candidate_style, short_name, translucent
+from mauve_core.figures.theme import (
+    LEGEND_ROW,
+    MODE_BAR,
+    NEUTRAL_COLOUR,
+    base_layout,
+    candidate_style,
+    legend_below,
+    short_name,
+    translucent,
+)
 from mauve_core.numerics.frontier import divergence_frontier
 from mauve_core.numerics.smoothing import probabilities
 from mauve_core.result import Comparison
+from mauve_core.written_numbers import UNBROKEN, decimals_of
 
 WEIGHT_STEP = 0.01
 _TAIL = 10.0 ** np.arange(-6, -2)
 DRAWN_WEIGHTS: NDArray[np.float64] = np.concatenate([_TAIL, np.arange(1, 100) * WEIGHT_STEP, 1 - _TAIL[::-1]])
 """Weights of P at which curves are drawn, ascending: every step of the slider, and denser towards both ends."""
 
+MOST_BANDS = 4
+"""Candidates that all have their band."""
+
 X_TITLE = "exp(−c · KL(Q|R))<br>← type I: the model writes what humans don't"
 Y_TITLE = "exp(−c · KL(P|R))   ← type II: humans write what the model misses"
 HOVERED = ["weight", "type_1", "type_1_sd", "type_2", "type_2_sd"]
-_HOVER = (
-    "<b>%{meta}</b><br>weight of P %{customdata[0]:.2f}"
-    "<br>type I %{customdata[1]:.4f} ± %{customdata[2]:.4f} nats"
-    "<br>type II %{customdata[3]:.4f} ± %{customdata[4]:.4f} nats<extra></extra>"
-)
-
+_WIDE, _THIN, _RAISED = 2, 1.5, 3.5
+"""Widths of lines: of a few, of many, and of the chosen one among many."""
+_MARK, _SMALL_MARK = 13, 9
+_SIDE, _BELOW, _NAMES_A_ROW = 390, 76, 2
+"""Height of the plot in a narrow column in pixels, the room for the x axis' words below it, and names beside each other
+in the legend there; a wide column has more in a row and gives the plot what is left."""
 
 _Part = dict[str, NDArray[np.float64]]
 
@@ -86,21 +100,57 @@ def curve_points(curves: Sequence[ErrorCurve], scale: float) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def frontier_figure(points: pd.DataFrame, weight: float) -> go.Figure:
-    """The curves of ``curve_points`` with a mark on each at the drawn weight nearest to ``weight``."""
+def frontier_figure(
+    points: pd.DataFrame, weight: float, *, order: Sequence[str] = (), chosen: str | None = None
+) -> go.Figure:
+    """The curves of ``curve_points`` with a mark on each at the drawn weight nearest to ``weight``.
+
+    Parameters
+    ----------
+    order : sequence of str
+        Every candidate, as the legend lists them; the run's own order when empty.
+    chosen : str or None
+        Candidate whose band and curve stand out where not all have a band.
+    """
     by_candidate = _by_candidate(points)
-    traces = []
-    for index, part in enumerate(by_candidate.values()):
-        traces += [_band(part, index), _closing(part, index)]
-    traces += [_line(name, part, index) for index, (name, part) in enumerate(by_candidate.items())]
-    traces += [_mark(name, part, weight, index) for index, (name, part) in enumerate(by_candidate.items())]
-    return draw.figure(traces, _layout())
+    numbered = list(enumerate(by_candidate.items()))
+    banded = banded_names(list(by_candidate), chosen)
+    crowded = len(numbered) > MOST_BANDS
+    if crowded and chosen in by_candidate:
+        numbered.sort(key=lambda item: item[1][0] == chosen)  # the last one drawn lies on top
+    ranks = {name: rank for rank, name in enumerate(order or by_candidate, start=1)}
+    traces = [_band(part, index) for index, (name, part) in numbered if name in banded]
+    traces += [_closing(part, index) for index, (_, part) in numbered]
+    for index, (name, part) in numbered:
+        width = _WIDE if not crowded else (_RAISED if name in banded else _THIN)
+        traces.append({**_line(name, part, index, width), "legendrank": ranks[name]})
+    size = _SMALL_MARK if crowded else _MARK
+    traces += [_mark(name, part, weight, index, size) for index, (name, part) in numbered]
+    return draw.figure(traces, _layout(list(by_candidate)))
 
 
-def at_weight(points: pd.DataFrame, weight: float) -> pd.DataFrame:
-    """The rows at the drawn weight nearest to ``weight``, one a candidate."""
+def banded_names(names: Sequence[str], chosen: str | None) -> tuple[str, ...]:
+    """The candidates of the figure that have a band: all of a few, else the chosen one."""
+    if len(names) <= MOST_BANDS:
+        return tuple(names)
+    return () if chosen is None or chosen not in names else (chosen,)
+
+
+def bands_in_words(banded: Sequence[str], candidates: int) -> str:
+    """One sentence on the bands of the figure, for the line under it; the names as they shall stand there."""
+    reach = "from the lowest to the highest k-means seed"
+    if len(banded) == candidates:
+        return f"The band around a curve reaches {reach}."
+    if banded:
+        return f"The band, of {' and '.join(banded)} alone because all would hide the curves, reaches {reach}."
+    return "Bands, which would hide so many curves, are left out."
+
+
+def at_weight(points: pd.DataFrame, weight: float, order: Sequence[str] = ()) -> pd.DataFrame:
+    """The rows at the drawn weight nearest to ``weight``, one a candidate; in that order, else the run's own."""
     weights = points["weight"].unique()
-    return pd.DataFrame(points[points["weight"] == weights[np.argmin(np.abs(weights - weight))]])
+    rows = points[points["weight"] == weights[np.argmin(np.abs(weights - weight))]]
+    return rows.set_index("candidate").loc[list(order)].reset_index() if order else pd.DataFrame(rows)
 
 
 def _by_candidate(points: pd.DataFrame) -> dict[str, _Part]:
@@ -145,6 +195,17 @@ def _hovered(part: _Part) -> NDArray[np.float32]:
     return np.column_stack([part[name] for name in HOVERED]).astype(np.float32)
 
 
+def _hover(part: _Part) -> str:
+    """What Plotly writes of a point, with the decimals that fit most of the part; numbers travel, sentences do not."""
+    lines = ["<b>%{meta}</b>", "weight of P %{customdata[0]:.2f}"]
+    for title, column in (("type I", "type_1"), ("type II", "type_2")):
+        place, sd = HOVERED.index(column), float(np.median(part[f"{column}_sd"]))
+        form = f":.{decimals_of(float(np.median(part[column])), sd)}f"
+        spread = "" if np.isnan(sd) else f"{UNBROKEN}±{UNBROKEN}%{{customdata[{place + 1}]{form}}}"
+        lines.append(f"{title} %{{customdata[{place}]{form}}}{spread} nats")
+    return "<br>".join(lines) + "<extra></extra>"
+
+
 def _band(part: _Part, index: int) -> Trace:
     lower_x, lower_y = _with_ends(1, part["x_low"], 0), _with_ends(0, part["y_low"], 1)
     upper_x, upper_y = _with_ends(1, part["x_high"], 0), _with_ends(0, part["y_high"], 1)
@@ -175,22 +236,22 @@ def _closing(part: _Part, index: int) -> Trace:
     )
 
 
-def _line(name: str, part: _Part, index: int) -> Trace:
+def _line(name: str, part: _Part, index: int, width: float) -> Trace:
     style = candidate_style(index)
     return draw.scatter(
         x=part["x"].astype(np.float32),
         y=part["y"].astype(np.float32),
         customdata=_hovered(part),
-        hovertemplate=_HOVER,
+        hovertemplate=_hover(part),
         meta=html.escape(name),
         name=html.escape(short_name(name)),
         mode="lines",
-        line={"color": style.colour, "dash": style.dash, "width": 2},
+        line={"color": style.colour, "dash": style.dash, "width": width},
         legendgroup=str(index),
     )
 
 
-def _mark(name: str, part: _Part, weight: float, index: int) -> Trace:
+def _mark(name: str, part: _Part, weight: float, index: int, size: int) -> Trace:
     style = candidate_style(index)
     place = np.argmin(np.abs(part["weight"] - weight))
     row = {key: values[[place]] for key, values in part.items()}
@@ -198,19 +259,23 @@ def _mark(name: str, part: _Part, weight: float, index: int) -> Trace:
         x=row["x"].astype(np.float32),
         y=row["y"].astype(np.float32),
         customdata=_hovered(row),
-        hovertemplate=_HOVER,
+        hovertemplate=_hover(row),
         meta=html.escape(name),
         mode="markers",
-        marker={"color": style.colour, "symbol": style.symbol, "size": 13, "line": {"color": "white", "width": 1.5}},
+        marker={"color": style.colour, "symbol": style.symbol, "size": size},
         showlegend=False,
         legendgroup=str(index),
     )
 
 
-def _layout() -> dict[str, object]:
+def _layout(names: Sequence[str]) -> dict[str, object]:
+    legend = legend_below([short_name(name) for name in names])
+    rows = -(-len(names) // _NAMES_A_ROW)
     axis = {"range": [-0.02, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "zeroline": False, "linecolor": NEUTRAL_COLOUR}
     return base_layout(
-        height=520,
+        height=MODE_BAR + _SIDE + _BELOW + rows * LEGEND_ROW,
+        margin={"l": 8, "r": 8, "t": MODE_BAR, "b": 8},
+        legend=legend,
         xaxis={**axis, "title": {"text": X_TITLE}},
         yaxis={**axis, "title": {"text": Y_TITLE}},
         uirevision="frontier",

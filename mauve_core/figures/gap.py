@@ -18,11 +18,20 @@ from numpy.typing import NDArray
 from mauve_core.config import SCORES
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
-from mauve_core.figures.leaderboard import titled
-from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR, NEUTRAL_COLOUR, base_layout, translucent
+from mauve_core.figures.leaderboard import hover_label, titled
+from mauve_core.figures.theme import (
+    HUMAN_COLOUR,
+    MODE_BAR,
+    MODEL_COLOUR,
+    NEUTRAL_COLOUR,
+    PANELS_MARGIN,
+    base_layout,
+    translucent,
+)
 from mauve_core.gap_table import TOGETHER
 from mauve_core.numerics.greedy import BEST
 from mauve_core.result import Estimate
+from mauve_core.written_numbers import NATS_DECIMALS, SCORE_DECIMALS, as_percent, with_spread, written
 
 ERROR_COLOURS = {"type_1": MODEL_COLOUR, "type_2": HUMAN_COLOUR}
 
@@ -30,10 +39,10 @@ LABEL_LENGTH = 27
 """Characters of a cluster's number and words beside its bar; the list has more of them."""
 
 NOW, THEN = "now", "then"
-_ROW_HEIGHT, _HEAD, _FOOT = 25, 28, 52
+_ROW_HEIGHT, _HEAD, _FOOT = 25, MODE_BAR, 52
 """The head is for the buttons over the figure, which would take the clicks on the first row."""
 
-_WHAT_IF_HEIGHT, _STEPS_HEIGHT = 170, 380
+_WHAT_IF_HEIGHT, _STEPS_HEIGHT = MODE_BAR + 170, 380
 _CLEAR = "rgba(0,0,0,0)"
 _CHOSEN = translucent(NEUTRAL_COLOUR, 0.35)
 _UNCHANGED = {"selected": {"marker": {"opacity": 1}}, "unselected": {"marker": {"opacity": 1}}}
@@ -69,7 +78,7 @@ def ledger_figure(
     """
     rows = _single(rows)
     place = np.arange(len(rows), dtype=np.float32)
-    nats, share = rows["nats"].to_numpy(dtype=np.float64), rows["share"].to_numpy(dtype=np.float64)
+    nats = rows["nats"].to_numpy(dtype=np.float64)
     colour = ERROR_COLOURS[error]
     bars = draw.bar(
         x=nats.astype(np.float32),
@@ -81,7 +90,7 @@ def ledger_figure(
         hoverinfo="skip",
         **_UNCHANGED,
     )
-    numbers = np.column_stack([rows["cluster"], rows["human"], rows["model"], nats, share]).astype(np.float32)
+    numbers = np.column_stack([rows["cluster"], rows["human"], rows["model"]]).astype(np.float32)
     clicked = draw.bar(
         x=np.ones(len(rows), dtype=np.float32),
         y=place,
@@ -90,14 +99,16 @@ def ledger_figure(
         xaxis="x2",
         showlegend=False,
         customdata=numbers,
-        text=[_hover_title(int(cluster), words) for cluster in rows["cluster"]],
+        text=[
+            _ledger_hover(int(cluster), part, share, words)
+            for cluster, part, share in rows[["cluster", "nats", "share"]].to_numpy(dtype=np.float64).tolist()
+        ],
         textposition="none",
         marker={
             "color": [_CHOSEN if cluster == chosen else _CLEAR for cluster in rows["cluster"]],
             "line": {"width": 0},
         },
-        hovertemplate="<b>%{text}</b><br>%{customdata[3]:.4f} nats, %{customdata[4]:.1%} of the error"
-        "<br>%{customdata[1]:.0f} human, %{customdata[2]:.0f} model texts<extra></extra>",
+        hovertemplate="%{text}<br>%{customdata[1]:.0f} human, %{customdata[2]:.0f} model texts<extra></extra>",
         **_UNCHANGED,
     )
     return draw.figure([bars, clicked], _ledger_layout(rows, words, reach))
@@ -139,7 +150,7 @@ def what_if_figure(before: Mapping[str, Estimate], after: Mapping[str, Estimate]
     ticks = {"tickvals": [1, 0], "ticktext": [NOW, THEN], "range": [-0.5, 1.5]}
     layout = draw.with_axes(layout, "y", **ticks, showgrid=False, **quiet)
     layout = draw.with_axes(layout, "x", nticks=5, tickangle=0, **quiet)
-    rest = base_layout(height=_WHAT_IF_HEIGHT, margin={"l": 8, "r": 8, "t": 32, "b": 8}, showlegend=False)
+    rest = base_layout(height=_WHAT_IF_HEIGHT, margin=PANELS_MARGIN, showlegend=False)
     return draw.figure(traces, draw.with_titles(layout | rest))
 
 
@@ -165,7 +176,8 @@ def steps_figure(rows: pd.DataFrame, score: str, words: Mapping[int, str]) -> go
         name="mean ± sd over seeds, the same texts",
         line={"color": NEUTRAL_COLOUR, "width": 2, "dash": "dot"},
         marker={"symbol": "square", "size": 7},
-        hovertemplate="%{y:.4f} over seeds<extra></extra>",
+        text=[with_spread(mean, sd, SCORE_DECIMALS) for mean, sd in zip(known["mean"], known["sd"], strict=True)],
+        hovertemplate="%{text} over seeds<extra></extra>",
     )
     here = draw.scatter(
         x=step,
@@ -176,7 +188,7 @@ def steps_figure(rows: pd.DataFrame, score: str, words: Mapping[int, str]) -> go
         marker={"size": 9},
         customdata=np.column_stack([rows["closed"]]),
         text=[_step_title(int(cluster), words) for cluster in rows["cluster"]],
-        hovertemplate="<b>%{text}</b><br>%{y:.4f} in this partition"
+        hovertemplate=f"<b>%{{text}}</b><br>%{{y:.{SCORE_DECIMALS}f}} in this partition"
         "<br>%{customdata[0]:.0%} of the gap closed<extra></extra>",
     )
     x = {
@@ -263,6 +275,11 @@ def _hover_title(cluster: int, words: Mapping[int, str]) -> str:
     return html.escape(f"Cluster {cluster}: {words[cluster]}" if cluster in words else f"Cluster {cluster}")
 
 
+def _ledger_hover(cluster: int, nats: float, share: float, words: Mapping[int, str]) -> str:
+    part = f"{written(nats, NATS_DECIMALS)} nats, {as_percent(share, 1)} of the error"
+    return f"<b>{_hover_title(cluster, words)}</b><br>{part}"
+
+
 def _step_title(cluster: int, words: Mapping[int, str]) -> str:
     if cluster == TOGETHER:
         return "As it is"
@@ -271,7 +288,6 @@ def _step_title(cluster: int, words: Mapping[int, str]) -> str:
 
 
 def _dot(estimate: Estimate, place: int, name: str, symbol: str) -> Trace:
-    spread = "" if estimate.sd is None else f"<br>± {estimate.sd:.4f} over {len(estimate.values)} seeds"
     return draw.scatter(
         x=[estimate.mean],
         y=[place],
@@ -285,6 +301,5 @@ def _dot(estimate: Estimate, place: int, name: str, symbol: str) -> Trace:
         },
         mode="markers",
         marker={"color": MODEL_COLOUR, "symbol": symbol, "size": 12, "line": {"width": 2, "color": MODEL_COLOUR}},
-        hovertemplate=f"<b>{name}</b><br>{estimate.mean:.4f}{spread}"
-        f"<br>interval {estimate.low:.4f} to {estimate.high:.4f}<extra></extra>",
+        hovertemplate=f"<b>{name}</b><br>{hover_label(estimate)}<extra></extra>",
     )

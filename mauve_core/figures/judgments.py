@@ -16,9 +16,19 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from mauve_core.config import HUMAN
-from mauve_core.figures.leaderboard import TO, rank_label
-from mauve_core.figures.theme import HUMAN_COLOUR, NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name
+from mauve_core.figures.leaderboard import rank_label
+from mauve_core.figures.theme import (
+    HUMAN_COLOUR,
+    MODE_BAR,
+    NEUTRAL_COLOUR,
+    PANELS_MARGIN,
+    Style,
+    base_layout,
+    candidate_style,
+    short_name,
+)
 from mauve_core.judgments import Correlation, Indicator, Player, Ranking
+from mauve_core.written_numbers import CORRELATION_DECIMALS, NONE, correlation, interval, written
 
 FEW = 6
 """With fewer candidates even the best correlations come about by chance in more than one case in a hundred."""
@@ -30,7 +40,7 @@ TITLES = {"interesting": "Interesting", "sensible": "Sensible", "human-like": "H
 """Short names of the questions."""
 
 NOT_PLACED = "not placed"
-_ROW_HEIGHT, _HEAD = 34, 78
+_ROW_HEIGHT, _HEAD = 34, MODE_BAR + 78
 _EMPTY_HALF_WIDTH = 50.0
 """Score points on either side of 0 where no score is finite."""
 
@@ -78,7 +88,7 @@ def shown_ranking(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.DataFr
     shown = pd.DataFrame(
         {
             "Rank": [
-                "–" if pd.isna(rank) else rank_label(int(rank), bool(tied))
+                NONE if pd.isna(rank) else rank_label(int(rank), bool(tied))
                 for rank, tied in zip(frame["rank"], frame["tied"], strict=True)
             ],
             "Source": [f"**{plain(short_name(name))}**" for name in frame["source"]],
@@ -96,14 +106,23 @@ def score_label(score: float, low: float, high: float) -> str:
     """Score above its interval; an end without a limit as an infinity sign."""
     if math.isnan(score):
         return NOT_PLACED
-    return f"**{points(score)}**  \n{points(low)}{TO}{points(high)}"
+    return f"**{points(score)}**  \n{interval(low, high, 1, signed=True)}"
+
+
+def described(ranking: Ranking) -> str:
+    """How many answers a ranking rests on, how ties count, and how to read its intervals."""
+    rule = "count half for each side" if ranking.tie_rule == "half" else "went to one side by a coin"
+    raters = "1 rater" if ranking.raters == 1 else f"{ranking.raters:,} raters"
+    return (
+        f"{ranking.n:,} answers of {raters}; {ranking.ties:,} ties {rule}; {ranking.excluded:,} answers left out. "
+        f"Line: {ranking.confidence:.0%} interval from {ranking.bootstrap:,} bootstrap samples of the answers. "
+        "Arrow: no limit on that side. Hollow: the score itself has no limit."
+    )
 
 
 def points(value: float) -> str:
     """Score points with their sign, to a tenth: the intervals are wider than that by far."""
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    return _signed(value, 1)
+    return written(value, 1, signed=True)
 
 
 def ranking_figure(rankings: Mapping[str, Ranking], by: str, candidates: Sequence[str]) -> go.Figure:
@@ -138,7 +157,7 @@ def ranking_figure(rankings: Mapping[str, Ranking], by: str, candidates: Sequenc
     )
     figure.update_annotations(font_size=14)
     height = _HEAD + _ROW_HEIGHT * len(names)
-    figure.update_layout(base_layout(height=height, margin={"l": 8, "r": 8, "t": 32, "b": 8}, showlegend=False))
+    figure.update_layout(base_layout(height=height, margin=PANELS_MARGIN, showlegend=False))
     return figure
 
 
@@ -178,7 +197,7 @@ def shown_correlations(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.D
                 f"**{plain(name)}** {arrows[closer]}"
                 for name, closer in zip(frame["indicator"], frame["closer"], strict=True)
             ],
-            "Spearman": [_coefficient(value) for value in frame["spearman"]],
+            "Spearman": [correlation(value, signed=True) for value in frame["spearman"]],
             "Worst case within 1 sd": [
                 worst_label(*values)
                 for values in zip(
@@ -194,10 +213,10 @@ def shown_correlations(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.D
 def worst_label(value: float, exact: bool | None, at_least: float) -> str:
     """``0.40 exact``, or the two bounds between which the worst case lies."""
     if exact is None:
-        return "– no sd"
+        return f"{NONE} no sd"
     if exact:
-        return f"{_coefficient(value)} exact"
-    return f"bound: {_coefficient(at_least)}{TO}{_coefficient(value)}"
+        return f"{correlation(value, signed=True)} exact"
+    return f"bound: {interval(at_least, value, CORRELATION_DECIMALS, signed=True)}"
 
 
 def few_candidates(n: int) -> str:
@@ -244,7 +263,8 @@ def _dot(player: Player, place: int, style: Style, low: float, high: float) -> l
     marker = {"color": style.colour, "symbol": style.symbol, "size": 11, "line": {"color": "white", "width": 1}}
     if math.isinf(player.score):
         marker |= {"symbol": f"{style.symbol}-open", "line": {"color": style.colour, "width": 2}}
-    dot = go.Scatter(x=[at], y=[place], mode="markers", marker=marker, hovertemplate=_hover(player), meta=player.name)
+    name = html.escape(player.name)
+    dot = go.Scatter(x=[at], y=[place], mode="markers", marker=marker, hovertemplate=_hover(player), meta=name)
     return [*traces, dot]
 
 
@@ -256,16 +276,6 @@ def _words(text: str, x: float, place: int) -> go.Scatter:
 
 def _hover(player: Player) -> str:
     return (
-        f"<b>{html.escape(player.name)}</b><br>{points(player.score)}<br>interval {points(player.low)} to "
-        f"{points(player.high)}<br>{player.wins} won, {player.losses} lost, {player.ties} tied<extra></extra>"
+        f"<b>%{{meta}}</b><br>{points(player.score)}<br>interval {interval(player.low, player.high, 1, signed=True)}"
+        f"<br>{player.wins} won, {player.losses} lost, {player.ties} tied<extra></extra>"
     )
-
-
-def _coefficient(value: float) -> str:
-    return "–" if math.isnan(value) else _signed(value, 2)
-
-
-def _signed(value: float, digits: int) -> str:
-    """With its sign, unless it is rounded to 0."""
-    rounded = round(value, digits)
-    return f"{rounded:+.{digits}f}".replace("-", "−") if rounded else f"{0:.{digits}f}"

@@ -16,12 +16,28 @@ import plotly.graph_objects as go
 from mauve_core.config import SCORES, PartitionKind
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
-from mauve_core.figures.theme import HUMAN_COLOUR, NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name
-from mauve_core.report import HALVES_TITLE, HIGHER_IS_CLOSER, TITLES, Standing, standings
+from mauve_core.figures.theme import (
+    HUMAN_COLOUR,
+    MODE_BAR,
+    NEUTRAL_COLOUR,
+    PANELS_MARGIN,
+    Style,
+    base_layout,
+    candidate_style,
+    short_name,
+)
+from mauve_core.report import (
+    HALVES_TITLE,
+    HIGHER_IS_CLOSER,
+    TITLES,
+    Standing,
+    interval_of,
+    mean_and_spread,
+    standings,
+)
 from mauve_core.result import Candidate, Comparison, Estimate
+from mauve_core.written_numbers import NONE, SCORE_DECIMALS, interval, with_spread
 
-UNBROKEN = "\N{NO-BREAK SPACE}"
-TO = f"{UNBROKEN}to{UNBROKEN}"
 _ROW_HEIGHT = 34
 
 
@@ -102,14 +118,20 @@ def shown_table(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.DataFram
 def rank_label(rank: int, tied: bool) -> str:
     """``2``, or ``2=`` where the rank is shared; a dash for the human halves, which have none."""
     if rank == 0:
-        return "–"
+        return NONE
     return f"{rank}=" if tied else str(rank)
 
 
 def score_label(mean: float, sd: float, low: float, high: float) -> str:
     """Mean and spread over seeds above the bootstrap interval."""
-    spread = "" if pd.isna(sd) else f" ± {sd:.3f}"
-    return f"**{mean:.3f}**{spread}".replace(" ", UNBROKEN) + f"  \n{low:.3f} to {high:.3f}".replace(" to ", TO)
+    score = with_spread(mean, sd, SCORE_DECIMALS, value_in="**{}**")
+    return f"{score}  \n{interval(low, high, SCORE_DECIMALS)}"
+
+
+def hover_label(estimate: Estimate) -> str:
+    """The same in lines for a hover, with the number of seeds."""
+    over = "" if estimate.sd is None else f" over {len(estimate.values)} seeds"
+    return f"{mean_and_spread(estimate)}{over}<br>interval {interval_of(estimate)}"
 
 
 def estimate_of(candidate: Candidate, score: str, kind: PartitionKind) -> Estimate:
@@ -154,8 +176,8 @@ def interval_figure(comparison: Comparison, kind: PartitionKind, *, by: str = "m
         zeroline=False,
     )
     layout = draw.with_axes(layout, "x", nticks=5, zeroline=False)
-    height = 70 + _ROW_HEIGHT * (len(placed) + (halves is not None))
-    rest = base_layout(height=height, margin={"l": 8, "r": 8, "t": 32, "b": 8}, showlegend=False)
+    height = MODE_BAR + 70 + _ROW_HEIGHT * (len(placed) + (halves is not None))
+    rest = base_layout(height=height, margin=PANELS_MARGIN, showlegend=False)
     return draw.figure(traces, draw.with_titles(layout | rest))
 
 
@@ -168,11 +190,6 @@ def _ceiling(estimate: Estimate, rows: int) -> list[Trace]:
 
 def _interval(estimate: Estimate, place: int, name: str, style: Style) -> list[Trace]:
     sd = estimate.sd or 0.0
-    spread = "" if estimate.sd is None else f"<br>± {estimate.sd:.4f} over {len(estimate.values)} seeds"
-    hover = (
-        f"<b>{html.escape(name)}</b><br>{estimate.mean:.4f}{spread}"
-        f"<br>interval {estimate.low:.4f} to {estimate.high:.4f}<extra></extra>"
-    )
     thick = _stroke([estimate.mean - sd, estimate.mean + sd], [place, place], style.colour, 5)
     dot = draw.scatter(
         x=[estimate.mean],
@@ -187,7 +204,7 @@ def _interval(estimate: Estimate, place: int, name: str, style: Style) -> list[T
         },
         mode="markers",
         marker={"color": style.colour, "symbol": style.symbol, "size": 11, "line": {"color": "white", "width": 1}},
-        hovertemplate=hover,
+        hovertemplate=f"<b>{html.escape(name)}</b><br>{hover_label(estimate)}<extra></extra>",
     )
     return [thick, dot]
 

@@ -1,8 +1,9 @@
 """All texts on the two-dimensional map: coloured by source, by cluster, or by what the text's cluster does: its log
 ratio, or its share of one of the two errors.
 
-Points are drawn with WebGL from float32 arrays. Beyond ``MOST_POINTS`` a sample stratified by source is drawn over
-the density of all texts. Each point carries its place in the stacked texts: no text travels for the sake of a hover.
+Points are drawn with WebGL from float32 arrays, or as SVG where there is none. Beyond ``MOST_POINTS`` a sample
+stratified by source is drawn over the density of all texts. Each point carries its place in the stacked texts: no text
+travels for the sake of a hover.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from mauve_core.figures.theme import (
 )
 
 MOST_POINTS = 25_000
+PLAIN_POINTS = 4_000
+"""The same where there is no WebGL: each point is an element of SVG then."""
 HEIGHT = 560
 DENSITY_BINS = 80
 
@@ -128,6 +131,7 @@ def map_figure(
     inside: NDArray[np.bool_] | None = None,
     revision: int = 0,
     density: NDArray[np.bool_] | None = None,
+    plain: bool = False,
 ) -> go.Figure:
     """The map.
 
@@ -149,6 +153,8 @@ def map_figure(
         Changes when the browser shall forget what the reader drew.
     density : (n,) bool array or None
         Texts whose density lies under the points; None when every text is drawn.
+    plain : bool
+        Draw points as SVG, for a browser without WebGL: no more than ``PLAIN_POINTS``.
 
     Returns
     -------
@@ -162,6 +168,8 @@ def map_figure(
         opacity = _PLAIN if chosen is None else (_RAISED if raised else _FAINT)
         for members in _interleaved(layer, points.source):
             trace = _scatter(points, members, colouring, opacity, raised)
+            if plain:
+                trace["type"] = "scatter"
             if inside is not None:
                 trace["selectedpoints"] = np.flatnonzero(inside[members]).astype(np.int32)
             traces.append(trace)
@@ -178,6 +186,11 @@ def map_figure(
 def colour_of(place: int) -> str:
     """The colour of the source at that place: blue for the human side, the candidates' own as in every figure."""
     return HUMAN_COLOUR if place == 0 else candidate_style(place - 1).colour
+
+
+def symbol_of(place: int) -> str:
+    """The marker of the source at that place: a dot, and another each time that the colours return."""
+    return candidate_style(max(place - 1, 0) // len(CATEGORICAL)).symbol
 
 
 def _interleaved(places: NDArray[np.intp], source: NDArray[np.int16]) -> list[NDArray[np.intp]]:
@@ -209,7 +222,7 @@ def _scatter(points: Points, members: NDArray[np.intp], colouring: Colouring, op
 
 def _colours(points: Points, cluster: NDArray[np.int32], place: int, colouring: Colouring) -> dict[str, Any]:
     if colouring == "source":
-        return {"color": colour_of(place)}
+        return {"color": colour_of(place), "symbol": symbol_of(place)}
     if colouring == "cluster":
         turn = len(_CLUSTER_COLOURS) - 1
         numbers = np.where(cluster < 0, turn, cluster % turn).astype(np.float32)
@@ -268,7 +281,7 @@ def _legend_entry(names: Sequence[str], place: int) -> Trace:
         x=[None],
         y=[None],
         mode="markers",
-        marker={"color": colour_of(place), "size": 9},
+        marker={"color": colour_of(place), "symbol": symbol_of(place), "size": 9},
         name=html.escape(names[place]),
         hoverinfo="skip",
     )
@@ -303,7 +316,7 @@ def _layout(xy: NDArray[np.float32], outline: Sequence[tuple[float, float]] | No
         yaxis={**axis, "range": ranges[1]},
         shapes=[_outline(outline)] if outline else None,
         selectionrevision=revision,
-        modebar={"orientation": "v", "bgcolor": "rgba(0,0,0,0)", "color": NEUTRAL_COLOUR, "activecolor": HUMAN_COLOUR},
+        modebar={**base_layout()["modebar"], "orientation": "v"},
     )
 
 

@@ -13,13 +13,22 @@ from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from mauve_core.config import HUMAN
-from mauve_core.figures.leaderboard import TO, UNBROKEN
-from mauve_core.figures.theme import HUMAN_COLOUR, NEUTRAL_COLOUR, base_layout, candidate_style, short_name, translucent
+from mauve_core.figures import draw
+from mauve_core.figures.draw import Trace
+from mauve_core.figures.theme import (
+    HUMAN_COLOUR,
+    NEUTRAL_COLOUR,
+    PANELS_MARGIN,
+    base_layout,
+    candidate_style,
+    short_name,
+    translucent,
+)
 from mauve_core.metrics import MEASURES, Measurements, Row, Value
 from mauve_core.report import shared_ranks
+from mauve_core.written_numbers import NONE, UNKNOWN, decimals_of, interval, with_spread
 
 COLUMNS = 4
 """Panels in a row."""
@@ -27,12 +36,9 @@ COLUMNS = 4
 LOG_RATIO = 100.0
 """A panel whose values span more than this ratio gets a logarithmic axis."""
 
-UNKNOWN = "?"
-"""Stands for a spread that could not be given; the row's note says why."""
-
 NO_HUMAN = "no T(P)"
-_ROW_HEIGHT, _BETWEEN, _ABOVE, _BELOW = 24, 64, 32, 28
-"""Pixels: a candidate in a panel, the room between two rows of panels, and that around all of them."""
+_ROW_HEIGHT, _BETWEEN, _BELOW = 24, 80, 28
+"""Pixels: a candidate in a panel, the room between two rows of panels, and that below all of them."""
 
 
 def titled(measure: str) -> str:
@@ -87,7 +93,7 @@ def panels_figure(measurements: Measurements, order: Sequence[str]) -> go.Figure
     rows = -(-len(names) // COLUMNS)
     shown = [name for name in order if name in measurements.candidates]
     area = rows * _ROW_HEIGHT * (len(shown) + 1) + (rows - 1) * _BETWEEN
-    figure = make_subplots(
+    layout = draw.panels(
         rows=rows,
         cols=min(COLUMNS, len(names)),
         shared_yaxes=True,
@@ -95,19 +101,31 @@ def panels_figure(measurements: Measurements, order: Sequence[str]) -> go.Figure
         horizontal_spacing=0.03,
         vertical_spacing=_BETWEEN / area,
     )
-    for place, name in enumerate(names):
-        _panel(figure, _rows(measurements, name, order), (place // COLUMNS + 1, place % COLUMNS + 1), order, shown)
-    figure.update_annotations(font_size=13)
-    figure.update_yaxes(
+    layout = draw.with_axes(
+        layout,
+        "y",
         tickvals=list(range(len(shown))),
         ticktext=[html.escape(short_name(name)) for name in shown],
         range=[len(shown) - 0.4, -0.6],
         showgrid=False,
         zeroline=False,
     )
-    margin = {"l": 8, "r": 8, "t": _ABOVE, "b": _BELOW}
-    figure.update_layout(base_layout(height=area + _ABOVE + _BELOW, margin=margin, showlegend=False))
-    return figure
+    traces: list[Trace] = []
+    for panel, name in enumerate(names, start=1):
+        found = _rows(measurements, name, order)
+        traces += [draw.on_panel(trace, panel) for trace in _panel(found, order, shown)]
+        axis = "xaxis" if panel == 1 else f"xaxis{panel}"
+        layout[axis] = {
+            **layout[axis],
+            "nticks": 4,
+            "zeroline": False,
+            "separatethousands": True,
+            **_scale_of(_panel_ends(found)),
+        }
+        layout["annotations"] += _not_defined(found, shown, panel)
+    margin = {**PANELS_MARGIN, "b": _BELOW}
+    rest = base_layout(height=area + margin["t"] + _BELOW, margin=margin, showlegend=False)
+    return draw.figure(traces, draw.with_titles(layout, size=13) | rest)
 
 
 def plane_frame(measurements: Measurements, across: str, along: str, order: Sequence[str]) -> pd.DataFrame:
@@ -127,48 +145,40 @@ def plane_frame(measurements: Measurements, across: str, along: str, order: Sequ
 
 def plane_figure(frame: pd.DataFrame, across: str, along: str, order: Sequence[str]) -> go.Figure:
     """``plane_frame`` as points with intervals; the human side is a blue cross with guides through it."""
-    figure = go.Figure()
+    traces, guides = [], []
     for _, row in frame.iterrows():
         human = row["source"] == HUMAN
         if human:
-            figure.add_vline(row["x"], line={"color": HUMAN_COLOUR, "width": 1, "dash": "dot"})
-            figure.add_hline(row["y"], line={"color": HUMAN_COLOUR, "width": 1, "dash": "dot"})
-        figure.add_trace(_plane_point(row, across, along, None if human else order.index(row["source"])))
-    axis = {"zeroline": False, "linecolor": NEUTRAL_COLOUR}
-    figure.update_layout(
-        base_layout(
-            height=440,
-            xaxis={**axis, "title": {"text": titled(across)}, **_scale_of(_ends_of(frame, "x"))},
-            yaxis={**axis, "title": {"text": titled(along)}, **_scale_of(_ends_of(frame, "y"))},
-            hovermode="closest",
-        )
+            line = {"color": HUMAN_COLOUR, "width": 1, "dash": "dot"}
+            guides += [draw.guide("x", row["x"], line), draw.guide("y", row["y"], line)]
+        traces.append(_plane_point(row, across, along, None if human else order.index(row["source"])))
+    axis = {"zeroline": False, "linecolor": NEUTRAL_COLOUR, "separatethousands": True}
+    layout = base_layout(
+        height=440,
+        xaxis={**axis, "title": {"text": titled(across)}, **_scale_of(_ends_of(frame, "x"))},
+        yaxis={**axis, "title": {"text": titled(along)}, **_scale_of(_ends_of(frame, "y"))},
+        hovermode="closest",
+        shapes=guides,
     )
-    return figure
+    return draw.figure(traces, layout)
 
 
 def value_label(value: Value | None) -> str:
     """``14.53 ± 0.42``, with as many decimals as the spread is good for; ``± ?`` where there is none."""
-    return "–" if value is None else label(value.value, math.nan if value.sd is None else value.sd)
+    return NONE if value is None else with_spread(value.value, value.sd, missing=UNKNOWN)
 
 
-def label(value: float, sd: float) -> str:
-    """A number with its spread, in one piece; an ``sd`` of NaN is an unknown one, a ``value`` of NaN is none."""
-    if math.isnan(value):
-        return "–"
-    if math.isnan(sd):
-        return f"{value:.4g}{UNBROKEN}±{UNBROKEN}{UNKNOWN}"
-    decimals = _decimals(sd)
-    return f"{value:.{decimals}f}{UNBROKEN}±{UNBROKEN}{sd:.{decimals}f}"
+def interval_label(value: Value | None) -> str:
+    """``13.7 to 15.4``, rounded as :func:`value_label` rounds; empty when unknown."""
+    if value is None or value.sd is None or value.low is None or value.high is None:
+        return ""
+    return interval(value.low, value.high, decimals_of(value.value, value.sd))
 
 
-def interval_label(low: float, high: float, sd: float) -> str:
-    """``13.7 to 15.4``, rounded as :func:`label` rounds; empty when unknown."""
-    return "" if math.isnan(sd) else f"{low:.{_decimals(sd)}f}{TO}{high:.{_decimals(sd)}f}"
-
-
-def _decimals(sd: float) -> int:
-    """Two figures of the spread."""
-    return 4 if sd <= 0 else min(max(1 - math.floor(math.log10(sd)), 0), 6)
+def value_of(row: pd.Series, name: str) -> Value | None:
+    """A value of a frame's row with the numbers beside it; None where there is none."""
+    numbers = [_or_none(row[f"{name}{part}"]) for part in ("", "_sd", "_low", "_high")]
+    return None if numbers[0] is None else Value(numbers[0], *numbers[1:])
 
 
 def _rows(measurements: Measurements, measure: str, order: Iterable[str]) -> list[Row]:
@@ -204,43 +214,49 @@ def _ends(value: Value) -> tuple[float, float]:
 def _panel_title(measurements: Measurements, measure: str) -> str:
     title = html.escape(titled(measure))
     human = any(row.human is not None for row in measurements.rows if row.measure == measure)
-    return title if human else f"{title} · {NO_HUMAN}"
+    return title if human else f"{title}<br>{NO_HUMAN}"  # on one line it would meet its neighbour's
 
 
-def _panel(
-    figure: go.Figure, rows: Sequence[Row], cell: tuple[int, int], order: Sequence[str], shown: Sequence[str]
-) -> None:
-    row, column = cell
-    traces: list[go.Scatter] = []
-    human = next((item.human for item in rows if item.human is not None), None)
-    if human is not None:
-        traces += _human_line(human, len(shown))
-    for item in rows:
-        place = shown.index(item.candidate)
-        if item.model is not None:
-            traces.append(_dot(item, item.model, place, order.index(item.candidate)))
-        else:
-            figure.add_annotation(
-                text="not defined",
-                hovertext=html.escape(item.note),
-                showarrow=False,
-                xref="x domain",
-                x=0.5,
-                y=place,
-                font={"color": NEUTRAL_COLOUR},
-                row=row,
-                col=column,
-            )
-    figure.add_traces(traces, rows=[row] * len(traces), cols=[column] * len(traces))
-    ends = [end for value in (human, *(item.model for item in rows)) if value is not None for end in _ends(value)]
-    figure.update_xaxes(nticks=4, zeroline=False, row=row, col=column, **_scale_of(ends))
+def _panel(rows: Sequence[Row], order: Sequence[str], shown: Sequence[str]) -> list[Trace]:
+    human = _first(row.human for row in rows)
+    traces = [] if human is None else _human_line(human, len(shown))
+    dots = ((row, row.model) for row in rows)
+    return traces + [
+        _dot(row, value, shown.index(row.candidate), order.index(row.candidate))
+        for row, value in dots
+        if value is not None
+    ]
 
 
-def _human_line(human: Value, candidates: int) -> list[go.Scatter]:
+def _not_defined(rows: Sequence[Row], shown: Sequence[str], panel: int) -> list[dict[str, Any]]:
+    """In the places of candidates that lack the measure, that they do; why is in the hover."""
+    axis = "" if panel == 1 else str(panel)
+    return [
+        {
+            "text": "not defined",
+            "hovertext": html.escape(row.note),
+            "showarrow": False,
+            "xref": f"x{axis} domain",
+            "x": 0.5,
+            "yref": f"y{axis}",
+            "y": shown.index(row.candidate),
+            "font": {"color": NEUTRAL_COLOUR},
+        }
+        for row in rows
+        if row.model is None
+    ]
+
+
+def _panel_ends(rows: Sequence[Row]) -> list[float]:
+    values = (_first(row.human for row in rows), *(row.model for row in rows))
+    return [end for value in values if value is not None for end in _ends(value)]
+
+
+def _human_line(human: Value, candidates: int) -> list[Trace]:
     """Line and band over the whole panel; the line can be hovered between the candidates."""
     low, high = _ends(human)
     top, bottom = -0.6, candidates - 0.4
-    band = go.Scatter(
+    band = draw.scatter(
         x=[low, high, high, low],
         y=[top, top, bottom, bottom],
         fill="toself",
@@ -250,7 +266,7 @@ def _human_line(human: Value, candidates: int) -> list[go.Scatter]:
         hoverinfo="skip",
     )
     heights = [top, *(place + 0.5 for place in range(candidates - 1)), bottom]
-    line = go.Scatter(
+    line = draw.scatter(
         x=[human.value] * len(heights),
         y=heights,
         mode="lines",
@@ -261,11 +277,11 @@ def _human_line(human: Value, candidates: int) -> list[go.Scatter]:
     return [band, line]
 
 
-def _dot(row: Row, value: Value, place: int, index: int) -> go.Scatter:
+def _dot(row: Row, value: Value, place: int, index: int) -> Trace:
     style = candidate_style(index)
     gap = "" if row.gap is None else f"<br>|T(Q) − T(P)| = {_in_words(row.gap)}"
     note = f"<br>{_wrapped(row.note)}" if row.note else ""
-    return go.Scatter(
+    return draw.scatter(
         x=[value.value],
         y=[place],
         error_x=_error_bar(value, style.colour),
@@ -276,14 +292,14 @@ def _dot(row: Row, value: Value, place: int, index: int) -> go.Scatter:
     )
 
 
-def _plane_point(row: pd.Series, across: str, along: str, index: int | None) -> go.Scatter:
+def _plane_point(row: pd.Series, across: str, along: str, index: int | None) -> Trace:
     x, y = (Value(*(_or_none(row[f"{side}{part}"]) for part in ("", "_sd", "_low", "_high"))) for side in "xy")  # type: ignore[arg-type]
     colour, symbol, size = HUMAN_COLOUR, "cross", 17
     if index is not None:
         style = candidate_style(index)
         colour, symbol, size = style.colour, style.symbol, 12
     name = html.escape(row["source"])
-    return go.Scatter(
+    return draw.scatter(
         x=[x.value],
         y=[y.value],
         error_x=_error_bar(x, colour),
@@ -304,10 +320,8 @@ def _error_bar(value: Value, colour: str) -> dict[str, Any]:
 
 
 def _in_words(value: Value) -> str:
-    interval = "" if value.low is None or value.high is None or value.sd is None else (
-        f", interval {interval_label(value.low, value.high, value.sd)}"
-    )  # fmt: skip
-    return value_label(value) + interval
+    low_high = interval_label(value)
+    return value_label(value) + (f", interval {low_high}" if low_high else "")
 
 
 def _wrapped(text: str, width: int = 60) -> str:

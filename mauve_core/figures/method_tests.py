@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from mauve_core.methods import Method, MethodScore, MethodTable
 from mauve_core.numerics.multiple_tests import holm
+from mauve_core.written_numbers import significant, written
 
 LEVEL = 0.05
 """Corrected p-values up to this one have a star."""
@@ -92,12 +93,12 @@ def about_z(table: MethodTable) -> str:
 
 def z_label(score: MethodScore) -> str:
     """``z 12.3``; empty where there is none."""
-    return "" if score.z is None else f"z {score.z:z.1f}".replace("-", "−")
+    return "" if score.z is None else f"z {written(score.z, 1)}"
 
 
 def p_label(p_value: float) -> str:
     """Two digits of a p-value."""
-    return f"{p_value:.2g}".replace("-", "−")
+    return significant(p_value)
 
 
 def _small(p_value: float) -> bool:

@@ -19,17 +19,17 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from mauve_core.config import HUMAN
-from mauve_core.figures.leaderboard import UNBROKEN, rank_label
+from mauve_core.figures.leaderboard import rank_label
 from mauve_core.figures.method_tests import Tested, Tests, p_values_of, z_label
 from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name, translucent
 from mauve_core.methods import MethodResult, MethodScore, MethodTable
+from mauve_core.written_numbers import decimals_of, even_decimals, interval, with_two_spreads
 
 Joined = Literal["", "overlap", "unknown"]
 
 NAMED = 7
 """Methods up to which columns bear their names; beyond that their numbers in the table."""
 
-NONE = "–"
 _JOINED: dict[Joined, str] = {
     "": "",
     "overlap": "<br>not told apart from the first of its group",
@@ -37,8 +37,6 @@ _JOINED: dict[Joined, str] = {
 }
 _LABEL_WIDTH, _LABEL_SIZE = 12, 11
 _ROW_HEIGHT, _LINE_HEIGHT, _COLUMN_MARGIN = 32, 15, 0.35
-_ROUNDING = 1e-12
-"""A relative spread below this is that of the last digits of equal numbers."""
 
 
 @dataclass(frozen=True)
@@ -170,27 +168,18 @@ def column_labels(results: Sequence[MethodResult]) -> list[str]:
     ]
 
 
+def score_labels(scores: Sequence[MethodScore]) -> list[str]:
+    """:func:`score_label` of candidates beside each other, with decimals as even as can be."""
+    own = [decimals_of(score.value, score.sd_seeds, score.sd_texts) for score in scores]
+    return [
+        with_two_spreads(score.value, score.sd_seeds, score.sd_texts, decimals)
+        for score, decimals in zip(scores, even_decimals(own), strict=True)
+    ]
+
+
 def score_label(score: MethodScore) -> str:
-    """``0.9713 ± 0.0021 / 0.015``: the value, its spread over seeds and that over texts."""
-    spreads = f"{spread(score.sd_seeds, score.value)} / {spread(score.sd_texts, score.value)}"
-    return f"{value_label(score.value)} ± {spreads}".replace(" ", UNBROKEN)
-
-
-def value_label(value: float) -> str:
-    """Four digits of a value, or four decimals where it lies below 1; an infinite one as its sign."""
-    if not math.isfinite(value):
-        return NONE if math.isnan(value) else "∞" if value > 0 else "−∞"
-    if 0 < abs(value) < 5e-4:
-        return f"{value:.2g}".replace("-", "−")
-    decimals = 4 if abs(value) < 1 else max(3 - math.floor(math.log10(abs(value))), 0)
-    return f"{value:,.{decimals}f}".replace("-", "−")
-
-
-def spread(sd: float | None, value: float) -> str:
-    """Two digits of a standard deviation; a dash where there is none, 0 where it is that of rounding."""
-    if sd is None:
-        return NONE
-    return "0" if sd <= _ROUNDING * abs(value) else f"{sd:.2g}"
+    """``0.971 ± 0.002 / 0.015``: the value, its spread over seeds and that over texts."""
+    return with_two_spreads(score.value, score.sd_seeds, score.sd_texts)
 
 
 def _numbers(score: MethodScore) -> dict[str, float]:
@@ -237,15 +226,16 @@ def _path(table: MethodTable, columns: Sequence[Sequence[Place]], tests: Tests, 
 
 
 def _hover(result: MethodResult, item: Place, test: Tested | None) -> str:
-    score = item.score
-    known = score.low is not None and score.high is not None
-    interval = f"interval {value_label(score.low or 0)} to {value_label(score.high or 0)}" if known else "no interval"
+    score, low_high = item.score, "no interval"
+    if score.low is not None and score.high is not None:
+        low_high = (
+            f"interval {interval(score.low, score.high, decimals_of(score.value, score.sd_seeds, score.sd_texts))}"
+        )
     tested = "" if test is None else f"<br>{test.words}"
     above = "" if score.z is None else f"<br>{z_label(score)} above human halves"
     return (
-        f"{html.escape(result.method.title)}: place {item.place}<br>{value_label(score.value)}, over seeds ± "
-        f"{spread(score.sd_seeds, score.value)}, over texts ± {spread(score.sd_texts, score.value)}<br>{interval}"
-        f"{_JOINED[item.joined]}{tested}{above}"
+        f"{html.escape(result.method.title)}: place {item.place}<br>{score_label(score)} over seeds / texts"
+        f"<br>{low_high}{_JOINED[item.joined]}{tested}{above}"
     )
 
 

@@ -10,25 +10,30 @@ import html
 
 from mauve_core.config import SCORES
 from mauve_core.figures.by_name import FIGURES
-from mauve_core.figures.frontier import curve_points, error_curves
+from mauve_core.figures.frontier import banded_names, bands_in_words, curve_points, error_curves
 from mauve_core.figures.leaderboard import leaderboard_frame, rank_label, titled
 from mauve_core.figures.still import frontier_svg
-from mauve_core.report import printable
+from mauve_core.figures.theme import short_name
+from mauve_core.report import printable, standings
 from mauve_core.result import Comparison
+from mauve_core.written_numbers import SCORE_DECIMALS, interval, with_spread
 
 _CELL = "padding:4px 10px;text-align:left;white-space:nowrap"
 
 
 def notebook_html(comparison: Comparison) -> str:
     """The comparison as HTML in one ``div``; all text in it is escaped."""
-    curves = frontier_svg(curve_points(error_curves(comparison, "pairwise"), comparison.config.score.scale))
+    points = curve_points(error_curves(comparison, "pairwise"), comparison.config.score.scale)
+    order = [standing.candidate.name for standing in standings(comparison)]
+    banded = banded_names(order, order[0])
+    bands = bands_in_words([_safe(short_name(name)) for name in banded], len(order))
     warnings = "".join(f"<li>{_safe(warning)}</li>" for warning in comparison.warnings)
     names = ", ".join(f"<code>{name}</code>" for name in FIGURES)
     return (
         f"<div>{_table(comparison)}<p style='max-width:60em'>{_about(comparison)}</p>"
         + (f"<p style='margin-bottom:0'><b>Warnings</b></p><ul>{warnings}</ul>" if warnings else "")
-        + f"{curves}<p style='opacity:.75'>Divergence curves of the pairwise partitions; a band reaches from the "
-        f"lowest to the highest k-means seed. Live: <code>comparison.figure(name)</code> with {names}.</p></div>"
+        + f"{frontier_svg(points, order, banded)}<p style='opacity:.75'>Divergence curves of the pairwise partitions. "
+        f"{bands} Live: <code>comparison.figure(name)</code> with {names}.</p></div>"
     )
 
 
@@ -38,10 +43,9 @@ def _table(comparison: Comparison) -> str:
     for _, row in leaderboard_frame(comparison, "pairwise").iterrows():
         cells = [rank_label(int(row["rank"]), bool(row["tied"])), f"<b>{_safe(str(row['candidate']))}</b>"]
         for score in SCORES:
-            sd = row[f"{score}_sd"]
-            spread = "" if sd != sd else f" ± {sd:.3f}"
-            low, high = row[f"{score}_low"], row[f"{score}_high"]
-            cells.append(f"<b>{row[score]:.3f}</b>{spread}<br><small>{low:.3f} to {high:.3f}</small>")
+            mean = with_spread(row[score], row[f"{score}_sd"], SCORE_DECIMALS, value_in="<b>{}</b>")
+            low_high = interval(row[f"{score}_low"], row[f"{score}_high"], SCORE_DECIMALS)
+            cells.append(f"{mean}<br><small>{low_high}</small>")
         cells += [f"{row['n']:,}", f"{row['k']:,}"]
         rows.append("<tr>" + "".join(f"<td style='{_CELL}'>{cell}</td>" for cell in cells) + "</tr>")
     head = "".join(f"<th scope='col' style='{_CELL}'>{name}</th>" for name in heads)

@@ -14,16 +14,17 @@ from typing import Any, Literal
 
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from mauve_core.config import HUMAN
-from mauve_core.figures.leaderboard import UNBROKEN
-from mauve_core.figures.methods import spread, value_label
+from mauve_core.figures import draw
+from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import (
     HUMAN_COLOUR,
+    MODE_BAR,
     MODEL_COLOUR,
     NAME_LENGTH,
     NEUTRAL_COLOUR,
+    PANELS_MARGIN,
     base_layout,
     candidate_style,
     short_name,
@@ -33,6 +34,7 @@ from mauve_core.methods import SUMMARIES
 from mauve_core.perturbations import Perturbation, parse_perturbation
 from mauve_core.probing import MEASURES, ProbeLine, ProbeTable
 from mauve_core.sweeps import SeedSpread
+from mauve_core.written_numbers import as_percent, with_spread
 
 Setting = Literal["dose", "words", "rate", "times"]
 
@@ -112,8 +114,7 @@ def moved_share(line: ProbeLine) -> float:
 
 def spread_label(found: SeedSpread) -> str:
     """``0.1234 ± 0.0056``; the value alone where one repeat has no spread."""
-    around = "" if found.sd is None else f" ± {spread(found.sd, found.mean)}"
-    return f"{value_label(found.mean)}{around}".replace(" ", UNBROKEN)
+    return with_spread(found.mean, found.sd)
 
 
 def distance_figure(table: ProbeTable, measure: str, *, sources: bool = True) -> go.Figure:
@@ -123,8 +124,8 @@ def distance_figure(table: ProbeTable, measure: str, *, sources: bool = True) ->
     """
     lines = [*by_distance(table, measure, sources=sources), table.control]
     rows = -(-len(MEASURES) // COLUMNS)
-    height = rows * (_ROW_HEIGHT * max(len(lines), 2) + _PANEL_MARGIN)
-    figure = make_subplots(
+    height = MODE_BAR + rows * (_ROW_HEIGHT * max(len(lines), 2) + _PANEL_MARGIN)
+    layout = draw.panels(
         rows=rows,
         cols=COLUMNS,
         shared_yaxes=True,
@@ -132,18 +133,15 @@ def distance_figure(table: ProbeTable, measure: str, *, sources: bool = True) ->
         horizontal_spacing=0.03,
         vertical_spacing=min(0.9 * _PANEL_MARGIN / height, 1 / rows),
     )
-    for place, name in enumerate(MEASURES):
-        row, column = divmod(place, COLUMNS)
-        figure.add_traces(
-            [_dots(table, lines, name, kind) for kind in _LOOKS],
-            rows=[row + 1] * len(_LOOKS),
-            cols=[column + 1] * len(_LOOKS),
-        )
-        _noise_floor(figure, table.control.scores[name], row + 1, column + 1)
-    figure.update_layout(base_layout(height=height, showlegend=False, hovermode="closest", clickmode="event+select"))
-    figure.update_layout(margin={"l": 8, "r": 8, "t": 28, "b": 8}, dragmode="zoom")
-    figure.update_xaxes(showgrid=True, zeroline=False, nticks=5, linecolor=NEUTRAL_COLOUR)
-    figure.update_yaxes(
+    traces: list[Trace] = []
+    shapes: list[dict[str, Any]] = []
+    for panel, name in enumerate(MEASURES, start=1):
+        traces += [draw.on_panel(_dots(table, lines, name, kind), panel) for kind in _LOOKS]
+        shapes += _noise_floor(table.control.scores[name], panel)
+    layout = draw.with_axes(layout, "x", showgrid=True, zeroline=False, nticks=5, linecolor=NEUTRAL_COLOUR)
+    layout = draw.with_axes(
+        layout,
+        "y",
         tickvals=list(range(len(lines))),
         ticktext=[html.escape(row_label(line)) for line in lines],
         range=[len(lines) - 0.4, -0.6],
@@ -152,7 +150,9 @@ def distance_figure(table: ProbeTable, measure: str, *, sources: bool = True) ->
         fixedrange=True,
         automargin=True,
     )
-    return figure
+    gestures = {"hovermode": "closest", "clickmode": "event+select", "dragmode": "zoom"}
+    rest = base_layout(height=height, showlegend=False, margin=PANELS_MARGIN, shapes=shapes, **gestures)
+    return draw.figure(traces, draw.with_titles(layout) | rest)
 
 
 def row_label(line: ProbeLine) -> str:
@@ -193,43 +193,38 @@ def doses_frame(series: Sequence[DoseSeries], control: ProbeLine, measure: str) 
 def dose_figure(table: ProbeTable, series: Sequence[DoseSeries], measure: str) -> go.Figure:
     """One measure against what grows, a panel a setting; every line starts from the control at 0."""
     settings = [setting for setting in SETTINGS if any(item.setting == setting for item in series)]
-    figure = make_subplots(rows=1, cols=len(settings), shared_yaxes=True, horizontal_spacing=0.04)
-    figure.update_layout(
-        base_layout(height=_DOSE_HEIGHT, hovermode="closest", margin={"l": 8, "r": 8, "t": 32, "b": 8})
-    )
-    for column, setting in enumerate(settings, start=1):
-        figure.update_xaxes(title_text=SETTINGS[setting], row=1, col=column, linecolor=NEUTRAL_COLOUR, zeroline=False)
-        if setting != "times":
-            figure.update_xaxes(tickformat=".0%", row=1, col=column)
-    for place, item in enumerate(series):
-        figure.add_trace(_response(table.control, item, measure, place), row=1, col=settings.index(item.setting) + 1)
-    for column in range(1, len(settings) + 1):
-        _noise_floor(figure, table.control.scores[measure], 1, column, across=True)
-    figure.update_yaxes(zeroline=False, linecolor=NEUTRAL_COLOUR)
-    figure.update_yaxes(title_text=titled(measure), col=1)
-    return figure
+    layout = draw.panels(rows=1, cols=len(settings), shared_yaxes=True, horizontal_spacing=0.04)
+    layout = draw.with_axes(layout, "x", linecolor=NEUTRAL_COLOUR, zeroline=False)
+    layout = draw.with_axes(layout, "y", linecolor=NEUTRAL_COLOUR, zeroline=False)
+    layout["yaxis"]["title"] = {"text": titled(measure)}
+    shapes: list[dict[str, Any]] = []
+    for panel, setting in enumerate(settings, start=1):
+        axis = layout["xaxis" if panel == 1 else f"xaxis{panel}"]
+        axis |= {"title": {"text": SETTINGS[setting]}} | ({} if setting == "times" else {"tickformat": ".0%"})
+        shapes += _noise_floor(table.control.scores[measure], panel, across=True)
+    traces = [
+        draw.on_panel(_response(table.control, item, measure, place), settings.index(item.setting) + 1)
+        for place, item in enumerate(series)
+    ]
+    margin = {"l": 8, "r": 8, "t": 32, "b": 8}
+    rest = base_layout(height=_DOSE_HEIGHT, hovermode="closest", margin=margin, shapes=shapes)
+    return draw.figure(traces, layout | rest)
 
 
-def _noise_floor(figure: go.Figure, control: SeedSpread, row: int, column: int, *, across: bool = False) -> None:
-    """The control's mean as a dashed line, one standard deviation to both sides as a band below everything else.
-
-    To be called when the panel has its traces: Plotly draws no line across an empty one.
-    """
-    low, high = control.mean - (control.sd or 0.0), control.mean + (control.sd or 0.0)
-    place = {"row": row, "col": column, "layer": "below"}
-    add_band, add_line, axis = (
-        (figure.add_hrect, figure.add_hline, "y") if across else (figure.add_vrect, figure.add_vline, "x")
-    )
-    add_band(**{f"{axis}0": low, f"{axis}1": high}, fillcolor=_BAND, line_width=0, **place)
-    add_line(**{axis: control.mean}, line=_FLOOR, **place)
+def _noise_floor(control: SeedSpread, panel: int, *, across: bool = False) -> list[dict[str, Any]]:
+    """The control's mean as a dashed line, one standard deviation to both sides as a band below everything else."""
+    axis, sd = "y" if across else "x", control.sd or 0.0
+    line = {**draw.guide(axis, control.mean, _FLOOR, panel), "layer": "below"}
+    ends = {f"{axis}0": control.mean - sd, f"{axis}1": control.mean + sd}
+    return [{**line, **ends, "type": "rect", "fillcolor": _BAND, "line": {"width": 0}}, line]
 
 
-def _dots(table: ProbeTable, lines: Sequence[ProbeLine], measure: str, kind: str) -> go.Scatter:
+def _dots(table: ProbeTable, lines: Sequence[ProbeLine], measure: str, kind: str) -> Trace:
     """The lines of one kind in one panel, in the colour of the side whose texts were perturbed."""
     found = [(place, line) for place, line in enumerate(lines) if line.kind == kind]
     own = HUMAN_COLOUR if table.source == HUMAN else MODEL_COLOUR
     colour, symbol = own if kind == "perturbation" else NEUTRAL_COLOUR, _LOOKS[kind]
-    return go.Scatter(
+    return draw.scatter(
         x=[line.scores[measure].mean for _, line in found],
         y=[place for place, _ in found],
         mode="markers",
@@ -251,17 +246,17 @@ def _dots(table: ProbeTable, lines: Sequence[ProbeLine], measure: str, kind: str
 
 
 def _hover(table: ProbeTable, line: ProbeLine, measure: str) -> str:
-    changed = f"<br>{line.changed:.0%} of the texts changed" if line.kind == "perturbation" else ""
+    changed = f"<br>{as_percent(line.changed)} of the texts changed" if line.kind == "perturbation" else ""
     over = f"<br>less the control: {spread_label(table.over_control(line, measure))}"
     own = spread_label(line.scores[measure])
     name = row_label(line) if line.kind == "control" else line.title
     return f"<b>{html.escape(name)}</b><br>{titled(measure)} {own}{'' if line.kind == 'control' else over}{changed}"
 
 
-def _response(control: ProbeLine, series: DoseSeries, measure: str, place: int) -> go.Scatter:
+def _response(control: ProbeLine, series: DoseSeries, measure: str, place: int) -> Trace:
     points = ((0.0, control), *series.points)
     style = candidate_style(place)
-    return go.Scatter(
+    return draw.scatter(
         x=[value for value, _ in points],
         y=[line.scores[measure].mean for _, line in points],
         error_y={

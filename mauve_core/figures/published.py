@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
-from mauve_core.figures.leaderboard import UNBROKEN
+from mauve_core.figures import draw
+from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import NEUTRAL_COLOUR, base_layout, candidate_style, translucent
 from mauve_core.published import DOMAINS, MEASURES, OUTCOMES, REFERENCES, Agreement
+from mauve_core.written_numbers import SCORE_DECIMALS, UNBROKEN, interval, written
 
 MARKS = {"reproduced": "=", "rounding": "≈", "undecided": "?", "different": "≠"}
 """Between ours and the published number, so that the outcome does not hang on colour."""
@@ -79,33 +80,35 @@ def agreement_figure(frame: pd.DataFrame) -> go.Figure:
     """
     panels = list(dict.fromkeys(zip(frame["domain"], frame["reference"], strict=True)))
     measures = best_first(frame)
-    figure = make_subplots(
+    layout = draw.panels(
         rows=1,
         cols=len(panels),
         shared_yaxes=True,
         subplot_titles=[_panel_title(domain, reference) for domain, reference in panels],
         horizontal_spacing=0.02,
     )
+    traces: list[Trace] = []
     for column, (domain, reference) in enumerate(panels, start=1):
         part = frame[(frame["domain"] == domain) & (frame["reference"] == reference)].set_index("measure").loc[measures]
-        figure.add_traces(_dots(part, first=column == 1), rows=[1] * 4, cols=[column] * 4)
-    figure.update_yaxes(
+        traces += [draw.on_panel(trace, column) for trace in _dots(part, first=column == 1)]
+    layout = draw.with_axes(
+        layout,
+        "y",
         tickvals=list(range(len(measures))),
         ticktext=[MEASURES[name].title for name in measures],
         range=[len(measures) - 0.5, -0.5],
         showgrid=False,
         zeroline=False,
     )
-    figure.update_xaxes(range=[-1.08, 1.08], tickvals=[-0.5, 0, 0.5, 1], zeroline=True, zerolinewidth=1)
-    figure.update_annotations(font_size=13)
-    figure.update_layout(
-        base_layout(
-            height=_HEAD + 34 + _ROW_HEIGHT * len(measures),
-            margin={"l": 8, "r": 8, "t": _HEAD, "b": 8},
-            legend={**base_layout()["legend"], "y": 1, "yref": "container", "yanchor": "top"},
-        )
+    layout = draw.with_axes(
+        layout, "x", range=[-1.08, 1.08], tickvals=[-0.5, 0, 0.5, 1], zeroline=True, zerolinewidth=1
     )
-    return figure
+    rest = base_layout(
+        height=_HEAD + 34 + _ROW_HEIGHT * len(measures),
+        margin={"l": 8, "r": 8, "t": _HEAD, "b": 8},
+        legend={**base_layout()["legend"], "y": 1, "yref": "container", "yanchor": "top"},
+    )
+    return draw.figure(traces, draw.with_titles(layout, size=13) | rest)
 
 
 def best_first(frame: pd.DataFrame) -> list[str]:
@@ -117,9 +120,13 @@ def best_first(frame: pd.DataFrame) -> list[str]:
 
 def _cell(row: Any) -> str:
     worst = "" if row.worst_exact or row.statistic == "plain" else "~"
-    return f"**{worst}{row.ours:.3f}** {MARKS[row.outcome]} {row.published:.3f}  \n{row.difference:+z.3f}".replace(
-        " ", UNBROKEN, 2
-    )
+    both = (f"**{worst}{_correlation(row.ours)}**", MARKS[row.outcome], _correlation(row.published))
+    return f"{UNBROKEN.join(both)}  \n{written(row.difference, SCORE_DECIMALS, signed=True)}"
+
+
+def _correlation(value: float) -> str:
+    """With the decimals that the papers print."""
+    return written(value, SCORE_DECIMALS)
 
 
 def _panel_title(domain: str, reference: str) -> str:
@@ -127,7 +134,7 @@ def _panel_title(domain: str, reference: str) -> str:
     return f"{title}<br>{DOMAINS[domain].title.split(',')[0].lower()}"
 
 
-def _dots(part: pd.DataFrame, *, first: bool) -> list[go.Scatter]:
+def _dots(part: pd.DataFrame, *, first: bool) -> list[Trace]:
     """Stem, range, ours and published of one panel; ``first`` puts them into the legend."""
     places = np.arange(len(part))
     gaps = [None] * len(part)
@@ -135,8 +142,8 @@ def _dots(part: pd.DataFrame, *, first: bool) -> list[go.Scatter]:
     ranges_x = [x for pair in zip(part["low"], part["high"], gaps, strict=True) for x in pair]
     stems_y = [y for place in places for y in (place, place, None)]
     hovers = [_hover(row) for row in part.reset_index().itertuples()]
-    stem = go.Scatter(x=stems_x, y=stems_y, mode="lines", line={"color": OURS_COLOUR, "width": 1.5}, hoverinfo="skip")
-    band = go.Scatter(
+    stem = draw.scatter(x=stems_x, y=stems_y, mode="lines", line={"color": OURS_COLOUR, "width": 1.5}, hoverinfo="skip")
+    band = draw.scatter(
         x=ranges_x,
         y=stems_y,
         mode="lines",
@@ -145,7 +152,7 @@ def _dots(part: pd.DataFrame, *, first: bool) -> list[go.Scatter]:
         name="what rounding leaves open",
         legendgroup="range",
     )
-    published = go.Scatter(
+    published = draw.scatter(
         x=part["published"],
         y=places,
         mode="markers",
@@ -154,7 +161,7 @@ def _dots(part: pd.DataFrame, *, first: bool) -> list[go.Scatter]:
         name="published",
         legendgroup="published",
     )
-    ours = go.Scatter(
+    ours = draw.scatter(
         x=part["ours"],
         y=places,
         mode="markers",
@@ -163,15 +170,13 @@ def _dots(part: pd.DataFrame, *, first: bool) -> list[go.Scatter]:
         name="ours",
         legendgroup="ours",
     )
-    stem.update(showlegend=False)
-    for trace in (band, published, ours):
-        trace.update(showlegend=first)
-    return [stem, band, published, ours]
+    return [{**stem, "showlegend": False}, *({**trace, "showlegend": first} for trace in (band, published, ours))]
 
 
 def _hover(row: Any) -> str:
     title = html.escape(MEASURES[row.measure].title)
     return (
-        f"<b>{title}</b>, {row.statistic}, n = {row.n}<br>ours {row.ours:.3f}, published {row.published:.3f}"
-        f"<br>{row.low:.3f} to {row.high:.3f} within rounding<br>{OUTCOMES[row.outcome]}<extra></extra>"
+        f"<b>{title}</b>, {row.statistic}, n = {row.n}<br>ours {_correlation(row.ours)}, "
+        f"published {_correlation(row.published)}"
+        f"<br>{interval(row.low, row.high, SCORE_DECIMALS)} within rounding<br>{OUTCOMES[row.outcome]}<extra></extra>"
     )

@@ -15,8 +15,11 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from mauve_core.figures import draw
+from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import NEUTRAL_COLOUR, base_layout, candidate_style
 from mauve_core.published import MEASURES, REFERENCES
+from mauve_core.written_numbers import with_spread
 
 FAMILIES = ("sampling", "nucleus", "top-k", "greedy")
 """Families of decoders; the place decides colour and marker."""
@@ -24,7 +27,7 @@ FAMILIES = ("sampling", "nucleus", "top-k", "greedy")
 LOG_RATIO = 100.0
 """Gaps that span more than this ratio, none of them near 0, get a logarithmic axis."""
 
-BAR_SHOWN = 0.01
+BAR_SHOWN = 0.006
 """A deviation wider than this part of the axis is seen beside its point, where then no label can stand."""
 
 _SIDES = {
@@ -65,15 +68,14 @@ def settings_figure(settings: pd.DataFrame, measure: str, reference: str, *, ran
     across = np.log(frame["x"]) if logarithmic else frame["x"]
     barred = np.zeros(len(frame), dtype=np.bool_) if ranks else _barred(frame)
     places = label_places(-across if x_turned else across, -frame["y"] if y_turned else frame["y"], barred)
-    figure = go.Figure(layout=_layout(*_titles(measure, reference, ranks)))
-    figure.update_xaxes(autorange="reversed" if x_turned else True)
-    figure.update_yaxes(autorange="reversed" if y_turned else True)
+    layout = _layout(*_titles(measure, reference, ranks))
+    layout["xaxis"] |= {"autorange": "reversed" if x_turned else True}
+    layout["yaxis"] |= {"autorange": "reversed" if y_turned else True}
     if logarithmic:
-        figure.update_xaxes(type="log", dtick=1)
+        layout["xaxis"] |= {"type": "log", "dtick": 1}
     parts = {str(name): part for name, part in frame.assign(place=places).groupby("family")}
-    for name in filter(parts.__contains__, FAMILIES):
-        figure.add_trace(_family(parts[name], name, ranks))
-    return figure
+    traces = [_family(parts[name], name, ranks) for name in FAMILIES if name in parts]
+    return draw.figure(traces, layout)
 
 
 def family(setting: str) -> str:
@@ -119,9 +121,9 @@ def _unit_span(values: pd.Series) -> NDArray[np.float64]:
     return np.asarray((array - array.min()) / max(float(np.ptp(array)), 1e-12))
 
 
-def _family(part: pd.DataFrame, name: str, ranks: bool) -> go.Scatter:
+def _family(part: pd.DataFrame, name: str, ranks: bool) -> Trace:
     style = candidate_style(FAMILIES.index(name))
-    trace = go.Scatter(
+    trace = draw.scatter(
         x=part["x"],
         y=part["y"],
         mode="markers+text",
@@ -132,9 +134,10 @@ def _family(part: pd.DataFrame, name: str, ranks: bool) -> go.Scatter:
         name=name,
         cliponaxis=False,
     )
-    if not ranks:
-        trace.update(error_x=_bars(part["value_sd"], style.colour), error_y=_bars(part["reference_sd"], style.colour))
-    return trace
+    if ranks:
+        return trace
+    bars = {"error_x": _bars(part["value_sd"], style.colour), "error_y": _bars(part["reference_sd"], style.colour)}
+    return {**trace, **bars}
 
 
 def _bars(sd: pd.Series, colour: str) -> dict[str, Any]:
@@ -142,10 +145,9 @@ def _bars(sd: pd.Series, colour: str) -> dict[str, Any]:
 
 
 def _hover(row: Any) -> str:
-    spread, reference_spread = ("" if pd.isna(sd) else f" ± {sd:.3f}" for sd in (row.value_sd, row.reference_sd))
     return (
-        f"<b>{html.escape(row.setting)}</b><br>T(Q) {row.value:.3f}{spread}"
-        f"<br>reference {row.reference:.3f}{reference_spread}<extra></extra>"
+        f"<b>{html.escape(row.setting)}</b><br>T(Q) {with_spread(row.value, row.value_sd)}"
+        f"<br>reference {with_spread(row.reference, row.reference_sd)}<extra></extra>"
     )
 
 

@@ -19,6 +19,7 @@ from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, translu
 from mauve_core.numerics.sampling_clusters import ClusterAdvice
 from mauve_core.numerics.sampling_error import SamplingError
 from mauve_core.numerics.sampling_texts import TextAdvice
+from mauve_core.written_numbers import decimals_of, significant, with_spread, written
 
 HEIGHT = 380
 ERROR, LOSS, TOTAL = "resampling", "partition, at most", "sum"
@@ -58,8 +59,8 @@ def clusters_figure(advice: ClusterAdvice, own: int, style: Style) -> go.Figure:
     curve = advice.curve
     figure = go.Figure(layout=_layout("clusters k", curve.k, [*_reach(curve), *advice.loss, *advice.total]))
     grey = Style(NEUTRAL_COLOUR, "dash", "diamond")
-    hovers = [f"k = {k:,}: at most {loss:.3g}" for k, loss in zip(curve.k, advice.loss, strict=True)]
-    sums = [f"k = {k:,}: sum {total:.3g}" for k, total in zip(curve.k, advice.total, strict=True)]
+    hovers = [f"k = {k:,}: at most {significant(loss, 3)}" for k, loss in zip(curve.k, advice.loss, strict=True)]
+    sums = [f"k = {k:,}: sum {significant(total, 3)}" for k, total in zip(curve.k, advice.total, strict=True)]
     figure.add_trace(_band(curve.k, curve, style.colour))
     figure.add_trace(_line(curve.k, curve.mean, ERROR, style, _clusters_hovers(curve)))
     figure.add_trace(_line(curve.k, advice.loss, LOSS, grey, hovers))
@@ -119,7 +120,7 @@ def _needed(advice: TextAdvice, colour: str) -> go.Scatter:
         marker={"color": colour, "symbol": "star", "size": 14, "line": {"color": "white", "width": 1}},
         text=[f"n ≈ {advice.needed_n:,}"],
         textposition="top right",
-        hovertemplate=f"error {advice.target:.3g} with about n = {advice.needed_n:,}<extra></extra>",
+        hovertemplate=f"error {significant(advice.target, 3)} with about n = {advice.needed_n:,}<extra></extra>",
         meta="needed",
         showlegend=False,
     )
@@ -137,9 +138,11 @@ def _clusters_hovers(curve: SamplingError) -> list[str]:
 
 
 def _in_words(curve: SamplingError, place: int) -> str:
+    mean, error = curve.mean[place], curve.standard_error[place]
+    decimals = decimals_of(mean, error)
     return (
-        f"error {curve.mean[place]:.3g}<br>± {curve.spread[place]:.2g} from draw to draw, the mean "
-        f"± {curve.standard_error[place]:.1g}<br>bias {curve.bias[place]:+.2g}, sd {curve.sd[place]:.2g}"
+        f"error {with_spread(mean, error)}<br>single draws ± {written(curve.spread[place], decimals)}<br>"
+        f"bias {written(curve.bias[place], decimals, signed=True)}, sd {written(curve.sd[place], decimals)}"
     )
 
 

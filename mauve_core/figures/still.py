@@ -7,6 +7,7 @@ Text takes the colour of the page around it, so that it can be read on light and
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -31,17 +32,21 @@ _MOST_NAMED = 22
 """Names that the legend has room for."""
 
 
-def frontier_svg(points: pd.DataFrame) -> str:
-    """An ``svg`` element with the curves of ``mauve_core.figures.frontier.curve_points``; every name is escaped."""
-    by_candidate = [(str(name), part) for name, part in points.groupby("candidate", sort=False)]
-    names = ", ".join(name for name, _ in by_candidate)
-    body = [*_axes(), *(_curve(part, candidate_style(place)) for place, (_, part) in enumerate(by_candidate))]
-    named = by_candidate[:_MOST_NAMED]
-    body += [_legend(name, place) for place, (name, _) in enumerate(named)]
+def frontier_svg(points: pd.DataFrame, order: Sequence[str], banded: Sequence[str]) -> str:
+    """An ``svg`` element with the curves of ``mauve_core.figures.frontier.curve_points``; every name is escaped.
+
+    ``order`` is that of the legend, of all candidates; those of ``banded`` have a band.
+    """
+    by_candidate = {str(name): part for name, part in points.groupby("candidate", sort=False)}
+    styles = {name: candidate_style(place) for place, name in enumerate(by_candidate)}
+    body = [*_axes(), *(_band(by_candidate[name], styles[name]) for name in banded)]
+    body += [_curve(part, styles[name]) for name, part in by_candidate.items()]
+    named = order[:_MOST_NAMED]
+    body += [_legend(name, styles[name], place) for place, name in enumerate(named)]
     if len(by_candidate) > len(named):
         more = f"and {len(by_candidate) - len(named)} more"
         body.append(_text(_LEFT + _SIDE + 48, _TOP + 10 + len(named) * _LINE_HEIGHT, more))
-    label = html.escape(f"Divergence curves of {names}")
+    label = html.escape(f"Divergence curves of {', '.join(order)}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" viewBox="0 0 {WIDTH} {HEIGHT}" '
         f'width="{WIDTH}" height="{HEIGHT}" style="max-width:100%;height:auto" font-family="sans-serif" '
@@ -68,21 +73,24 @@ def _axes() -> list[str]:
     ]
 
 
-def _curve(part: pd.DataFrame, style: Style) -> str:
-    """The mean over seeds, closed to the corners, over a band from the lowest to the highest seed."""
+def _band(part: pd.DataFrame, style: Style) -> str:
+    """From the lowest to the highest seed."""
     lower = [(1.0, 0.0), *zip(part["x_low"], part["y_low"], strict=True), (0.0, 1.0)]
     upper = [(1.0, 0.0), *zip(part["x_high"], part["y_high"], strict=True), (0.0, 1.0)]
+    return f'<path d="{_path([*lower, *reversed(upper)])}Z" fill="{style.colour}" fill-opacity="0.18"/>'
+
+
+def _curve(part: pd.DataFrame, style: Style) -> str:
+    """The mean over seeds, closed to the corners."""
     mean = [(1.0, 0.0), *zip(part["x"], part["y"], strict=True), (0.0, 1.0)]
     return (
-        f'<path d="{_path([*lower, *reversed(upper)])}Z" fill="{style.colour}" fill-opacity="0.18"/>'
         f'<path d="{_path(mean)}" fill="none" stroke="{style.colour}" stroke-width="2" '
         f'stroke-dasharray="{_DASHES[style.dash]}"/>'
     )
 
 
-def _legend(name: str, place: int) -> str:
-    style, y = candidate_style(place), _TOP + 6 + place * _LINE_HEIGHT
-    left = _LEFT + _SIDE + 16
+def _legend(name: str, style: Style, place: int) -> str:
+    left, y = _LEFT + _SIDE + 16, _TOP + 6 + place * _LINE_HEIGHT
     line = (
         f'<path d="M{left} {y}h26" stroke="{style.colour}" stroke-width="2" '
         f'stroke-dasharray="{_DASHES[style.dash]}" fill="none"/>'

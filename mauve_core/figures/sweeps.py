@@ -21,6 +21,7 @@ from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name, translucent
 from mauve_core.result import Comparison
 from mauve_core.sweeps import Over, SeedSpread, Sweep, SweepPoint
+from mauve_core.written_numbers import SCORE_DECIMALS, with_spread
 
 TITLES: dict[Over, str] = {
     "length": "Length of texts",
@@ -226,8 +227,9 @@ def _curve(
 
 def _in_words(point: SweepPoint, score: str) -> str:
     spread = point.scores[score]
-    around = "one seed, no spread" if spread.sd is None else f"± {spread.sd:.4f} over {len(spread.values)} seeds"
-    return f"at {point.value:g}: {titled(score)} {spread.mean:.4f}, {around}<br>n = {point.n:,}, k = {point.k:,}"
+    over = ", one seed, no spread" if spread.sd is None else f" over {len(spread.values)} seeds"
+    value = f"{with_spread(spread.mean, spread.sd, SCORE_DECIMALS)}{over}"
+    return f"at {point.value:g}: {titled(score)} {value}<br>n = {point.n:,}, k = {point.k:,}"
 
 
 def _layout(score: str) -> dict[str, Any]:

@@ -7,6 +7,8 @@ darkened or lightened where needed to keep a contrast of 3:1 or more against bot
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 HUMAN_COLOUR = "#3a7fc4"
@@ -16,7 +18,22 @@ NEUTRAL_COLOUR = "#808792"
 
 SOURCE_COLOURS = {"human": HUMAN_COLOUR, "model": MODEL_COLOUR}
 
-NAME_LENGTH = 24
+NAME_LENGTH = 25
+_NAME_END = 11
+"""Of a name that is cut, the letters at its end that stay: names of one family differ there."""
+
+MODE_BAR = 28
+"""Height of Plotly's buttons, which lie over a figure's upper right corner while the mouse is there: what must stay
+readable stands below them."""
+
+PANELS_MARGIN = {"l": 8, "r": 8, "t": MODE_BAR + 36, "b": 8}
+"""Around panels that stand beside each other, with a title over each."""
+
+LEGEND_ROW = 19
+"""Height of a line of a legend."""
+
+_LEGEND_FONT, _LETTER = 11, 5.4
+"""Size of a legend's letters, and their mean width, both in pixels."""
 
 DIVERGING_SCALE = [[0.0, MODEL_COLOUR], [0.5, "#b8bcc2"], [1.0, HUMAN_COLOUR]]
 """Log ratio p/q: orange where the model writes more, blue where humans do."""
@@ -59,13 +76,40 @@ def base_layout(**overrides: Any) -> dict[str, Any]:
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
         "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.02, "xanchor": "left", "x": 0, "title": None},
         "hoverlabel": {"align": "left"},
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": NEUTRAL_COLOUR, "activecolor": HUMAN_COLOUR},
     }
     return {**layout, **overrides}
 
 
+def legend_below(names: Sequence[str]) -> dict[str, Any]:
+    """A legend of many names, as shown, at the foot of the figure, in columns as wide as the longest one needs.
+
+    It stands by the figure's lower edge: Plotly finds the plot's only after it has placed the legend.
+    """
+    return {
+        "orientation": "h",
+        "x": 0,
+        "xref": "container",
+        "xanchor": "left",
+        "y": 0,
+        "yref": "container",
+        "yanchor": "bottom",
+        "tracegroupgap": 0,
+        "title": None,
+        "font": {"size": _LEGEND_FONT},
+        "entrywidthmode": "pixels",
+        "entrywidth": math.ceil(_LETTER * max(map(len, names), default=0)),
+    }
+
+
 def short_name(name: str) -> str:
-    """A candidate's name as it fits on an axis or in a table; the whole name stands in hovers and exports."""
-    return name if len(name) <= NAME_LENGTH else f"{name[: NAME_LENGTH - 1]}…"
+    """A candidate's name as it fits on an axis or in a table, cut in the middle: ``contrastive-s…rature=0.95``.
+
+    The whole name stands in hovers and exports.
+    """
+    if len(name) <= NAME_LENGTH:
+        return name
+    return f"{name[: NAME_LENGTH - 1 - _NAME_END]}…{name[-_NAME_END:]}"
 
 
 def translucent(colour: str, opacity: float) -> str:

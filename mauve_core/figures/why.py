@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -13,6 +14,7 @@ from mauve_core.figures.theme import HUMAN_COLOUR, NEUTRAL_COLOUR, base_layout
 from mauve_core.phrases import Phrase
 from mauve_core.properties import PROPERTIES
 from mauve_core.why import PropertyEffect, WhyCard
+from mauve_core.written_numbers import interval, significant, written
 
 _ROW_HEIGHT = 34
 _DELTA = "← smaller · Cliff's delta · larger →"
@@ -100,10 +102,8 @@ def effects_figure(rows: pd.DataFrame, candidate: str) -> go.Figure:
                 mode="markers",
                 name=names[comparison],
                 marker={"color": colour, "symbol": symbol, "size": 10},
-                customdata=part[["title", "first", "second", "n", "m", "low", "high"]].to_numpy(),
-                hovertemplate="<b>%{customdata[0]}</b><br>means %{customdata[1]:.3g} and %{customdata[2]:.3g} "
-                "(%{customdata[3]:,} and %{customdata[4]:,} texts)<br>delta %{x:.2f}, %{customdata[5]:.2f} to "
-                "%{customdata[6]:.2f}<extra></extra>",
+                text=[_hover(row) for row in part.itertuples()],
+                hovertemplate="%{text}<extra></extra>",
             )
         )
     return draw.figure(
@@ -126,4 +126,11 @@ def effects_figure(rows: pd.DataFrame, candidate: str) -> go.Figure:
             },
             shapes=[draw.guide("x", 0, {"color": NEUTRAL_COLOUR, "width": 1})],
         ),
+    )
+
+
+def _hover(row: Any) -> str:
+    return (
+        f"<b>{row.title}</b><br>means {significant(row.first, 3)} and {significant(row.second, 3)} "
+        f"({row.n:,} and {row.m:,} texts)<br>delta {written(row.delta, 2)}, {interval(row.low, row.high, 2)}"
     )

@@ -20,6 +20,7 @@ from mauve_core.errors import InputError
 from mauve_core.judgments.ratings import OPTIONS, Rating, held
 from mauve_core.numerics.bradley_terry import BradleyTerryFit, fit_bradley_terry, standard_errors
 from mauve_core.numerics.score_intervals import score_intervals
+from mauve_core.written_numbers import written
 
 TieRule = Literal["half", "random"]
 
@@ -299,7 +300,9 @@ def _placing_notes(sources: Sequence[str], fit: BradleyTerryFit) -> list[str]:
     for component in np.unique(fit.component[np.isinf(fit.scores)]):
         members = fit.component == component
         if members.sum() > 1:
-            among = ", ".join(f"{n} {s:.1f}" for n, s in zip(names[members], fit.within[members], strict=True))
+            among = ", ".join(
+                f"{n} {written(s, 1, signed=True)}" for n, s in zip(names[members], fit.within[members], strict=True)
+            )
             notes.append(f"Scores of these among themselves: {among}.")
     return notes
 

@@ -4,10 +4,14 @@ UMAP takes minutes for tens of thousands of rows. Beyond ``MOST_FITTED`` it is f
 every stratum (source and cluster), and each other row stands where its nearest fitted neighbours do. UMAP's own way of
 adding rows moves them further by gradient descent; it takes many times as long and keeps neighbourhoods about as well
 (measured by ``benchmarks/map_sample.py``).
+
+Neighbours of the fitted rows are found exactly, by scikit-learn's blocks of products. UMAP's own search compiles itself
+in every process, which takes longer than all the rest for the numbers of rows that are fitted here.
 """
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -125,20 +129,35 @@ def project(x: ArrayLike, *, seed: int) -> NDArray[np.float32]:
         return np.stack([np.arange(len(rows)), np.zeros(len(rows))], axis=1).astype(np.float32)
     with warnings.catch_warnings():
         _silence()
-        positions = reducer_of(rows, seed).fit_transform(rows)
+        reducer = reducer_of(rows, seed, precomputed_knn=nearest(rows, _neighbours(rows)))
+        positions = reducer.fit_transform(rows)
     return np.ascontiguousarray(positions, dtype=np.float32)
 
 
-def reducer_of(rows: NDArray[np.float32], seed: int) -> Any:
-    """The UMAP estimator for these rows, not fitted yet."""
+def reducer_of(rows: NDArray[np.float32], seed: int, **options: Any) -> Any:
+    """The UMAP estimator for these rows, not fitted yet; ``options`` are its own."""
     from umap import UMAP
 
+    _keep_compiled()
     return UMAP(
-        n_neighbors=max(2, min(NEIGHBOURS, len(rows) - 1)),
+        n_neighbors=_neighbours(rows),
         n_components=2,
         init="pca" if min(rows.shape) > 2 else "random",
         random_state=seed % 2**32,
         n_jobs=1,
+        **options,
+    )
+
+
+def nearest(rows: NDArray[np.float32], count: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """(n, count) indices of the nearest rows and their Euclidean distances, each row the first of its own."""
+    from sklearn.neighbors import NearestNeighbors
+
+    distances, others = NearestNeighbors(n_neighbors=count - 1, algorithm="brute").fit(rows).kneighbors()
+    itself = np.arange(len(rows))
+    return (
+        np.column_stack([itself, others]).astype(np.int32),
+        np.column_stack([np.zeros(len(rows)), distances]).astype(np.float32),
     )
 
 
@@ -189,6 +208,27 @@ def placed(
         found[at] = np.median(positions[search.kneighbors(rows, return_distance=False)], axis=1)
         progress(at.stop, len(table))
     return found
+
+
+def _neighbours(rows: NDArray[np.float32]) -> int:
+    """Of each row, itself among them."""
+    return max(2, min(NEIGHBOURS, len(rows) - 1))
+
+
+@functools.cache
+def _keep_compiled() -> None:
+    """Keep on disk what UMAP compiles, as it does itself with a smaller function; else each process does it again.
+
+    Numba compiles anew when a function's file, numba or the processor is another one.
+    """
+    from umap import layouts, umap_
+
+    for compiled in (
+        umap_.smooth_knn_dist,
+        umap_.compute_membership_strengths,
+        layouts._nb_optimize_layout_euclidean_single_epoch,
+    ):
+        compiled.enable_caching()
 
 
 def _silence() -> None:

@@ -16,6 +16,7 @@ multiples of an eighth in [t - 1/2, t + 1/2] stand for all t.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from dataclasses import dataclass
 
@@ -233,11 +234,15 @@ def _untied(ranks: _Array) -> list[_Array]:
         if size > MOST_TIED:
             raise InputError("Too many equal values", allowed=f"at most {MOST_TIED} alike", received=str(size))
         group = np.flatnonzero(ranks == rank)
-        ways = {tuple(rankdata(way)) for way in itertools.product(range(size), repeat=int(size))}
-        # The group shares the mean of the places that it takes, so its own ranks are centred on that.
-        shifts = [np.array(way) - (size + 1) / 2 for way in sorted(ways)]
-        found = [_shifted(row, group, shift) for row in found for shift in shifts]
+        found = [_shifted(row, group, shift) for row in found for shift in _shifts(int(size))]
     return [row for row in found if np.ptp(row) > 0]
+
+
+@functools.cache
+def _shifts(size: int) -> list[_Array]:
+    """The ranks of that many values in all orders, with and without ties, less the mean rank that equal ones share."""
+    ways = {tuple(rankdata(way)) for way in itertools.product(range(size), repeat=size)}
+    return [np.array(way) - (size + 1) / 2 for way in sorted(ways)]
 
 
 def _shifted(ranks: _Array, group: NDArray[np.intp], shift: _Array) -> _Array:
@@ -278,16 +283,14 @@ def _possible_sums(before: list[int], weights: list[int]) -> int:
 def _extreme_sums(before: NDArray[np.int64], weights: _Array) -> tuple[_Array, _Array]:
     """(m,) least and greatest sum(place x weight) of the possible orders, for each of m sets of constraints."""
     m, n = before.shape
-    least, most = np.full((1 << n, m), np.inf), np.full((1 << n, m), -np.inf)
-    least[0] = most[0] = 0
-    for taken in range((1 << n) - 1):
-        place = taken.bit_count() + 1
-        for item in range(n):
-            if not taken >> item & 1:
-                after, gain = taken | 1 << item, place * weights[item]
-                possible = before[:, item] & ~taken == 0
-                np.minimum(least[after], least[taken] + gain, out=least[after], where=possible)
-                np.maximum(most[after], most[taken] + gain, out=most[after], where=possible)
+    least, most = np.zeros((1 << n, m)), np.zeros((1 << n, m))
+    for taken in range(1, 1 << n):
+        last = [item for item in range(n) if taken >> item & 1]
+        sums = taken.bit_count() * weights[last, None]
+        barred = np.where(before.T[last] & ~taken, np.inf, 0.0)
+        earlier = [taken ^ 1 << item for item in last]
+        least[taken] = (least[earlier] + sums + barred).min(axis=0)
+        most[taken] = (most[earlier] + sums - barred).max(axis=0)
     return least[-1], most[-1]
 
 

@@ -26,6 +26,7 @@ from mauve_core.errors import InputError
 from mauve_core.numerics.rank_correlation import WorstCase, spearman, worst_case_spearman
 from mauve_core.numerics.rounding import Printed, attainable_correlations, find_unrounded, worst_case_range
 from mauve_core.published.tables import DOMAINS, MEASURES, REFERENCES, UNIT, printed, settings, table
+from mauve_core.written_numbers import significant, written
 
 TOLERANCE = UNIT / 2 + 1e-9
 """Numbers that print alike lie at most this far from the printed one; the rest is room for binary fractions."""
@@ -255,8 +256,8 @@ def _swapped_notes() -> Iterable[str]:
     moved = [row for row in rows if row.outcome == "different"]
     if same and moved:
         pairs = "; ".join(
-            f"{REFERENCES[row.first].title} and {REFERENCES[row.second].title} {row.ours:.3f}, "
-            f"published {row.published:.3f}"
+            f"{REFERENCES[row.first].title} and {REFERENCES[row.second].title} {written(row.ours, 3)}, "
+            f"published {written(row.published, 3)}"
             for row in moved
         )
         yield (
@@ -275,7 +276,7 @@ def _news_notes() -> Iterable[str]:
     if different and needed > n:
         yield (
             f"News: {different} of {len(rows)} published numbers do not follow from the {n} settings that are printed. "
-            f"The paper's supplement (table 10) gives p < {p_value:g} for the correlation of MAUVE with every "
-            f"discriminator, the smallest {smallest}; that takes at least {needed} settings, so the published row "
-            "seems to rest on settings that are not printed."
+            f"The paper's supplement (table 10) gives p < {significant(p_value)} for the correlation of MAUVE with "
+            f"every discriminator, the smallest {smallest}; that takes at least {needed} settings, so the published "
+            "row seems to rest on settings that are not printed."
         )

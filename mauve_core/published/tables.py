@@ -157,6 +157,18 @@ def settings(paper: str, domain: str, measure: str, reference: str) -> pd.DataFr
     StorageError
         The table is missing or damaged.
     """
+    return _settings(paper, domain, measure, reference).copy()
+
+
+def printed(frame: pd.DataFrame) -> Printed:
+    """The measure's figures in the rows of :func:`settings`, with their deviations where all are printed."""
+    sd = None if frame["value_sd"].isna().any() else frame["value_sd"]
+    human = float(frame["human"].iloc[0])
+    return Printed.of(frame["value"], unit=UNIT, sd=sd, target=None if np.isnan(human) else human)
+
+
+@functools.cache
+def _settings(paper: str, domain: str, measure: str, reference: str) -> pd.DataFrame:
     for name, known in ((paper, PAPERS), (domain, DOMAINS), (measure, MEASURES)):
         if name not in known:
             raise InputError("No such published figures", allowed=", ".join(known), received=repr(name))
@@ -180,13 +192,6 @@ def settings(paper: str, domain: str, measure: str, reference: str) -> pd.DataFr
     # In whole units, so that equal gaps are equal: 0.967 - 0.952 and 0.952 - 0.937 differ in binary.
     found.insert(4, "closeness", printed(found).closeness * UNIT)
     return found
-
-
-def printed(frame: pd.DataFrame) -> Printed:
-    """The measure's figures in the rows of :func:`settings`, with their deviations where all are printed."""
-    sd = None if frame["value_sd"].isna().any() else frame["value_sd"]
-    human = float(frame["human"].iloc[0])
-    return Printed.of(frame["value"], unit=UNIT, sd=sd, target=None if np.isnan(human) else human)
 
 
 @functools.cache

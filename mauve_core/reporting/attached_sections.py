@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from mauve_core.config import HUMAN
@@ -15,21 +14,25 @@ from mauve_core.figures.leaderboard import titled
 from mauve_core.measuring import stored_measurements
 from mauve_core.methods.task import stored_methods
 from mauve_core.probing.task import stored_probes
+from mauve_core.reporting.attributes_section import TITLE as CAPTURED
+from mauve_core.reporting.attributes_section import attributes_blocks
 from mauve_core.reporting.blocks import Block, Chart, Remarks, Section, Table
+from mauve_core.reporting.judgments_section import judgments_blocks
 from mauve_core.store import Run
 from mauve_core.sweeps import AXES, Over, Sweep
 from mauve_core.sweeps.task import stored_sweep
+from mauve_core.written_numbers import NONE, SCORE_DECIMALS, as_percent, with_spread
 
 SWEPT_SCORE = "mauve"
 PROBED_BY = "jensen-shannon"
 """What sorts the perturbations, as on the page."""
 
-_NONE = "–"
-
 
 def attached_sections(run: Run) -> list[Section]:
-    """Text measures, methods, probes, sweeps; where something is stored that cannot be read, its section says so."""
+    """All of them; where something is stored that cannot be read, its section says so."""
     makers = (
+        ("captured", CAPTURED, attributes_blocks),
+        ("judgments", "What people prefer", judgments_blocks),
         ("measures", "Text measures", _measures),
         ("methods", "Methods", _methods),
         ("probes", "Probes", _probes),
@@ -82,10 +85,9 @@ def _methods(run: Run) -> tuple[Block, ...]:
         places = {item.candidate: item for item in method_figures.places(result, table.candidates)}
         arrow = "↑" if result.method.higher_is_closer else "↓"
         cells = [f"{number} {result.method.title} {arrow}"]
-        cells += [
-            f"{method_figures.score_label(places[name].score)}\n({places[name].label})" for name in table.candidates
-        ]
-        rows.append((*cells, _NONE if result.ceiling is None else method_figures.score_label(result.ceiling)))
+        labels = method_figures.score_labels([result.scores[name] for name in table.candidates])
+        cells += [f"{label}\n({places[name].label})" for name, label in zip(table.candidates, labels, strict=True)]
+        rows.append((*cells, NONE if result.ceiling is None else method_figures.score_label(result.ceiling)))
     chart = Chart(
         "methods",
         method_figures.bump_figure(table, order),
@@ -110,8 +112,8 @@ def _probes(run: Run) -> tuple[Block, ...]:
     rows = tuple(
         (
             probe_figures.row_label(line),
-            f"{line.changed:.0%}" if line.kind == "perturbation" else _NONE,
-            _NONE if math.isnan(probe_figures.moved_share(line)) else f"{probe_figures.moved_share(line):.0%}",
+            as_percent(line.changed) if line.kind == "perturbation" else NONE,
+            as_percent(probe_figures.moved_share(line)),
             *(probe_figures.spread_label(line.scores[name]) for name in measures),
         )
         for line in lines
@@ -152,8 +154,7 @@ def _sweep(run: Run, axis: Over, sweep: Sweep) -> list[Block]:
         (
             point.candidate,
             f"{point.value:g}",
-            f"{point.scores[SWEPT_SCORE].mean:.3f}"
-            + ("" if point.scores[SWEPT_SCORE].sd is None else f" ± {point.scores[SWEPT_SCORE].sd:.3f}"),
+            with_spread(point.scores[SWEPT_SCORE].mean, point.scores[SWEPT_SCORE].sd, SCORE_DECIMALS),
             f"{point.n:,}",
             f"{point.k:,}",
         )

@@ -22,6 +22,7 @@ from mauve_core.numerics.trust import LABELS
 from mauve_core.reporting.blocks import Block, Card, Cards, Chart, Part, Remarks, Sample, Section, Side, Table
 from mauve_core.reporting.score_sections import WEIGHT
 from mauve_core.store import Run
+from mauve_core.written_numbers import NATS_DECIMALS, as_percent, percent_with_interval, written
 
 KIND: PartitionKind = "joint"
 SEED = 0
@@ -119,8 +120,8 @@ def _ledger(
         f"{title.lower()}-{place}",
         ledger_figure(rows, error, words, reach=reach),
         f"{title}: {meaning} ({candidate})",
-        f"Joint partition, first seed. {name[0].upper()}{name[1:]}: {nats:.4f} nats; {bars} of {len(table):,} clusters "
-        "have a bar, those that add most; lines are intervals.",
+        f"Joint partition, first seed. {name[0].upper()}{name[1:]}: {written(nats, NATS_DECIMALS)} nats; {bars} of "
+        f"{len(table):,} clusters have a bar, those that add most; lines are intervals.",
     )
 
 
@@ -132,11 +133,11 @@ def _ledger_table(
     for label, (_, row) in zip(row_labels(rows), rows.iterrows(), strict=True):
         cluster = int(row["cluster"])
         one = cluster != TOGETHER
-        interval = f" {_interval(row)}" if one else ""
+        share = _share(row) if one else as_percent(row["share"], 1)
         trust = str(labels[cluster]) if one and labels is not None else ""
         said = ", ".join(words.get(cluster, ())) if one else ""
-        nats, share = _signed(row["nats"], ".4f"), f"{_signed(row['share'], '.1%')}{interval}"
-        cells.append((label, nats, share, trust, f"{row['human']:.0f}", f"{row['model']:.0f}", said))
+        sizes = (f"{int(row[side]):,}" for side in ("human", "model"))
+        cells.append((label, written(row["nats"], NATS_DECIMALS), share, trust, *sizes, said))
     columns = ("Cluster", "nats", "of the error", "real?", "human", "model", "distinctive words")
     return Table(f"{title}: the {name}, shared out", columns, tuple(cells), folded=True)
 
@@ -154,8 +155,7 @@ def _cards(
     cards = []
     for _, row in leading.iterrows():
         cluster = int(row["cluster"])
-        facts = [f"{_signed(row['share'], '.1%')} of the {name} {_interval(row)}"]
-        facts.append(f"{row['human']:.0f} human and {row['model']:.0f} model texts")
+        facts = [f"{_share(row)} of the {name}", f"{int(row['human']):,} human and {int(row['model']):,} model texts"]
         if labels is not None:
             facts.append(str(labels[cluster]))
         sides = tuple(_side(run, source, candidate, cluster) for source in (HUMAN, candidate))
@@ -176,13 +176,8 @@ def _sample(corpus: Corpus, place: int) -> Sample:
     return Sample(corpus.ids[place], text[:SAMPLE_LENGTH], max(len(text) - SAMPLE_LENGTH, 0))
 
 
-def _interval(row: pd.Series) -> str:
-    return f"({_signed(row['low'], '.0%')} to {_signed(row['high'], '.0%')})"
-
-
-def _signed(value: float, form: str) -> str:
-    """The number with a minus for its sign, and none before a zero."""
-    return format(value, f"z{form}").replace("-", "−")
+def _share(row: pd.Series) -> str:
+    return percent_with_interval(row["share"], row["low"], row["high"])
 
 
 def _words(run: Run, candidate: str) -> dict[int, list[str]]:

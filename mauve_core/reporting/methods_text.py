@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from mauve_core.config import EncoderConfig, PartitionKind
-from mauve_core.report import printable
+from mauve_core.report import mean_and_spread, printable
 from mauve_core.result import Comparison
+from mauve_core.written_numbers import as_percent, with_plain_spaces
 
 BIBTEX = """\
 @inproceedings{pillutla2021mauve,
@@ -112,7 +113,7 @@ def _clusters(comparison: Comparison, kind: PartitionKind) -> str:
     runs = f"{score.seeds} k-means {_plural('seed', score.seeds)}"
     return (
         f"Features were scaled to unit length, reduced to the principal components that keep "
-        f"{score.explained_variance:.0%} of the variance, and clustered by k-means ({k}; k-means++, "
+        f"{as_percent(score.explained_variance)} of the variance, and clustered by k-means ({k}; k-means++, "
         f"{_spelt(score.restarts)} {_plural('start', score.restarts)} a seed, at most {score.max_iterations} "
         f"iterations, {runs}), {together}."
     )
@@ -144,11 +145,10 @@ def _halves(comparison: Comparison, kind: PartitionKind) -> str:
     halves = comparison.halves
     if halves is None or kind == "joint":
         return ""
-    mauve = halves.scores["mauve"]
-    spread = "" if mauve.sd is None else f" ± {mauve.sd:.3f}"
+    mauve = with_plain_spaces(mean_and_spread(halves.scores["mauve"]))
     return (
         f"As a ceiling, one random half of the human texts against the other ({halves.source.n:,} texts a side, "
-        f"k = {halves.partitions[0].k:,}) has a MAUVE of {mauve.mean:.3f}{spread}."
+        f"k = {halves.partitions[0].k:,}) has a MAUVE of {mauve}."
     )
 
 

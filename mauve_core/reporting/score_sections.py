@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
 from mauve_core.config import SCORES
-from mauve_core.figures.frontier import at_weight, curve_points, error_curves, frontier_figure
-from mauve_core.figures.leaderboard import UNBROKEN, interval_figure, leaderboard_frame, rank_label, titled
+from mauve_core.figures.frontier import (
+    at_weight,
+    banded_names,
+    bands_in_words,
+    curve_points,
+    error_curves,
+    frontier_figure,
+)
+from mauve_core.figures.leaderboard import interval_figure, leaderboard_frame, rank_label, titled
+from mauve_core.figures.map import PLAIN_POINTS
 from mauve_core.figures.map_points import map_points, sampled_map
-from mauve_core.report import HALVES_TITLE
+from mauve_core.report import HALVES_TITLE, standings
 from mauve_core.reporting.blocks import Chart, Remarks, Section, Table, Verbatim
 from mauve_core.reporting.methods_text import BIBTEX, methods_paragraph
 from mauve_core.result import Comparison
-
-MAP_POINTS = 4000
-"""Points of the map at most: it is drawn without WebGL."""
+from mauve_core.written_numbers import SCORE_DECIMALS, interval, with_spread, with_spreads
 
 WEIGHT = 0.5
 """Weight of P in the mixture R wherever a report shows errors at one weight."""
@@ -53,21 +58,23 @@ def leaderboard_section(comparison: Comparison) -> Section:
 
 
 def frontier_section(comparison: Comparison) -> Section:
-    """The curves, and both errors at one weight."""
+    """The curves, and both errors at one weight, in the order of the leaderboard."""
     points = curve_points(error_curves(comparison, "pairwise"), comparison.config.score.scale)
+    order = [standing.candidate.name for standing in standings(comparison)]
+    banded = banded_names(order, order[0])
     chart = Chart(
         "frontier",
-        frontier_figure(points, WEIGHT),
+        frontier_figure(points, WEIGHT, order=order, chosen=order[0]),
         "Both errors of every candidate along the mixture",
         "Pairwise partition. Each curve lays the two errors of a candidate against each other as the mixture R goes "
-        "from the model's texts to the humans'; MAUVE is the area under it. The band reaches from the lowest to the "
-        f"highest k-means seed; marks stand at a weight of {WEIGHT:g}. c = {comparison.config.score.scale:g}.",
+        "from the model's texts to the humans'; MAUVE is the area under it. "
+        f"{bands_in_words(banded, len(order))} Marks stand at a weight of {WEIGHT:g}. "
+        f"c = {comparison.config.score.scale:g}.",
         narrow=True,
     )
-    rows = tuple(
-        (str(row["candidate"]), _nats(row["type_1"], row["type_1_sd"]), _nats(row["type_2"], row["type_2_sd"]))
-        for _, row in at_weight(points, WEIGHT).iterrows()
-    )
+    errors = at_weight(points, WEIGHT, order)
+    columns = (with_spreads(errors[error], errors[f"{error}_sd"]) for error in ("type_1", "type_2"))
+    rows = tuple(zip(errors["candidate"].astype(str), *columns, strict=True))
     table = Table(
         f"Both errors at a weight of {WEIGHT:g}",
         ("Candidate", "Adds: type I, KL(Q|R)", "Misses: type II, KL(P|R)"),
@@ -83,7 +90,7 @@ def map_section(comparison: Comparison) -> Section | None:
     if comparison.projection is None:
         return None
     points = map_points(comparison, comparison.joint[0], comparison.candidates[0].name, WEIGHT)
-    figure, drawn = sampled_map(points, most=MAP_POINTS)
+    figure, drawn = sampled_map(points, most=PLAIN_POINTS)  # a report has no WebGL
     total, fitted = points.source.size, comparison.map_fitted
     sample = f"{drawn:,} of {total:,} texts shown"
     sample += ", every source with its share, over the density of all. " if drawn < total else ". "
@@ -135,9 +142,8 @@ def _leaderboard_table(comparison: Comparison) -> Table:
     for _, row in leaderboard_frame(comparison, "pairwise").iterrows():
         cells = [str(row["candidate"]), rank_label(int(row["rank"]), bool(row["tied"]))]
         for score in SCORES:
-            spread = "" if math.isnan(row[f"{score}_sd"]) else f" ± {row[f'{score}_sd']:.3f}"
-            low, high = row[f"{score}_low"], row[f"{score}_high"]
-            cells.append(f"{row[score]:.3f}{spread}\n{low:.3f} to {high:.3f}".replace(" ", UNBROKEN))
+            mean = with_spread(row[score], row[f"{score}_sd"], SCORE_DECIMALS)
+            cells.append(f"{mean}\n{interval(row[f'{score}_low'], row[f'{score}_high'], SCORE_DECIMALS)}")
         rows.append((*cells, f"{row['n']:,}", f"{row['k']:,}", str(row["encoder"])))
     columns = ("Candidate", "Rank", *(titled(score) for score in SCORES), "n", "k", "Encoder")
     return Table(
@@ -156,10 +162,6 @@ def _about_halves(comparison: Comparison) -> str:
         f" {HALVES_TITLE.capitalize()}: one random half of the human texts against the other, {halves.source.n:,} a "
         f"side in {halves.partitions[0].k:,} clusters: about what a candidate that writes like people would come to."
     )
-
-
-def _nats(mean: float, sd: float) -> str:
-    return f"{mean:.4f}" if math.isnan(sd) else f"{mean:.4f} ± {sd:.4f}"
 
 
 def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:

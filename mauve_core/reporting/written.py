@@ -6,14 +6,19 @@ Names come from files: whatever LaTeX or Markdown would act on is made plain.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable
 
 import pandas as pd
 
 from mauve_core.config import SCORES, PartitionKind
-from mauve_core.figures.leaderboard import leaderboard_frame
+from mauve_core.figures.leaderboard import leaderboard_frame, rank_label
 from mauve_core.report import HIGHER_IS_CLOSER, TITLES, printable
 from mauve_core.result import Comparison
+from mauve_core.written_numbers import SCORE_DECIMALS, as_formula, with_plain_spaces, with_spread, written
+
+PREAMBLE = (r"\usepackage[T1]{fontenc}", r"\usepackage{booktabs}")
+"""What a paper needs before the LaTeX table."""
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -28,6 +33,9 @@ _LATEX = {
     "`": r"\textasciigrave{}",
     **{character: f"\\{character}" for character in "&%$#_"},
 }
+_TYPESET = frozenset(map(chr, range(0xA1, 0x180))) - frozenset("ĦħĸĿŀŉŦŧſ") | frozenset("–—‘’‚“”„…€†‡•‹›™")
+"""Characters beyond ASCII that pdfLaTeX has in every font; it stops at most others."""
+
 _LIGATURE = re.compile(r"(?<=-)-|(?<=')'|(?<=,),")
 """What TeX would draw together with the character before it."""
 
@@ -35,7 +43,7 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$&!:@/+.])")
 
 
 def latex_table(comparison: Comparison, kind: PartitionKind = "pairwise", smoothing: str = "none") -> str:
-    """The leaderboard as a LaTeX ``table``; needs the package booktabs.
+    """The leaderboard as a LaTeX ``table``, after ``PREAMBLE``.
 
     Parameters
     ----------
@@ -45,24 +53,28 @@ def latex_table(comparison: Comparison, kind: PartitionKind = "pairwise", smooth
     """
     frame = leaderboard_frame(comparison, kind)
     arrows = {True: r"$\uparrow$", False: r"$\downarrow$"}
-    heads = ["Rank", "Candidate", *(f"{TITLES[score]} {arrows[HIGHER_IS_CLOSER[score]]}" for score in SCORES)]
+    upper = [TITLES[score].rpartition(" ")[0] for score in SCORES]
+    lower = [f"{TITLES[score].rpartition(' ')[2]} {arrows[HIGHER_IS_CLOSER[score]]}" for score in SCORES]
     rows = []
     for _, row in frame.iterrows():
-        means = [_latex_mean(row[score], row[f"{score}_sd"]) for score in SCORES]
-        low_high = [rf"{{\footnotesize [{row[f'{s}_low']:.3f}, {row[f'{s}_high']:.3f}]}}" for s in SCORES]
+        means = [as_formula(_score(row, score)) for score in SCORES]
+        low_high = [rf"{{\scriptsize {as_formula(_bracket(row, score))}}}" for score in SCORES]
         cells = [_latex_rank(row), latex_escaped(str(row["candidate"])), *means, f"{row['n']:d}", f"{row['k']:d}"]
         rows.append(" & ".join(cells) + r" \\")
         rows.append(" & ".join(["", "", *low_high, "", ""]).strip() + r" \\")
     lines = [
-        r"% needs \usepackage{booktabs}",
+        f"% needs {' and '.join(PREAMBLE)}",
         r"\begin{table}[t]",
         r"  \centering",
         r"  \caption{Distance of each candidate from the human texts. "
         + _note(comparison, kind, smoothing, latex=True)
         + "}",
-        r"  \begin{tabular}{rl" + "c" * len(SCORES) + "rr}",
+        r"  \footnotesize",
+        r"  \setlength{\tabcolsep}{2pt}\medmuskip=1mu",
+        r"  \begin{tabular}{@{}rl" + "c" * len(SCORES) + "rr@{}}",
         r"    \toprule",
-        "    " + " & ".join([*heads, "$n$", "$k$"]) + r" \\",
+        "    " + " & ".join(["", "", *upper, "", ""]).strip() + r" \\",
+        "    " + " & ".join([r"\#", "Candidate", *lower, "$n$", "$k$"]) + r" \\",
         r"    \midrule",
         *(f"    {row}" for row in rows),
         r"    \bottomrule",
@@ -78,21 +90,27 @@ def markdown_table(comparison: Comparison, kind: PartitionKind = "pairwise", smo
     heads = ["Rank", "Candidate", *(_markdown_title(score) for score in SCORES), "n", "k"]
     lines = [_markdown_row(heads), _markdown_row(["--:", ":--", *(":-:" for _ in SCORES), "--:", "--:"])]
     for _, row in frame.iterrows():
-        rank = "–" if row["rank"] == 0 else f"{row['rank']}{'=' if row['tied'] else ''}"
+        rank = rank_label(int(row["rank"]), bool(row["tied"]))
         cells = [rank, markdown_escaped(str(row["candidate"])), *(_markdown_score(row, score) for score in SCORES)]
         lines.append(_markdown_row([*cells, str(row["n"]), str(row["k"])]))
     return "\n".join([*lines, "", _note(comparison, kind, smoothing, latex=False)]) + "\n"
 
 
 def latex_escaped(text: str) -> str:
-    """``text`` on one line, with everything that LaTeX would act on made plain."""
-    plain = "".join(_LATEX.get(character, character) for character in printable(" ".join(text.split())))
-    return _LIGATURE.sub(r"{}\g<0>", plain)
+    """``text`` on one line, with everything that LaTeX would act on made plain; what it cannot print as ``U+65E5``."""
+    line = unicodedata.normalize("NFC", printable(" ".join(text.split())))
+    return _LIGATURE.sub(r"{}\g<0>", "".join(map(_latex_character, line)))
 
 
 def markdown_escaped(text: str) -> str:
     """``text`` on one line, with everything that Markdown would act on made plain."""
     return _MARKDOWN.sub(r"\\\1", printable(" ".join(text.split())))
+
+
+def _latex_character(character: str) -> str:
+    if character.isascii() or character in _TYPESET:
+        return _LATEX.get(character, character)
+    return f"U+{ord(character):04X}"
 
 
 def _note(comparison: Comparison, kind: PartitionKind, smoothing: str, *, latex: bool) -> str:
@@ -126,17 +144,22 @@ def _latex_rank(row: pd.Series) -> str:
     return f"{row['rank']}{'$=$' if row['tied'] else ''}"
 
 
-def _latex_mean(mean: float, sd: float) -> str:
-    return f"${mean:.3f}$" if pd.isna(sd) else rf"${mean:.3f} \pm {sd:.3f}$"
-
-
 def _markdown_title(score: str) -> str:
     return f"{markdown_escaped(TITLES[score])} {'↑' if HIGHER_IS_CLOSER[score] else '↓'}"
 
 
 def _markdown_score(row: pd.Series, score: str) -> str:
-    spread = "" if pd.isna(row[f"{score}_sd"]) else f" ± {row[f'{score}_sd']:.3f}"
-    return f"{row[score]:.3f}{spread} \\[{row[f'{score}_low']:.3f}, {row[f'{score}_high']:.3f}\\]"
+    bracket = _bracket(row, score).replace("[", r"\[").replace("]", r"\]")
+    return with_plain_spaces(f"{_score(row, score)} {bracket}")
+
+
+def _score(row: pd.Series, score: str) -> str:
+    return with_spread(row[score], row[f"{score}_sd"], SCORE_DECIMALS)
+
+
+def _bracket(row: pd.Series, score: str) -> str:
+    low, high = (written(row[f"{score}_{end}"], SCORE_DECIMALS) for end in ("low", "high"))
+    return f"[{low}, {high}]"
 
 
 def _markdown_row(cells: list[str]) -> str:

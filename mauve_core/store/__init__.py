@@ -7,6 +7,7 @@ PostgreSQL, and is brought up to date from them whenever runs are listed (``cata
 loading imports neither torch nor transformers.
 """
 
+from mauve_core.store.about import About, ChangedMeanwhileError
 from mauve_core.store.deleted import BIN_KEPT, PARTIAL, DeletedRun
 from mauve_core.store.folder import ATTACHED, COMPARISON, ID_PATTERN, Run, RunSummary
 from mauve_core.store.listing import DiskUse
@@ -19,6 +20,8 @@ __all__ = [
     "COMPARISON",
     "ID_PATTERN",
     "PARTIAL",
+    "About",
+    "ChangedMeanwhileError",
     "DeletedRun",
     "DiskUse",
     "Run",

@@ -1,15 +1,16 @@
 """What people say of a run: its name, tags and notes, in ``about.json`` beside the comparison.
 
 They lie in the run's folder, so that they go wherever it goes. A run without the file has the name that it was saved
-under, no tags and no notes.
+under, no tags and no notes. Others may have changed them since somebody looked who changes them now (:func:`merged`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mauve_core.errors import InputError
 from mauve_core.files import write_atomically
@@ -26,6 +27,23 @@ class About:
     name: str | None = None
     tags: tuple[str, ...] = ()
     notes: str = ""
+
+
+class ChangedMeanwhileError(InputError):
+    """A name or notes that somebody else has changed too, since they were shown to whoever changes them now.
+
+    Attributes
+    ----------
+    now : dict of str to str
+        What stands there, by part: ``name``, ``notes``.
+    """
+
+    def __init__(self, now: Mapping[str, str]) -> None:
+        self.now = dict(now)
+        parts = " and the ".join(self.now)
+        received = "; ".join(f"{part} {_short(text)}" for part, text in self.now.items())
+        todo = "Nothing is changed: look at what stands there, then change it or leave it"
+        super().__init__(f"Somebody else has changed the run's {parts} meanwhile", received=received, todo=todo)
 
 
 def read_about(folder: Path) -> About:
@@ -51,6 +69,43 @@ def write_about(folder: Path, about: About) -> None:
     values = {"name": about.name, "tags": list(about.tags), "notes": about.notes}
     text = json.dumps(values, ensure_ascii=False, indent=1)
     write_atomically(folder / ABOUT, lambda stream: stream.write(text.encode()))
+
+
+def merged(given: Mapping[str, Any], seen: About, now: About) -> dict[str, Any]:
+    """What to write for somebody who saw ``seen`` and gives this, where ``now`` stands there.
+
+    Parameters
+    ----------
+    given : mapping
+        Checked values by part: ``name``, ``tags``, ``notes``.
+    seen, now : About
+        With names.
+
+    Returns
+    -------
+    dict
+        The parts to write: not those left as they were seen; tags with what was added and without what was removed,
+        whatever others did with other tags.
+
+    Raises
+    ------
+    ChangedMeanwhileError
+        A name or notes were changed on both sides, to different texts.
+    InputError
+        There are too many tags together.
+    """
+    changes = {part: value for part, value in given.items() if value != getattr(seen, part)}
+    if "tags" in changes:
+        mine, before = {*changes["tags"]}, {*seen.tags}
+        changes["tags"] = checked_tags(({*now.tags} - (before - mine)) | (mine - before))
+    lost: dict[str, str] = {
+        part: getattr(now, part)
+        for part in ("name", "notes")
+        if part in changes and getattr(now, part) not in (getattr(seen, part), changes[part])
+    }
+    if lost:
+        raise ChangedMeanwhileError(lost)
+    return changes
 
 
 def checked_name(name: str) -> str:

@@ -19,7 +19,7 @@ from mauve_core.errors import InputError, MauveLensError, StorageError
 from mauve_core.files import home, storage_errors, write_atomically
 from mauve_core.result import Comparison
 from mauve_core.store import archive, deleted
-from mauve_core.store.about import About, checked_name, checked_notes, checked_tags, write_about
+from mauve_core.store.about import About, checked_name, checked_notes, checked_tags, merged, write_about
 from mauve_core.store.deleted import DeletedRun
 from mauve_core.store.folder import (
     ATTACHED,
@@ -36,7 +36,7 @@ from mauve_core.store.folder import (
 )
 from mauve_core.store.listing import DiskUse, matching, used_tags
 from mauve_core.store.placing import partial_folder, put, run_id, take_place
-from mauve_core.store.signs import folder_signs
+from mauve_core.store.signs import folder_signs, shown_signs
 
 if TYPE_CHECKING:
     from mauve_core.store.catalogue import Catalogue
@@ -122,6 +122,11 @@ class RunStore:
         """By id, what is wrong with runs whose record cannot be read; they can be deleted. Raises as :meth:`list`."""
         return self._catalogue.damaged()
 
+    def signs(self) -> dict[str, str]:
+        """By id, what changes when a run comes, goes, is described or gets results; cheap. Raises as :meth:`list`."""
+        with storage_errors(self.root):
+            return shown_signs(self.root)
+
     def tags(self) -> dict[str, int]:
         """Every tag in use, in alphabetical order, with its number of runs; StorageError as :meth:`list`."""
         return used_tags(self.list())
@@ -155,7 +160,13 @@ class RunStore:
         write_atomically(path, lambda stream: stream.write(text.encode()))
 
     def describe(
-        self, run_id: str, *, name: str | None = None, tags: Iterable[str] | None = None, notes: str | None = None
+        self,
+        run_id: str,
+        *,
+        name: str | None = None,
+        tags: Iterable[str] | None = None,
+        notes: str | None = None,
+        seen: About | None = None,
     ) -> RunSummary:
         """Change what is said of a run; None leaves a part as it is.
 
@@ -167,9 +178,14 @@ class RunStore:
         tags : iterable of str, optional
             In place of all earlier ones.
         notes : str, optional
+        seen : About, optional
+            What stood there, the name included, when whoever changes it now looked. Parts given as they were seen are
+            left as they are by now, and tags are added and taken away one by one.
 
         Raises
         ------
+        ChangedMeanwhileError
+            The name or the notes have changed since they were seen, to something else: nothing is changed.
         InputError
             No run has that id, or one part is empty, too long or no text: nothing is changed.
         StorageError
@@ -179,7 +195,14 @@ class RunStore:
         given |= {} if name is None else {"name": checked_name(name)}
         given |= {} if tags is None else {"tags": checked_tags(tags)}
         given |= {} if notes is None else {"notes": checked_notes(notes)}
-        return self._said(run_id, lambda about: dataclasses.replace(about, **given))
+
+        def described(about: About) -> About:
+            if seen is None:
+                return dataclasses.replace(about, **given)
+            now = dataclasses.replace(about, name=read_summary(self._folder(run_id)).name)
+            return dataclasses.replace(about, **merged(given, seen, now))
+
+        return self._said(run_id, described)
 
     def tag(self, run_id: str, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> RunSummary:
         """Give a run tags and take some from it, whatever another process does with others; raises as describe."""

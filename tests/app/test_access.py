@@ -19,7 +19,7 @@ from mauve_core.store import Run
 ROOT = Path(__file__).resolve().parents[2]
 VIEWS = ("compare", "decoders", "methods", "clusters", "gap", "probes", "map", "judge", "published", "new_run")
 CHANGING = {
-    "jobs": {"start", "cancel", "restart", "remove"},
+    "jobs": {"start", "cancel", "resume", "remove", "take_back"},
     "store": {
         "append",
         "skip",
@@ -29,6 +29,7 @@ CHANGING = {
         "attach",
         "delete",
         "describe",
+        "tag",
         "restore",
         "purge",
         "import_",

@@ -16,7 +16,6 @@ from streamlit.testing.v1 import AppTest
 
 from app import session
 from app.components import purity_list
-from app.components.attributes_panel import MOST_LINES, shown_table
 from app.components.purity_list import shown_purity
 from app.purity_table import purest_clusters
 from mauve_core import jobs
@@ -24,11 +23,12 @@ from mauve_core.attributes import CATEGORICAL, Attribute, Repeated
 from mauve_core.attributing import ALL, SPLITS, AttributesTask, AttributeTable, usual_ks
 from mauve_core.config import HUMAN
 from mauve_core.corpus.metadata import python_values
-from mauve_core.figures.leaderboard import UNBROKEN
+from mauve_core.figures.attributes import MOST_LINES, shown_table
 from mauve_core.jobs import JobState
 from mauve_core.result import Partition
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks import read_task
+from mauve_core.written_numbers import UNBROKEN
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/clusters.py"
@@ -162,6 +162,7 @@ def test_what_was_computed_is_shown_with_the_cores_digits(open_page: OpenPage, r
     app = open_page(VIEW)
     assert not app.exception
     assert charts_of(app) == 2  # texts of this run have the same length and no stop words
+    app = open_page(VIEW, captured="table")
     (rows,) = [item.value for item in app.dataframe if "V-measure" in item.value.columns]
     for (_, row), item in zip(rows.iterrows(), table.rows, strict=True):
         accuracy = item.scores["accuracy"]
@@ -209,7 +210,7 @@ def test_many_columns_are_picked_and_counted(open_page: OpenPage, run: Run) -> N
     keep(run, *(handmade(name, "category") for name in names), handmade("length", "surface"))
     app = open_page(VIEW)
     assert not app.exception
-    picker = found(app.multiselect, "attributes_Categories")
+    picker = found(app.multiselect, "attributes_categories")
     assert picker.label == f"Categories shown, of {len(names)}"
     assert list(picker.options) == names
     assert len(picker.value) == MOST_LINES

@@ -16,6 +16,7 @@ from mauve_core.numerics.smoothing import SMOOTHINGS
 from mauve_core.result import Partition
 from mauve_core.store import Run
 from mauve_core.why import why_card, why_source
+from mauve_core.written_numbers import as_percent, percent_interval
 from tests.synthetic import TOPICS
 
 OpenPage = Callable[..., AppTest]
@@ -76,9 +77,10 @@ def test_sizes_carry_their_interval(open_page: OpenPage, stored_run: Run) -> Non
         count = int(partition.counts(source)[cluster])
         assert metric.value == f"{count} of {n}"
         low, high = wilson_interval(count, n)
-        assert any(f"{count / n:.1%} of its texts ({low:.1%} to {high:.1%})" in c.value for c in app.caption)
+        said = f"{as_percent(count / n, 1)} of its texts ({percent_interval(low, high, 1)})"
+        assert any(said in caption.value for caption in app.caption)
     row = cluster_table(partition.counts(HUMAN), partition.counts("close"), 0.5).iloc[cluster]
-    assert [metric.value for metric in app.metric][2:] == [f"{row['type_1']:.1%}", f"{row['type_2']:.1%}"]
+    assert [metric.value for metric in app.metric][2:] == [as_percent(row[name], 1) for name in ("type_1", "type_2")]
 
 
 def test_a_negative_share_of_an_error_is_shown_and_explained(open_page: OpenPage, stored_run: Run) -> None:
@@ -88,8 +90,8 @@ def test_a_negative_share_of_an_error_is_shown_and_explained(open_page: OpenPage
     assert table["type_2"][cluster] < -0.001
     app = open_page(VIEW, candidate="shifted", cluster=str(cluster))
     metric = app.metric[3]
-    assert metric.value == f"{table['type_2'][cluster]:.1%}"
-    assert metric.value.startswith("-")
+    assert metric.value == f"{table['type_2'][cluster]:.1%}".replace("-", "−")
+    assert metric.value.startswith("−")
     assert "Negative: humans write less here" in metric.help
 
 
@@ -118,12 +120,22 @@ def test_metadata_values_are_counted_on_both_sides(open_page: OpenPage, stored_r
 
 def test_the_table_mirrors_the_chart_in_its_order(open_page: OpenPage, stored_run: Run) -> None:
     partition = stored_run.comparison.partition("joint", "close")
-    app = open_page(VIEW, candidate="close")
+    app = open_page(VIEW, candidate="close", form="table")
     app.selectbox(key="clusters_order").select("q").run()
     table = cluster_table(partition.counts(HUMAN), partition.counts("close"), 0.5)
     mirror = next(item.value for item in app.dataframe if "log2_ratio" in item.value.columns)
     assert mirror["cluster"].tolist() == ordered(table, "q")["cluster"].tolist()
     np.testing.assert_allclose(mirror["q"], ordered(table, "q")["q"])
+
+
+def test_only_the_form_and_the_tab_that_the_url_names_are_made(open_page: OpenPage) -> None:
+    app = open_page(VIEW, candidate="close", cluster="1")
+    assert not any("log2_ratio" in item.value.columns for item in app.dataframe)
+    assert tables(app, "id", "text")
+    app = open_page(VIEW, candidate="close", cluster="1", form="table", detail="metadata")
+    assert any("log2_ratio" in item.value.columns for item in app.dataframe)
+    assert not tables(app, "id", "text")
+    assert tables(app, "topic", "human, here", "human, in all", "model, here", "model, in all")
 
 
 @pytest.mark.parametrize("smoothing", SMOOTHINGS)
@@ -136,7 +148,7 @@ def test_the_smoothing_acts_on_the_errors_and_is_said(open_page: OpenPage, store
     assert not app.exception
     assert url_of(app).get("smoothing", "none") == smoothing
     row = cluster_table(*counts, 0.5, smoothing).iloc[cluster]
-    assert [metric.value for metric in app.metric][2:] == [f"{row['type_1']:.1%}", f"{row['type_2']:.1%}"]
+    assert [metric.value for metric in app.metric][2:] == [as_percent(row[name], 1) for name in ("type_1", "type_2")]
     title = SMOOTHING_TITLES[smoothing].lower() if smoothing != "none" else "no"  # type: ignore[index]
     assert any(f"errors with {title} smoothing." in caption.value.lower() for caption in app.caption)
 

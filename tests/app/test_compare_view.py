@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +13,14 @@ from streamlit.testing.v1 import AppTest
 from app.components.score_controls import SMOOTHING_TITLES
 from mauve_core.config import HUMAN, SCORES, PartitionKind
 from mauve_core.estimates import basis_of, estimates_of, sample_counts
-from mauve_core.figures.leaderboard import UNBROKEN
 from mauve_core.numerics.divergences import error_shares, kl_divergence
 from mauve_core.numerics.scores import score_counts
 from mauve_core.numerics.smoothing import SMOOTHINGS, probabilities
 from mauve_core.report import standings
 from mauve_core.result import Estimate
 from mauve_core.store import Run
-from tests.synthetic import make_run
+from mauve_core.written_numbers import UNBROKEN
+from tests.synthetic import make_crowd, make_run
 
 OpenPage = Callable[..., AppTest]
 
@@ -30,6 +30,14 @@ COLUMNS = dict(zip(SCORES, ("MAUVE ↑", "MAUVE* ↑", "Frontier integral ↓", 
 def shown(estimate: Estimate) -> str:
     spread = "" if estimate.sd is None else f" ± {estimate.sd:.3f}"
     return f"**{estimate.mean:.3f}**{spread}  \n{estimate.low:.3f} to {estimate.high:.3f}"
+
+
+def expect_spread(cell: str, values: Sequence[float]) -> None:
+    """Mean and sd, rounded to as many decimals as the cell has."""
+    mean, _, sd = cell.split(UNBROKEN)
+    decimals = len(mean.partition(".")[2])
+    assert decimals >= 2
+    assert (mean, sd) == (f"{np.mean(values):.{decimals}f}", f"{np.std(values, ddof=1):.{decimals}f}")
 
 
 def leaderboard(app: AppTest) -> dict[str, dict[str, str]]:
@@ -128,7 +136,7 @@ def test_every_smoothing_of_the_core_can_be_chosen(open_page: OpenPage, stored_r
                 for part in candidate.partitions
             )
         ]
-        assert two[f"**{candidate.name}**"].startswith(f"{np.mean(errors):.4f}")
+        expect_spread(two[f"**{candidate.name}**"], errors)
 
 
 @pytest.mark.usefixtures("run_home")
@@ -173,11 +181,32 @@ def test_the_weight_moves_both_errors_in_words(open_page: OpenPage, stored_run: 
     assert "the model writes what humans don't" in words
     assert "humans write what the model misses" in words
     rows = app.table[1].value
-    assert len(rows) == len(stored_run.comparison.candidates)
+    placed = [f"**{standing.candidate.name}**" for standing in standings(stored_run.comparison)]
+    assert rows["Candidate"].tolist() == placed  # as in the leaderboard
     for _, row in rows.iterrows():
         ones, twos = errors_at(stored_run, row["Candidate"].strip("*"), 0.2)
         for cell, values in ((row["Adds (type I)"], ones), (row["Misses (type II)"], twos)):
-            assert cell.replace(UNBROKEN, " ") == f"{np.mean(values):.4f} ± {np.std(values, ddof=1):.4f}"
+            expect_spread(cell, values)
+
+
+def test_of_many_curves_the_chosen_one_has_a_band(open_page: OpenPage, own_home: Path) -> None:
+    crowd = make_crowd(own_home, n=40)
+    order = [standing.candidate.name for standing in standings(crowd.comparison)]
+    app = open_page()
+    assert not app.exception
+    picker = app.selectbox(key="frontier_band")
+    assert picker.options == order
+    assert picker.value == order[0]
+    picker.set_value(order[3]).run()
+    assert url_of(app)["candidate"] == order[3]
+    assert any("alone because all would hide the curves" in caption.value for caption in app.caption)
+
+
+@pytest.mark.usefixtures("run_home")
+def test_few_curves_all_have_their_band(open_page: OpenPage) -> None:
+    app = open_page()
+    assert all(box.key != "frontier_band" for box in app.selectbox)
+    assert any("The band around a curve" in caption.value for caption in app.caption)
 
 
 @pytest.mark.usefixtures("run_home")

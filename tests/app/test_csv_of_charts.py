@@ -46,6 +46,8 @@ WALK: tuple[tuple[str, Mapping[str, str], Mapping[str, str]], ...] = (
     ("methods", {}, {}),
     ("probes", {}, {}),
     ("probes", {}, {"part": "flow"}),
+    ("probes", {}, {"part": "flow", "moves": "largest"}),
+    ("probes", {}, {"part": "flow", "moves": "sensitivity"}),
     ("judge", {}, {"tab": "results"}),
     ("published", {}, {}),
     ("runs", {}, {"shelf": "pair", "left": "synthetic", "right": "again"}),

@@ -21,7 +21,6 @@ from mauve_core.config import HUMAN, SCORES
 from mauve_core.decoding import GenerationSettings
 from mauve_core.encoders import AvailableModel
 from mauve_core.errors import InputError, StorageError
-from mauve_core.figures.leaderboard import UNBROKEN
 from mauve_core.figures.measures import titled
 from mauve_core.jobs import JobState
 from mauve_core.measuring import ATTACHMENT, MeasuresTask, measure_run
@@ -31,6 +30,7 @@ from mauve_core.store import Run, RunStore
 from mauve_core.study import StudyTask
 from mauve_core.sweeps import SweepTask, attachment_name, stored_sweep, usual_values
 from mauve_core.tasks import read_task
+from mauve_core.written_numbers import UNBROKEN
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/decoders.py"
@@ -100,8 +100,9 @@ def digits(value: Value | None) -> str:
     if value is None:
         return "–"
     if value.sd is None:
-        return f"{value.value:.4g} ± ?"
-    places = min(max(0, 1 - math.floor(math.log10(value.sd))), 6)
+        whole = len(str(int(value.value))) if value.value >= 1 else 0
+        return f"{value.value:.{max(4 - whole, 0)}f} ± ?"
+    places = min(max(0, 1 - math.floor(math.log10(float(f"{value.sd:.1e}")))), 6)
     return f"{value.value:.{places}f} ± {value.sd:.{places}f}"
 
 
@@ -189,7 +190,7 @@ def test_the_ranking_shows_the_cores_numbers_beside_mauve(
 
 
 def test_the_wide_tables_hold_every_value_and_gap(open_page: OpenPage, run: Run, measured: Measurements) -> None:
-    app = open_page(VIEW)
+    app = open_page(VIEW, measured="table")
     values, gaps = (frame.value for frame in app.dataframe[:2])
     names = [candidate.name for candidate in run.comparison.candidates]
     assert values["source"].tolist() == [HUMAN, *names]
@@ -317,6 +318,9 @@ def test_a_stored_sweep_is_shown_as_it_was_computed(open_page: OpenPage, run: Ru
     sweep = SweepTask(run.id, "k", (2.0, 6.0), 2).sweep()
     app = open_page(VIEW, section="sweeps", axis="k", score=score)
     assert not app.exception
+    assert len(app.get("plotly_chart")) == 1
+    app = open_page(VIEW, section="sweeps", axis="k", score=score, swept="table")
+    assert not app.exception
     assert f"{TITLES[score]} against clusters k" in said(app)
     table = app.dataframe[0].value
     assert table["value"].tolist() == ["2", "6"]
@@ -329,7 +333,6 @@ def test_a_stored_sweep_is_shown_as_it_was_computed(open_page: OpenPage, run: Ru
     for note in sweep.notes:
         assert note in said(app)
     assert "over 2 seeds" in said(app)
-    assert len(app.get("plotly_chart")) == 1
 
 
 def test_a_stored_sweep_can_be_computed_again_with_other_values(

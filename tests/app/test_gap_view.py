@@ -23,6 +23,7 @@ from mauve_core.result import Comparison, Partition
 from mauve_core.store import Run, RunStore
 from mauve_core.trust import trust
 from mauve_core.what_if import WhatIf, prepare, text_weights, what_if
+from mauve_core.written_numbers import decimals_of, interval, percent_with_interval, with_spread, written
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/gap.py"
@@ -30,7 +31,7 @@ MODEL = "shifted"
 
 WHAT_IF = {"gap_tabs": "What would close the gap"}
 GREEDY = {"gap_tabs": "The few clusters that make most of it"}
-LEDGER = ("cluster", "words", "of error", "trust", "human", "model")
+LEDGER = ("cluster", "of error", "trust", "texts", "words")
 
 pytestmark = pytest.mark.usefixtures("run_home")
 
@@ -78,9 +79,9 @@ def expect_scores(app: AppTest, found: WhatIf) -> None:
         for cell, estimate, sign in (
             (row[2], found.before[score], ""), (row[3], found.after[score], ""), (row[4], found.change[score], "+")
         ):  # fmt: skip
-            low, high = f"{estimate.low:{sign}.3f}", f"{estimate.high:{sign}.3f}"
-            expected = f"**{estimate.mean:{sign}.3f}** ± {estimate.sd:.3f}  \n{low} to {high}"
-            assert str(cell).replace("\N{NO-BREAK SPACE}", " ") == expected.replace("-", "−")
+            signed = bool(sign)
+            expected = with_spread(estimate.mean, estimate.sd, 3, signed=signed, value_in="**{}**")
+            assert cell == f"{expected}  \n{interval(estimate.low, estimate.high, 3, signed=signed)}"
 
 
 @pytest.mark.parametrize(("kind", "seed"), [("joint", 0), ("pairwise", 1)])
@@ -98,12 +99,14 @@ def test_the_ledger_is_the_partitions_own_and_adds_up(
         first = table.sort_values(error, ascending=False).iloc[0]
         low, high = (limit[int(first["cluster"])] for limit in intervals[error])
         assert shown["cluster"][0] == f"{first['cluster']:.0f}"
-        assert shown["of error"][0] == f"{first[error]:.1%} ({low:z.0%} to {high:z.0%})"
-        assert (shown["human"][0], shown["model"][0]) == (first["human"], first["model"])
-        assert shown["human"].sum() == counts[0].sum()
-        assert shown["model"].sum() == counts[1].sum()
+        assert shown["of error"][0] == percent_with_interval(first[error], low, high)
+        texts = np.array([label.split(" : ") for label in shown["texts"]], dtype=np.int64)
+        assert texts[0].tolist() == [first["human"], first["model"]]
+        assert texts.sum(axis=0).tolist() == [counts[0].sum(), counts[1].sum()]
         total = totals[error]
-        assert says(app, f"**{total[seed]:.4f} nats** here, {total.mean():.4f} ± {total.std(ddof=1):.4f} over 2 seeds")
+        over_seeds = with_spread(total.mean(), total.std(ddof=1))
+        here = written(total[seed], decimals_of(total.mean(), total.std(ddof=1)))
+        assert says(app, f"**{here} nats** here, {over_seeds} over 2 seeds")
         assert says(app, f"sum {total[seed]:.4f} nats.")
         assert set(shown["trust"]) <= {"stable", "unsure", "noise", ""}
 
@@ -251,7 +254,7 @@ def test_the_greedy_list_and_its_way_into_the_what_if(open_page: OpenPage, store
     app.segmented_control(key="greedy_score").set_value("frontier_integral").run()
     assert url_of(app)["score"] == "frontier_integral"
     steps = greedy(part.counts(HUMAN), part.counts(MODEL), score="frontier_integral")
-    columns = ("cluster", "words", "Frontier integral", "over seeds", "closed", "human", "model")
+    columns = ("cluster", "Frontier integral", "over seeds", "closed", "texts", "words")
     (shown,) = lists(app, *columns)
     assert shown["cluster"].tolist() == [step.cluster for step in steps]
     np.testing.assert_allclose(shown["Frontier integral"], [step.scores["frontier_integral"] for step in steps])

@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.components.job_panel import FEW, SHOWN
 from mauve_core import jobs
-from mauve_core.job_state import JobState
+from mauve_core.job_state import CANCEL, TASK, JobState
+from mauve_core.store import RunStore
+from tests.handmade import make_comparison, make_corpora
 from tests.job_folders import job
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/new_run.py"
+RUNS = "views/runs.py"
+
+
+def ended(number: int, run: str | None = None, **values: str) -> JobState:
+    """A job that reads that run and has ended."""
+    with job(number, log="what the worker wrote\n", **values) as state:
+        pass
+    if run is not None:
+        (jobs.jobs_folder() / state.id / TASK).write_text(json.dumps({"run": run}))
+    return state
+
+
+def listed(app: AppTest) -> list[str]:
+    """Ids of the jobs that have ended and stand on the page."""
+    keys = [str(button.key) for button in app.button]
+    return [key.removeprefix("dismiss_") for key in keys if key.startswith("dismiss_")]
 
 
 def labels(app: AppTest) -> list[str]:
@@ -30,6 +51,16 @@ def test_a_waiting_job_says_how_many_it_waits_for(open_page: OpenPage) -> None:
         job(3, status="queued"),
     ):
         assert progress(open_page(VIEW)) == ["Waiting: 2 jobs before it", "Encoding: 1 of 4"]
+
+
+def test_a_job_that_is_to_stop_says_so_and_is_not_asked_again(open_page: OpenPage) -> None:
+    with job(1, status="running", stage="Encoding", done=1, total=4) as state:
+        app = open_page(VIEW)
+        (button,) = [button for button in app.button if button.label == "Cancel"]
+        app = button.click().run()
+        assert (jobs.jobs_folder() / state.id / CANCEL).exists()
+        assert progress(app) == ["Stopping. Encoding: 1 of 4"]
+        assert [button.disabled for button in app.button if button.label == "Cancel"] == [True]
 
 
 def test_an_interrupted_job_says_what_is_kept_and_is_resumed(
@@ -85,3 +116,78 @@ def test_a_refusal_to_resume_is_said(open_page: OpenPage, monkeypatch: pytest.Mo
     (state,) = jobs.list()
     assert isinstance(state, JobState)
     assert state.status == "cancelled"
+
+
+def test_runs_lists_what_failed_whatever_it_was_and_whether_its_run_is_there(
+    open_page: OpenPage, own_home: Path
+) -> None:
+    store = RunStore()
+    for name in ("here", "lost"):
+        store.save(name, make_comparison(), make_corpora())
+    shown = [
+        ended(1, "lost", kind="sweep", status="failed", message="No run has the id <b>lost</b>"),
+        ended(2, "here", kind="measures", status="failed", message="No space left"),
+        ended(3, kind="comparison", status="failed", message="Every text is empty"),
+        ended(4, "lost", kind="without", status="running"),  # its worker is gone
+    ]
+    others = [
+        ended(5, "here", kind="measures", status="cancelled"),
+        ended(6, "here", kind="sweep", status="done"),
+        ended(7, kind="study", status="done"),
+    ]
+    store.delete("lost")
+    app = open_page(RUNS)
+    assert not app.exception
+    assert listed(app) == [state.id for state in reversed(shown)][:FEW]
+    app.button(key="jobs_show_all").click().run()
+    assert listed(app) == [state.id for state in reversed(shown)]
+    assert not {state.id for state in others} & {*listed(app)}
+    messages = [error.value.replace("\\", "") for error in app.error]
+    assert messages == ["Every text is empty", "No space left", "No run has the id <b>lost</b>"]
+    assert [code.value for code in app.code] == ["what the worker wrote"] * len(shown)
+    again = {button.key: button.disabled for button in app.button if str(button.key).startswith("resume_")}
+    assert again == {f"resume_{state.id}": state in (shown[0], shown[3]) for state in shown}
+    assert sum("It needs the run **lost**" in caption.value for caption in app.caption) == 2
+    (entry,) = store.deleted()
+    store.restore(entry.token)
+    app.run()
+    assert not any(button.disabled for button in app.button if str(button.key).startswith("resume_"))
+    assert listed(open_page(VIEW)) == [others[2].id, shown[3].id, shown[2].id], "its own kinds alone"
+
+
+def test_a_job_without_a_readable_description_is_listed_and_dismissed(open_page: OpenPage, own_home: Path) -> None:
+    state = ended(1, kind="sweep", status="failed", message="It broke")
+    (jobs.jobs_folder() / state.id / TASK).write_text("{")
+    app = open_page(RUNS)
+    assert listed(app) == [state.id]
+    app.button(key=f"dismiss_{state.id}").click().run()
+    assert not app.exception
+    assert jobs.list() == ()
+
+
+def test_a_dismissed_job_comes_back_whole(open_page: OpenPage, own_home: Path) -> None:
+    first, second = (ended(n, kind="sweep", status="failed", message="It *broke*") for n in (1, 2))
+    before = jobs.list()
+    app = open_page(RUNS)
+    app.button(key=f"dismiss_{first.id}").click().run()
+    assert listed(app) == [second.id]
+    assert "**job 1** is dismissed" in "".join(caption.value for caption in app.caption)
+    assert "jobs_undo_button" not in [button.key for button in open_page(VIEW).button]
+    app.button(key="jobs_undo_button").click().run()
+    assert not app.exception
+    assert listed(app) == [second.id, first.id]
+    assert jobs.list() == before
+    assert jobs.log_lines(first.id) == ("what the worker wrote",)
+    assert "jobs_undo_button" not in [button.key for button in app.button]
+
+
+def test_older_jobs_are_not_out_of_reach(open_page: OpenPage, own_home: Path) -> None:
+    oldest = ended(1, kind="comparison", status="failed", message="It broke")
+    for number in range(2, SHOWN + 2):
+        ended(number, kind="comparison", status="done")
+    app = open_page(VIEW)
+    assert len(listed(app)) == SHOWN
+    assert f"{SHOWN} of {SHOWN + 1} ended jobs shown" in "".join(caption.value for caption in app.caption)
+    app.button(key="jobs_show_all").click().run()
+    assert oldest.id in listed(app)
+    assert len(listed(app)) == SHOWN + 1

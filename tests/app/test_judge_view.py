@@ -15,11 +15,10 @@ from streamlit.testing.v1 import AppTest
 from app.components import answer_panel, judging
 from app.components.answer_panel import EXTRA, KEYS, Message, read_message
 from app.components.judge_results import raters_frame
-from app.indicators import measure_indicators, score_indicators
 from mauve_core.config import HUMAN, SCORES
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.figures.judgments import points
-from mauve_core.figures.leaderboard import UNBROKEN
+from mauve_core.indicators import measure_indicators, score_indicators
 from mauve_core.judgments import (
     OPTIONS,
     QUESTIONS,
@@ -34,6 +33,7 @@ from mauve_core.judgments import (
 from mauve_core.metrics import Measurements, Row, Value
 from mauve_core.report import TITLES
 from mauve_core.store import Run, RunStore
+from mauve_core.written_numbers import UNBROKEN
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/judge.py"

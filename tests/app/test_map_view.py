@@ -11,10 +11,12 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.components import face
 from app.components.map_selection import cluster_counts, source_counts
 from app.selection import Stack
 from mauve_core.cluster_table import cluster_table
 from mauve_core.config import HUMAN
+from mauve_core.figures import map as map_figures
 from mauve_core.store import Run, RunStore
 
 OpenPage = Callable[..., AppTest]
@@ -77,11 +79,11 @@ def test_the_lasso_in_the_url_selects_the_same_ids(open_page: OpenPage, mapped_r
     assert not app.exception
     for shown, source in zip(tables(app, "id", "text"), (HUMAN, "shifted"), strict=True):
         assert shown["id"].tolist() == ids_in_quarter(mapped_run, source)[:8]
-    app = open_page(VIEW, {"map_area_tabs": "List"}, candidate="shifted", lasso=LASSO)
+    app = open_page(VIEW, candidate="shifted", lasso=LASSO, area="list")
     listing = tables(app, "source", "id", "cluster", "text")[0]
     for source in mapped_run.corpora:
         assert listing["id"][listing["source"] == source].tolist() == ids_in_quarter(mapped_run, source)
-    app = open_page(VIEW, {"map_area_tabs": "Counts"}, candidate="shifted", lasso=LASSO)
+    app = open_page(VIEW, candidate="shifted", lasso=LASSO, area="counts")
     counts = tables(app, "source", "in area", "of", "share")[0]
     for _, row in counts.iterrows():
         assert row["in area"] == len(ids_in_quarter(mapped_run, row["source"]))
@@ -95,6 +97,21 @@ def test_hidden_sources_are_neither_drawn_nor_selected(open_page: OpenPage, mapp
     left = sum(mapped_run.comparison.sources[place].n for place in (0, 1))
     assert any(f"{left} of {left} texts shown" in caption.value for caption in app.caption)
     assert any("Choose a source" in info.value for info in open_page(VIEW, hidden="0,1,2,3").info)
+
+
+def test_without_webgl_the_page_says_what_is_drawn(
+    open_page: OpenPage, mapped_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    total = sum(source.n for source in mapped_run.comparison.sources)
+    assert not open_page(VIEW).info
+    monkeypatch.setattr(face, "draws_webgl", lambda: False)
+    app = open_page(VIEW)
+    assert not app.exception
+    assert f"{total:,} of {total:,} texts." in app.info[0].value
+    monkeypatch.setattr(map_figures, "PLAIN_POINTS", 99)
+    app = open_page(VIEW)
+    assert f" of {total:,} texts, a sample" in app.info[0].value
+    assert "hardware acceleration" in app.info[0].value
 
 
 def test_an_empty_area_says_so(open_page: OpenPage, mapped_run: Run) -> None:

@@ -17,8 +17,7 @@ from app.components.markup import with_minus
 from app.components.method_form import GROUPS
 from app.components.method_table import SHOWN, shown_scores
 from mauve_core import jobs
-from mauve_core.figures.leaderboard import UNBROKEN
-from mauve_core.figures.methods import value_label
+from mauve_core.figures.methods import score_labels
 from mauve_core.jobs import JobState
 from mauve_core.methods import ESTIMATORS, PRESETS, Method, MethodResult, MethodScore, MethodsTask, MethodTable
 from mauve_core.methods.running import SEEDS
@@ -26,6 +25,7 @@ from mauve_core.numerics.generators import GENERATORS
 from mauve_core.numerics.smoothing import SMOOTHINGS
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks import read_task
+from mauve_core.written_numbers import UNBROKEN, with_two_spreads
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/methods.py"
@@ -275,16 +275,16 @@ def test_what_was_computed_is_shown_with_the_cores_digits(open_page: OpenPage, r
     assert [row.lstrip("1234 ").rstrip("↑↓ ") for row in rows["method"]] == [i.method.title for i in table.results]
     for (_, row), result in zip(rows.iterrows(), table.results, strict=True):
         assert ("↑" in row["method"]) == result.method.higher_is_closer
-        for place, name in enumerate(table.candidates):
-            cell = row[f"line_{place}"].replace(UNBROKEN, " ")
-            one = result.scores[name]
-            seeds = "–" if one.sd_seeds is None else f"{one.sd_seeds:.2g}"
-            assert cell.startswith(f"{value_label(one.value)} ± {seeds} / {one.sd_texts:.2g}  (")
+        for place, expected in enumerate(score_labels([result.scores[name] for name in table.candidates])):
+            assert row[f"line_{place}"].startswith(f"{expected}  (")
         assert result.ceiling is not None
-        assert row["ceiling"].startswith(value_label(result.ceiling.value))
-    # MAUVE of k-means has the leaderboard's digits
-    own = [run.comparison.candidate(name).scores["mauve"].mean for name in table.candidates]
-    assert [rows[f"line_{place}"][0].split(UNBROKEN)[0] for place in range(len(own))] == [f"{x:.4f}" for x in own]
+        ceiling = result.ceiling
+        assert row["ceiling"] == with_two_spreads(ceiling.value, ceiling.sd_seeds, ceiling.sd_texts)
+    # MAUVE of k-means has the leaderboard's value
+    for place, name in enumerate(table.candidates):
+        first = rows[f"line_{place}"][0].split(UNBROKEN)[0]
+        own = run.comparison.candidate(name).scores["mauve"].mean
+        assert first == f"{own:.{len(first.partition('.')[2])}f}"
     assert "30 texts a side" in said(app)
     assert len(app.get("plotly_chart")) == 4
 

@@ -24,6 +24,10 @@ from mauve_core.task import ComparisonTask
 OpenPage = Callable[..., AppTest]
 VIEW = "views/new_run.py"
 N = 25
+MORE = {
+    "explained_variance": 0.85, "restarts": 2, "confidence": 0.9, "scale": 2.5, "bootstrap": 300, "seed": 7
+}  # fmt: skip
+"""Settings that are folded away."""
 
 
 def jsonl(n: int = N, **extra: str) -> bytes:
@@ -111,6 +115,12 @@ def test_what_is_started_is_what_was_chosen(open_page: OpenPage, started: list[d
     app.number_input(key="max_tokens").set_value(160).run()
     app.number_input(key="seeds").set_value(3).run()
     app.number_input(key="k").set_value(4).run()
+    app.selectbox(key="more_minilm_pooling").set_value("mean").run()
+    app.number_input(key="more_minilm_layer").set_value(2).run()
+    app.selectbox(key="more_minilm_dtype").set_value("bfloat16").run()
+    for name, value in MORE.items():
+        app.number_input(key=f"more_{name}").set_value(value).run()
+    app.toggle(key="draw_map").set_value(False).run()
     app.text_input(key="run_name").set_value("my study").run()
     start_button(app).click().run()
     assert not app.exception
@@ -125,10 +135,15 @@ def test_what_is_started_is_what_was_chosen(open_page: OpenPage, started: list[d
     encoder = task.config.encoder
     assert encoder is not None
     assert (encoder.model, encoder.max_tokens, encoder.with_prompt) == ("minilm", 160, True)
+    assert (encoder.pooling, encoder.layer, encoder.dtype, encoder.revision) == ("mean", 2, "bfloat16", None)
     assert (task.config.score.seeds, task.config.score.k) == (3, 4)
+    assert {name: getattr(task.config.score, name) for name in MORE} == MORE
+    assert not task.config.projection
 
 
-def test_k_is_left_to_the_core_unless_given(open_page: OpenPage, started: list[dict[str, Any]]) -> None:
+def test_k_is_left_to_the_core_and_a_map_drawn_unless_said_otherwise(
+    open_page: OpenPage, started: list[dict[str, Any]]
+) -> None:
     app = open_page(VIEW)
     upload(app, "human", ("human.jsonl", jsonl()))
     upload(app, "models", ("greedy.jsonl", jsonl()))
@@ -136,6 +151,7 @@ def test_k_is_left_to_the_core_unless_given(open_page: OpenPage, started: list[d
     start_button(app).click().run()
     task = ComparisonTask.from_dict(started[0])
     assert task.config.score.k is None
+    assert task.config.projection
     assert task.name == "human vs greedy"
     assert task.human.prompt_field == ""  # none, and no guess later on
 

@@ -248,6 +248,7 @@ def test_given_features_cannot_be_probed(open_page: OpenPage, stored_run: Run, o
         assert not app.exception
         assert "made from given features" in said(app)
         assert not [item for item in app.button if item.key in ("probes_start", "lab_load")]
+        assert "Press" not in said(app)
 
 
 def test_a_run_without_features_says_so(open_page: OpenPage, run: Run) -> None:
@@ -280,7 +281,7 @@ def test_the_table_has_the_cores_numbers_in_order(open_page: OpenPage, table: Pr
 
 def test_less_the_control_with_its_own_spread(open_page: OpenPage, table: ProbeTable) -> None:
     app = open_page(VIEW)
-    app.button_group(key="probes_over").set_value("over").run()
+    app.button_group(key="probes_over").set_value("control").run()
     shown = app.dataframe[0].value
     typos = shown[shown["half"] == "Typos, 5 % of letters"].iloc[0]
     assert typos["auc"] == spread_label(table.over_control(table.line("typos"), "auc"))
@@ -346,6 +347,8 @@ def test_a_flow_in_the_url_lists_exactly_the_texts_that_moved(open_page: OpenPag
     shown = [element.value for element in app.text if element.value in flow.ids]
     assert shown == moved[:PAGE_SIZE]
     assert html_of(app) == expected_html(run, flow.ids, moved[:PAGE_SIZE], "shuffle-words")
+    link = url_of(app) | {"sheet": "2"}
+    assert html_of(open_page(VIEW, **link)) == expected_html(run, flow.ids, moved[PAGE_SIZE:], "shuffle-words")
     app.button(key="probe_flow_close").click().run()
     assert "flow" not in url_of(app)
     assert not html_of(app)
@@ -502,6 +505,26 @@ def test_an_edited_text_has_other_neighbours_and_knows_where_it_is_from(open_pag
     assert "Edited, from human-7" in said(app)
     app.selectbox(key="lab_id_encoded").set_value("human-8").run()
     assert app.text_area[0].value == corpus.texts[8]
+
+
+def test_a_link_has_the_text_and_what_is_done_to_it(open_page: OpenPage, encoded: Run) -> None:
+    corpus = encoded.corpora["model"]
+    app = lab(open_page(VIEW, part="text"))
+    app.selectbox(key="lab_source_encoded").set_value("model").run()
+    app.selectbox(key="lab_id_encoded").set_value(corpus.ids[5]).run()
+    found(app.multiselect, "lab_perturbations").set_value(["lowercase", "typos:rate=0.2", "what"]).run()
+    other = open_page(VIEW, **url_of(app))
+    assert other.text_area[0].value == app.text_area[0].value == corpus.texts[5]
+    assert [item.label for item in other.expander] == [item.label for item in app.expander]
+    assert found(other.multiselect, "lab_perturbations").value == ["lowercase", "typos:rate=0.2", "what"]
+    assert said(other) == said(app)
+    found(app.multiselect, "lab_perturbations").set_value([]).run()
+    assert not open_page(VIEW, **url_of(app)).expander
+    app.text_area[0].set_value("My own words.").run()
+    assert "own" not in str(url_of(app))
+    other = open_page(VIEW, part="text", source="nobody", text="99999", tried="\n".join("abcdefghijklmnopqrstuvwxyz"))
+    assert not other.exception
+    assert other.text_area[0].value == encoded.corpora[HUMAN].texts[0]
 
 
 def test_perturbations_say_where_the_text_goes(open_page: OpenPage, encoded: Run) -> None:

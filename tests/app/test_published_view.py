@@ -12,10 +12,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mauve_core.figures import published as figures
-from mauve_core.figures.leaderboard import UNBROKEN
 from mauve_core.figures.published_settings import FAMILIES, family, label_places, plane_frame, settings_figure
 from mauve_core.files import HOME_VARIABLE
 from mauve_core.published import MEASURES, PAPERS, REFERENCES, TABLES, agreements, notes, settings, table, tables
+from mauve_core.written_numbers import UNBROKEN
 
 OpenPage = Callable[..., AppTest]
 
@@ -48,15 +48,15 @@ def test_ours_stands_beside_the_published_number_and_the_difference_below(open_p
     assert len(rows) == 5
     human = rows["Human-like", "Web text, GPT-2"]
     assert list(human) == [measure.title for name, measure in MEASURES.items() if name != "mauve"]
-    assert human["MAUVE*"] == "**0.857** = 0.857  \n+0.000"  # JMLR 2023, table 4
+    assert human["MAUVE*"] == "**0.857** = 0.857  \n0.000"  # JMLR 2023, table 4
     assert human["Self-BLEU"] == "**0.515** ≈ 0.500  \n+0.015"
     assert rows["Discriminator accuracy", "News, Grover"]["Generation perplexity"] == "**0.763** ≠ 0.468  \n+0.295"
 
     app.segmented_control(key="published_paper").set_value("neurips-2021").run()
     assert not app.exception
     rows = shown(app)
-    assert rows["Human-like", "Web text, GPT-2"]["MAUVE"] == "**0.952** = 0.952  \n+0.000"  # NeurIPS 2021, table 5
-    assert rows["Sensible", "Web text, GPT-2"]["Zipf coefficient"] == "**0.683** ≈ 0.690  \n-0.007"
+    assert rows["Human-like", "Web text, GPT-2"]["MAUVE"] == "**0.952** = 0.952  \n0.000"  # NeurIPS 2021, table 5
+    assert rows["Sensible", "Web text, GPT-2"]["Zipf coefficient"] == "**0.683** ≈ 0.690  \n−0.007"
 
 
 def test_what_is_not_reproduced_is_said(open_page: OpenPage) -> None:
@@ -81,7 +81,7 @@ def test_measure_and_reference_choose_the_settings(open_page: OpenPage) -> None:
     assert values["closeness"].tolist() == frame["closeness"].tolist()
     words = next(element.value for element in app.caption if element.value.startswith("Spearman"))
     assert "**0.905** over 8 settings; published 0.905 (plain), reproduced" in words
-    app.segmented_control(key="published_axes").set_value("Ranks").run()
+    app.segmented_control(key="published_axes").set_value("ranks").run()
     assert not app.exception
     # The other paper's MAUVE has no deviations for human text, so empty columns are left out.
     app.segmented_control(key="published_paper").set_value("neurips-2021").run()

@@ -11,17 +11,19 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.components import run_files
-from app.components.run_cards import SHOWN, size_text
+from app.components import more_settings
+from app.components.more_settings import ENCODES_AGAIN
+from app.components.run_cards import SHOWN
+from app.run_export import export_url
 from mauve_core import jobs, sharing
 from mauve_core.again import AgainTask
-from mauve_core.config import ScoreConfig
+from mauve_core.config import CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.errors import InputError, StorageError
-from mauve_core.figures.leaderboard import UNBROKEN
 from mauve_core.jobs import JobState
 from mauve_core.settings_difference import differences, one_leaderboard
 from mauve_core.store import Run, RunStore
-from tests.handmade import make_comparison, make_corpora
+from mauve_core.written_numbers import UNBROKEN, file_size
+from tests.handmade import make_comparison, make_corpora, make_features
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/runs.py"
@@ -128,13 +130,6 @@ def test_a_catalogue_that_cannot_be_read_is_said(
     assert "The catalogue is damaged" in said(app)
 
 
-@pytest.mark.parametrize(
-    ("size", "text"), [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (35_240_000, "35.2 MB"), (999_600, "1 MB")]
-)
-def test_sizes_have_three_digits(size: int, text: str) -> None:
-    assert size_text(size) == text
-
-
 # Describing
 
 
@@ -205,10 +200,10 @@ def test_disk_use_adds_up(open_page: OpenPage, store: RunStore) -> None:
         zip(*(open_page(VIEW, shelf="bin").table[0].value[column] for column in ("What", "Size")), strict=True)
     )
     use = store.disk_use()
-    assert {name: table[name] for name in ("one", "finer")} == {n: size_text(use.runs[n]) for n in ("one", "finer")}
-    assert table["Bin"] == size_text(use.bin)
-    assert table["Together"] == size_text(use.total)  # no features are kept here
-    assert table["Features kept by content"] == "0 B"
+    assert {name: table[name] for name in ("one", "finer")} == {n: file_size(use.runs[n]) for n in ("one", "finer")}
+    assert table["Bin"] == file_size(use.bin)
+    assert table["Together"] == file_size(use.total)  # no features are kept here
+    assert table["Features kept by content"] == file_size(0)
 
 
 # Two runs
@@ -310,6 +305,96 @@ def test_features_that_were_given_can_be_made_by_an_encoder(
     assert (encoder.model, encoder.max_tokens, started[0].name) == ("minilm", 64, "synthetic, minilm")
 
 
+def encoded_run(store: RunStore) -> Run:
+    """A run whose features an encoder made, under settings that are not the usual ones."""
+    comparison = make_comparison()
+    encoder = EncoderConfig("minilm", pooling="mean", layer=-2, max_tokens=64, dtype="bfloat16")
+    score = ScoreConfig(seeds=2, explained_variance=0.8, restarts=3, confidence=0.999, scale=0.05)
+    config = CompareConfig(encoder, score)
+    return store.save("encoded", dataclasses.replace(comparison, config=config), make_corpora(), make_features())
+
+
+def form_of_encoded(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> tuple[AppTest, list[AgainTask]]:
+    """The form of Duplicate, and what it starts."""
+    started: list[AgainTask] = []
+    monkeypatch.setattr(jobs, "start", lambda kind, spec: started.append(AgainTask.from_dict(spec)))
+    app = open_page(VIEW)
+    app.button(key="again_encoded").click().run()
+    assert not app.exception
+    return app, started
+
+
+def test_a_seed_beyond_what_browsers_count_stays(
+    open_page: OpenPage, store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comparison = make_comparison()
+    config = dataclasses.replace(comparison.config, score=ScoreConfig(seed=2**60))
+    store.save("encoded", dataclasses.replace(comparison, config=config), make_corpora(), make_features())
+    app, started = form_of_encoded(open_page, monkeypatch)
+    seed = app.text_input(key="again_seed_encoded_kept")
+    assert (seed.value, seed.disabled) == (str(2**60), True)
+    app.button(key="again_start_encoded").click().run()
+    assert started[0].config.score.seed == 2**60
+
+
+def test_duplicate_begins_with_every_setting_of_the_run(
+    open_page: OpenPage, store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = encoded_run(store)
+    app, started = form_of_encoded(open_page, monkeypatch)
+    assert "texts are encoded again" not in said(app)
+    app.button(key="again_start_encoded").click().run()
+    assert started[0].config == run.comparison.config
+    assert started[0].name == "encoded, again"
+
+
+def test_duplicate_changes_how_texts_are_encoded_and_says_that_they_are(
+    open_page: OpenPage, store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = encoded_run(store)
+    app, started = form_of_encoded(open_page, monkeypatch)
+    for kind, name in ((app.selectbox, "pooling"), (app.number_input, "layer"), (app.selectbox, "dtype")):
+        assert ENCODES_AGAIN in kind(key=f"again_encoded_minilm_{name}").help
+    app.selectbox(key="again_encoded_minilm_pooling").set_value("last")
+    app.number_input(key="again_encoded_minilm_layer").set_value(3)
+    app.selectbox(key="again_encoded_minilm_dtype").set_value("float32")
+    app.number_input(key="again_encoded_explained_variance").set_value(0.95)
+    app.number_input(key="again_encoded_restarts").set_value(5)
+    app.number_input(key="again_encoded_confidence").set_value(0.9).run()
+    assert "texts are encoded again" in said(app)
+    app.button(key="again_start_encoded").click().run()
+    assert not app.exception
+    before = run.comparison.config
+    assert before.encoder is not None
+    encoder = dataclasses.replace(before.encoder, pooling="last", layer=3, dtype="float32")
+    score = dataclasses.replace(before.score, explained_variance=0.95, restarts=5, confidence=0.9)
+    assert started[0].config == dataclasses.replace(before, encoder=encoder, score=score)
+
+
+def test_another_encoder_begins_with_settings_of_its_own(
+    open_page: OpenPage, store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoded_run(store)
+    app, started = form_of_encoded(open_page, monkeypatch)
+    app.selectbox(key="again_encoder_encoded").set_value("smollm2-135m").run()
+    assert not app.exception
+    assert app.selectbox(key="again_encoded_smollm2-135m_pooling").value == "auto"
+    app.button(key="again_start_encoded").click().run()
+    encoder = started[0].config.encoder
+    assert encoder == EncoderConfig("smollm2-135m", max_tokens=64)
+    assert started[0].config.score.restarts == 3
+
+
+def test_word_vectors_have_no_layer(open_page: OpenPage, store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = encoded_run(store)
+    monkeypatch.setattr(more_settings, "names_word_vectors", lambda name: name == "minilm")
+    app, started = form_of_encoded(open_page, monkeypatch)
+    assert "averaged as they are" in said(app)
+    assert not [box for box in app.number_input if box.label == "Layer"]
+    app.button(key="again_start_encoded").click().run()
+    assert started[0].config == run.comparison.config
+
+
 # Read-only
 
 
@@ -331,8 +416,17 @@ def test_where_nothing_may_be_changed_a_page_that_is_still_open_changes_nothing(
 # Files
 
 
-def test_an_exported_run_comes_back_by_the_uploader(open_page: OpenPage, store: RunStore, tmp_path: Path) -> None:
-    data = run_files._exported("two")
+def test_each_card_leads_to_the_file_of_its_run(open_page: OpenPage, store: RunStore) -> None:
+    links = {button.proto.label: button.proto.url for button in open_page(VIEW, query="two").get("link_button")}
+    assert links == {"Export": export_url("two")}
+
+
+def test_an_exported_run_comes_back_by_the_uploader(
+    open_page: OpenPage, store: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[tuple[str, Any]] = []
+    monkeypatch.setattr(jobs, "start", lambda kind, spec: started.append((kind, spec)))
+    data = store.export("two", tmp_path).read_bytes()
     shutil.rmtree(store.root)
     app = open_page(VIEW)
     assert cards(app) == []
@@ -343,8 +437,25 @@ def test_an_exported_run_comes_back_by_the_uploader(open_page: OpenPage, store: 
     assert cards(app) == ["two"]
     assert "Imported **two**" in said(app)
     assert RunStore().load("two").comparison.candidates[1].scores == make_comparison().candidates[1].scores
+    assert started == [("prepare", {"run": "two"})]
     app.button(key="import_dismiss").click().run()
     assert "Imported" not in said(app)
+
+
+def test_a_run_is_taken_in_even_where_no_job_starts(
+    open_page: OpenPage, store: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(kind: str, spec: Any) -> None:
+        raise StorageError("No job can be started")
+
+    monkeypatch.setattr(jobs, "start", refuse)
+    app = open_page(VIEW)
+    (box,) = app.file_uploader
+    box.upload("two.mauve-run.zip", store.export("two", tmp_path).read_bytes())
+    app.run()
+    assert not app.exception
+    assert "Imported **two**" in said(app)
+    assert "two-2" in cards(app)
 
 
 def test_a_file_that_is_no_run_is_refused_by_its_own_name(open_page: OpenPage, store: RunStore) -> None:

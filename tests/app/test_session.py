@@ -9,14 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from app import state
-from app.state import FACTORS, MAX_CHOSEN, MAX_LASSO_POINTS, MAX_RATER, MAX_SPEC, State, parse, to_parameters
+from app.query_string import READERS, parse, to_parameters
+from app.state import FACTORS, MAX_CHOSEN, MAX_LASSO_POINTS, MAX_RATER, MAX_SECONDS, MAX_SPEC, MAX_TRIED, State
 from mauve_core.cluster_table import ORDERS
 from mauve_core.figures.map import COLOURINGS
 from mauve_core.numerics.smoothing import SMOOTHINGS
 
 names = st.text(min_size=1, max_size=30)
 numbers = st.floats(-100, 100, allow_subnormal=False).map(lambda x: float(f"{x:.5g}"))
+sets_of_places = st.frozensets(st.integers(0, 10**6), max_size=20).map(lambda found: tuple(sorted(found)))
 states = st.builds(
     State,
     run=st.none() | names,
@@ -39,7 +40,7 @@ states = st.builds(
     rater=st.none() | names.map(lambda name: " ".join(name.split()) or None),
     question=st.none() | names,
     pick=st.sampled_from(["clusters", "lasso", "slice"]),
-    chosen=st.none() | st.frozensets(st.integers(0, 10**6), max_size=20).map(lambda clusters: tuple(sorted(clusters))),
+    chosen=st.none() | sets_of_places,
     field=st.none() | names,
     value=st.none() | st.text(max_size=30),
     side=st.sampled_from(["model", "human", "both"]),
@@ -62,6 +63,30 @@ states = st.builds(
     order=st.sampled_from(list(ORDERS)),
     colour=st.sampled_from(list(COLOURINGS)),
     below=st.sampled_from(["texts", "what-if", "few"]),
+    pair=st.integers(0, 9),
+    column=st.none() | names,
+    captured=st.sampled_from(["chart", "table"]),
+    categories=st.none() | sets_of_places,
+    numbers=st.none() | sets_of_places,
+    whose=st.sampled_from([None, "model", "human", "both"]),
+    pure=st.none() | names,
+    measured=st.sampled_from(["chart", "table"]),
+    swept=st.sampled_from(["chart", "table"]),
+    by=st.none() | names,
+    yardstick=st.sampled_from(["on", "off"]),
+    less=st.sampled_from(["nothing", "control"]),
+    moves=st.sampled_from(["matrix", "largest", "sensitivity"]),
+    sheet=st.integers(0, 100),
+    source=st.none() | names,
+    text=st.integers(0, 10**6),
+    tried=st.sampled_from([None, (), ("typos",), ("drop-articles", r"replace:/a\/b/\1 & =,@/words=0.3@0.25", "what")]),
+    ties=st.sampled_from(["half", "random"]),
+    seconds=st.integers(0, MAX_SECONDS),
+    paper=st.none() | names,
+    published=st.none() | names,
+    against=st.sampled_from([None, ("stories", "discriminator_accuracy")]),
+    plane=st.sampled_from(["figures", "ranks"]),
+    table=st.none() | names,
 )
 
 
@@ -92,6 +117,12 @@ def test_the_default_state_writes_nothing() -> None:
         ("flow", "a,b"), ("perturbation", ""), ("perturbation", "no-such"), ("perturbation", "typos:rate=2"),
         ("perturbation", "replace:/(/x/"), ("perturbation", "typos" + " " * MAX_SPEC),
         ("shelf", "all"), ("query", " \t"), ("tags", " , ,"), ("left", ""),
+        ("pair", "a"), ("captured", "charts"), ("categories", "1,x"),
+        ("numbers", ""), ("whose", "mine"), ("column", ""), ("measured", "tables"), ("swept", ""), ("yardstick", "yes"),
+        ("less", "noise"), ("moves", "flow"), ("sheet", "1.5"), ("source", ""), ("text", "x"), ("tried", ""),
+        ("tried", "\n".join(f"typos@0.{i}1" for i in range(MAX_TRIED + 1))), ("tried", "x" * (MAX_SPEC + 1)),
+        ("ties", "both"), ("seconds", f"{MAX_SECONDS + 1}"), ("seconds", "-5"), ("against", "stories"),
+        ("against", ",x"), ("plane", "Ranks"), ("table", ""),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_counts_as_absent(name: str, text: str) -> None:
@@ -148,7 +179,10 @@ def test_a_new_run_forgets_what_belongs_to_the_old_one() -> None:
     what_if = {"chosen": "1,2", "field": "topic", "value": "river", "action": "weight", "factor": "0.25"}
     probes = {"perturbation": "typos", "flow": "1,2", "part": "flow"}
     kept = {"run": "b", "scale": "2", "action": "weight", "factor": "0.25", "part": "flow"}
-    assert after(before | what_if | probes, script) == kept
+    read = {"pair": "2", "column": "topic", "pure": "topic", "numbers": "1", "sheet": "2"}
+    tried = {"source": "x", "text": "3", "tried": "typos", "measured": "table"}
+    kept |= {"tried": "typos", "measured": "table"}
+    assert after(before | what_if | probes | read | tried, script) == kept
 
 
 def test_naming_the_run_forgets_nothing_and_never_replaces_one() -> None:
@@ -185,6 +219,38 @@ def test_a_new_candidate_forgets_the_cluster_of_a_pairwise_partition_only() -> N
     pairwise = {"candidate": "x", "partition": "pairwise", "cluster": "3"}
     assert after(pairwise, script) == {"candidate": "y", "partition": "pairwise"}
     assert after({"candidate": "x", "cluster": "3"}, script) == {"candidate": "y", "cluster": "3"}
+
+
+def test_another_cluster_or_area_forgets_the_pair_that_was_read_in_it() -> None:
+    def cluster() -> None:
+        from app import session
+
+        session.update(cluster=4)
+
+    def lasso() -> None:
+        from app import session
+
+        session.update(lasso=[(0, 0), (1, 0), (1, 1)])
+
+    def same() -> None:
+        from app import session
+
+        session.update(cluster=3, weight=0.25)
+
+    read = {"pair": "1"}
+    assert after({"cluster": "3", **read}, cluster) == {"cluster": "4"}
+    assert after({"cluster": "3", **read}, lasso) == {"cluster": "3", "lasso": "0,0;1,0;1,1"}
+    assert after({"cluster": "3", **read}, same) == {"cluster": "3", "weight": "0.25", **read}
+
+
+def test_what_is_shown_first_is_forgotten_with_what_it_was_part_of() -> None:
+    def script() -> None:
+        from app import session
+
+        session.update(source="b", paper="neurips-2021", flow=(3, 4))
+
+    before = {"source": "a", "text": "5", "published": "mauve", "flow": "1,2", "sheet": "2"}
+    assert after(before, script) == {"source": "b", "paper": "neurips-2021", "flow": "3,4"}
 
 
 def test_a_perturbation_is_kept_as_it_is_usually_written() -> None:
@@ -277,4 +343,4 @@ def test_partition_defaults_are_the_views_own() -> None:
 
 
 def test_every_field_is_readable_and_writable() -> None:
-    assert set(state.READERS) == set(State.__dataclass_fields__)
+    assert set(READERS) == set(State.__dataclass_fields__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -10,15 +11,16 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
-from starlette.testclient import TestClient
+from starlette.testclient import TestClient, WebSocketTestSession
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from app import access, middleware, sign_in
+from app import access, connections, middleware, sign_in
 from app.sign_in import FREE_ATTEMPTS, LONGEST_WAIT_S, Throttle
 from mauve_core import sharing
 from mauve_core.passwords import hashed
 
 PASSWORD = "correct horse"
+ECHO = "ws://127.0.0.1:8501/echo"
 HTML = {"accept": "text/html,*/*"}
 PATHS = ("/", "/map", "/media/x", "/_stcore/upload_file/a/b", "/static/js/index.js", "/_stcore/host-config", "/x")
 
@@ -33,6 +35,13 @@ async def _stream(websocket: WebSocket) -> None:
     await websocket.close()
 
 
+async def _echo(websocket: WebSocket) -> None:
+    await websocket.accept()
+    with suppress(WebSocketDisconnect):
+        while True:
+            await websocket.send_text(await websocket.receive_text())
+
+
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch, own_home: Path) -> Iterator[TestClient]:
     """The middleware and the sign-in pages around an app of two answers; a password is set."""
@@ -42,6 +51,7 @@ def server(monkeypatch: pytest.MonkeyPatch, own_home: Path) -> Iterator[TestClie
     inner = [
         *sign_in.routes(),
         WebSocketRoute("/_stcore/stream", _stream),
+        WebSocketRoute("/echo", _echo),
         Route("/{path:path}", _page, methods=["GET", "PUT", "POST", "DELETE"]),
     ]
     app = Starlette(routes=inner, middleware=[Middleware(middleware.Headers), Middleware(middleware.Gate)])
@@ -89,6 +99,45 @@ def test_the_password_opens_everything_and_signing_out_closes_it(server: TestCli
     assert out.headers["location"] == "/sign-in"
     server.cookies.update(kept)
     assert server.get("/").status_code == 401, "the token itself has ended, not the cookie alone"
+
+
+def connected(server: TestClient) -> WebSocketTestSession:
+    """A connection as a tab of a browser that has just signed in."""
+    server.cookies.clear()
+    assert attempt(server, PASSWORD) == 303
+    return server.websocket_connect(ECHO)
+
+
+def answers(tab: WebSocketTestSession, text: str) -> bool:
+    tab.send_text(text)
+    return tab.receive_text() == text
+
+
+def test_signing_out_ends_the_connections_of_its_tabs_alone(server: TestClient) -> None:
+    with connected(server) as elsewhere, connected(server) as one, server.websocket_connect(ECHO) as two:
+        assert answers(elsewhere, "a")
+        assert answers(one, "b")
+        assert answers(two, "c")
+        assert len(connections.CONNECTIONS) == 3
+        assert server.post("/sign-out", headers={"origin": "http://127.0.0.1:8501"}).status_code == 303
+        for tab in (one, two):
+            with pytest.raises(WebSocketDisconnect) as caught:  # without a word from the browser
+                tab.receive_text()
+            assert caught.value.code == connections.CLOSE_CODE
+        assert answers(elsewhere, "d"), "another sign-in, which goes on"
+        assert len(connections.CONNECTIONS) == 1
+    assert len(connections.CONNECTIONS) == 0
+
+
+def test_a_connection_outlives_no_sign_in(server: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(access.time, "monotonic", lambda: now[0])
+    with connected(server) as tab:
+        assert answers(tab, "a")
+        now[0] += access.SESSION_S + 1
+        tab.send_text("b")
+        with pytest.raises(WebSocketDisconnect):
+            tab.receive_text()
 
 
 def test_forged_and_empty_tokens_open_nothing(server: TestClient) -> None:

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import tour
-from app.state import parse, to_parameters
+from app.query_string import parse, to_parameters
 from mauve_core.config import HUMAN
 from mauve_core.store import Run
 
@@ -93,9 +93,13 @@ def test_whoever_wanders_off_finds_the_way_back(open_page: OpenPage) -> None:
 
 
 @pytest.mark.usefixtures("run_home")
-def test_a_step_opens_its_tabs_once(open_page: OpenPage) -> None:
-    app = open_page("views/clusters.py", tour="6", cluster="0")
+def test_a_step_opens_its_tab_and_leaves_it_to_the_reader(open_page: OpenPage, stored_run: Run) -> None:
+    step = tour.steps(stored_run.id, stored_run.comparison)[5]
+    link = to_parameters(step.state)
+    app = open_page(step.page, **link)
     assert app.session_state["cluster_detail_tabs"] == "Why"
+    app = open_page(step.page, **{**link, "detail": "words"})
+    assert app.session_state["cluster_detail_tabs"] == "Words"
 
 
 @pytest.mark.usefixtures("run_home")

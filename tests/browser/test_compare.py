@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from mauve_core.written_numbers import with_spreads
 from tests.browser import charts
 from tests.synthetic import make_comparison_inputs
 
@@ -35,7 +36,9 @@ class Mark:
     y: float
     weight: float
     type_1: float
+    type_1_sd: float
     type_2: float
+    type_2_sd: float
 
 
 def marks(page: Page, *, until: Callable[[dict[str, Mark]], bool] = lambda _: True) -> dict[str, Mark]:
@@ -45,8 +48,7 @@ def marks(page: Page, *, until: Callable[[dict[str, Mark]], bool] = lambda _: Tr
         return {str(name): Mark(x, y, *hovered) for name, x, y, *hovered in rows}
 
     reader = """plot => plot._fullData.filter(t => t.mode === 'markers').map(t => {
-        const [weight, type1, , type2] = t.customdata[0];
-        return [t.meta, t.x[0], t.y[0], weight, type1, type2];
+        return [t.meta, t.x[0], t.y[0], ...t.customdata[0]];
     })"""
     return of(charts.read_chart(page, "frontier_chart", reader, until=lambda rows: until(of(rows))))
 
@@ -66,13 +68,15 @@ def test_the_slider_moves_a_mark_on_every_curve_and_the_words(page: Page, live_a
     expect(page).to_have_url(re.compile(r"[?&]weight=0\.4(&|$)"))
     after = marks(page, until=lambda found: {round(mark.weight, 6) for mark in found.values()} == {0.4})
     assert set(after) == set(CANDIDATES)
-    for name in CANDIDATES:
+    ones = with_spreads(*zip(*((after[name].type_1, after[name].type_1_sd) for name in CANDIDATES), strict=True))
+    twos = with_spreads(*zip(*((after[name].type_2, after[name].type_2_sd) for name in CANDIDATES), strict=True))
+    for name, adds, misses in zip(CANDIDATES, ones, twos, strict=True):
         # Less of P in the mixture: R is nearer to Q, so the type I error falls (x grows) and type II grows (y falls).
         assert after[name].x > before[name].x
         assert after[name].y < before[name].y
         row = charts.table(page, "Adds (type I)").get_by_role("row").filter(has_text=name)
-        expect(row).to_contain_text(f"{after[name].type_1:.4f}")
-        expect(row).to_contain_text(f"{after[name].type_2:.4f}")
+        expect(row).to_contain_text(adds)
+        expect(row).to_contain_text(misses)
     page.reload()
     expect(weight_slider(page)).to_have_value("0.4")
     assert marks(page) == after
@@ -112,8 +116,8 @@ def test_a_hover_names_candidate_weight_and_both_errors(page: Page, live_app: st
     hover = plot.locator(".hoverlayer")
     expect(hover).to_contain_text("collapsed")
     expect(hover).to_contain_text("weight of P 0.50")
-    expect(hover).to_contain_text(re.compile(r"type I 0\.\d{4} ± 0\.\d{4} nats"))
-    expect(hover).to_contain_text(re.compile(r"type II 0\.\d{4} ± 0\.\d{4} nats"))
+    expect(hover).to_contain_text(re.compile(r"type I 0\.\d{2,}\s±\s0\.\d{2,} nats"))
+    expect(hover).to_contain_text(re.compile(r"type II 0\.\d{2,}\s±\s0\.\d{2,} nats"))
 
 
 def test_the_data_of_the_curves_comes_as_csv(page: Page, live_app: str) -> None:

@@ -9,12 +9,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mauve_core.config import HUMAN
-from mauve_core.figures.leaderboard import UNBROKEN
 from mauve_core.figures.measures import value_label
 from mauve_core.measuring import measure_run, stored_measurements
 from mauve_core.metrics import MEASURES
 from mauve_core.store import Run, RunStore
 from mauve_core.sweeps import stored_sweep
+from mauve_core.written_numbers import UNBROKEN
 from tests.browser import charts
 from tests.browser.test_compare import brightness
 from tests.browser.test_upload import JOB_TIMEOUT_MS
@@ -121,6 +121,7 @@ def test_a_value_that_does_not_fit_is_said_by_its_job(page: Page, empty_app: str
     assert stored_sweep(run, "k") is None
 
 
+@pytest.mark.trial
 def test_a_study_from_the_open_run_to_its_measures(page: Page, empty_app: str, run: Run, tmp_path: Path) -> None:
     model = make_gpt2(tmp_path / "tiny-gpt2")
     page.goto(f"{empty_app}/decoders?run={run.id}&section=generate")

@@ -15,6 +15,7 @@ from mauve_core.config import HUMAN
 from mauve_core.numerics.what_if import dropped
 from mauve_core.store import Run
 from mauve_core.what_if import prepare, text_weights, what_if
+from mauve_core.written_numbers import written
 from tests.browser import charts
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -120,7 +121,7 @@ def test_a_what_if_moves_the_scores_and_is_undone(page: Page, live_app: str, liv
     found = what_if(prepare(live_run.comparison, CANDIDATE, "joint"), model=weights)
     row = charts.table(page, "Change").get_by_role("row").filter(has_text=re.compile(r"MAUVE ↑"))
     for estimate, sign in ((found.before["mauve"], ""), (found.after["mauve"], ""), (found.change["mauve"], "+")):
-        expect(row).to_contain_text(f"{estimate.mean:{sign}.3f}".replace("-", "−"))
+        expect(row).to_contain_text(written(estimate.mean, 3, signed=bool(sign)))
     drawn = charts.read_chart(page, "what_if_chart", "plot => Array.from(plot._fullData[0].x)")
     assert drawn == pytest.approx([found.before["mauve"].mean, found.after["mauve"].mean], abs=SINGLE)
     assert drawn[0] != drawn[1]

@@ -64,6 +64,7 @@ def test_foreign_names_and_closed_paths_are_turned_away(live_app: str) -> None:
     assert asked(f"{live_app}/_stcore/health", Host="localhost:1")[0] == 200
 
 
+@pytest.mark.trial
 def test_every_page_keeps_the_policy(page: Page, live_app: str) -> None:
     for path, key in VIEWS.items():
         page.goto(f"{live_app}/{path}?run=synthetic")

@@ -54,6 +54,7 @@ def expect_unharmed(page: Page, url: str) -> None:
         assert answer.status == 200
 
 
+@pytest.mark.trial
 def test_hostile_texts_stay_text(page: Page, app: str, tmp_path: Path) -> None:
     paths = write_readable(tmp_path, N)
     page.goto(f"{app}/new_run")

@@ -25,6 +25,7 @@ def visit(page: Page, name: str) -> None:
     expect(page.get_by_role("heading", name=name, level=1)).to_be_visible()
 
 
+@pytest.mark.trial
 def test_from_two_files_to_the_texts_behind_the_score(page: Page, empty_app: str, tmp_path: Path) -> None:
     paths = write_sides(tmp_path)
     page.goto(f"{empty_app}/new_run")

@@ -13,10 +13,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from app.components.answer_panel import KEYS
-from mauve_core.figures.judgments import points
-from mauve_core.figures.leaderboard import UNBROKEN
 from mauve_core.judgments import OPTIONS, QUESTIONS, Pair, PairPlan, RatingStore, pair_plan, rank, ratings_to_csv
 from mauve_core.store import Run
+from mauve_core.written_numbers import interval
 from tests.browser import charts
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -131,7 +130,7 @@ def expect_results(page: Page, run: Run, store: RatingStore, question: str) -> N
     for place, player in enumerate(ranking.players, start=1):
         row = rows.nth(place)
         expect(row).to_contain_text(player.name)
-        expect(row).to_contain_text(f"{points(player.low)} to {points(player.high)}".replace(" ", UNBROKEN))
+        expect(row).to_contain_text(interval(player.low, player.high, 1, signed=True))
         expect(row.get_by_role("cell").last).to_have_text(str(player.wins + player.losses + player.ties))
 
 

@@ -69,6 +69,23 @@ def test_map(copying: Page, page: Page, live_app: str) -> None:
     copying.context.close()
 
 
+def test_the_tabs_of_clusters_and_of_an_area(copying: Page, page: Page, live_app: str) -> None:
+    for view, parameters, tabs in (
+        ("clusters", {"cluster": "3"}, {"Table": "form=table", "Words": "detail=words"}),
+        ("map", {"lasso": AREA}, {"Counts": "area=counts"}),
+    ):
+        open_view(copying, live_app, view, **parameters)
+        for title, said in tabs.items():
+            copying.get_by_role("tab", name=title, exact=True).click()
+            expect(copying).to_have_url(re.compile(said))
+            charts.settle(copying)
+        page.goto(copied(copying))
+        for title in tabs:
+            expect(page.get_by_role("tab", name=title, exact=True)).to_have_attribute("aria-selected", "true")
+        assert page.url == copying.url
+    copying.context.close()
+
+
 def test_the_tab_of_gap(copying: Page, page: Page, live_app: str) -> None:
     open_view(copying, live_app, "gap", candidate="shifted", cluster="2")
     tab = "The few clusters that make most of it"
@@ -78,3 +95,31 @@ def test_the_tab_of_gap(copying: Page, page: Page, live_app: str) -> None:
     expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
     assert page.url == copying.url
     copying.context.close()
+
+
+def test_published(copying: Page, page: Page, live_app: str) -> None:
+    open_view(copying, live_app, "published")
+    expect(charts.chart(copying, "published_settings_chart")).to_be_visible()
+    copying.get_by_role("radio", name="Ranks").click()
+    expect(copying).to_have_url(re.compile("plane=ranks"))
+    choose(copying, "Held against", "Discriminator accuracy · News, Grover")
+    page.goto(copied(copying))
+    charts.settle(page)
+    for opened in (copying, page):
+        expect(opened.get_by_role("radio", name="Ranks")).to_be_checked()
+    places = "plot => Array.from(plot._fullData[0].x)"
+    key = "published_settings_chart"
+    assert charts.read_chart(page, key, places) == charts.read_chart(copying, key, places)
+    assert page.url == copying.url
+    copying.context.close()
+
+
+def choose(page: Page, label: str, option: str) -> None:
+    """Pick from a select box, and wait until the page has taken it."""
+    before = page.url
+    charts.settle(page)
+    page.get_by_role("combobox", name=label).fill(option)  # by keyboard: a list that a click opened shuts on scrolling
+    expect(page.get_by_role("option", name=option, exact=True)).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page).not_to_have_url(before)
+    charts.settle(page)

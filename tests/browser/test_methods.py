@@ -10,9 +10,9 @@ from playwright.sync_api import Error, Locator, Page, expect
 
 from app.components.method_table import shown_scores
 from mauve_core.figures import methods as figures
-from mauve_core.figures.agreement import coefficient
 from mauve_core.methods import ESTIMATORS, PRESETS, MethodsTask, MethodTable, stored_methods
 from mauve_core.store import Run
+from mauve_core.written_numbers import correlation
 from tests.browser import charts
 from tests.browser.test_compare import brightness
 from tests.browser.test_upload import JOB_TIMEOUT_MS
@@ -98,7 +98,7 @@ def expect_result(page: Page, table: MethodTable) -> None:
     expect(page.get_by_role("heading", name="Ranking by each method")).to_be_visible(timeout=JOB_TIMEOUT_MS)
     expect_table(page, table)
     assert drawn_places(page) == expected_places(table)
-    assert drawn_agreement(page) == [coefficient(value) for value in table.agreement().ravel()]
+    assert drawn_agreement(page) == [correlation(value) for value in table.agreement().ravel()]
 
 
 def test_choose_compute_read_and_reload(page: Page, empty_app: str, run: Run) -> None:

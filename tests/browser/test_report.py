@@ -14,12 +14,18 @@ from mauve_core.store import Run
 from tests.browser import charts
 from tests.browser.conftest import serving
 from tests.hostile_run import NAMES, TEXTS, make_hostile_run
+from tests.synthetic import CROWD, make_crowd
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 DRAWN = ".js-plotly-plot .main-svg"
 TICK = "document.querySelector('[data-chart=frontier] .xtick text')"
 DARK_INK = f"() => getComputedStyle({TICK}).fill === 'rgb(48, 53, 63)'"
+
+AS_WIDE_AS_ITS_PLACE = """() => {
+    const plot = document.querySelector('[data-chart=leaderboard]');
+    return plot.querySelector('.main-svg').getBoundingClientRect().width === plot.clientWidth;
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +151,61 @@ def test_dark_is_dark_and_paper_is_white(chromium: Browser, report: Path, tmp_pa
         page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
         page.wait_for_function(DARK_INK)
         assert brightness(page.evaluate(paper)) > 240
+
+
+def test_names_in_the_legend_of_the_curves_stand_clear(chromium: Browser, tmp_path: Path) -> None:
+    run = make_crowd(tmp_path / "home")
+    path = tmp_path / "crowd.html"
+    path.write_bytes(html_report(run))
+    with opened(chromium, path) as page:
+        legend = page.locator("[data-chart=frontier] .legend .traces")
+        page.locator("[data-chart=frontier]").scroll_into_view_if_needed()
+        expect(legend).to_have_count(CROWD)
+        ends = page.evaluate(
+            """() => [...document.querySelectorAll('[data-chart=frontier] .legend .traces')].map(each => {
+                const {left, top} = each.querySelector('.legendlines path').getBoundingClientRect();
+                const name = each.querySelector('.legendtext').getBoundingClientRect();
+                return {left, right: name.right, row: Math.round(name.top)};
+            })"""
+        )
+        title, drawing = (
+            page.locator(f"[data-chart=frontier] {part}").first.bounding_box() for part in (".ytitle", ".main-svg")
+        )
+        assert title is not None
+        assert drawing is not None
+        assert title["y"] >= drawing["y"]
+        for one in ends:
+            assert all(one["right"] <= other["left"] for other in ends if same_row(one, other))
+
+
+def same_row(one: dict[str, float], other: dict[str, float]) -> bool:
+    """Whether the other entry stands to the right in the same line of a legend."""
+    return abs(one["row"] - other["row"]) <= 2 and other["left"] > one["left"]
+
+
+def test_no_figure_is_cut_on_paper(chromium: Browser, report: Path) -> None:
+    """A4 and Letter leave some 690 pixels between margins; each figure is drawn anew for that."""
+    with opened(chromium, report, scheme="dark") as page:
+        expect(page.locator(DRAWN).first).to_be_visible()
+        screen = page.locator("[data-chart=leaderboard] .main-svg").first.bounding_box()
+        page.set_viewport_size({"width": 690, "height": 900})
+        page.emulate_media(media="print")
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        page.wait_for_function(DARK_INK)
+        ends = page.evaluate(
+            """() => [...document.querySelectorAll('.plot')].filter(plot => plot.offsetParent)
+                .flatMap(plot => [...plot.querySelectorAll('.main-svg')])
+                .map(drawing => drawing.getBoundingClientRect().right)"""
+        )
+        assert len(ends) > 3
+        assert max(ends) <= 690
+        page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        page.emulate_media(media="screen")
+        page.set_viewport_size({"width": 1280, "height": 900})
+        page.wait_for_function(f"!({DARK_INK})()")
+        page.wait_for_function(AS_WIDE_AS_ITS_PLACE)  # Plotly waits for windows to stop changing their size
+        assert page.locator("[data-chart=leaderboard] .main-svg").first.bounding_box() == screen
+        assert page.locator(".paper").is_hidden()
 
 
 @pytest.mark.parametrize("width", [1920, 1280, 768, 390])

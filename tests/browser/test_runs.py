@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from tests.synthetic import make_run
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 N = 40
+PREPARED_S = 240
 
 
 @pytest.fixture
@@ -121,7 +123,7 @@ def export_and_import(page: Page, store: RunStore, folder: Path) -> None:
     charts.settle(page)
     page.get_by_text("All runs", exact=True).click()
     with page.expect_download() as download:
-        press(page, card(page, "other-draw").get_by_role("button", name="Export"))
+        press(page, card(page, "other-draw").get_by_role("link", name="Export"))
     saved = folder / download.value.suggested_filename
     assert saved.name == "other-draw.mauve-run.zip"
     download.value.save_as(saved)
@@ -132,6 +134,11 @@ def export_and_import(page: Page, store: RunStore, folder: Path) -> None:
     came, was = store.load("other-draw-2"), store.load("other-draw")
     assert [item.scores for item in came.comparison.candidates] == [item.scores for item in was.comparison.candidates]
     assert (came.name, came.tags, came.notes) == (was.name, was.tags, was.notes)
+    prepared = {path.name for path in (was.path / "derived").iterdir()}
+    deadline = time.monotonic() + PREPARED_S
+    while not prepared <= {path.name for path in (came.path / "derived").glob("*")}:
+        assert time.monotonic() < deadline, "nobody found out what pages need first"
+        page.wait_for_timeout(200)
     outcome.get_by_role("link", name="Open in Compare").click()
     expect(page.get_by_role("heading", name="Leaderboard")).to_be_visible()
     expect(page).to_have_url(re.compile(r"[?&]run=other-draw-2(&|$)"))

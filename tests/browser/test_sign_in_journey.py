@@ -22,9 +22,10 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PASSWORD = "correct horse battery"
 
 
-def status(url: str) -> int:
+def status(url: str, cookies: str = "") -> int:
+    request = urllib.request.Request(url, headers={"Cookie": cookies} if cookies else {})
     try:
-        with urllib.request.urlopen(url, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=30) as answer:
             return int(answer.status)
     except urllib.error.HTTPError as error:
         return error.code
@@ -61,7 +62,7 @@ def test_password(page: Page, chromium: Browser, tmp_path: Path) -> None:
         expect(page.get_by_label("Password")).to_be_visible()
 
 
-def test_a_page_left_open_shows_nothing_after_signing_out_elsewhere(chromium: Browser, tmp_path: Path) -> None:
+def test_signing_out_in_one_tab_closes_the_others(chromium: Browser, tmp_path: Path) -> None:
     home = tmp_path / "live-home"
     make_run(home, n=60, seeds=2, projection=False)
     with serving(home, **{sharing.PASSWORD_HASH: str(hashed(PASSWORD))}) as url:
@@ -77,9 +78,11 @@ def test_a_page_left_open_shows_nothing_after_signing_out_elsewhere(chromium: Br
         charts.settle(two)
         one.get_by_role("button", name="Sign out").click()
         expect(one.get_by_label("Password")).to_be_visible()
-        two.get_by_role("link", name="Clusters").click()
-        expect(two.get_by_text("You are signed out")).to_be_visible()
+        expect(two.get_by_label("Password")).to_be_visible()  # by itself
         expect(two.get_by_text("synthetic")).to_have_count(0)
+        two.get_by_label("Password").fill(PASSWORD)
+        two.get_by_label("Password").press("Enter")
+        expect(two.get_by_role("heading", name="Leaderboard")).to_be_visible()
         context.close()
 
 
@@ -112,6 +115,13 @@ def test_openid_connect(page: Page, tmp_path: Path) -> None:
             page.reload()
             expect(page.get_by_role("heading", name="Cluster 3")).to_be_visible()
             charts.settle(page)
+            other = page.context.new_page()
+            other.goto(target)
+            expect(other.get_by_role("button", name="Sign out")).to_be_visible()
+            copy = "; ".join(f"{cookie['name']}={cookie['value']}" for cookie in page.context.cookies())
+            assert status(f"{url}/_stcore/host-config", copy) == 200
             page.get_by_role("button", name="Sign out").click()
-            expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+            for each in (page, other):
+                expect(each.get_by_role("heading", name="Sign in")).to_be_visible()
             assert status(f"{url}/_stcore/host-config") == 401
+            assert status(f"{url}/_stcore/host-config", copy) == 401, "nor does a copy of the cookie open it"

@@ -21,6 +21,7 @@ from mauve_core.figures.attributes import (
     line_title,
 )
 from mauve_core.figures.theme import candidate_style
+from mauve_core.written_numbers import with_plain_spaces
 
 NASTY = "grün & <b>"
 TOPIC, LENGTH, OWN_LENGTH = (NASTY, "category"), ("length", "surface"), ("length", "number")
@@ -116,7 +117,7 @@ def test_explained_variance_keeps_columns_and_properties_of_one_name_apart() -> 
 
 def test_hover_says_the_number_and_its_spread() -> None:
     (said,) = curves(accuracy_figure(AttributeTable((category(4, 0.5),)), [TOPIC]))[0].customdata
-    assert said == "k = 4: accuracy 0.5000, ± 0.0200 over 2 values<br>n = 100"
+    assert with_plain_spaces(said) == "k = 4: accuracy 0.500 ± 0.020 over 2 values<br>n = 100"
     (alone,) = curves(accuracy_figure(AttributeTable((category(4, 0.5, None),)), [TOPIC]))[0].customdata
     assert "no spread" in alone
 

@@ -20,9 +20,11 @@ from mauve_core.figures.by_name import FIGURES
 from mauve_core.figures.frontier import curve_points, error_curves
 from mauve_core.figures.map_points import map_points, points_frame
 from mauve_core.figures.still import frontier_svg
+from mauve_core.figures.theme import candidate_style
 from mauve_core.numerics.frontier import divergence_frontier
 from mauve_core.numerics.smoothing import probabilities
 from mauve_core.report import standings, to_table
+from mauve_core.written_numbers import with_plain_spaces
 from tests.handmade import K, N, make_comparison
 
 NASTY = '<img src=x onerror="alert(1)">'
@@ -113,7 +115,8 @@ def test_a_notebook_shows_scores_spread_intervals_sizes_and_warnings() -> None:
     for candidate in comparison.candidates:
         for score in SCORES:
             found = candidate.scores[score]
-            assert f"<b>{found.mean:.3f}</b> ± {found.sd:.3f}<br><small>{found.low:.3f} to {found.high:.3f}" in shown
+            cell = f"<b>{found.mean:.3f}</b> ± {found.sd:.3f}<br><small>{found.low:.3f} to {found.high:.3f}"
+            assert cell in with_plain_spaces(shown)
     assert "Fewer than 1,000 texts" in shown
     assert "7 human texts" in shown
     assert "features given" in shown
@@ -138,8 +141,11 @@ def test_a_notebook_runs_nothing_fetches_nothing_and_shows_names_as_text() -> No
 def test_a_notebook_shows_the_curves_where_they_are() -> None:
     comparison = make_comparison()
     points = curve_points(error_curves(comparison, "pairwise"), 5.0)
-    drawing = ET.fromstring(frontier_svg(points))
+    names = [candidate.name for candidate in comparison.candidates]
+    drawing = ET.fromstring(frontier_svg(points, names, names[1:]))
     paths = drawing.findall("{http://www.w3.org/2000/svg}path")
+    bands = [path.get("fill") for path in paths if path.get("fill-opacity") == "0.18"]
+    assert bands == [candidate_style(1).colour]
     curves = [
         path.get("d", "") for path in paths if path.get("stroke-width") == "2" and path.get("d", "").count("L") > 9
     ]
@@ -158,14 +164,15 @@ def test_a_legend_too_long_says_how_many_more() -> None:
     points = curve_points(error_curves(make_comparison(), "pairwise"), 5.0)
     first = points[points["candidate"] == "b"]
     many = [first.assign(candidate=f"candidate {place}") for place in range(30)]
-    drawing = frontier_svg(pd.concat(many, ignore_index=True))
+    drawing = frontier_svg(pd.concat(many, ignore_index=True), [f"candidate {place}" for place in range(30)], ())
     assert "and 8 more" in drawing
 
 
 def test_ipython_shows_the_html_and_in_a_terminal_the_table() -> None:
+    from IPython.core.formatters import DisplayFormatter
+
     comparison = make_comparison()
-    formatters = pytest.importorskip("IPython.core.formatters")
-    data, _ = formatters.DisplayFormatter().format(comparison)
+    data, _ = DisplayFormatter().format(comparison)
     assert data["text/html"] == comparison._repr_html_()
     assert data["text/plain"] == to_table(comparison)
 

@@ -11,12 +11,22 @@ import pytest
 
 from mauve_core.config import SCORES
 from mauve_core.figures import leaderboard
-from mauve_core.figures.frontier import DRAWN_WEIGHTS, ErrorCurve, at_weight, curve_points, frontier_figure
+from mauve_core.figures.frontier import (
+    DRAWN_WEIGHTS,
+    MOST_BANDS,
+    ErrorCurve,
+    at_weight,
+    banded_names,
+    bands_in_words,
+    curve_points,
+    frontier_figure,
+)
 from mauve_core.figures.leaderboard import interval_figure, leaderboard_frame, shown_table
 from mauve_core.figures.theme import CATEGORICAL, HUMAN_COLOUR, MODEL_COLOUR, candidate_style, short_name, translucent
 from mauve_core.numerics.frontier import divergence_frontier
 from mauve_core.report import standings
 from mauve_core.result import Comparison
+from mauve_core.written_numbers import UNBROKEN, with_plain_spaces, with_spread
 from tests.handmade import estimate, make_comparison
 
 FLOAT32 = 1e-6
@@ -94,6 +104,64 @@ def test_the_mark_lies_on_its_curve_at_the_weight(weight: float) -> None:
         assert mark.marker.color == line.line.color
 
 
+def test_hovers_have_the_decimals_of_the_spread_and_none_where_there_is_no_spread() -> None:
+    seeds = [[0.4, 0.6], [0.42, 0.58]], [[0.9, 0.1], [0.88, 0.12]]
+    points = curve_points([curve_of("m", [*zip(*seeds, strict=True)])], 5.0)
+    row = at_weight(points, 0.5).iloc[0]
+    mark = named(frontier_figure(points, 0.5), "markers", "m")
+    decimals = len(with_spread(row["type_1"], row["type_1_sd"]).split(UNBROKEN)[0].partition(".")[2])
+    template = with_plain_spaces(mark.hovertemplate)
+    assert f"type I %{{customdata[1]:.{decimals}f}} ± %{{customdata[2]:.{decimals}f}} nats" in template
+    alone = curve_points([curve_of("m", [([0.5, 0.5], [0.1, 0.9])])], 5.0)
+    assert "±" not in frontier_figure(alone, 0.5).to_json()
+
+
+def crowd(size: int) -> list[ErrorCurve]:
+    """So many candidates, c0 the best of them."""
+    return [
+        curve_of(f"c{place}", [([0.5, 0.5], [0.5 + step, 0.5 - step]) for step in (0.03 * place, 0.03 * place + 0.05)])
+        for place in range(size)
+    ]
+
+
+def bands(figure: go.Figure) -> list[str]:
+    """Colours of the bands, as the theme writes them."""
+    return [trace.fillcolor for trace in figure.data if trace.fill == "toself"]
+
+
+def test_few_curves_all_have_a_band_and_of_many_only_the_chosen_one() -> None:
+    few = curve_points(crowd(MOST_BANDS), 5.0)
+    colours = [translucent(candidate_style(place).colour, 0.18) for place in range(MOST_BANDS + 2)]
+    assert bands(frontier_figure(few, 0.5)) == bands(frontier_figure(few, 0.5, chosen="c1")) == colours[:MOST_BANDS]
+    many = curve_points(crowd(MOST_BANDS + 2), 5.0)
+    assert bands(frontier_figure(many, 0.5)) == bands(frontier_figure(many, 0.5, chosen="gone")) == []
+    figure = frontier_figure(many, 0.5, chosen="c2")
+    assert bands(figure) == [colours[2]]
+    widths = {trace.meta: trace.line.width for trace in figure.data if trace.mode == "lines" and trace.meta}
+    assert max(widths, key=lambda name: widths[name]) == "c2"
+    lines = [trace.meta for trace in figure.data if trace.mode == "lines" and trace.meta]
+    assert lines[-1] == "c2"  # nothing lies over it
+
+
+def test_the_legend_follows_the_order_and_the_styles_do_not() -> None:
+    points, order = curve_points(crowd(6), 5.0), ["c4", "c0", "c5", "c1", "c3", "c2"]
+    figure = frontier_figure(points, 0.5, order=order, chosen="c0")
+    listed = sorted((trace for trace in figure.data if trace.showlegend is None), key=lambda trace: trace.legendrank)
+    assert [trace.name for trace in listed] == order
+    for place in range(6):
+        assert named(figure, "lines", f"c{place}").line.color == candidate_style(place).colour
+        assert named(figure, "markers", f"c{place}").marker.symbol == candidate_style(place).symbol
+    assert at_weight(points, 0.5, order)["candidate"].tolist() == order
+
+
+def test_words_say_whose_band_is_there() -> None:
+    names = [f"c{place}" for place in range(MOST_BANDS + 1)]
+    assert banded_names(names[:-1], None) == tuple(names[:-1])
+    assert bands_in_words(names[:-1], len(names) - 1).startswith("The band around a curve")
+    assert "of c2 alone" in bands_in_words(banded_names(names, "c2"), len(names))
+    assert "left out" in bands_in_words(banded_names(names, None), len(names))
+
+
 def test_axes_name_their_divergences_and_errors() -> None:
     figure = frontier_figure(curve_points([NEAR], 5.0), 0.5)
     assert "KL(Q|R)" in figure.layout.xaxis.title.text
@@ -154,8 +222,8 @@ def test_the_leaderboard_carries_every_number_and_setting() -> None:
 
 
 def test_a_score_is_never_shown_bare() -> None:
-    cell = leaderboard.score_label(0.84321, 0.0123, 0.79, 0.9).replace(leaderboard.UNBROKEN, " ")
-    assert cell == "**0.843** ± 0.012  \n0.790 to 0.900"
+    cell = leaderboard.score_label(0.84321, 0.0123, 0.79, 0.9)
+    assert with_plain_spaces(cell) == "**0.843** ± 0.012  \n0.790 to 0.900"
     assert "±" not in leaderboard.score_label(0.84321, float("nan"), 0.79, 0.9)
 
 
@@ -207,8 +275,9 @@ def test_candidates_differ_in_more_than_colour() -> None:
 
 def test_helpers_of_the_theme() -> None:
     assert translucent("#ff8000", 0.5) == "rgba(255,128,0,0.5)"
-    assert short_name("a" * 24) == "a" * 24
-    assert short_name("a" * 25) == "a" * 23 + "…"
+    assert short_name("contrastive:alpha=0.6,k=5") == "contrastive:alpha=0.6,k=5"
+    alike = "contrastive-search:alpha=0.6,k=5,temperature=0.70", "contrastive-search:alpha=0.6,k=5,temperature=0.95"
+    assert [short_name(name) for name in alike] == ["contrastive-s…rature=0.70", "contrastive-s…rature=0.95"]
 
 
 def test_every_candidate_has_a_row_for_every_weight() -> None:

@@ -12,6 +12,7 @@ from mauve_core.figures.gap import LABEL_LENGTH, common_reach, ledger_figure, st
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
 from mauve_core.gap_table import TOGETHER, ledger_rows
 from mauve_core.result import Estimate
+from mauve_core.written_numbers import with_plain_spaces
 
 SINGLE = 1e-6
 """Values travel as float32."""
@@ -57,7 +58,10 @@ def test_every_row_can_be_clicked_over_its_whole_width(rows: pd.DataFrame) -> No
     assert clear.width == 1
     assert tuple(figure.layout.xaxis2.range) == (0, 1)
     single = rows[rows["cluster"] != TOGETHER]
-    np.testing.assert_allclose(clear.customdata, single[["cluster", "human", "model", "nats", "share"]], atol=SINGLE)
+    np.testing.assert_allclose(clear.customdata, single[["cluster", "human", "model"]], atol=SINGLE)
+    lines = [title.split("<br>")[1] for title in clear.text]
+    parts = zip(single["nats"], single["share"], strict=True)
+    assert lines == [f"{nats:.4f} nats, {share:.1%} of the error" for nats, share in parts]
     assert clear.marker.color[0] != clear.marker.color[1]
 
 
@@ -89,7 +93,7 @@ def test_words_stand_by_the_bar_cut_and_escaped(rows: pd.DataFrame) -> None:
     assert first == "4 · &lt;b&gt;river&lt;/b&gt;"
     assert len(second) <= LABEL_LENGTH
     assert second.endswith("…")
-    assert figure.data[1].text[0] == "Cluster 4: &lt;b&gt;river&lt;/b&gt;"
+    assert figure.data[1].text[0].startswith("<b>Cluster 4: &lt;b&gt;river&lt;/b&gt;</b><br>")
     assert "<b>river" not in figure.to_json()
 
 
@@ -107,7 +111,7 @@ def test_a_what_if_shows_both_states_of_every_score_with_intervals() -> None:
             assert dot.x[0] - dot.error_x.arrayminus[0] == pytest.approx(estimate.low)
         assert now.marker.symbol == "circle-open"
         assert now.y[0] > then.y[0]
-        assert "± 0.0100 over 2 seeds" in now.hovertemplate
+        assert "± 0.010 over 2 seeds" in with_plain_spaces(now.hovertemplate)
         assert "±" not in then.hovertemplate
 
 

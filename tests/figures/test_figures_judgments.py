@@ -15,6 +15,7 @@ from mauve_core.figures import judgments as figures
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_style
 from mauve_core.judgments import Correlation, Indicator, Player, Ranking, Rating, correlations, rank
 from mauve_core.numerics.rank_correlation import WorstCase
+from mauve_core.written_numbers import with_plain_spaces
 
 QUESTION = "interesting"
 CANDIDATES = ["first", "second"]
@@ -167,7 +168,7 @@ def test_a_bound_is_never_called_exact() -> None:
     row = Correlation("x", 0.9, WorstCase(0.41, exact=False, lower_bound=-0.2), 20)
     frame = figures.correlation_frame([row], {"x": Indicator({})}, QUESTION)
     (label,) = figures.shown_correlations(frame, str)["Worst case within 1 sd"]
-    assert label.replace("\N{NO-BREAK SPACE}", " ") == "bound: −0.20 to +0.41"
+    assert with_plain_spaces(label) == "bound: −0.20 to +0.41"
 
 
 def test_an_undefined_correlation_has_a_note_in_place_of_a_number() -> None:

@@ -50,10 +50,30 @@ def test_every_text_is_drawn_once_where_it_belongs(points: Points, colouring: st
         assert trace.x.dtype == np.float32
 
 
+def test_without_webgl_the_same_points_are_drawn_as_svg(points: Points) -> None:
+    plain = map_figure(points, np.arange(N), plain=True)
+    assert {trace.type for trace in plain.data} == {"scatter"}
+    drawn = [trace for trace in plain.data if trace.customdata is not None]
+    assert sorted(ids(drawn)) == list(range(N))
+
+
 def test_sources_keep_their_colour(points: Points) -> None:
     for trace in scatters(map_figure(points, np.arange(N))):
         place = int(points.source[int(trace.customdata[0, 0])])
         assert trace.marker.color == colour_of(place)
+
+
+def test_twenty_sources_look_different() -> None:
+    names = ("human", *(f"decoder {place}" for place in range(19)))
+    each = np.arange(len(names))
+    xy = np.column_stack([each, each]).astype(np.float32)
+    zeros = np.zeros(1)
+    many = Points(xy, each.astype(np.int16), names, np.zeros(len(names), np.int32), zeros, zeros, zeros)
+    figure = map_figure(many, each)
+    looks = {(trace.marker.color, trace.marker.symbol) for trace in scatters(figure)}
+    assert len(looks) == len(names)
+    legend = {(trace.marker.color, trace.marker.symbol) for trace in figure.data if trace.showlegend is not False}
+    assert legend == looks
 
 
 def test_log_ratio_is_signed_and_cut_at_the_end_of_the_scale(points: Points) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from mauve_core.cluster_table import wilson_interval
 from mauve_core.config import HUMAN
 from mauve_core.figures.flows import (
+    FLOW_SCALE,
     Move,
     exchanging,
     flows_frame,
@@ -24,7 +26,6 @@ from mauve_core.figures.flows import (
     sensitivity_frame,
     texts_frame,
 )
-from mauve_core.figures.leaderboard import UNBROKEN
 from mauve_core.figures.probes import (
     by_distance,
     distance_figure,
@@ -37,9 +38,10 @@ from mauve_core.figures.probes import (
     spread_label,
     titled,
 )
-from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR, NEUTRAL_COLOUR
+from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR, NAME_LENGTH, NEUTRAL_COLOUR
 from mauve_core.probing import MEASURES, Flow, ProbeTable
 from mauve_core.sweeps import SeedSpread
+from mauve_core.written_numbers import UNBROKEN
 from tests.probe_tables import FAR, flow_of, line_of
 
 NASTY = "replace:/<b>/&/"
@@ -153,7 +155,7 @@ def test_the_frame_holds_every_number() -> None:
 def test_one_repeat_has_no_spread() -> None:
     alone = ProbeTable(HUMAN, tuple(line_of(n, 0.1, kind=k, repeats=1) for n, k in (("none", "control"), ("typos", "perturbation"))))  # type: ignore[arg-type]  # fmt: skip  # noqa: E501
     assert spread_label(SeedSpread.of([0.25])) == "0.2500"
-    assert spread_label(SeedSpread.of([0.2, 0.3])) == f"0.2500{UNBROKEN}±{UNBROKEN}0.071"
+    assert spread_label(SeedSpread.of([0.2, 0.3])) == f"0.250{UNBROKEN}±{UNBROKEN}0.071"
     frame = probes_frame(alone)
     assert frame["auc_sd"].isna().all()
     assert not frame["auc"].isna().any()
@@ -164,7 +166,7 @@ def test_one_repeat_has_no_spread() -> None:
 def test_long_names_are_written_short() -> None:
     assert row_label(TABLE.line("typos")) == "Typos, 5 % of letters"
     assert row_label(TABLE.line("typos@0.5")) == "typos@0.5"
-    assert len(row_label(line_of("replace:/" + "x" * 50 + "/y/", 0.1))) <= 24
+    assert len(row_label(line_of("replace:/" + "x" * 50 + "/y/", 0.1))) <= NAME_LENGTH
 
 
 # Doses
@@ -257,6 +259,31 @@ def test_numbers_of_texts_that_stayed_are_grey() -> None:
     stayed = numbers.x == numbers.y
     assert {c for c, s in zip(numbers.textfont.color, stayed, strict=True) if s} == {NEUTRAL_COLOUR}
     assert NEUTRAL_COLOUR not in {c for c, s in zip(numbers.textfont.color, stayed, strict=True) if not s}
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of ``#rrggbb`` or ``rgb(...)``, WCAG 2.2."""
+    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)] if colour[0] == "#" else re.findall(r"[\d.]+", colour)
+    shares = [float(part) / 255 for part in parts]
+    linear = [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
+    return float(np.dot([0.2126, 0.7152, 0.0722], linear))
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted([luminance(one), luminance(other)])
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("top", [1, 2, 3, 12])
+def test_numbers_stand_out_from_their_cells(top: int) -> None:
+    before = np.repeat(np.arange(top, dtype=np.int32), np.arange(1, top + 1))  # cluster i sends i + 1 texts to the last
+    flow = Flow(top + 1, tuple(map(str, range(before.size))), before, np.full_like(before, top))
+    numbers = matrix_figure(flow, list(range(top + 1))).data[1]
+    ends = [[int(end[i : i + 2], 16) for i in (1, 3, 5)] for _, end in FLOW_SCALE]
+    for text, colour in zip(numbers.text, numbers.textfont.color, strict=True):
+        share = int(text) / top
+        cell = f"rgb({', '.join(str(a + share * (b - a)) for a, b in zip(*ends, strict=True))})"
+        assert contrast(colour, cell) >= max(contrast(other, cell) for other in ("#ffffff", "#1c1c1c")) - 0.3
 
 
 def test_the_bands_are_the_flows() -> None:

@@ -13,6 +13,7 @@ from mauve_core.figures.sweeps import own_values, sweep_figure, sweep_frame
 from mauve_core.figures.theme import candidate_style
 from mauve_core.result import Comparison
 from mauve_core.sweeps import SeedSpread, Sweep, SweepPoint
+from mauve_core.written_numbers import with_plain_spaces
 from tests.handmade import make_comparison
 
 NASTY = "grün & <b>"
@@ -87,7 +88,7 @@ def test_values_stand_on_a_logarithmic_axis_and_the_runs_own_is_marked() -> None
 
 def test_hovers_say_value_spread_seeds_and_sizes() -> None:
     hover = curves(sweep_figure(OVER_K, "mauve", ORDER))["b"].customdata[0]
-    assert hover == "at 2: MAUVE ↑ 0.8000, ± 0.0200 over 2 seeds<br>n = 100, k = 10"
+    assert with_plain_spaces(hover) == "at 2: MAUVE ↑ 0.800 ± 0.020 over 2 seeds<br>n = 100, k = 10"
     one = sweep_figure(Sweep("k", (point(2, "b", 0.5, sd=None),)), "mauve", ORDER)
     assert "one seed, no spread" in curves(one)["b"].customdata[0]
 

@@ -9,6 +9,7 @@ from mauve_core.figures.why import effects_figure, effects_frame, phrases_frame
 from mauve_core.numerics.effects import effect
 from mauve_core.phrases import Phrase
 from mauve_core.why import PropertyEffect, WhyCard
+from mauve_core.written_numbers import with_plain_spaces
 
 NASTY = '<img src=x onerror="alert(1)">'
 LENGTHS = effect(np.array([5.0, 6.0, 7.0, 8.0]), np.array([1.0, 2.0, 3.0, 9.0]), 0.95)
@@ -56,9 +57,12 @@ def test_the_figure_draws_each_delta_at_its_property() -> None:
     assert list(rest.x) == rows[rows["comparison"] == "rest"]["delta"].tolist()
     assert sides.error_x.array[0] == rows["high"][0] - rows["delta"][0]
     assert "<img" not in figure.to_json()
+    low, high = (f"{rows[end][0]:.2f}" for end in ("low", "high"))
+    said = "<b>Length</b><br>means 6.5 and 3.75 (4 and 4 texts)<br>delta 0.50, "
+    assert with_plain_spaces(sides.text[0]) == f"{said}{low} to {high}".replace("-", "−")
 
 
 def test_phrases_stand_with_their_interval_and_counts() -> None:
     assert phrases_frame((PHRASE,)).iloc[0].tolist() == ["in the end", -1.26, -2.04, -0.48, 3, 1]
     shown = shown_phrases((PHRASE,)).iloc[0]
-    assert shown.tolist() == ["in the end", "−1.3 (−2.0 to −0.5)", "3 : 1"]
+    assert [with_plain_spaces(cell) for cell in shown] == ["in the end", "−1.3 (−2.0 to −0.5)", "3 : 1"]

@@ -153,7 +153,7 @@ class TestRank:
         cycle = votes(("x", "y", "definitely A", 1), ("y", "z", "definitely A", 1), ("z", "x", "definitely A", 1))
         above = votes(("a", "b", "definitely A", 3), ("b", "a", "definitely A", 1), ("a", "x", "definitely A", 1))
         ranking = rank([*cycle, *above], "xyzab", "sensible")
-        assert any(note == "Scores of these among themselves: a 54.9, b -54.9." for note in ranking.notes)
+        assert any(note == "Scores of these among themselves: a +54.9, b −54.9." for note in ranking.notes)
 
     def test_warnings_about_raters_and_ties(self):
         notes = rank(votes(("a", "b", "tie", 3), ("a", "b", "slightly A", 3)), "ab", "sensible").notes

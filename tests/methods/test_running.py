@@ -32,6 +32,7 @@ from mauve_core.methods.running import SPREAD_STAGE, STAGE, TEST_STAGE, sides_of
 from mauve_core.numerics.mmd import mmd
 from mauve_core.numerics.smoothing import probabilities
 from mauve_core.store import RunStore
+from mauve_core.written_numbers import written
 from tests.synthetic import make_run
 
 NAMES = ("close", "shifted", "collapsed")
@@ -170,7 +171,7 @@ def test_the_mmd_says_how_far_above_halves_of_the_human_texts_it_lies(run, capsy
     assert older == {name: replace(score, z=None) for name, score in found.items()}
     assert main(["methods", run.id, "--method", "mmd", "--quiet"]) == 0
     said = capsys.readouterr().out
-    assert f"(z = {found['collapsed'].z:.1f})" in said
+    assert f"(z = {written(found['collapsed'].z, 1)})" in said
     assert "z: standard scores" in said
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mauve_core.errors import InputError
-from mauve_core.numerics.projection import PLACED_BY, map_of, placed, project, sampled_rows
+from mauve_core.numerics.projection import PLACED_BY, map_of, nearest, placed, project, sampled_rows
 from mauve_core.numerics.stacked import Stacked
 
-pytestmark = pytest.mark.slow  # the first call compiles for some 20 seconds
+pytestmark = pytest.mark.slow  # the first call on a machine compiles
 
 
 @pytest.mark.parametrize("shape", [(1, 4), (2, 3), (3, 3), (4, 1), (16, 4), (40, 1), (60, 10)])
@@ -38,6 +40,29 @@ def test_separated_groups_stay_apart():
     np.fill_diagonal(distances, np.inf)
     # Groups lie ten standard deviations apart, so not one nearest neighbour may belong to another group.
     assert np.all(labels[distances.argmin(axis=1)] == labels)
+
+
+def test_nearest_rows_are_those_of_all_distances():
+    x = np.random.default_rng(0).normal(size=(90, 6)).astype(np.float32)
+    apart = np.linalg.norm(x[:, None].astype(np.float64) - x[None], axis=2)
+    indices, distances = nearest(x, 7)
+    np.testing.assert_array_equal(indices, np.argsort(apart, axis=1)[:, :7])
+    np.testing.assert_allclose(distances, np.sort(apart, axis=1)[:, :7], rtol=1e-6, atol=1e-6)
+
+
+def test_of_equal_rows_each_is_its_own_first():
+    indices, distances = nearest(np.ones((20, 3), dtype=np.float32), 5)
+    np.testing.assert_array_equal(indices[:, 0], np.arange(20))
+    assert all(len(set(row)) == 5 for row in indices.tolist())
+    assert np.abs(distances).max() < 1e-3
+
+
+def test_what_is_compiled_is_kept():
+    from umap import umap_
+
+    project(np.random.default_rng(0).normal(size=(30, 4)), seed=0)
+    assert Path(umap_.smooth_knn_dist.stats.cache_path).is_dir()
+    assert list(Path(umap_.smooth_knn_dist.stats.cache_path).glob("umap_.smooth_knn_dist*.nbi"))
 
 
 def test_copies_of_one_row_do_not_break_the_map():

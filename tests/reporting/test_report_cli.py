@@ -10,6 +10,7 @@ from mauve_core.__main__ import main
 from mauve_core.reporting.methods_text import methods_text
 from mauve_core.reporting.written import latex_table, markdown_table
 from mauve_core.store import Run
+from mauve_core.written_numbers import file_size, with_plain_spaces
 from tests.synthetic import make_run
 
 
@@ -30,7 +31,7 @@ def test_the_report_is_written_beside_and_its_size_is_said(here: Path, capsys: p
     assert main(["report", "synthetic"]) == 0
     page = here / "synthetic.html"
     assert page.read_bytes().startswith(b"<!DOCTYPE html>")
-    assert f"({page.stat().st_size / 1e6:.1f} MB)" in capsys.readouterr().out
+    assert f"({with_plain_spaces(file_size(page.stat().st_size))})" in capsys.readouterr().out
     assert sorted(path.name for path in here.iterdir()) == ["synthetic.html"]
 
 

@@ -47,11 +47,17 @@ def test_latex_has_score_spread_interval_rank_and_sizes() -> None:
     rows = rows_of(latex_table(comparison()))
     assert rows[0][0] == "1"
     assert rows[0][2:6] == [r"$0.900 \pm 0.010$"] * 4
-    assert rows[1][2:6] == [r"{\footnotesize [0.850, 0.950]}"] * 4
+    assert rows[1][2:6] == [r"{\scriptsize $[0.850, 0.950]$}"] * 4
     assert rows[0][6:] == ["5", "3"]
     assert rows[2][:2] == ["2", "b"]
     assert rows[4][:2] == ["--", "human halves"]
     assert {len(row) for row in rows} == {8}
+
+
+def test_negative_numbers_have_the_sign_of_their_format() -> None:
+    low = make_comparison(first=dict.fromkeys(SCORES, estimate(0.001, -0.002, 0.004)))
+    assert r"{\scriptsize $[-0.002, 0.004]$}" in latex_table(low)
+    assert r"\[−0.002, 0.004\]" in markdown_table(low)
 
 
 def test_ties_share_a_rank_in_both_formats() -> None:

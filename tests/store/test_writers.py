@@ -12,6 +12,7 @@ from mauve_core.store import RunStore
 from tests.handmade import make_comparison, make_corpora
 
 ROUNDS = 12
+EDITS = 40
 ROOT = Path(__file__).resolve().parents[2]
 
 WORKER = """
@@ -43,6 +44,28 @@ for number in range(rounds):
     listed = [line.id for line in store.list()]
     assert len(set(listed)) == len(listed)
     assert (mine.id in listed) == bool(number % 2), listed
+"""
+
+EDITOR = """
+import sys, time
+from pathlib import Path
+from mauve_core.store import About, ChangedMeanwhileError, RunStore
+
+root, me, rounds = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+store = RunStore(root)
+(root / f"ready-{me}").touch()
+while not (root / "go").exists():
+    time.sleep(0.001)
+for number in range(rounds):
+    while True:
+        (line,) = store.list()
+        seen = About(line.name, line.tags, line.notes)
+        try:
+            tags = [tag for tag in line.tags if tag != f"{me} {number - 1}"] + [f"{me} {number}"]
+            store.describe("shared", tags=tags, notes=f"{line.notes}\\n{me} {number}", seen=seen)
+            break
+        except ChangedMeanwhileError:
+            pass
 """
 
 OPENER = """
@@ -94,6 +117,17 @@ def test_two_processes_write_at_once_and_nothing_is_lost(store: RunStore) -> Non
     for run_id in listed:
         assert store.load(run_id).summary == listed[run_id]
     assert sorted(store.root.glob(".partial-*")) == []
+
+
+@pytest.mark.slow
+def test_two_processes_edit_what_they_see_and_no_line_is_lost(store: RunStore) -> None:
+    store.save("shared", make_comparison(), make_corpora())
+    run_at_once(EDITOR, store.root, ("first", str(EDITS)), ("second", str(EDITS)))
+    (line,) = store.list()
+    notes = line.notes.splitlines()
+    for who in ("first", "second"):
+        assert [text for text in notes if text.startswith(who)] == [f"{who} {number}" for number in range(EDITS)]
+    assert line.tags == (f"first {EDITS - 1}", f"second {EDITS - 1}")
 
 
 @pytest.mark.slow

@@ -5,6 +5,8 @@
   const plots = [...document.querySelectorAll(".plot")];
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const drawn = new Set();
+  const BROADER = 1.15; // the letters of system fonts, beside those for which a legend's columns are made
+  const PAPER = { wide: 960, narrow: 680 }; // pixels; the style sheet makes them fit A4 and Letter
   let onPaper = false;
 
   const template = () => {
@@ -29,9 +31,14 @@
       modeBarButtonsToRemove: ["autoScale2d", "select2d", "lasso2d"],
       toImageButtonOptions: { format: "svg", filename: plot.dataset.chart },
     };
+    if (layout.legend?.entrywidth) {
+      layout.legend.entrywidth *= BROADER;
+    }
     const dragmode = layout.dragmode === "lasso" ? "zoom" : layout.dragmode;
     drawn.add(plot);
-    return Plotly.react(plot, data, { ...layout, dragmode, autosize: true, template: template() }, config);
+    // The page is laid out for paper only later, so that a figure cannot find out its width there.
+    const size = onPaper ? { autosize: false, width: PAPER[plot.closest(".narrow") ? "narrow" : "wide"] } : { autosize: true, width: undefined };
+    return Plotly.react(plot, data, { ...layout, ...size, dragmode, template: template() }, config);
   };
 
   const isShown = (plot) => plot.offsetParent !== null;

@@ -6,11 +6,26 @@ Each indicator says how near a candidate is to the human texts, so that the huma
 from __future__ import annotations
 
 from mauve_core.config import SCORES
+from mauve_core.errors import MauveLensError
 from mauve_core.figures.measures import titled as measure_title
 from mauve_core.judgments import Indicator
+from mauve_core.measuring import stored_measurements
 from mauve_core.metrics import Measurements
 from mauve_core.report import HIGHER_IS_CLOSER, TITLES
 from mauve_core.result import Comparison
+from mauve_core.store import Run
+
+
+def run_indicators(run: Run) -> tuple[dict[str, Indicator], str]:
+    """The run's scores and, where they were measured, the gaps of its text measures; and why there are no gaps."""
+    found, problem = score_indicators(run.comparison), ""
+    try:
+        measurements = stored_measurements(run)
+        if measurements is not None:
+            found |= measure_indicators(measurements)
+    except MauveLensError as error:
+        problem = str(error)
+    return found, problem
 
 
 def score_indicators(comparison: Comparison) -> dict[str, Indicator]:

@@ -1,0 +1,173 @@
+"""Settings of a comparison that few people change, folded away: how texts become features, and features scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from app.components.settings_tree import LARGEST
+from mauve_core.config import CompareConfig, Dtype, EncoderConfig, Pooling
+from mauve_core.encoders.catalogue import names_word_vectors
+
+ENCODES_AGAIN = "Another value means that the texts are encoded again."
+
+MAP = "Draw the map too"
+MAP_HELP = (
+    "The page Map shows every text on a plane. No score needs it, and the run is ready sooner without; a duplicate of "
+    "the run can have one later."
+)
+
+_OF_THE_ENCODER = ("pooling", "layer", "dtype", "revision")
+_POOLING = "Which token stands for the text; auto: the last of a causal model, the first of a masked one."
+_LAYER = "Hidden layer: 0 is the embeddings, −1 the last one, as published."
+_DTYPE = "Of the forward pass; bfloat16 and float16 halve the memory. Features are float32 in any case."
+_REVISION = "Commit, tag or branch of a model of the hub; empty: its default branch."
+_COLUMNS = 4
+
+
+@dataclass(frozen=True)
+class _Number:
+    """A number of ``ScoreConfig``; whole where its ends are."""
+
+    name: str
+    label: str
+    low: float
+    high: float
+    step: float
+    help: str
+
+
+_LIST = (
+    _Number(
+        "explained_variance", "Variance kept", 0.01, 1.0, 0.05, "By the principal components, before clustering; 0.9."
+    ),
+    _Number(
+        "restarts",
+        "k-means starts",
+        1,
+        1000,
+        1,
+        "Under each seed; the best counts. Published: 5 random ones; one k-means++ start ends as low.",
+    ),
+    _Number("confidence", "Confidence", 0.5, 0.99, 0.05, "Coverage that the bootstrap interval aims at; 0.95."),
+    _Number(
+        "scale",
+        "Scale c",
+        0.1,
+        1000.0,
+        1.0,
+        "The constant c of MAUVE, 5 as published. Larger values stretch differences between good models.",
+    ),
+    _Number("bootstrap", "Resamples", 100, 1_000_000, 100, "Of the texts, behind each interval."),
+    _Number("seed", "Seed", 0, LARGEST, 1, "The one from which all others come: k-means, bootstrap, map."),
+)
+_NUMBERS = {number.name: number for number in _LIST}
+
+
+def show(
+    key: str,
+    before: CompareConfig,
+    model: str | None,
+    *,
+    skipped: Sequence[str] = (),
+    persist: bool = False,
+    note: str = "",
+) -> dict[str, Any]:
+    """The folded settings.
+
+    Parameters
+    ----------
+    key : str
+        Beginning of the widgets' keys.
+    before : CompareConfig
+        What the widgets begin with.
+    model : str or None
+        The encoder chosen now, whose own settings begin anew where it is another one; None leaves them out.
+    skipped : sequence of str
+        Numbers of ``ScoreConfig`` that the page has elsewhere.
+    persist : bool
+        Keep what was chosen while the reader is on other pages.
+    note : str
+        Said of each setting that decides about features.
+
+    Returns
+    -------
+    dict
+        By the names that ``mauve_core.again.changed`` takes.
+    """
+    kept: dict[str, Any] = {"persist_state": "session"} if persist else {}
+    with st.expander("More settings", icon=":material/tune:"):
+        found = {} if model is None else _of_the_encoder(f"{key}_{model}", before.encoder, model, note, kept)
+        return found | _of_the_scores(key, before, skipped, kept)
+
+
+def number_field(place: DeltaGenerator, name: str, before: CompareConfig, *, key: str, **kept: Any) -> float:
+    """That number of ``ScoreConfig`` in a field, which begins with the one before; whole where that one is."""
+    number = _NUMBERS[name]
+    value: float = getattr(before.score, name)
+    if isinstance(value, int) and value > LARGEST:
+        place.text_input(
+            number.label,
+            str(value),
+            key=f"{key}_kept",
+            disabled=True,
+            help=f"{number.help} This one stays: browsers count to {LARGEST:,}. The command line takes any.",
+        )
+        return value
+    chosen = place.number_input(
+        number.label,
+        min(number.low, value),  # a run of the command line may lie outside
+        max(number.high, value),
+        value,
+        number.step,
+        None if isinstance(value, int) else "%.4g",
+        key=key,
+        help=number.help,
+        **kept,
+    )
+    return type(value)(chosen)
+
+
+def _of_the_encoder(
+    key: str, before: EncoderConfig | None, model: str, note: str, kept: dict[str, Any]
+) -> dict[str, Any]:
+    shown = EncoderConfig(model=model)
+    if before is not None and before.model == model:
+        shown = before
+    if names_word_vectors(model):
+        st.caption("Word vectors are averaged as they are: no pooling, layer, precision or revision.")
+        return {name: getattr(shown, name) for name in _OF_THE_ENCODER}
+    first, second, third, fourth = st.columns(_COLUMNS)
+    poolings, precisions = list(get_args(Pooling)), list(get_args(Dtype))
+    return {
+        "pooling": first.selectbox(
+            "Pooling", poolings, poolings.index(shown.pooling), key=f"{key}_pooling", help=_with(note, _POOLING), **kept
+        ),
+        "layer": int(
+            second.number_input("Layer", -1000, 1000, shown.layer, key=f"{key}_layer", help=_with(note, _LAYER), **kept)
+        ),
+        "dtype": third.selectbox(
+            "Precision", precisions, precisions.index(shown.dtype), key=f"{key}_dtype", help=_with(note, _DTYPE), **kept
+        ),
+        "revision": fourth.text_input(
+            "Revision", shown.revision or "", key=f"{key}_revision", help=_with(note, _REVISION), **kept
+        ).strip()
+        or None,
+    }
+
+
+def _of_the_scores(key: str, before: CompareConfig, skipped: Sequence[str], kept: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for place, name in enumerate(name for name in _NUMBERS if name not in skipped):
+        if place % _COLUMNS == 0:
+            columns = st.columns(_COLUMNS)
+        found[name] = number_field(columns[place % _COLUMNS], name, before, key=f"{key}_{name}", **kept)
+    return found
+
+
+def _with(note: str, text: str) -> str:
+    return f"{text} {note}".strip()

@@ -1,0 +1,50 @@
+"""The blocks of a report on what clusters capture: columns and cheap properties against the number of clusters."""
+
+from __future__ import annotations
+
+from mauve_core.attributing import AttributeTable, stored_attributes
+from mauve_core.figures import attributes as figures
+from mauve_core.reporting.blocks import Block, Chart, Remarks, Table
+from mauve_core.store import Run
+from mauve_core.written_numbers import NONE
+
+TITLE = "What clusters capture"
+
+_READING = (
+    "How well do clusters tell columns of metadata and cheap properties of the texts, as their number grows? If length "
+    "alone explains the clusters, so it may the score. Each cluster is named after the value that most of half of its "
+    "texts have, and the other half is guessed."
+)
+
+
+def attributes_blocks(run: Run) -> tuple[Block, ...]:
+    """Figures, table and notes of the run's attributes; nothing where none were computed.
+
+    Raises
+    ------
+    StorageError, InputError
+        What was kept is damaged.
+    """
+    table = stored_attributes(run)
+    if table is None or not table.rows:
+        return ()
+    charts = tuple(_chart(part, table) for part in figures.PARTS if figures.lines_of(part, table))
+    return (Remarks((_READING,)), *charts, _numbers(table), Remarks((figures.described(table), *table.notes)))
+
+
+def _chart(part: str, table: AttributeTable) -> Chart:
+    lines = figures.lines_of(part, table)
+    drawn = lines[: figures.MOST_LINES]
+    head, meaning = figures.PARTS[part]
+    some = f"{len(drawn)} of {len(lines)} columns are drawn; the table has all. " if len(drawn) < len(lines) else ""
+    note = f"{some}Band: one standard deviation up and down; upright line: the run's own k."
+    return Chart(f"attributes-{part}", figures.part_figure(part, table, drawn), f"{head}: {meaning}", note)
+
+
+def _numbers(table: AttributeTable) -> Table:
+    shown = figures.shown_table(table)
+    rows = tuple(
+        (str(column), f"{k:,}", f"{n:,}", *(cell or NONE for cell in cells))
+        for column, k, n, *cells in shown.itertuples(index=False)
+    )
+    return Table(TITLE, tuple(map(str, shown.columns)), rows, folded=True)

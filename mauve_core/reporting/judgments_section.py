@@ -1,0 +1,115 @@
+"""The blocks of a report on people's ratings: a ranking for each question, and which scores agree with it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from mauve_core.errors import InputError
+from mauve_core.figures import judgments as figures
+from mauve_core.figures.leaderboard import rank_label
+from mauve_core.indicators import run_indicators
+from mauve_core.judgments import QUESTIONS, Indicator, Ranking, RatingStore, correlations, rank
+from mauve_core.reporting.blocks import Block, Chart, Remarks, Table
+from mauve_core.store import Run
+from mauve_core.written_numbers import NONE, correlation, interval
+
+_SCALE = (
+    "Bradley–Terry scores in the papers' unit: a source is preferred in 73 of 100 pairs to one that is 100 points "
+    "lower; 0 is the mean. Sources whose intervals overlap with that of the first of their group share its rank."
+)
+_AGREEMENT = (
+    "Spearman's rank correlation over the candidates alone, since the human side has no distance to itself. ↑ larger "
+    "is closer to human texts, ↓ smaller is; the correlation has its sign so that + is agreement. Worst case: the "
+    "least correlation when every value moves up or down by its standard deviation. Scores: pairwise partition."
+)
+
+
+def judgments_blocks(run: Run) -> tuple[Block, ...]:
+    """Rankings with intervals and their correlations with the run's scores; nothing where nobody rated.
+
+    Raises
+    ------
+    StorageError, InputError
+        The ratings are damaged.
+    """
+    rankings = _rankings(run)
+    if not rankings:
+        return ()
+    first = next(iter(rankings))
+    names = [candidate.name for candidate in run.comparison.candidates]
+    chart = Chart(
+        "judgments",
+        figures.ranking_figure(rankings, first, names),
+        "Bradley–Terry scores of all sources, question by question",
+        f"{_SCALE} Rows in the order of the first question.",
+    )
+    indicators, problem = run_indicators(run)
+    blocks: list[Block] = [chart]
+    blocks += [_places(ranking, folded=question != first) for question, ranking in rankings.items()]
+    blocks.append(_notes(rankings))
+    blocks += [_agreement(ranking, indicators, folded=question != first) for question, ranking in rankings.items()]
+    if problem:
+        blocks.append(Remarks((f"The text measures are not among these: {problem}",), weighty=True))
+    return tuple(blocks)
+
+
+def _rankings(run: Run) -> dict[str, Ranking]:
+    """By question, for those that have a rating of texts that are there still."""
+    ratings = RatingStore(run.ratings_path).list()
+    sources = [source.name for source in run.comparison.sources]
+    found = {}
+    for question in QUESTIONS if ratings else ():
+        try:
+            found[question] = rank(ratings, sources, question, corpora=run.corpora)
+        except InputError:  # no rating of this question is left
+            continue
+    return found
+
+
+def _places(ranking: Ranking, *, folded: bool) -> Table:
+    frame = figures.ranking_frame(ranking)
+    several = frame["group"].nunique() > 1
+    rows = []
+    for _, row in frame.iterrows():
+        place = NONE if math.isnan(row["rank"]) else rank_label(int(row["rank"]), bool(row["tied"]))
+        counts = [f"{row[name]:,}" for name in ("wins", "losses", "ties", "comparisons")]
+        cells = [str(row["source"]), place, _score(row["score"], row["low"], row["high"]), *counts]
+        rows.append((*cells, *([str(row["group"] + 1)] if several else [])))
+    columns = ("Source", "Rank", "Score", "won", "lost", "tied", "n", *(["group"] if several else []))
+    title = f"{figures.TITLES[ranking.question]}: {QUESTIONS[ranking.question]}"
+    return Table(title, columns, tuple(rows), figures.described(ranking), folded)
+
+
+def _score(score: float, low: float, high: float) -> str:
+    if math.isnan(score):
+        return figures.NOT_PLACED
+    return f"{figures.points(score)}\n{interval(low, high, 1, signed=True)}"
+
+
+def _notes(rankings: Mapping[str, Ranking]) -> Remarks:
+    """What holds for every question once, what holds for one with its name."""
+    shared = [note for note in next(iter(rankings.values())).notes if all(note in r.notes for r in rankings.values())]
+    own = [
+        f"{figures.TITLES[question]}: {note}"
+        for question, ranking in rankings.items()
+        for note in ranking.notes
+        if note not in shared
+    ]
+    return Remarks((*shared, *own))
+
+
+def _agreement(ranking: Ranking, indicators: Mapping[str, Indicator], *, folded: bool) -> Table:
+    frame = figures.correlation_frame(correlations(ranking, indicators), indicators, ranking.question)
+    noted = bool((frame["note"] != "").any())
+    rows = []
+    for _, row in frame.iterrows():
+        arrow = "↑" if row["closer"] == "larger" else "↓"
+        worst = figures.worst_label(row["worst_case"], row["worst_case_exact"], row["worst_case_at_least"])
+        cells = (f"{row['indicator']} {arrow}", correlation(row["spearman"], signed=True), worst, f"{row['n']:,}")
+        rows.append((*cells, *([str(row["note"])] if noted else [])))
+    known = frame.loc[frame["spearman"].notna(), "n"]
+    few = "" if known.empty else figures.few_candidates(int(known.min()))
+    columns = ("Score or measure", "Spearman", "worst case within 1 sd", "n", *(["note"] if noted else []))
+    title = f"Which scores agree with people: {figures.TITLES[ranking.question]}"
+    return Table(title, columns, tuple(rows), f"{_AGREEMENT} {few}".strip(), folded)

@@ -1,0 +1,92 @@
+"""What makes an open page look again: runs and jobs that come, change and go, and nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from pathlib import Path
+
+import pytest
+
+from app.components import news
+from mauve_core import jobs, sharing
+from mauve_core.derived import run_words
+from mauve_core.job_state import TASK, write_state
+from mauve_core.judgments import RatingStore
+from mauve_core.store import Run, RunStore
+from tests.job_folders import job
+from tests.synthetic import make_run
+
+
+@pytest.fixture
+def run(own_home: Path) -> Run:
+    return make_run(own_home, n=40, seeds=1, projection=False)
+
+
+def test_whatever_happens_to_a_run_is_news(run: Run, own_home: Path) -> None:
+    store = RunStore()
+    seen = [news.sign()]
+    for change in (
+        lambda: store.describe(run.id, name="other"),
+        lambda: store.describe(run.id, name="again"),  # within the same tick of the clock, perhaps
+        lambda: store.tag(run.id, add=["final"]),
+        lambda: store.attach(run.id, "some-results", {}),
+        lambda: make_run(own_home, name="second", n=40, seeds=1, projection=False),
+        lambda: store.delete(run.id),
+        lambda: store.restore(store.deleted()[0].token),
+    ):
+        change()
+        assert news.sign() != seen[-1]
+        assert news.sign() == news.sign()
+        seen.append(news.sign())
+
+
+def test_ratings_and_what_pages_keep_are_none(run: Run) -> None:
+    before = news.sign()
+    RatingStore(run.ratings_path).counts()
+    run_words(run, "close")
+    assert (run.path / "derived").is_dir()
+    assert news.sign() == before
+
+
+def test_jobs_are_news_when_they_come_end_and_go_but_not_by_their_progress(own_home: Path) -> None:
+    seen = [news.sign()]
+    with job(1, status="running", done=1, total=4) as state:
+        seen.append(news.sign())
+        folder = jobs.jobs_folder() / state.id
+        write_state(folder, dataclasses.replace(state, done=2))
+        assert news.sign() == seen[-1]
+        (folder / TASK).write_text("{}")
+        assert news.sign() == seen[-1]
+    seen.append(news.sign())  # its worker is gone, and has written nothing
+    shutil.rmtree(folder)
+    assert news.sign() == seen[0]
+    assert len(set(seen)) == 3
+
+
+def test_visitors_who_may_only_look_hear_of_the_runs_that_they_see(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(sharing.READ_ONLY, "another")
+    assert news.sign() == ((), ())
+    monkeypatch.setenv(sharing.READ_ONLY, run.id)
+    before = news.sign()
+    with job(1, status="running"):
+        assert news.sign() == before
+    RunStore().describe(run.id, name="other")
+    assert news.sign() != before
+
+
+def test_a_page_is_drawn_anew_where_there_is_news_alone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[None] = []
+    monkeypatch.setattr(news.st, "rerun", lambda: drawn.append(None))
+    seen = news.sign()
+    news._look(seen)
+    assert not drawn
+    RunStore().describe(run.id, name="other")
+    news._look(seen)
+    assert len(drawn) == 1
+
+
+def test_a_damaged_home_is_no_error_of_the_look(own_home: Path) -> None:
+    own_home.mkdir()
+    (own_home / "runs").write_text("no folder")
+    assert news.sign() == ((), ())

@@ -1,0 +1,141 @@
+"""Whatever a reader sets, a second session that opens the link shows the same, word for word and chart for chart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.components import purity_list
+from mauve_core.attributes import Attribute, Repeated
+from mauve_core.attributing import AttributeTable
+from mauve_core.attributing.task import ATTACHMENT
+from mauve_core.config import HUMAN
+from mauve_core.figures.attributes import MOST_LINES
+from mauve_core.store import Run, RunStore
+from tests.browser.full_run import make_full_run
+
+OpenPage = Callable[..., AppTest]
+pytestmark = pytest.mark.slow
+
+GESTURES: tuple[tuple[str, Mapping[str, str], str, str, Any], ...] = (
+    ("clusters", {"cluster": "0", "detail": "why"}, "segmented_control", "why_pair", 1),
+    ("clusters", {"cluster": "0", "detail": "metadata"}, "selectbox", "cluster_metadata_field", "words"),
+    ("clusters", {}, "selectbox", "purity_sides", "model"),
+    ("clusters", {}, "selectbox", "purity_column", "half"),
+    ("clusters", {}, "multiselect", "attributes_categories", [1, MOST_LINES]),
+    ("clusters", {}, "multiselect", "attributes_numbers", []),
+    ("decoders", {}, "selectbox", "measure_ranked", "recall"),
+    ("probes", {}, "selectbox", "probes_by", "mauve"),
+    ("probes", {}, "toggle", "probes_sources", False),
+    ("probes", {}, "segmented_control", "probes_over", "control"),
+    ("judge", {"tab": "results"}, "segmented_control", "judge_ties", "random"),
+    ("judge", {"tab": "results"}, "number_input", "judge_seconds", 45),
+    ("published", {}, "segmented_control", "published_paper", "neurips-2021"),
+    ("published", {}, "selectbox", "published_measure", "self_bleu"),
+    ("published", {}, "selectbox", "published_reference", ("stories", "discriminator_accuracy")),
+    ("published", {}, "segmented_control", "published_axes", "ranks"),
+    ("published", {}, "selectbox", "published_table", "news_grover"),
+)
+"""View, query, kind and key of a control, and what it is set to."""
+
+TABS: tuple[tuple[str, Mapping[str, str], Mapping[str, str]], ...] = (
+    ("clusters", {}, {"captured": "table"}),
+    ("decoders", {}, {"measured": "table"}),
+    ("decoders", {"section": "sweeps", "axis": "k"}, {"swept": "table"}),
+    ("probes", {"part": "flow"}, {"moves": "largest"}),
+    ("probes", {"part": "flow"}, {"moves": "sensitivity"}),
+)
+"""View, query, and the tab that a link opens besides: AppTest cannot click one, tests/browser/test_links.py does."""
+
+
+@pytest.fixture(scope="module")
+def full_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run with all that can be added to one, and more columns of both kinds than are drawn at first."""
+    run = make_full_run(tmp_path_factory.mktemp("full"))
+    scores = {name: Repeated(0.4, 0.1, (0.4,)) for name in ("accuracy", "baseline", "ami", "v_measure", "purity")}
+    rows = [Attribute(f"column {i}", "category", 6, 9, 0, scores) for i in range(MOST_LINES + 2)]
+    rows += [Attribute(f"number {i}", "number", 6, 9, 0, {"r2": Repeated(0.2, None, (0.2,))}) for i in range(7)]
+    settings = {"seeds": 1, "splits": 1, "texts": {HUMAN: 9}, "own_k": 6}
+    RunStore(run.path.parent).attach(run.id, ATTACHMENT, AttributeTable(tuple(rows), settings).as_dict())
+    return run
+
+
+@pytest.fixture(autouse=True)
+def run(full_run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """That run in the program's home; its texts also sort themselves by halves."""
+    monkeypatch.setenv("MAUVE_LENS_HOME", str(full_run.path.parent.parent))
+    columns = purity_list.category_columns
+
+    def with_halves(corpora: Any) -> dict[str, Any]:
+        n = sum(map(len, corpora.values()))
+        return columns(corpora) | {"half": np.array(["first", "second"] * n, dtype=object)[:n]}
+
+    monkeypatch.setattr(purity_list, "category_columns", with_halves)
+    return full_run
+
+
+def url_of(app: AppTest) -> dict[str, str]:
+    return {name: value if isinstance(value, str) else value[0] for name, value in dict(app.query_params).items()}
+
+
+def control(app: AppTest, kind: str, key: str) -> Any:
+    (item,) = [item for item in getattr(app, kind) if str(item.key).startswith(key)]
+    return item
+
+
+def shown(app: AppTest) -> list[str]:
+    """All that the page says, draws and has chosen."""
+    assert not app.exception
+    said = [item.value for kind in ("title", "header", "markdown", "caption", "text", "info") for item in app.get(kind)]
+    frames = [item.value.to_json() for item in (*app.dataframe, *app.table)]
+    chosen = [
+        f"{item.label}: {item.value}"
+        for kind in ("selectbox", "segmented_control", "multiselect", "number_input", "toggle")
+        for item in getattr(app, kind)
+    ]
+    figures = [item.proto.spec for item in app.get("plotly_chart")]
+    expanders = [f"{item.label}: {item.proto.expanded}" for item in app.expander]
+    return [*map(str, said), *frames, *chosen, *figures, *expanders]
+
+
+@pytest.mark.parametrize(("view", "query", "kind", "key", "value"), GESTURES, ids=lambda item: str(item)[:20])
+def test_a_link_shows_what_was_set(
+    open_page: OpenPage, view: str, query: dict[str, str], kind: str, key: str, value: Any
+) -> None:
+    first = open_page(f"views/{view}.py", **query)
+    before, url = shown(first), url_of(first)
+    control(first, kind, key).set_value(value).run()
+    after = shown(first)
+    assert after != before
+    assert len(url_of(first)) == len(url) + 1
+    assert shown(open_page(f"views/{view}.py", **url_of(first))) == after
+    usual = open_page(f"views/{view}.py", **url)
+    assert shown(usual) == before
+
+
+@pytest.mark.parametrize(("view", "query", "tab"), TABS)
+def test_a_link_opens_the_tab(open_page: OpenPage, view: str, query: dict[str, str], tab: dict[str, str]) -> None:
+    usual, other = open_page(f"views/{view}.py", **query), open_page(f"views/{view}.py", **query, **tab)
+    assert shown(usual) != shown(other)
+    assert shown(open_page(f"views/{view}.py", **url_of(other))) == shown(other)
+
+
+@pytest.mark.parametrize(
+    ("view", "query"),
+    [
+        ("clusters", {"cluster": "0", "categories": "900", "numbers": "77,88"}),
+        ("clusters", {"cluster": "0", "detail": "why", "pair": "99", "pure": "no such", "whose": "model"}),
+        ("clusters", {"cluster": "0", "detail": "metadata", "column": "no such"}),
+        ("probes", {"by": "no such"}),
+        ("probes", {"part": "flow", "flow": "0,1", "sheet": "999"}),
+        ("published", {"paper": "x", "published": "x", "against": "x,y", "table": "x"}),
+    ],
+)
+def test_a_link_to_what_is_not_there_shows_the_page(open_page: OpenPage, view: str, query: dict[str, str]) -> None:
+    app = open_page(f"views/{view}.py", **query)
+    assert not app.exception
+    assert not app.error
