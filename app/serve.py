@@ -93,9 +93,10 @@ def application() -> App:
     from starlette.middleware import Middleware
 
     from app import middleware, run_export, sign_in
+    from app.components import news
 
     stack = [Middleware(middleware.Headers), Middleware(middleware.Gate)]
-    return st.App(MAIN, middleware=stack, routes=[*sign_in.routes(), *run_export.routes()])
+    return st.App(MAIN, middleware=stack, routes=[*sign_in.routes(), *run_export.routes(), *news.routes()])
 
 
 def main() -> None:

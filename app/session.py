@@ -8,7 +8,7 @@ the query string when the reader changes pages; a copy in the session brings it 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -61,10 +61,13 @@ def name_run(run_id: str) -> None:
 
 
 def follow_url(key: str, value: Any, shown: str | None = None) -> None:
-    """Give the widget of that key the URL's value, before it is drawn.
+    """Give the widget of that key the URL's value, before it is drawn; the widget must have it as its default, too.
 
     Only where they differ: a value set by the server overrides whatever the reader did meanwhile, so a slider would
     jump back under a fast hand. A widget's own callback has written the URL by now, so usually nothing differs.
+
+    A value is sent once. A slow browser may have drawn nothing of a page when the next run of it arrives, without the
+    value; the widget then begins with its default, and says so to the server as if a person had chosen it.
 
     Parameters
     ----------
@@ -75,6 +78,11 @@ def follow_url(key: str, value: Any, shown: str | None = None) -> None:
     if key not in st.session_state or st.session_state[key] != value or titles.get(key, shown) != shown:
         st.session_state[key] = value
     titles[key] = shown
+
+
+def place(options: Iterable[Any], value: Any) -> int | None:
+    """Where the value stands among the options, the default of a select box; None where it does not."""
+    return next((place for place, option in enumerate(options) if option == value), None)
 
 
 def write_choice(field: str, key: str, usual: Any = None) -> None:

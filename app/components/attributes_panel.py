@@ -120,10 +120,12 @@ def _chosen(run: Run, field: str, lines: Sequence[Line]) -> list[Line]:
     key = f"attributes_{field}_{run.id}_{len(lines)}"
     usual = list(range(figures.MOST_LINES))
     wanted = getattr(session.current(), field)
-    session.follow_url(key, usual if wanted is None else [place for place in wanted if place < len(lines)])
+    shown = usual if wanted is None else [place for place in wanted if place < len(lines)]
+    session.follow_url(key, shown)
     places = st.multiselect(
         f"{field.capitalize()} shown, of {len(lines):,}",
         range(len(lines)),
+        default=shown,
         format_func=lambda place: figures.line_title(lines[place]),
         key=key,
         on_change=session.write_choice,

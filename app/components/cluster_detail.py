@@ -129,7 +129,8 @@ def _metadata(focus: Focus, in_human: np.ndarray, in_model: np.ndarray) -> None:
     if len(fields) > 1:
         session.follow_url(_COLUMN, name)
         column = "column", _COLUMN, fields[0]
-        st.selectbox("Field", fields, key=_COLUMN, width=260, on_change=session.write_choice, args=column)
+        place = session.place(fields, name)
+        st.selectbox("Field", fields, place, key=_COLUMN, width=260, on_change=session.write_choice, args=column)
     values = value_counts(human.get(name), model.get(name), in_human, in_model)
     shown = values.head(MOST_VALUES)
     st.dataframe(

@@ -108,7 +108,7 @@ def cluster_picker(focus: Focus) -> None:
     st.selectbox(
         "Cluster",
         range(focus.partition.k),
-        index=None,
+        index=session.place(range(focus.partition.k), focus.cluster),
         key=_CLUSTER,
         on_change=_write_cluster,
         placeholder="None",
@@ -128,6 +128,7 @@ def weight_slider(state: State) -> float:
         "Weight λ of humans",
         low,
         high,
+        shown,
         step=WEIGHT_STEP,
         key=_WEIGHT,
         on_change=_write_weight,

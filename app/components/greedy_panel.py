@@ -31,6 +31,7 @@ def show(here: Focus, state: State, scale: float) -> None:
         st.segmented_control(
             "By score",
             list(SCORES),
+            default=state.score,
             key=_SCORE,
             required=True,
             format_func=titled,
@@ -40,6 +41,7 @@ def show(here: Focus, state: State, scale: float) -> None:
         st.segmented_control(
             "What is done",
             list(FIXES),
+            default=state.fix,
             key=_FIX,
             required=True,
             format_func=FIXES.__getitem__,

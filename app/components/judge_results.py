@@ -80,6 +80,7 @@ def _controls(question: str, state: State) -> tuple[TieRule, float]:
         st.segmented_control(
             "Question",
             list(QUESTIONS),
+            default=question,
             key=_QUESTION,
             required=True,
             format_func=figures.TITLES.__getitem__,
@@ -90,6 +91,7 @@ def _controls(question: str, state: State) -> tuple[TieRule, float]:
             "Ties count",
             list(TIE_RULES),
             required=True,
+            default=state.ties,
             key=_TIES,
             format_func=TIE_RULES.__getitem__,
             on_change=session.write_choice,
@@ -100,6 +102,7 @@ def _controls(question: str, state: State) -> tuple[TieRule, float]:
             "Leave out under (s)",
             min_value=0,
             max_value=MAX_SECONDS,
+            value=state.seconds,
             step=5,
             key=_SECONDS,
             on_change=session.write_choice,

@@ -201,16 +201,19 @@ def _picker(
 ) -> str:
     """One of ``names``: the URL's, else the first of ``preferred`` that is there, else the first."""
     usual = next((name for name in (*preferred, *names) if name in names), names[0])
-    session.follow_url(key, chosen if chosen in names else usual)
-    return st.selectbox(
+    shown = usual if chosen is None or chosen not in names else chosen
+    session.follow_url(key, shown)
+    chosen_now = st.selectbox(
         label,
         list(names),
+        index=session.place(names, shown),
         key=key,
         format_func=titled,
         on_change=session.write_choice,
         args=(field, key, usual),
         width=260,
     )
+    return chosen_now or shown
 
 
 def _mauve(run: Run, name: str) -> str:

@@ -41,7 +41,8 @@ def _pages(texts: Sequence[Changed], on_try: Callable[[str], None], *, key: str)
     if pages > 1:
         pager = f"{key}_page"
         session.follow_url(pager, page)
-        st.pagination(pages, key=pager, max_visible_pages=5, on_change=session.write_choice, args=("sheet", pager))
+        turned = "sheet", pager
+        st.pagination(pages, default=page, key=pager, max_visible_pages=5, on_change=session.write_choice, args=turned)
     for place, text in enumerate(texts[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]):
         with st.container(border=True, gap="xsmall", key=f"{key}_card_{page}_{place}"):
             with st.container(horizontal=True, vertical_alignment="center"):

@@ -69,6 +69,7 @@ def _chosen_line(lines: list[ProbeLine], state: State) -> ProbeLine:
     st.selectbox(
         "Perturbation",
         list(by_name),
+        index=session.place(by_name, name),
         key=_PERTURBATION,
         format_func=lambda spec: by_name[spec].title,
         on_change=_write_perturbation,
@@ -85,7 +86,7 @@ def _flow_picker(flow: Flow, chosen: tuple[int, int] | None) -> None:
     st.selectbox(
         "Flow",
         list(texts),
-        index=None,
+        index=session.place(texts, chosen),
         key=_CHOSEN,
         format_func=lambda pair: f"{pair[0]} → {pair[1]}: {texts[pair]:,} text{'s' * (texts[pair] != 1)}",
         on_change=_write_flow,

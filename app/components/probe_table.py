@@ -80,6 +80,7 @@ def _controls(table: ProbeTable, name: str, state: State) -> tuple[str, bool]:
         st.selectbox(
             "Sort by",
             list(MEASURES),
+            index=session.place(MEASURES, measure),
             key=_BY,
             format_func=figures.titled,
             on_change=session.write_choice,
@@ -91,6 +92,7 @@ def _controls(table: ProbeTable, name: str, state: State) -> tuple[str, bool]:
         has_sources = any(line.kind == "source" for line in table.lines)
         sources = has_sources and st.toggle(
             "Other sources as a yardstick",
+            state.yardstick == "on",
             key=_SOURCES,
             on_change=_write_yardstick,
             help="Texts of the run's other sources in place of the perturbed half. Without them the axes are those of "
@@ -127,6 +129,7 @@ def _scores(table: ProbeTable, measure: str, state: State) -> None:
         "Numbers",
         list(LESS),
         required=True,
+        default=state.less,
         key=_OVER,
         format_func=LESS.__getitem__,
         on_change=session.write_choice,

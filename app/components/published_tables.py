@@ -43,6 +43,7 @@ def show() -> None:
             st.selectbox(
                 "Table",
                 list(TABLES),
+                index=session.place(TABLES, name),
                 key=_TABLE,
                 format_func=lambda chosen: TABLES[chosen].title,
                 on_change=session.write_choice,

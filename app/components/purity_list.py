@@ -66,10 +66,12 @@ def shown_purity(rows: pd.DataFrame) -> pd.DataFrame:
 def _pick(field: str, key: str, label: str, offered: Sequence[str], titles: dict[str, str]) -> str:
     """What the URL's ``field`` names of what is offered, else the first of it."""
     wanted = getattr(session.current(), field)
-    session.follow_url(key, wanted if wanted in offered else offered[0])
+    shown = wanted if wanted in offered else offered[0]
+    session.follow_url(key, shown)
     chosen = st.selectbox(
         label,
         offered,
+        index=session.place(offered, shown),
         key=key,
         format_func=lambda item: titles.get(item, item),
         on_change=session.write_choice,

@@ -53,7 +53,7 @@ def _pick(side: str, state: State, by_id: dict[str, RunSummary]) -> Run | None:
     st.selectbox(
         f"Run {title}",
         list(by_id),
-        index=None,
+        index=session.place(by_id, wanted),
         key=key,
         placeholder="Choose a run",
         format_func=lambda run_id: _title(by_id[run_id]),

@@ -33,7 +33,8 @@ def show(run_id: str) -> None:
         "from that of the histogram is the resampling error (JMLR 2023, section 7.8).",
     )
     session.follow_url(_CANDIDATE, candidate)
-    st.selectbox("Candidate", names, key=_CANDIDATE, format_func=short_name, on_change=_write, width=260)
+    place = session.place(names, candidate)
+    st.selectbox("Candidate", names, place, key=_CANDIDATE, format_func=short_name, on_change=_write, width=260)
     try:
         texts, clusters = cache.sampling_advice(run.id, candidate)
     except MauveLensError as error:

@@ -32,11 +32,13 @@ def show(state: State, run_scale: float, *, default_partition: PartitionKind) ->
     default_partition : {"pairwise", "joint"}
         The partition of this view when the URL names none.
     """
-    session.follow_url(_PARTITION, state.partition_or(default_partition))
+    partition = state.partition_or(default_partition)
+    session.follow_url(_PARTITION, partition)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.segmented_control(
             "Partition",
             list(PARTITION_TITLES),
+            default=partition,
             key=_PARTITION,
             required=True,
             format_func=PARTITION_TITLES.__getitem__,
@@ -56,6 +58,7 @@ def scale(state: State, run_scale: float) -> float:
     return st.select_slider(
         "Scaling constant c",
         sorted({*SCALES, run_scale, value}),
+        value,
         key=_SCALE,
         format_func=lambda each: f"{each:g}",
         on_change=_write_scale,
@@ -72,6 +75,7 @@ def smoothing(state: State, where: str) -> None:
     st.selectbox(
         "Smoothing of counts",
         list(SMOOTHING_TITLES),
+        index=session.place(SMOOTHING_TITLES, state.smoothing),
         key=_SMOOTHING,
         format_func=SMOOTHING_TITLES.__getitem__,
         on_change=_write_smoothing,

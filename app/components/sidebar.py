@@ -47,7 +47,7 @@ def _pick(run_id: str, by_id: dict[str, RunSummary]) -> None:
     st.selectbox(
         "Run",
         list(by_id),
-        index=0 if known else None,
+        index=session.place(by_id, run_id),
         key=_PICKER,
         placeholder="Choose a run",
         format_func=lambda chosen: _title(by_id[chosen]),

@@ -55,6 +55,7 @@ def show(run: Run, state: State) -> None:
         st.segmented_control(
             "Score against",
             list(AXES),
+            default=state.axis,
             key=_AXIS,
             required=True,
             format_func=figures.TITLES.__getitem__,
@@ -63,6 +64,7 @@ def show(run: Run, state: State) -> None:
         st.segmented_control(
             "Score",
             list(SCORES),
+            default=state.score,
             key=_SCORE,
             required=True,
             format_func=titled,

@@ -89,10 +89,12 @@ def box(run: Run, config: EncoderConfig, state: State) -> Tried:
 def perturbations(run_id: str, state: State) -> list[Perturbation]:
     """What is done to the text; exchanges, which need other texts, are not offered."""
     key, usual = f"lab_perturbations_{run_id}", list(USUAL)
-    session.follow_url(key, usual if state.tried is None else list(state.tried))
+    shown = usual if state.tried is None else list(state.tried)
+    session.follow_url(key, shown)
     chosen: list[str] = st.multiselect(
         "Perturbations",
-        _OFFERED,
+        [*_OFFERED, *(spec for spec in shown if spec not in _OFFERED)],
+        default=shown,
         accept_new_options=True,
         max_selections=MAX_TRIED,
         key=key,
@@ -122,13 +124,16 @@ def _pickers(keys: dict[str, str], sources: list[str], source: str, corpus: Corp
         st.selectbox(
             "Text of",
             sources,
+            index=session.place(sources, source),
             key=keys["source"],
             format_func=lambda name: "human" if name == HUMAN else short_name(name),
             on_change=session.write_choice,
             args=("source", keys["source"], sources[0]),
             width=150,
         )
-        st.selectbox("Id", corpus.ids, key=keys["id"], on_change=_write_text, args=(keys["id"], corpus.ids), width=150)
+        st.selectbox(
+            "Id", corpus.ids, row, key=keys["id"], on_change=_write_text, args=(keys["id"], corpus.ids), width=150
+        )
         st.button("Random", icon=":material/casino:", key="lab_random", on_click=_draw, args=(len(corpus),), width=115)
 
 

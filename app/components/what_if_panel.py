@@ -98,6 +98,7 @@ def _choice(here: Focus, state: State) -> Groups | None:
     pick.segmented_control(
         "Which texts",
         list(PICKS),
+        default=state.pick,
         key=_PICK,
         required=True,
         format_func=PICKS.__getitem__,
@@ -125,6 +126,7 @@ def _clusters(here: Focus, state: State) -> Groups | None:
     st.multiselect(
         "Clusters",
         range(here.partition.k),
+        default=clusters,
         key=_CHOSEN,
         format_func=lambda cluster: f"{cluster} · {words[cluster]}" if cluster in words else str(cluster),
         max_selections=MAX_CHOSEN,
@@ -162,7 +164,8 @@ def _slice(here: Focus, state: State) -> Groups | None:
     field = state.field if state.field in fields else None
     session.follow_url(_FIELD, field)
     left, right = st.columns(2)
-    left.selectbox("Field", fields, index=None, key=_FIELD, placeholder="Choose a field", on_change=_write_field)
+    place = session.place(fields, field)
+    left.selectbox("Field", fields, place, key=_FIELD, placeholder="Choose a field", on_change=_write_field)
     if field is None:
         return None
     values = slice_values(human, model, field)
@@ -171,7 +174,7 @@ def _slice(here: Focus, state: State) -> Groups | None:
     right.selectbox(
         "Value",
         values,
-        index=None,
+        index=session.place(values, value),
         key=_VALUE,
         placeholder=f"Choose one of {len(values):,}",
         on_change=_write,
@@ -192,6 +195,7 @@ def _action(state: State) -> Side:
         st.selectbox(
             "What to do with them",
             list(ACTIONS),
+            index=session.place(ACTIONS, state.action),
             key=_ACTION,
             format_func=ACTIONS.__getitem__,
             on_change=_write,
@@ -206,6 +210,7 @@ def _action(state: State) -> Side:
             st.number_input(
                 "Each counts",
                 *FACTORS,
+                state.factor,
                 step=0.1,
                 format="%g",
                 key=_FACTOR,
@@ -216,6 +221,7 @@ def _action(state: State) -> Side:
         st.segmented_control(
             "Of",
             list(SIDES),
+            default=side,
             key=_SIDE,
             required=True,
             format_func=SIDES.__getitem__,

@@ -123,6 +123,7 @@ def _pairs(focus: Focus, card: WhyCard) -> None:
         "Pair",
         range(len(titles)),
         required=True,
+        default=chosen,
         key=_PAIR,
         format_func=titles.__getitem__,
         on_change=session.write_choice,

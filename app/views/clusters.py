@@ -54,9 +54,10 @@ def main() -> None:
 def _order_picker(state: State) -> str:
     orders = list(ORDERS)
     session.follow_url(_ORDER, state.order)
-    return st.selectbox(
+    chosen = st.selectbox(
         "Sort by",
         orders,
+        index=session.place(orders, state.order),
         key=_ORDER,
         format_func=lambda order: ORDERS[order],
         on_change=_write_order,
@@ -64,6 +65,7 @@ def _order_picker(state: State) -> str:
         help="Difference: human share minus model share, in points of percentage. Errors: the cluster's part of "
         "them, which is negative where that side writes less than the mixture.",
     )
+    return chosen or state.order
 
 
 def _histogram(here: Focus, rows: pd.DataFrame, order: str, smoothing: str) -> None:

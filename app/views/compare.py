@@ -116,6 +116,7 @@ def _band_picker(order: list[str], chosen: str) -> None:
     st.selectbox(
         "Band of",
         order,
+        index=session.place(order, chosen),
         key=_BAND,
         on_change=_write_band,
         width=200,
@@ -137,6 +138,7 @@ def _weight_slider(weight: float) -> float:
         "Weight λ of humans",
         low,
         high,
+        shown,
         step=frontier.WEIGHT_STEP,
         key=_WEIGHT,
         on_change=_write_weight,

@@ -28,6 +28,7 @@ def main() -> None:
     st.segmented_control(
         "Section",
         offered,
+        default=section,
         key=_SECTION,
         required=True,
         format_func=TITLES.__getitem__,

@@ -49,6 +49,7 @@ def _tab_picker(state: State) -> None:
     st.segmented_control(
         "Part of the page",
         list(TABS),
+        default=state.tab,
         key=_TAB,
         required=True,
         format_func=TABS.__getitem__,

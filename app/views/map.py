@@ -98,6 +98,7 @@ def _colouring_picker(state: State) -> Colouring:
         "Colour",
         list(COLOURINGS),
         required=True,
+        default=state.colour,
         key=_COLOURING,
         format_func=lambda colouring: COLOURINGS[colouring],
         on_change=_write_colouring,

@@ -24,6 +24,7 @@ def main() -> None:
     st.segmented_control(
         "Part",
         list(TITLES),
+        default=state.part,
         key=_PART,
         required=True,
         format_func=TITLES.__getitem__,

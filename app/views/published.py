@@ -55,6 +55,7 @@ def main() -> None:
         "Correlation table",
         list(PAPERS),
         required=True,
+        default=paper,
         key=_PAPER,
         on_change=session.write_choice,
         args=("paper", _PAPER, usual),
@@ -164,6 +165,7 @@ def _plane_controls(
         st.selectbox(
             "Measure",
             measures,
+            index=session.place(measures, measure),
             key=key,
             format_func=lambda name: MEASURES[name].title,
             on_change=session.write_choice,
@@ -173,6 +175,7 @@ def _plane_controls(
         st.selectbox(
             "Held against",
             pairs,
+            index=session.place(pairs, against),
             key=_REFERENCE,
             format_func=lambda pair: f"{REFERENCES[pair[1]].title} · {DOMAINS[pair[0]].title}",
             on_change=session.write_choice,
@@ -184,6 +187,7 @@ def _plane_controls(
             "Axes",
             list(PLANES),
             required=True,
+            default=state.plane,
             key=_AXES,
             format_func=PLANES.__getitem__,
             on_change=session.write_choice,

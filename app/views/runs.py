@@ -38,6 +38,7 @@ def main() -> None:
     st.segmented_control(
         "Part",
         list(TITLES),
+        default=state.shelf,
         key=_SHELF,
         required=True,
         format_func=TITLES.__getitem__,
@@ -77,6 +78,7 @@ def _filters(state: State, tags: list[str]) -> None:
     session.follow_url(_QUERY, state.query or "")
     search.text_input(
         "Search",
+        state.query or "",
         key=_QUERY,
         max_chars=MAX_QUERY,
         placeholder="Words of a name, note, candidate, encoder …",
@@ -86,6 +88,7 @@ def _filters(state: State, tags: list[str]) -> None:
     tagged.multiselect(
         "Tags",
         sorted({*tags, *state.tags}, key=str.casefold),
+        default=list(state.tags),
         key=_TAGS,
         placeholder="Any tag" if tags else "No run has a tag yet",
         on_change=_write_tags,

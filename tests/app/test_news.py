@@ -1,4 +1,4 @@
-"""What makes an open page look again: runs and jobs that come, change and go, and nothing else."""
+"""What makes an open page be drawn anew: runs and jobs that come, change and go, and nothing else."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 
 from app.components import news
 from mauve_core import jobs, sharing
@@ -66,27 +68,28 @@ def test_jobs_are_news_when_they_come_end_and_go_but_not_by_their_progress(own_h
 
 def test_visitors_who_may_only_look_hear_of_the_runs_that_they_see(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(sharing.READ_ONLY, "another")
-    assert news.sign() == ((), ())
+    nothing = news.sign()
+    RunStore().describe(run.id, name="unseen")
+    assert news.sign() == nothing
     monkeypatch.setenv(sharing.READ_ONLY, run.id)
     before = news.sign()
+    assert before != nothing
     with job(1, status="running"):
         assert news.sign() == before
     RunStore().describe(run.id, name="other")
     assert news.sign() != before
 
 
-def test_a_page_is_drawn_anew_where_there_is_news_alone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[None] = []
-    monkeypatch.setattr(news.st, "rerun", lambda: drawn.append(None))
-    seen = news.sign()
-    news._look(seen)
-    assert not drawn
-    RunStore().describe(run.id, name="other")
-    news._look(seen)
-    assert len(drawn) == 1
+def test_browsers_are_told_the_same_digest_over_the_route(run: Run) -> None:
+    with TestClient(Starlette(routes=news.routes())) as client:
+        before = client.get(news.NEWS)
+        assert before.text == news.sign()
+        assert before.headers["cache-control"] == "no-store"
+        RunStore().describe(run.id, name="other")
+        assert client.get(news.NEWS).text == news.sign() != before.text
 
 
 def test_a_damaged_home_is_no_error_of_the_look(own_home: Path) -> None:
     own_home.mkdir()
     (own_home / "runs").write_text("no folder")
-    assert news.sign() == ((), ())
+    assert news.sign() == ""

@@ -1,0 +1,63 @@
+// Asks the server now and then for a digest of its runs and jobs, and has the page drawn anew when it is another one
+// than the page was drawn with. It draws nothing itself.
+//
+// From the server (data): seen (the digest that the page was drawn with), address, beat_ms. To it: changed (a trigger).
+//
+// A page that is not looked at does not ask, and one at work is left alone: its run would be broken off.
+
+const LOST_BEATS = 5; // a rerun that was asked for and has not come by then is asked for again
+
+const watches = new WeakMap();
+
+export default function watch(component) {
+  const { parentElement, data, setTriggerValue } = component;
+  if (!watches.has(parentElement)) watches.set(parentElement, new Watch());
+  watches.get(parentElement).draw(data, setTriggerValue);
+  return () => {
+    watches.get(parentElement)?.close();
+    watches.delete(parentElement);
+  };
+}
+
+class Watch {
+  draw(data, tell) {
+    this.tell = tell;
+    this.address = data.address;
+    if (data.seen !== this.seen) this.told = undefined;
+    this.seen = data.seen;
+    this.timer ??= setInterval(() => this.look(), data.beat_ms);
+  }
+
+  close() {
+    clearInterval(this.timer);
+  }
+
+  async look() {
+    if (document.hidden || this.looking || !resting()) return;
+    this.looking = true;
+    const found = await asked(this.address);
+    this.looking = false;
+    if (found === undefined || found === this.seen || !resting()) return;
+    if (found === this.told && this.waited < LOST_BEATS) {
+      this.waited += 1;
+      return;
+    }
+    this.told = found;
+    this.waited = 0;
+    this.tell("changed", true);
+  }
+}
+
+// The digest; undefined when the server is away or knows this visitor no longer.
+async function asked(address) {
+  try {
+    const answer = await fetch(address, { cache: "no-store" });
+    return answer.ok ? await answer.text() : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function resting() {
+  return document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "notRunning";
+}

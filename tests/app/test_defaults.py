@@ -1,0 +1,81 @@
+"""What follows the URL has its value as default, too: a slow browser may see no run of the page but the second."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from mauve_core.store import Run
+from tests.browser.full_run import make_full_run
+
+OpenPage = Callable[..., AppTest]
+pytestmark = pytest.mark.slow
+
+VIEWS: tuple[tuple[str, Mapping[str, str], int], ...] = (
+    (
+        "compare",
+        {"candidate": "shifted", "weight": "0.3", "scale": "2", "partition": "joint", "smoothing": "laplace"},
+        5,
+    ),
+    ("decoders", {"measure": "recall"}, 3),
+    ("decoders", {"section": "sweeps", "axis": "k", "score": "js"}, 3),
+    ("clusters", {"cluster": "3", "weight": "0.3", "order": "p", "whose": "model", "smoothing": "laplace"}, 5),
+    ("clusters", {"cluster": "3", "detail": "why", "pair": "1", "categories": "1", "numbers": "none"}, 5),
+    ("gap", {"cluster": "3", "below": "few", "score": "js", "fix": "drop", "weight": "0.7"}, 5),
+    ("gap", {"below": "what-if", "chosen": "2,3", "action": "weight", "factor": "0.25", "side": "both"}, 6),
+    ("map", {"colour": "log_ratio", "weight": "0.2"}, 2),
+    ("probes", {"by": "mauve", "yardstick": "off", "less": "control"}, 3),
+    ("judge", {"tab": "results", "ties": "random", "seconds": "45"}, 4),
+    ("published", {"paper": "neurips-2021", "published": "self_bleu", "plane": "ranks", "table": "news_grover"}, 5),
+    ("runs", {"query": "full", "tags": "final"}, 3),
+)
+"""View, query, and how many of its controls follow the URL at least."""
+
+
+@pytest.fixture(scope="module")
+def full_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return make_full_run(tmp_path_factory.mktemp("full"))
+
+
+def standing(item: Any) -> Any:
+    """Where the value stands, in the terms of the control's default."""
+    match item.type:
+        case "selectbox":
+            return item.index
+        case "multiselect":
+            return item.indices
+        case "button_group" | "segmented_control" | "pills":
+            return [item.options.index(item.format_func(value)) for value in _listed(item.value)]
+        case "select_slider":
+            return [item.options.index(item.format_func(item.value))]
+        case "slider":
+            return [item.value]
+        case _:
+            return item.value
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def default(item: Any) -> Any:
+    given = item.proto.default
+    if item.type == "selectbox":
+        return given if item.proto.HasField("default") else None
+    return list(given) if hasattr(given, "extend") else given
+
+
+@pytest.mark.parametrize(("view", "query", "least"), VIEWS)
+def test_the_default_is_the_value(
+    open_page: OpenPage, full_run: Run, monkeypatch: pytest.MonkeyPatch, view: str, query: dict[str, str], least: int
+) -> None:
+    monkeypatch.setenv("MAUVE_LENS_HOME", str(full_run.path.parent.parent))
+    app = open_page(f"views/{view}.py", **query)
+    assert not app.exception
+    followers = app.session_state["_shown_titles"]
+    found = [item for item in app if getattr(item, "key", None) in followers and hasattr(item.proto, "default")]
+    assert {item.key: default(item) for item in found} == {item.key: standing(item) for item in found}
+    assert len(found) >= least, [item.key for item in found]
