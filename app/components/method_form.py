@@ -69,6 +69,7 @@ def _groups(key: str, at_first: Sequence[str], suffix: str) -> None:
         "Groups",
         list(GROUPS),
         selection_mode="multi",
+        default=lit,
         key=pills,
         format_func=GROUPS.__getitem__,
         on_change=_press,

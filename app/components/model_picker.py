@@ -23,9 +23,12 @@ def show(label: str, *, key: str, causal: bool = False, help_text: str = "") -> 
         Offer only models that can write and score texts.
     """
     models = _models(causal)
+    chosen_before = st.session_state.get(key) or next(iter(models))
+    offered = list(dict.fromkeys([*models, chosen_before]))
     chosen = st.selectbox(
         label,
-        list(models),
+        offered,
+        index=offered.index(chosen_before),
         accept_new_options=True,
         key=key,
         persist_state="session",

@@ -155,6 +155,7 @@ def _pills(key: str, at_first: Sequence[str], suffix: str) -> None:
         "Perturb",
         _PILLS,
         selection_mode="multi",
+        default=lit,
         key=pills,
         format_func=lambda name: PERTURBATIONS[name].title,
         on_change=_press,

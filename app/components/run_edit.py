@@ -52,20 +52,22 @@ def show(run_id: str, said: About, tags: Sequence[str], *, close: Callable[[], N
     """The form; it begins with what is said of the run, and ``close`` hides it."""
     opened = _opened(run_id) or _Opened(run_id, said)
     st.session_state[_OPENED] = opened
+    values = {}
     for part in PARTS:
         value = opened.mine.get(part, getattr(opened.seen, part))
-        st.session_state.setdefault(_key(part, run_id), list(value) if part == "tags" else value)
+        values[part] = st.session_state.setdefault(_key(part, run_id), list(value) if part == "tags" else value)
     with st.form(f"form_{run_id}", border=False, enter_to_submit=not opened.there):
-        st.text_input("Name", key=_key("name", run_id), max_chars=200)
+        st.text_input("Name", values["name"], key=_key("name", run_id), max_chars=200)
         _there(opened, "name")
         st.multiselect(
             "Tags",
-            sorted({*tags, *opened.seen.tags}),
+            sorted({*tags, *opened.seen.tags, *values["tags"]}),
+            default=values["tags"],
             key=_key("tags", run_id),
             accept_new_options=True,
             placeholder="Choose or type a tag",
         )
-        st.text_area("Notes", key=_key("notes", run_id), height=100)
+        st.text_area("Notes", values["notes"], key=_key("notes", run_id), height=100)
         _there(opened, "notes")
         with st.container(horizontal=True):
             st.form_submit_button(

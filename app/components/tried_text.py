@@ -74,6 +74,7 @@ def box(run: Run, config: EncoderConfig, state: State) -> Tried:
     st.session_state.setdefault(keys["text"], corpus.texts[row])
     text = st.text_area(
         "Text",
+        corpus.texts[row],
         key=keys["text"],
         height=230,
         max_chars=max(LONGEST, len(corpus.texts[row])),
@@ -82,7 +83,7 @@ def box(run: Run, config: EncoderConfig, state: State) -> Tried:
     prompt = own_prompt = corpus.prompts[row] if config.with_prompt and corpus.prompts is not None else ""
     if config.with_prompt:
         st.session_state.setdefault(keys["prompt"], own_prompt)
-        prompt = st.text_input("Prompt, which the encoder reads before the text", key=keys["prompt"])
+        prompt = st.text_input("Prompt, which the encoder reads before the text", own_prompt, key=keys["prompt"])
     return Tried(source, row, text, text != corpus.texts[row] or prompt != own_prompt, prompt)
 
 
