@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from mauve_core.store import Run
-from tests.browser.full_run import make_full_run
+from tests.browser.full_run import FOLLOWED, make_full_run
 
 OpenPage = Callable[..., AppTest]
 pytestmark = pytest.mark.slow
-
-VIEWS: tuple[tuple[str, Mapping[str, str], int], ...] = (
-    (
-        "compare",
-        {"candidate": "shifted", "weight": "0.3", "scale": "2", "partition": "joint", "smoothing": "laplace"},
-        5,
-    ),
-    ("decoders", {"measure": "recall"}, 3),
-    ("decoders", {"section": "sweeps", "axis": "k", "score": "js"}, 3),
-    ("clusters", {"cluster": "3", "weight": "0.3", "order": "p", "whose": "model", "smoothing": "laplace"}, 5),
-    ("clusters", {"cluster": "3", "detail": "why", "pair": "1", "categories": "1", "numbers": "none"}, 5),
-    ("gap", {"cluster": "3", "below": "few", "score": "js", "fix": "drop", "weight": "0.7"}, 5),
-    ("gap", {"below": "what-if", "chosen": "2,3", "action": "weight", "factor": "0.25", "side": "both"}, 6),
-    ("map", {"colour": "log_ratio", "weight": "0.2"}, 2),
-    ("probes", {"by": "mauve", "yardstick": "off", "less": "control"}, 3),
-    ("judge", {"tab": "results", "ties": "random", "seconds": "45"}, 4),
-    ("published", {"paper": "neurips-2021", "published": "self_bleu", "plane": "ranks", "table": "news_grover"}, 5),
-    ("runs", {"query": "full", "tags": "final"}, 3),
-)
-"""View, query, and how many of its controls follow the URL at least."""
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +48,7 @@ def default(item: Any) -> Any:
     return list(given) if hasattr(given, "extend") else given
 
 
-@pytest.mark.parametrize(("view", "query", "least"), VIEWS)
+@pytest.mark.parametrize(("view", "query", "least"), FOLLOWED)
 def test_the_default_is_the_value(
     open_page: OpenPage, full_run: Run, monkeypatch: pytest.MonkeyPatch, view: str, query: dict[str, str], least: int
 ) -> None:

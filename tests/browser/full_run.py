@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,26 @@ from tests.synthetic import make_run
 RATED = 12
 CHEAP = ("length", "precision", "recall")
 """Measures that read neither a model nor a tokenizer."""
+
+FOLLOWED: tuple[tuple[str, Mapping[str, str], int], ...] = (
+    (
+        "compare",
+        {"candidate": "shifted", "weight": "0.3", "scale": "2", "partition": "joint", "smoothing": "laplace"},
+        5,
+    ),
+    ("decoders", {"measure": "recall"}, 3),
+    ("decoders", {"section": "sweeps", "axis": "k", "score": "js"}, 3),
+    ("clusters", {"cluster": "3", "weight": "0.3", "order": "p", "whose": "model", "smoothing": "laplace"}, 5),
+    ("clusters", {"cluster": "3", "detail": "why", "pair": "1", "categories": "1", "numbers": "none"}, 5),
+    ("gap", {"cluster": "3", "below": "few", "score": "js", "fix": "drop", "weight": "0.7"}, 5),
+    ("gap", {"below": "what-if", "chosen": "2,3", "action": "weight", "factor": "0.25", "side": "both"}, 6),
+    ("map", {"colour": "log_ratio", "weight": "0.2"}, 2),
+    ("probes", {"by": "mauve", "yardstick": "off", "less": "control"}, 3),
+    ("judge", {"tab": "results", "ties": "random", "seconds": "45"}, 4),
+    ("published", {"paper": "neurips-2021", "published": "self_bleu", "plane": "ranks", "table": "news_grover"}, 5),
+    ("runs", {"query": "full", "tags": "final"}, 3),
+)
+"""View, query, and how many of its controls follow the URL at least."""
 
 
 def make_full_run(home: Path) -> Run:

@@ -6,8 +6,7 @@ import re
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Browser, Page, WebSocketRoute, expect
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import charts
 
@@ -57,49 +56,6 @@ def test_clusters(copying: Page, page: Page, live_app: str) -> None:
     assert charts.read_chart(page, "clusters_chart", "plot => Array.from(plot._fullData[0].y)") == bars
     assert page.url == copying.url
     copying.context.close()
-
-
-def test_a_slow_browser_keeps_what_the_link_says(page: Page, live_app: str) -> None:
-    """It draws the page when a second run of it has come already, and finds nothing of the first one."""
-    held: list[str | bytes] = []
-
-    def slowly(browser: WebSocketRoute) -> None:
-        server = browser.connect_to_server()
-        asked: list[str | bytes] = []
-        ends = 0
-
-        def on_asked(message: str | bytes) -> None:
-            asked.append(message)
-            server.send(message)
-
-        def on_answer(message: str | bytes) -> None:
-            nonlocal ends
-            held.append(message)
-            if _ends_a_run(message):
-                ends += 1
-                if ends == 1:
-                    server.send(asked[0])  # the second run
-            while ends > 1 and held:
-                browser.send(held.pop(0))
-
-        browser.on_message(on_asked)
-        server.on_message(on_answer)
-
-    page.route_web_socket(re.compile("_stcore/stream"), slowly)
-    said = "cluster=3&weight=0.3&whose=model&order=p"
-    page.goto(f"{live_app}/clusters?run=synthetic&{said}")
-    expect(page.get_by_role("heading", name="Cluster 3")).to_be_visible()
-    charts.settle(page)
-    page.get_by_role("tab", name="Table", exact=True).click()
-    expect(page).to_have_url(re.compile("form=table"))
-    charts.settle(page)
-    assert page.url == f"{live_app}/clusters?run=synthetic&{said}&form=table"
-
-
-def _ends_a_run(message: str | bytes) -> bool:
-    forward = ForwardMsg()
-    forward.ParseFromString(message if isinstance(message, bytes) else message.encode())
-    return forward.WhichOneof("type") == "script_finished"
 
 
 def test_map(copying: Page, page: Page, live_app: str) -> None:
