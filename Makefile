@@ -17,8 +17,8 @@ app: setup
 test: setup-dev browser postgresql lint
 	$(PYTEST) -m "not trial"
 
-# What takes minutes: the longest journeys, workers and servers killed at random, hostile corpora and axe-core through
-# every view, the demo made anew.
+# What takes minutes more: layouts, two tabs, the keyboard, workers and servers killed at random, hostile corpora and
+# axe-core through every view, the demo made anew.
 trials: setup-dev browser axe
 	$(PYTEST) -m trial
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page
 
-TIMEOUT_S = 60
+TIMEOUT_S = 120
 POLL_MS = 50
 
 Trace = dict[str, Any]

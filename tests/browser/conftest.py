@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from mauve_core.store import Run, RunStore
 from tests.synthetic import make_run
@@ -35,7 +35,8 @@ _POLICY = "Content Security Policy"
 _SAY_VIOLATIONS = f"""document.addEventListener("securitypolicyviolation", event =>
     console.error("{_POLICY}", event.effectiveDirective, event.blockedURI))"""
 """Chromium itself is silent where a script may not be compiled."""
-PAGE_TIMEOUT_MS = 60_000
+PAGE_TIMEOUT_MS = 120_000
+"""Of every wait: machines that others share are three times slower at times, and two tests run at once."""
 expect.set_options(timeout=PAGE_TIMEOUT_MS)
 
 _skipped: list[str] = []
@@ -99,10 +100,15 @@ def dark_page(chromium: Browser) -> Iterator[Page]:
         yield opened
 
 
+def patient(context: BrowserContext) -> BrowserContext:
+    """The same with the limit of this module on every wait."""
+    context.set_default_timeout(PAGE_TIMEOUT_MS)
+    return context
+
+
 @contextmanager
 def _page(chromium: Browser, scheme: str) -> Iterator[Page]:
-    context = chromium.new_context(viewport={"width": 1280, "height": 1000}, color_scheme=scheme)  # type: ignore[arg-type]
-    context.set_default_timeout(PAGE_TIMEOUT_MS)
+    context = patient(chromium.new_context(viewport={"width": 1280, "height": 1000}, color_scheme=scheme))  # type: ignore[arg-type]
     opened = context.new_page()
     foreign: list[str] = []
     broken: list[str] = []

@@ -15,7 +15,7 @@ from tests.browser import charts
 from tests.browser.conftest import serving
 from tests.browser.full_run import make_full_run
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 RUN = "synthetic"
 MOST_TABS = 120

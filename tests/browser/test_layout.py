@@ -17,7 +17,7 @@ from tests.browser.conftest import CHROMIUM_FLAGS, CHROMIUM_NAMES, PAGE_TIMEOUT_
 from tests.browser.test_methods import choose
 from tests.synthetic import CROWD, make_crowd
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 WIDTHS = (768, 1280, 1920)
 LEAST_CONTRAST = 4.5

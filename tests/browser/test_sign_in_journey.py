@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from mauve_core import sharing
 from mauve_core.passwords import hashed
 from tests.browser import charts
-from tests.browser.conftest import free_port, serving
+from tests.browser.conftest import free_port, patient, serving
 from tests.browser.openid_provider import CLIENT, SECRET, provider
 from tests.synthetic import make_run
 
@@ -66,7 +66,7 @@ def test_signing_out_in_one_tab_closes_the_others(chromium: Browser, tmp_path: P
     home = tmp_path / "live-home"
     make_run(home, n=60, seeds=2, projection=False)
     with serving(home, **{sharing.PASSWORD_HASH: str(hashed(PASSWORD))}) as url:
-        context = chromium.new_context()
+        context = patient(chromium.new_context())
         one, two = context.new_page(), context.new_page()
         one.goto(url)
         one.get_by_label("Password").fill(PASSWORD)
