@@ -6,7 +6,6 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -26,10 +25,19 @@ LEAST_CONTRAST = 4.5
 SMALLEST_PLOT = 280
 """Pixels of a plot's side in which eleven curves can be told apart."""
 
-_BOXES = """(plot, selector) => [...plot.querySelectorAll(selector)].map(each => {
-    const {left, right, top, bottom, width} = each.getBoundingClientRect();
-    return {left, right, top, bottom, width};
-}).filter(box => box.width > 0)"""
+_BOXES = """(plot, selector) => {
+    const origin = plot.getBoundingClientRect();
+    return [...plot.querySelectorAll(selector)].map(each => {
+        const {left, right, top, bottom, width} = each.getBoundingClientRect();
+        return {left: left - origin.left, right: right - origin.left, top: top - origin.top,
+                bottom: bottom - origin.top, width};
+    }).filter(box => box.width > 0);
+}"""
+
+_SHOWS_ALL = """key => {
+    const {scrollWidth, clientWidth} = document.querySelector(`.st-key-${key} .dvn-scroller`);
+    return scrollWidth - clientWidth <= 1;
+}"""
 
 Box = dict[str, float]
 
@@ -44,7 +52,7 @@ def crowd_app(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 def boxes(page: Page, key: str, selector: str) -> list[Box]:
-    """Where the elements of a chart stand on the page."""
+    """Where the elements of a chart stand in it: a chart moves while others above it are still drawn."""
     found: list[Box] = charts.read_chart(page, key, _BOXES, selector)
     return found
 
@@ -118,8 +126,7 @@ def test_the_lists_of_the_gap_show_every_column(page: Page, crowd_app: str, widt
     for key in ("gap_list_type_1", "gap_list_type_2", "greedy_table"):
         scroller = page.locator(f".st-key-{key} .dvn-scroller")
         expect(scroller).to_be_visible()
-        hidden: Any = scroller.evaluate("each => each.scrollWidth - each.clientWidth")
-        assert hidden <= 1, key
+        page.wait_for_function(_SHOWS_ALL, arg=key)
 
 
 def test_titles_of_panels_do_not_meet_on_a_telephone(page: Page, crowd_app: str) -> None:
