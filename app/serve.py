@@ -93,10 +93,11 @@ def application() -> App:
     from starlette.middleware import Middleware
 
     from app import middleware, run_export, sign_in
-    from app.components import news
+    from app.components import job_progress, news
 
     stack = [Middleware(middleware.Headers), Middleware(middleware.Gate)]
-    return st.App(MAIN, middleware=stack, routes=[*sign_in.routes(), *run_export.routes(), *news.routes()])
+    routes = [route for part in (sign_in, run_export, news, job_progress) for route in part.routes()]
+    return st.App(MAIN, middleware=stack, routes=routes)
 
 
 def main() -> None:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
 from app import access, session
+from app.components import job_progress
 from app.components.markup import escaped
 from mauve_core import jobs
-from mauve_core.errors import MauveLensError
+from mauve_core.errors import InputError, MauveLensError
 from mauve_core.job_state import TASK, JobState, read_json
-from mauve_core.progress import format_seconds
 from mauve_core.store import RunStore
 from mauve_core.tasks import KEPT
-
-POLL_S = 1.0
-"""Between looks at jobs at work; ``news`` looks after all others."""
 
 SHOWN = 5
 """Ended jobs that are listed before the reader asks for all."""
@@ -33,8 +31,6 @@ ENDINGS = {
     "cancelled": "cancelled",
     "interrupted": ":orange[interrupted]",
 }
-LOG_LINES = 12
-
 MAKING_RUNS = ("comparison", "study", "without", "again")
 """Kinds of jobs that end in a run of their own; the others add to a run."""
 
@@ -58,7 +54,7 @@ class _Asked:
 
 
 def show(kinds: Sequence[str] = MAKING_RUNS, run: str | None = None, *, failed: bool = False) -> None:
-    """The panel; it looks again every second while a job is at work.
+    """The panel. Jobs that come, are to stop or end are ``news``, and their progress is ``job_progress``'s.
 
     Parameters
     ----------
@@ -78,7 +74,7 @@ def show(kinds: Sequence[str] = MAKING_RUNS, run: str | None = None, *, failed: 
         st.error(escaped(str(error)), icon=":material/error:")
         return
     active = _ids_at_work(found)
-    st.fragment(_panel, run_every=POLL_S if active else None)(asked, active)
+    st.fragment(_panel)(asked, active)
 
 
 def start(kind: str, spec: Mapping[str, Any]) -> None:
@@ -96,15 +92,14 @@ def start(kind: str, spec: Mapping[str, Any]) -> None:
 
 
 def _panel(asked: _Asked, at_work: frozenset[str]) -> None:
-    everything = jobs.list()
-    found = [job for job in everything if asked.concern(job)]
+    found = [job for job in jobs.list() if asked.concern(job)]
     if at_work != _ids_at_work(found):
         st.rerun()  # the whole page: a run or a result has come
     active = [job for job in found if job.active]
     ended = [job for job in found if not job.active and not _has_added(job)]
     _show_undo()
     for job in active:
-        _show_active(job, jobs.ahead_of(job.id, everything))
+        _show_active(job)
     shown = ended if st.session_state.get(_ALL) else ended[: FEW if asked.failed else SHOWN]
     gone = _runs_gone(shown)
     for job in shown:
@@ -148,17 +143,7 @@ def _runs_gone(found: Sequence[JobState]) -> dict[str, str]:
     return {job_id: run for job_id, run in needed.items() if run not in there}
 
 
-def progress_text(job: JobState, ahead: int = 0) -> str:
-    """What the job is doing, how far it is and how long that will take, or how many it waits for, in one line."""
-    if job.status == "queued":
-        return f"Waiting: {ahead} job{'s' if ahead > 1 else ''} before it" if ahead else "Starting"
-    left = job.seconds_left
-    estimate = "" if left is None or job.done >= job.total else f", about {format_seconds(left)} left"
-    stage = job.stage[:1].upper() + job.stage[1:] or "Starting"
-    return f"{stage}: {job.done:,} of {job.total:,}{estimate}" if job.total > 1 else stage
-
-
-def _show_active(job: JobState, ahead: int) -> None:
+def _show_active(job: JobState) -> None:
     stopping = jobs.is_stopping(job)
     with st.container(border=True):
         name, button = st.columns([6, 1], vertical_alignment="center")
@@ -172,10 +157,8 @@ def _show_active(job: JobState, ahead: int) -> None:
             disabled=stopping,
             help=_on_resuming(job.kind, "Cancelled work can be resumed"),
         )
-        share = min(job.done / job.total, 1.0) if job.total else 0.0
-        text = progress_text(job, ahead)
-        st.progress(share, text=escaped(f"Stopping. {text}" if stopping else text))
-        _show_log(job)
+        with suppress(InputError):  # removed in another tab
+            job_progress.show(job)
 
 
 def _show_ended(job: JobState, gone: str | None) -> None:
@@ -236,7 +219,7 @@ def _show_undo() -> None:
 def _show_log(job: JobState) -> None:
     """The last lines of its log, as they are."""
     try:
-        lines = jobs.log_lines(job.id, LOG_LINES)
+        lines = jobs.log_lines(job.id, job_progress.LOG_LINES)
     except MauveLensError:  # dismissed in another tab
         return
     if lines:

@@ -5,6 +5,7 @@
 //
 // A page that is not looked at does not ask, and one at work is left alone: its run would be broken off.
 
+const LOOK = "mauve-lens-look"; // an event of the document: there may be news already (job_progress.js)
 const LOST_BEATS = 5; // a rerun that was asked for and has not come by then is asked for again
 
 const watches = new WeakMap();
@@ -25,11 +26,15 @@ class Watch {
     this.address = data.address;
     if (data.seen !== this.seen) this.told = undefined;
     this.seen = data.seen;
-    this.timer ??= setInterval(() => this.look(), data.beat_ms);
+    if (this.timer !== undefined) return;
+    this.timer = setInterval(() => this.look(), data.beat_ms);
+    this.sooner = () => this.look();
+    document.addEventListener(LOOK, this.sooner);
   }
 
   close() {
     clearInterval(this.timer);
+    document.removeEventListener(LOOK, this.sooner);
   }
 
   async look() {

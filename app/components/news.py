@@ -43,7 +43,7 @@ def sign() -> str:
         found = jobs.list() if access.may_change() else ()
     except MauveLensError:  # the page itself says what is wrong
         return ""
-    at_work = [(job.id, "active" if job.active else job.status) for job in found]
+    at_work = [(job.id, "active" if job.active else job.status, jobs.is_stopping(job)) for job in found]
     return hashlib.sha256(repr((runs, at_work)).encode()).hexdigest()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -40,8 +41,14 @@ def labels(app: AppTest) -> list[str]:
     return [button.label for button in app.button]
 
 
+def told(app: AppTest) -> list[dict[str, Any]]:
+    """What the browser is told of each job at work."""
+    sent = [json.loads(element.proto.json) for element in app.get("bidi_component") if element.proto.json]
+    return [data["told"] for data in sent if "told" in data]
+
+
 def progress(app: AppTest) -> list[str]:
-    return [element.proto.text.replace("\\", "") for element in app.get("progress")]
+    return [str(each["text"]) for each in told(app)]
 
 
 def test_a_waiting_job_says_how_many_it_waits_for(open_page: OpenPage) -> None:
@@ -89,7 +96,8 @@ def test_work_of_which_nothing_is_kept_is_started_again(open_page: OpenPage) -> 
 def test_the_log_is_shown_as_it_is(open_page: OpenPage) -> None:
     log = "2026-01-01 10:00:00  Reading texts: 4\n2026-01-01 10:00:01  Warning: ![x](http://evil/) <b>\n"
     with job(1, status="running", log=log):
-        app = open_page(VIEW)
+        assert [each["log"] for each in told(open_page(VIEW))] == [log.splitlines()]
+    app = open_page(VIEW)  # its worker is gone
     assert [item.label for item in app.expander if item.label == "Log"] == ["Log"]
     (code,) = [element for element in app.code if "Reading texts" in element.value]
     assert code.value == log.strip()

@@ -13,7 +13,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import uploads
-from app.components.job_panel import SHOWN, progress_text
+from app.components.job_panel import SHOWN
+from app.components.job_progress import progress_text
 from app.uploads import safe_name
 from mauve_core import encoders, jobs
 from mauve_core.encoders import AvailableModel

@@ -51,7 +51,7 @@ def test_ratings_and_what_pages_keep_are_none(run: Run) -> None:
     assert news.sign() == before
 
 
-def test_jobs_are_news_when_they_come_end_and_go_but_not_by_their_progress(own_home: Path) -> None:
+def test_jobs_are_news_when_they_come_are_to_stop_end_and_go_but_not_by_their_progress(own_home: Path) -> None:
     seen = [news.sign()]
     with job(1, status="running", done=1, total=4) as state:
         seen.append(news.sign())
@@ -60,10 +60,12 @@ def test_jobs_are_news_when_they_come_end_and_go_but_not_by_their_progress(own_h
         assert news.sign() == seen[-1]
         (folder / TASK).write_text("{}")
         assert news.sign() == seen[-1]
+        jobs.cancel(state.id)
+        seen.append(news.sign())
     seen.append(news.sign())  # its worker is gone, and has written nothing
     shutil.rmtree(folder)
     assert news.sign() == seen[0]
-    assert len(set(seen)) == 3
+    assert len(set(seen)) == 4
 
 
 def test_visitors_who_may_only_look_hear_of_the_runs_that_they_see(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,84 @@
+// Draws how far a job is, and asks the server for it while the job is at work and the page is looked at.
+//
+// From the server (data): told (active, text, share, log: what there is to draw), id, name, address, beat_ms. To it:
+// nothing. What was told last by the route stays until a run of the page tells something else; when the job has ended,
+// the page's watch for news (news.js) is asked to look at once.
+
+const LOOK = "mauve-lens-look";
+const bars = new WeakMap();
+
+export default function progress(component) {
+  const { parentElement, data } = component;
+  if (!bars.has(parentElement)) bars.set(parentElement, new Job(parentElement.querySelector(".job")));
+  bars.get(parentElement).draw(data);
+  return () => {
+    bars.get(parentElement)?.close();
+    bars.delete(parentElement);
+  };
+}
+
+class Job {
+  constructor(root) {
+    this.text = made("p", "text");
+    this.done = made("div", "done");
+    this.bar = made("div", "bar", this.done);
+    this.lines = made("pre", "lines");
+    this.whole = made("p", "whole");
+    this.log = made("details", "log", made("summary", "", "Log"), this.lines, this.whole);
+    this.bar.setAttribute("role", "progressbar");
+    this.bar.setAttribute("aria-valuemin", "0");
+    this.bar.setAttribute("aria-valuemax", "100");
+    root.replaceChildren(this.text, this.bar, this.log);
+  }
+
+  draw(data) {
+    this.address = data.address;
+    this.bar.setAttribute("aria-label", data.name);
+    this.whole.textContent = `The whole log: mauve-lens jobs log ${data.id}`;
+    this.show(data.told);
+    this.timer ??= setInterval(() => this.look(), data.beat_ms);
+  }
+
+  show({ text, share, log }) {
+    const percent = `${Math.round(100 * share)}`;
+    this.text.textContent = text;
+    this.done.style.width = `${100 * share}%`;
+    this.bar.setAttribute("aria-valuenow", percent);
+    this.bar.setAttribute("aria-valuetext", text);
+    this.log.hidden = log.length === 0;
+    const lines = log.join("\n");
+    if (lines !== this.lines.textContent) this.lines.textContent = lines; // a selection in it stays
+  }
+
+  async look() {
+    if (document.hidden || this.looking) return;
+    this.looking = true;
+    const told = await asked(this.address);
+    this.looking = false;
+    if (told?.active && this.timer !== undefined) this.show(told);
+    else if (told !== undefined) document.dispatchEvent(new Event(LOOK));
+  }
+
+  close() {
+    clearInterval(this.timer);
+    this.timer = undefined;
+  }
+}
+
+// What the route says; null where it knows no such job any more, undefined when the server is away.
+async function asked(address) {
+  try {
+    const answer = await fetch(address, { cache: "no-store" });
+    if (answer.status === 404) return null;
+    return answer.ok ? await answer.json() : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function made(tag, name, ...content) {
+  const element = document.createElement(tag);
+  element.className = name;
+  element.append(...content);
+  return element;
+}

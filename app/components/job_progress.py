@@ -1,0 +1,92 @@
+"""How far a job is: its stage, a bar, an estimate and the end of its log, kept true by the browser.
+
+The browser asks a route of our own, as in :mod:`app.components.news`, and draws the answers itself: the page is not run
+again for them, and what its reader does meanwhile meets no run of the page by a clock.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from app import access
+from mauve_core import jobs
+from mauve_core.errors import InputError, MauveLensError
+from mauve_core.job_state import JobState
+from mauve_core.progress import format_seconds
+
+PROGRESS = "/progress/"
+BEAT_S = 1.0
+"""Between looks at a job at work."""
+
+LOG_LINES = 12
+
+_HERE = Path(__file__)
+_in_browser = st.components.v2.component(
+    "mauve_lens_job_progress",
+    html='<div class="job"></div>',
+    css=_HERE.with_suffix(".css").read_text(encoding="utf-8"),
+    js=_HERE.with_suffix(".js").read_text(encoding="utf-8"),
+)
+
+
+def show(job: JobState) -> None:
+    """The line, the bar and the log of a job at work."""
+    data = {
+        "told": told(job),
+        "id": job.id,
+        "name": job.name,
+        "address": f"{PROGRESS}{job.id}",
+        "beat_ms": 1000 * BEAT_S,
+    }
+    _in_browser(key=f"progress_{job.id}", data=data)
+
+
+def told(job: JobState) -> dict[str, Any]:
+    """What the browser draws: ``text``, ``share`` in [0, 1], ``log`` (lines), and whether the job is ``active`` still.
+
+    Raises
+    ------
+    InputError
+        The job was removed in the meantime.
+    """
+    text = progress_text(job, jobs.ahead_of(job.id, jobs.list()) if job.status == "queued" else 0)
+    return {
+        "active": job.active,
+        "text": f"Stopping. {text}" if jobs.is_stopping(job) else text,
+        "share": min(job.done / job.total, 1.0) if job.total else 0.0,
+        "log": jobs.log_lines(job.id, LOG_LINES),
+    }
+
+
+def progress_text(job: JobState, ahead: int = 0) -> str:
+    """What the job is doing, how far it is and how long that will take, or how many it waits for, in one line."""
+    if job.status == "queued":
+        return f"Waiting: {ahead} job{'s' if ahead > 1 else ''} before it" if ahead else "Starting"
+    left = job.seconds_left
+    estimate = "" if left is None or job.done >= job.total else f", about {format_seconds(left)} left"
+    stage = job.stage[:1].upper() + job.stage[1:] or "Starting"
+    return f"{stage}: {job.done:,} of {job.total:,}{estimate}" if job.total > 1 else stage
+
+
+def routes() -> list[Route]:
+    """The route that browsers ask; ``app.middleware`` keeps strangers from it."""
+    return [Route(f"{PROGRESS}{{job_id}}", _told, methods=["GET"])]
+
+
+async def _told(request: Request) -> Response:
+    if not access.may_change():  # as for the panel
+        return PlainTextResponse(access.READ_ONLY_TEXT, 403)
+    try:
+        answer = await run_in_threadpool(lambda: told(jobs.status(request.path_params["job_id"])))
+    except InputError as error:
+        return PlainTextResponse(str(error), 404)
+    except MauveLensError as error:
+        return PlainTextResponse(str(error), 500)
+    return JSONResponse(answer, headers={"Cache-Control": "no-store"})

@@ -1,0 +1,79 @@
+"""A job at work as the browser draws it: by itself, as plain text, to its end, and beside whatever else the page does."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from mauve_core import jobs
+from mauve_core.files import HOME_VARIABLE
+from mauve_core.job_state import LOG, JobState, write_state
+from tests.browser import charts
+from tests.browser.conftest import serving
+from tests.job_folders import job
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+HOSTILE = "Warning: ![x](http://evil.example/) <img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home of the app under test, for this process too."""
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "live-home"))
+    return tmp_path / "live-home"
+
+
+@pytest.fixture
+def app(chromium: Browser, home: Path) -> Iterator[str]:
+    with serving(home) as url:
+        yield url
+
+
+def progressed(state: JobState, **values: object) -> JobState:
+    """What a worker writes as it goes on."""
+    return write_state(jobs.jobs_folder() / state.id, dataclasses.replace(state, **values))  # type: ignore[arg-type]
+
+
+def test_progress_is_drawn_without_a_run_of_the_page_until_the_end(page: Page, app: str) -> None:
+    with ExitStack() as worker:
+        state = worker.enter_context(job(1, status="running", stage="encoding", done=1, total=4, log="begun\n"))
+        page.goto(f"{app}/new_run")
+        bar = page.get_by_role("progressbar", name=state.name)
+        expect(page.get_by_text("Encoding: 1 of 4")).to_be_visible()
+        expect(bar).to_have_attribute("aria-valuenow", "25")
+        charts.settle(page)
+        page.get_by_text("Log", exact=True).click()
+        expect(page.get_by_text("begun")).to_be_visible()
+        with (jobs.jobs_folder() / state.id / LOG).open("a") as log:
+            log.write(f"{HOSTILE}\n")
+        state = progressed(state, done=3)
+        expect(page.get_by_text("Encoding: 3 of 4")).to_be_visible()
+        expect(bar).to_have_attribute("aria-valuenow", "75")
+        expect(page.get_by_text(HOSTILE)).to_be_visible()
+        assert page.locator("details img").count() == 0
+        page.get_by_role("button", name="Cancel", exact=True).click()
+        expect(page.get_by_text("Stopping. Encoding: 3 of 4")).to_be_visible()
+        expect(page.get_by_role("button", name="Cancel", exact=True)).to_be_disabled()
+        expect(page.get_by_text(HOSTILE)).to_be_visible()
+        progressed(state, status="cancelled")
+    expect(page.get_by_text(f"{state.name} · cancelled")).to_be_visible()
+    expect(bar).to_have_count(0)
+    page.get_by_text("Log", exact=True).click()
+    expect(page.get_by_text(HOSTILE)).to_be_visible()
+
+
+def test_what_a_press_takes_off_the_panel_goes_while_a_job_is_at_work(page: Page, app: str) -> None:
+    with job(1, status="running", stage="encoding", done=1, total=4), job(2, status="failed", message="No space left"):
+        page.goto(f"{app}/new_run")
+        expect(page.get_by_text("Encoding: 1 of 4")).to_be_visible()
+        for _ in range(3):
+            page.get_by_role("button", name="Dismiss", exact=True).click()
+            expect(page.get_by_text("No space left")).to_have_count(0)
+            page.get_by_role("button", name="Undo", exact=True).click()
+            expect(page.get_by_text("No space left")).to_be_visible()
