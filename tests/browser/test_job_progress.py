@@ -1,4 +1,4 @@
-"""A job at work as the browser draws it: by itself, as plain text, to its end, and beside whatever else the page does."""
+"""A job at work as the browser draws it: by itself, as plain text, to its end, beside whatever else the page does."""
 
 from __future__ import annotations
 
