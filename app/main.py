@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import access, session
+from app import access, own_server, session
 from app.components import charts, face, news, sidebar, tour_panel, visit
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
 
@@ -44,6 +44,7 @@ page = st.navigation(sections, expanded=True)
 session.keep_url(page.url_path)
 face.styles()
 access.note()
+own_server.warn()
 with st.sidebar:
     news.watch()
 sidebar.show()

@@ -21,6 +21,8 @@ from mauve_core.errors import InputError, MauveLensError
 from mauve_core.figures import draw
 
 if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
     from streamlit import App
 
 LATE = ("sklearn.feature_extraction.text", "huggingface_hub.file_download", "huggingface_hub.hf_api")
@@ -28,6 +30,8 @@ LATE = ("sklearn.feature_extraction.text", "huggingface_hub.file_download", "hug
 
 MAIN = Path(__file__).resolve().parent / "main.py"
 THIS_MACHINE = "127.0.0.1"
+COMPARE = "/compare"
+"""Where a reader of the other pages' addresses looks for the first page, which Streamlit keeps at the root."""
 
 
 def prepare() -> None:
@@ -91,13 +95,22 @@ def application() -> App:
     """Streamlit's application with what stands before it."""
     import streamlit as st
     from starlette.middleware import Middleware
+    from starlette.routing import Route
 
-    from app import middleware, run_export, sign_in
+    from app import middleware, own_server, run_export, sign_in
     from app.components import job_progress, news
 
     stack = [Middleware(middleware.Headers), Middleware(middleware.Gate)]
     routes = [route for part in (sign_in, run_export, news, job_progress) for route in part.routes()]
+    routes.append(Route(COMPARE, _to_first_page, methods=["GET"]))
+    own_server.begin()
     return st.App(MAIN, middleware=stack, routes=routes)
+
+
+async def _to_first_page(request: Request) -> Response:
+    from starlette.responses import RedirectResponse
+
+    return RedirectResponse(f"/?{request.url.query}" if request.url.query else "/")
 
 
 def main() -> None:

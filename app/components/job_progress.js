@@ -1,8 +1,8 @@
 // Draws how far a job is, and asks the server for it while the job is at work and the page is looked at.
 //
-// From the server (data): told (active, text, share, log: what there is to draw), id, name, address, beat_ms. To it:
-// nothing. What was told last by the route stays until a run of the page tells something else; when the job has ended,
-// the page's watch for news (news.js) is asked to look at once.
+// From the server (data): told (active, text, share, log: what there is to draw), id, name, address ("" where nobody
+// would answer), beat_ms. To it: nothing. What the route told last stays until a run of the page tells something else.
+// When the job has ended, the page's watch for news (news.js) is asked to look at once.
 
 const LOOK = "mauve-lens-look";
 const bars = new WeakMap();
@@ -51,7 +51,7 @@ class Job {
   }
 
   async look() {
-    if (document.hidden || this.looking) return;
+    if (document.hidden || this.looking || !this.address) return;
     this.looking = true;
     const told = await asked(this.address);
     this.looking = false;

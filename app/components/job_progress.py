@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from app import access
+from app import access, own_server
 from mauve_core import jobs
 from mauve_core.errors import InputError, MauveLensError
 from mauve_core.job_state import JobState
@@ -42,7 +42,7 @@ def show(job: JobState) -> None:
         "told": told(job),
         "id": job.id,
         "name": job.name,
-        "address": f"{PROGRESS}{job.id}",
+        "address": "" if own_server.is_missing() else f"{PROGRESS}{job.id}",
         "beat_ms": 1000 * BEAT_S,
     }
     _in_browser(key=f"progress_{job.id}", data=data)

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from app import access
+from app import access, own_server
 from mauve_core import jobs
 from mauve_core.errors import MauveLensError
 from mauve_core.store import RunStore
@@ -31,6 +31,8 @@ _in_browser = st.components.v2.component(
 
 def watch() -> None:
     """Once a page, before anything that it shows is read, so that no change falls in between."""
+    if own_server.is_missing():  # who would answer?
+        return
     data = {"seen": sign(), "address": NEWS, "beat_ms": 1000 * BEAT_S}
     _in_browser(key="news", data=data, height="content", on_changed_change=_drawn_anew)
 

@@ -10,7 +10,7 @@ from typing import IO
 
 import streamlit as st
 
-from app import access
+from app import access, own_server
 from app.components.markup import escaped
 from app.run_export import export_url
 from app.uploads import safe_name
@@ -29,14 +29,12 @@ def export_button(summary: RunSummary) -> None:
     tip = "Texts, scores, clusters and features in one file that can be imported elsewhere"
     if summary.bytes > most:
         tip += ": by `mauve-lens runs import`, since it is too large for a browser to send"
-    st.link_button(
-        "Export",
-        export_url(summary.id),
-        key=f"export_{summary.id}",
-        icon=":material/download:",
-        type="tertiary",
-        help=tip,
-    )
+    key, icon = f"export_{summary.id}", ":material/download:"
+    if own_server.is_missing():
+        tip = "By `mauve-lens runs export`: this server has no way to send it"
+        st.button("Export", key=key, icon=icon, type="tertiary", help=tip, disabled=True)
+    else:
+        st.link_button("Export", export_url(summary.id), key=key, icon=icon, type="tertiary", help=tip)
 
 
 def import_button() -> None:

@@ -9,6 +9,7 @@ import pytest
 import streamlit
 from streamlit.testing.v1 import AppTest
 
+from app import own_server
 from mauve_core.store import Run
 from tests.synthetic import make_run
 
@@ -39,6 +40,7 @@ def open_page(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
     monkeypatch.chdir(ROOT)
     streamlit.cache_resource.clear()
     streamlit.cache_data.clear()
+    own_server.begin()
 
     def opened(view: str = "views/compare.py", tabs: Mapping[str, str] | None = None, **parameters: str) -> AppTest:
         app = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=TIMEOUT_S)

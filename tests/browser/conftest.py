@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -138,15 +138,20 @@ def serving(home: Path, *, port: int | None = None, **variables: str) -> Iterato
 
 
 @contextmanager
-def server_process(home: Path, port: int, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
-    """The same as a process that has only just begun; it may be killed within the block."""
+def server_process(
+    home: Path, port: int, *, module: Sequence[str] = ("app.serve",), **variables: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    """The same as a process that has only just begun; it may be killed within the block.
+
+    ``module`` is the Python module that is run, and its first arguments.
+    """
     own = {"MAUVE_LENS_HOME": str(home), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     environment = {**os.environ, **own, **variables}
     home.mkdir(parents=True, exist_ok=True)
     log = home.parent / "app.log"
     with log.open("ab") as output:
         server = subprocess.Popen(
-            [sys.executable, "-m", "app.serve", "--server.port", str(port)],
+            [sys.executable, "-m", *module, "--server.port", str(port)],
             cwd=ROOT,
             env=environment,
             stdout=output,
