@@ -60,7 +60,7 @@ def main() -> None:
             colouring = _colouring_picker(state)
             if colouring in ERRORS:
                 focus.weight_slider(state)
-    _source_picker(stack, state)
+    _source_picker(stack, here.candidate, state)
     visible = stack.visible(state.hidden)
     if not visible.any():
         st.info("Choose a source to show.")
@@ -109,13 +109,15 @@ def _colouring_picker(state: State) -> Colouring:
     return chosen or state.colour
 
 
-def _source_picker(stack: Stack, state: State) -> None:
+def _source_picker(stack: Stack, candidate: str, state: State) -> None:
     places = range(len(stack.names))
-    st.session_state[_SHOWN] = [place for place in places if place not in state.hidden]
+    shown = [place for place in places if place not in state.hidden]
+    session.follow_url(_SHOWN, shown)
     st.pills(
         "Show",
         places,
         selection_mode="multi",
+        default=shown,
         key=_SHOWN,
         format_func=lambda place: escaped(stack.names[place]),
         on_change=_write_hidden,
@@ -123,6 +125,23 @@ def _source_picker(stack: Stack, state: State) -> None:
         wrap=True,
         help="Sources that are left out are neither drawn nor counted in an area.",
     )
+    others = tuple(place for place in places if stack.names[place] not in (HUMAN, candidate))
+    if not others:
+        return
+    with st.container(horizontal=True, gap="small"):
+        st.button(
+            f"Only {HUMAN} and {escaped(candidate)}",
+            key="map_only_two",
+            type="tertiary",
+            disabled=state.hidden == others,
+            on_click=_hide,
+            args=(others,),
+        )
+        st.button("All sources", key="map_all", type="tertiary", disabled=not state.hidden, on_click=_hide, args=((),))
+
+
+def _hide(places: tuple[int, ...]) -> None:
+    session.update(hidden=places)
 
 
 def _points(here: Focus, stack: Stack, projection: NDArray[np.float32], state: State) -> Points:

@@ -9,6 +9,7 @@ travels for the sake of a hover.
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -23,6 +24,7 @@ from mauve_core.figures.theme import (
     CATEGORICAL,
     DIVERGING_SCALE,
     HUMAN_COLOUR,
+    LEGEND_ROW,
     MODEL_COLOUR,
     NEUTRAL_COLOUR,
     base_layout,
@@ -33,6 +35,8 @@ MOST_POINTS = 25_000
 PLAIN_POINTS = 4_000
 """The same where there is no WebGL: each point is an element of SVG then."""
 HEIGHT = 560
+_LEGEND_COLUMNS = 2
+"""Names beside each other where the page is narrow."""
 DENSITY_BINS = 80
 
 Colouring = Literal["source", "cluster", "log_ratio", "type_1", "type_2"]
@@ -173,14 +177,15 @@ def map_figure(
             if inside is not None:
                 trace["selectedpoints"] = np.flatnonzero(inside[members]).astype(np.int32)
             traces.append(trace)
-    if colouring == "source":
-        for place in np.unique(points.source[drawn]):
-            traces.append(_legend_entry(points.names, int(place)))
+    named = np.unique(points.source[drawn]) if colouring == "source" else ()
+    traces += [_legend_entry(points.names, int(place)) for place in named]
     if colouring == "log_ratio":
         traces.append(_colour_bar(_ratio_limit(points), candidate))
     if colouring in _ERROR_COLOURS:
         traces.append(_error_bar(points, colouring))
-    return draw.figure(traces, _layout(points.xy, outline, revision))
+    layout = _layout(points.xy, outline, revision)
+    layout["height"] += LEGEND_ROW * math.ceil(len(named) / _LEGEND_COLUMNS)  # the points keep their room
+    return draw.figure(traces, layout)
 
 
 def colour_of(place: int) -> str:

@@ -99,6 +99,21 @@ def test_hidden_sources_are_neither_drawn_nor_selected(open_page: OpenPage, mapp
     assert any("Choose a source" in info.value for info in open_page(VIEW, hidden="0,1,2,3").info)
 
 
+def test_two_presses_leave_the_pair_alone_and_bring_all_back(open_page: OpenPage, mapped_run: Run) -> None:
+    names = [source.name for source in mapped_run.comparison.sources]
+    app = open_page(VIEW, candidate="close", hidden="0")
+    app.button(key="map_only_two").click().run()
+    (written,) = np.atleast_1d(app.query_params["hidden"])
+    assert written == ",".join(str(place) for place, name in enumerate(names) if name not in (HUMAN, "close"))
+    assert app.button(key="map_only_two").disabled
+    left = sum(source.n for source in mapped_run.comparison.sources if source.name in (HUMAN, "close"))
+    assert any(f"{left} of {left} texts shown" in caption.value for caption in app.caption)
+    app.button(key="map_all").click().run()
+    assert "hidden" not in app.query_params
+    assert app.button(key="map_all").disabled
+    assert not app.exception
+
+
 def test_without_webgl_the_page_says_what_is_drawn(
     open_page: OpenPage, mapped_run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,7 +35,7 @@ FOLLOWED: tuple[tuple[str, Mapping[str, str], int], ...] = (
     ("clusters", {"cluster": "3", "detail": "why", "pair": "1", "categories": "1", "numbers": "none"}, 5),
     ("gap", {"cluster": "3", "below": "few", "score": "js", "fix": "drop", "weight": "0.7"}, 5),
     ("gap", {"below": "what-if", "chosen": "2,3", "action": "weight", "factor": "0.25", "side": "both"}, 6),
-    ("map", {"colour": "log_ratio", "weight": "0.2"}, 2),
+    ("map", {"colour": "log_ratio", "weight": "0.2", "hidden": "1"}, 3),
     ("probes", {"by": "mauve", "yardstick": "off", "less": "control"}, 3),
     ("judge", {"tab": "results", "ties": "random", "seconds": "45"}, 4),
     ("published", {"paper": "neurips-2021", "published": "self_bleu", "plane": "ranks", "table": "news_grover"}, 5),
