@@ -230,6 +230,8 @@ READERS: dict[str, Callable[[str], Any]] = {
     "form": _one_of(Form),
     "detail": _one_of(Detail),
     "area": _one_of(Area),
+    "human_text": _read_index,
+    "model_text": _read_index,
     "pair": _read_index,
     "column": _read_text,
     "captured": _one_of(Form),

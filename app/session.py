@@ -23,9 +23,10 @@ _BELONGS: dict[str, set[str]] = {
     "run": {
         *("candidate", "cluster", "seed", "lasso", "hidden", "chosen", "field", "value", "column", "pure"),
         *("categories", "numbers", "perturbation", "flow", "sheet", "source", "text"),
-        "pair",
+        *("pair", "human_text", "model_text"),
     },
-    **{name: {"pair"} for name in ("candidate", "partition", "seed", "cluster", "lasso")},
+    "candidate": {"pair", "model_text"},
+    **{name: {"pair", "human_text", "model_text"} for name in ("partition", "seed", "cluster", "lasso")},
     "perturbation": {"flow", "sheet"},
     "flow": {"sheet"},
     "source": {"text"},

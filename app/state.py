@@ -138,6 +138,8 @@ class State:
         The tab of the chosen cluster that is open.
     area : {"texts", "counts", "list"}
         The tab of an area of the map that is open.
+    human_text, model_text : int or None
+        The texts that are open among those of a cluster or an area, by their place on their side; None takes the first.
     pair : int
         The pair of nearest texts of a cluster, from 0.
     column : str or None
@@ -222,6 +224,8 @@ class State:
     form: Form = "chart"
     detail: Detail = "texts"
     area: Area = "texts"
+    human_text: int | None = None
+    model_text: int | None = None
     pair: int = 0
     column: str | None = None
     captured: Form = "chart"

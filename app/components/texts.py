@@ -6,12 +6,14 @@ Corpus text is untrusted and reaches the page through ``st.text`` and ``st.dataf
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
+from app import session
 from app.components.markup import escaped
 from mauve_core.corpus import Corpus
 
@@ -29,46 +31,93 @@ def side_by_side(
     left, right = st.columns(2, gap="medium")
     pager = max(human[1].size, model[2].size) > PAGE_SIZE
     with left:
-        show_texts(human[0], human[1], title="Human", colour="blue", pager=pager, key=f"{key}_human")
+        show_texts(human[0], human[1], "human_text", title="Human", colour="blue", pager=pager, key=f"{key}_human")
     with right:
-        show_texts(model[1], model[2], title=model[0], colour="orange", pager=pager, key=f"{key}_model")
+        show_texts(model[1], model[2], "model_text", title=model[0], colour="orange", pager=pager, key=f"{key}_model")
 
 
-def show_texts(corpus: Corpus, places: NDArray[np.int32], *, title: str, colour: str, pager: bool, key: str) -> None:
-    """One side's list with its reader; ``pager``: also where one page is enough, so that both sides stand level."""
+def show_texts(
+    corpus: Corpus, places: NDArray[np.int32], field: str, *, title: str, colour: str, pager: bool, key: str
+) -> None:
+    """One side's list with its reader.
+
+    Parameters
+    ----------
+    field : str
+        Field of :class:`app.state.State` with the place in the corpus of the text that is open.
+    pager : bool
+        Also where one page is enough, so that both sides stand level.
+    """
     heading = f"**:{colour}[{escaped(title)}]** · {places.size:,} of {len(corpus):,} texts"
     if places.size == 0:
         st.markdown(heading)
         st.caption("None of its texts is here.")
         return
-    _reader(corpus, places, heading, pager, key=f"{key}_{_digest(places)}")
+    _reader(corpus, places, field, heading, pager, key=f"{key}_{_digest(places)}")
 
 
 @st.fragment
-def _reader(corpus: Corpus, places: NDArray[np.int32], heading: str, pager: bool, *, key: str) -> None:
+def _reader(corpus: Corpus, places: NDArray[np.int32], field: str, heading: str, pager: bool, *, key: str) -> None:
     """A page of the list and the chosen text; turning pages and choosing rerun nothing else."""
-    pages = -(-places.size // PAGE_SIZE)
+    opened = _listed_at(places, getattr(session.current(), field))
+    page = opened // PAGE_SIZE + 1
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(heading, width="stretch")
-        page = st.pagination(pages, key=f"{key}_page", max_visible_pages=3, persist_state="page") if pager else 1
-    shown = places[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
-    ticked = f"{key}_ticked_{page}"
-    event = st.dataframe(
+        if pager:
+            _pager(places, field, page, key=f"{key}_page")
+    first = (page - 1) * PAGE_SIZE
+    shown = places[first : first + PAGE_SIZE]
+    table = _table_key(f"{key}_list_{page}", opened - first)
+    st.dataframe(
         listing(corpus, shown),
         hide_index=True,
-        key=f"{key}_list_{page}",
-        on_select="rerun",
+        key=table,
+        on_select=partial(_choose, places, first, field, table),
         selection_mode="single-row-required",
-        selection_default={"selection": {"rows": [st.session_state.get(ticked, 0)]}},
+        selection_default={"selection": {"rows": [opened - first]}},
         column_config={
             "id": st.column_config.TextColumn(width=70),
             "text": st.column_config.TextColumn(width="large"),
         },
     )
-    rows = event["selection"]["rows"] if isinstance(event, dict) else []
-    row = rows[0] if rows and rows[0] < shown.size else 0
-    st.session_state[ticked] = row  # the table is gone while another tab is open
-    _full_text(corpus, int(shown[row]))
+    _full_text(corpus, int(places[opened]))
+
+
+def _listed_at(places: NDArray[np.int32], wanted: int | None) -> int:
+    """Where the list has the text of that place in the corpus; 0 where it has it not, or none is wanted."""
+    return 0 if wanted is None else int(np.argmax(places == wanted))
+
+
+def _pager(places: NDArray[np.int32], field: str, page: int, *, key: str) -> None:
+    pages = -(-places.size // PAGE_SIZE)
+    session.follow_url(key, page)
+    st.pagination(pages, default=page, key=key, max_visible_pages=3, on_change=_turn, args=(places, field, key))
+
+
+def _turn(places: NDArray[np.int32], field: str, key: str) -> None:
+    """The page's first text is open, as the list shows it."""
+    _open(places, (st.session_state[key] - 1) * PAGE_SIZE, field)
+
+
+def _choose(places: NDArray[np.int32], first: int, field: str, key: str) -> None:
+    rows = st.session_state[key]["selection"]["rows"]
+    if rows and first + rows[0] < places.size:
+        _open(places, first + rows[0], field)
+
+
+def _open(places: NDArray[np.int32], row: int, field: str) -> None:
+    session.update(**{field: int(places[row]) if row else None})
+
+
+def _table_key(name: str, row: int) -> str:
+    """A table keeps what was ticked in it; where the URL now says something else, another one takes its place."""
+    turns = f"{name}_turns"
+    turn = st.session_state.get(turns, 0)
+    kept = st.session_state.get(f"{name}_{turn}")
+    if kept is not None and kept["selection"]["rows"] not in ([], [row]):
+        turn += 1
+        st.session_state[turns] = turn
+    return f"{name}_{turn}"
 
 
 def listing(corpus: Corpus, places: NDArray[np.int32]) -> pd.DataFrame:

@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.components.score_controls import SMOOTHING_TITLES
+from app.components.texts import PAGE_SIZE
 from mauve_core.cluster_table import cluster_table, ordered, wilson_interval
 from mauve_core.config import HUMAN
 from mauve_core.numerics.smoothing import SMOOTHINGS
@@ -193,3 +194,23 @@ def test_the_why_card_is_the_cores(open_page: OpenPage, stored_run: Run) -> None
     assert corpora["shifted"].texts[card.pairs[-1].model] in [element.value for element in app.text]
     flagged = [each for each in (*card.sides, *card.rest) if each.separates]
     assert len(app.warning) + len(app.info) == len(flagged)
+
+
+def test_the_texts_that_a_link_names_are_open(open_page: OpenPage, stored_run: Run) -> None:
+    labels = stored_run.comparison.joint[0].labels
+    cluster = int(np.bincount(labels[HUMAN]).argmax())
+    candidate = stored_run.comparison.candidates[0].name
+    places = {name: np.flatnonzero(labels[name] == cluster) for name in (HUMAN, candidate)}
+    wanted = int(places[HUMAN][-1])
+    here = {"cluster": str(cluster), "candidate": candidate}
+    ids = stored_run.corpora[HUMAN].ids
+    app = open_page(VIEW, **here, human_text=str(wanted))
+    assert stored_run.corpora[HUMAN].texts[wanted] in [text.value for text in app.text]
+    listing = next(item.value for item in app.dataframe if tuple(item.value.columns) == ("id", "text"))
+    last_page = (places[HUMAN].size - 1) // PAGE_SIZE * PAGE_SIZE
+    assert listing["id"].tolist() == [ids[place] for place in places[HUMAN][last_page:]]
+    elsewhere = int(np.flatnonzero(labels[HUMAN] != cluster)[0])
+    for absent in (elsewhere, 10_000_000):  # of another cluster, and none at all
+        app = open_page(VIEW, **here, human_text=str(absent), model_text=str(absent))
+        assert not app.exception
+        assert stored_run.corpora[HUMAN].texts[places[HUMAN][0]] in [text.value for text in app.text]

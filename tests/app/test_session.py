@@ -63,6 +63,8 @@ states = st.builds(
     order=st.sampled_from(list(ORDERS)),
     colour=st.sampled_from(list(COLOURINGS)),
     below=st.sampled_from(["texts", "what-if", "few"]),
+    human_text=st.none() | st.integers(0, 10_000),
+    model_text=st.none() | st.integers(0, 10_000),
     pair=st.integers(0, 9),
     column=st.none() | names,
     captured=st.sampled_from(["chart", "table"]),
@@ -179,7 +181,15 @@ def test_a_new_run_forgets_what_belongs_to_the_old_one() -> None:
     what_if = {"chosen": "1,2", "field": "topic", "value": "river", "action": "weight", "factor": "0.25"}
     probes = {"perturbation": "typos", "flow": "1,2", "part": "flow"}
     kept = {"run": "b", "scale": "2", "action": "weight", "factor": "0.25", "part": "flow"}
-    read = {"pair": "2", "column": "topic", "pure": "topic", "numbers": "1", "sheet": "2"}
+    read = {
+        "pair": "2",
+        "human_text": "4",
+        "model_text": "5",
+        "column": "topic",
+        "pure": "topic",
+        "numbers": "1",
+        "sheet": "2",
+    }
     tried = {"source": "x", "text": "3", "tried": "typos", "measured": "table"}
     kept |= {"tried": "typos", "measured": "table"}
     assert after(before | what_if | probes | read | tried, script) == kept
@@ -219,9 +229,12 @@ def test_a_new_candidate_forgets_the_cluster_of_a_pairwise_partition_only() -> N
     pairwise = {"candidate": "x", "partition": "pairwise", "cluster": "3"}
     assert after(pairwise, script) == {"candidate": "y", "partition": "pairwise"}
     assert after({"candidate": "x", "cluster": "3"}, script) == {"candidate": "y", "cluster": "3"}
+    opened = {"human_text": "4", "model_text": "5"}
+    kept = {"candidate": "y", "cluster": "3", "human_text": "4"}  # the human list is the same
+    assert after({"candidate": "x", "cluster": "3"} | opened, script) == kept
 
 
-def test_another_cluster_or_area_forgets_the_pair_that_was_read_in_it() -> None:
+def test_another_cluster_or_area_forgets_the_texts_that_was_read_in_it() -> None:
     def cluster() -> None:
         from app import session
 
@@ -237,7 +250,7 @@ def test_another_cluster_or_area_forgets_the_pair_that_was_read_in_it() -> None:
 
         session.update(cluster=3, weight=0.25)
 
-    read = {"pair": "1"}
+    read = {"pair": "1", "human_text": "4", "model_text": "5"}
     assert after({"cluster": "3", **read}, cluster) == {"cluster": "4"}
     assert after({"cluster": "3", **read}, lasso) == {"cluster": "3", "lasso": "0,0;1,0;1,1"}
     assert after({"cluster": "3", **read}, same) == {"cluster": "3", "weight": "0.25", **read}

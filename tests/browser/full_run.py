@@ -31,7 +31,11 @@ FOLLOWED: tuple[tuple[str, Mapping[str, str], int], ...] = (
     ),
     ("decoders", {"measure": "recall"}, 3),
     ("decoders", {"section": "sweeps", "axis": "k", "score": "js"}, 3),
-    ("clusters", {"cluster": "3", "weight": "0.3", "order": "p", "whose": "model", "smoothing": "laplace"}, 5),
+    (
+        "clusters",
+        {"cluster": "3", "weight": "0.3", "order": "p", "whose": "model", "smoothing": "laplace", "human_text": "1"},
+        5,
+    ),
     ("clusters", {"cluster": "3", "detail": "why", "pair": "1", "categories": "1", "numbers": "none"}, 5),
     ("gap", {"cluster": "3", "below": "few", "score": "js", "fix": "drop", "weight": "0.7"}, 5),
     ("gap", {"below": "what-if", "chosen": "2,3", "action": "weight", "factor": "0.25", "side": "both"}, 6),
