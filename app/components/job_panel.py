@@ -13,7 +13,7 @@ from app import access, session
 from app.components import job_progress
 from app.components.markup import escaped
 from mauve_core import jobs
-from mauve_core.errors import InputError, MauveLensError
+from mauve_core.errors import MauveLensError
 from mauve_core.job_state import TASK, JobState, read_json
 from mauve_core.store import RunStore
 from mauve_core.tasks import KEPT
@@ -157,7 +157,7 @@ def _show_active(job: JobState) -> None:
             disabled=stopping,
             help=_on_resuming(job.kind, "Cancelled work can be resumed"),
         )
-        with suppress(InputError):  # removed in another tab
+        with suppress(MauveLensError):  # removed in another tab
             job_progress.show(job)
 
 
