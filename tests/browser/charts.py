@@ -19,8 +19,12 @@ POLL_MS = 50
 
 Trace = dict[str, Any]
 
-_SETTLED = """() => document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === 'notRunning'
-    && !document.querySelector('[data-stale="true"], [data-retained="true"]')"""
+_SETTLED = """() => {
+    const face = document.querySelector('.st-key-face');  // face.css takes it out of the flow
+    return document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === 'notRunning'
+        && !document.querySelector('[data-stale="true"], [data-retained="true"]')
+        && (!face || getComputedStyle(face).position === 'absolute');
+}"""
 
 _READ = """([key, arg]) => {
     const app = document.querySelector('[data-testid="stApp"]');
@@ -34,7 +38,10 @@ _TRACES = "plot => plot._fullData.map(t => ({mode: t.mode, meta: t.meta, x: Arra
 
 
 def settle(page: Page) -> None:
-    """Wait until the app rests and nothing stands twice on the page."""
+    """Wait until the app rests, nothing stands twice on the page, and it has its styles.
+
+    Streamlit loads what applies them only when a page first has some; on a busy machine a chart can be there before.
+    """
     page.wait_for_function(_SETTLED)
 
 
