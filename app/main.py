@@ -17,6 +17,7 @@ ICON = (
 
 st.set_page_config(page_title="MAUVE Lens", page_icon=ICON, layout="wide")
 
+own_server.warn()
 visitor = access.require_visitor()
 sections = {
     "Compare": [
@@ -44,7 +45,6 @@ page = st.navigation(sections, expanded=True)
 session.keep_url(page.url_path)
 face.styles()
 access.note()
-own_server.warn()
 with st.sidebar:
     news.watch()
 sidebar.show()

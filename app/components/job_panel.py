@@ -31,9 +31,9 @@ ENDINGS = {
     "cancelled": "cancelled",
     "interrupted": ":orange[interrupted]",
 }
+
 MAKING_RUNS = ("comparison", "study", "without", "again")
 """Kinds of jobs that end in a run of their own; the others add to a run."""
-
 
 _ALL, _DISMISSED = "jobs_all", "jobs_dismissed"
 

@@ -234,7 +234,7 @@ def test_a_new_candidate_forgets_the_cluster_of_a_pairwise_partition_only() -> N
     assert after({"candidate": "x", "cluster": "3"} | opened, script) == kept
 
 
-def test_another_cluster_or_area_forgets_the_texts_that_was_read_in_it() -> None:
+def test_another_cluster_or_area_forgets_the_texts_that_were_read_in_it() -> None:
     def cluster() -> None:
         from app import session
 

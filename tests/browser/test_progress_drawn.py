@@ -43,11 +43,15 @@ def progressed(state: JobState, **values: object) -> JobState:
 def test_progress_is_drawn_without_a_run_of_the_page_until_the_end(page: Page, app: str) -> None:
     with ExitStack() as worker:
         state = worker.enter_context(job(1, status="running", stage="encoding", done=1, total=4, log="begun\n"))
+        asked: list[object] = []  # what the browser sent over the connection that runs pages
+        page.on("websocket", lambda socket: socket.on("framesent", lambda sent: asked.append(sent)))
         page.goto(f"{app}/new_run")
         bar = page.get_by_role("progressbar", name=state.name)
         expect(page.get_by_text("Encoding: 1 of 4")).to_be_visible()
         expect(bar).to_have_attribute("aria-valuenow", "25")
         charts.settle(page)
+        before = len(asked)
+        assert before > 0
         page.get_by_text("Log", exact=True).click()
         expect(page.get_by_text("begun")).to_be_visible()
         with (jobs.jobs_folder() / state.id / LOG).open("a") as log:
@@ -57,6 +61,7 @@ def test_progress_is_drawn_without_a_run_of_the_page_until_the_end(page: Page, a
         expect(bar).to_have_attribute("aria-valuenow", "75")
         expect(page.get_by_text(HOSTILE)).to_be_visible()
         assert page.locator("details img").count() == 0
+        assert len(asked) == before, "nothing ran for it"
         page.get_by_role("button", name="Cancel", exact=True).click()
         expect(page.get_by_text("Stopping. Encoding: 3 of 4")).to_be_visible()
         expect(page.get_by_role("button", name="Cancel", exact=True)).to_be_disabled()
