@@ -10,6 +10,7 @@ import errno
 import hashlib
 import os
 import secrets
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from platformdirs import user_data_path
 
-from mauve_core.errors import StorageError
+from mauve_core.errors import InputError, StorageError
 
 HOME_VARIABLE = "MAUVE_LENS_HOME"
 
@@ -31,6 +32,48 @@ def home() -> Path:
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def require_plain_file(path: Path, what: str) -> int:
+    """Size in bytes of a file that was handed in, seen before it is opened.
+
+    A named pipe would be waited for without end, and a device such as ``/dev/zero`` never ends. Links are followed.
+
+    Parameters
+    ----------
+    path : Path
+    what : str
+        What the file was to be, for the message: "feature file", "archive of a run".
+
+    Raises
+    ------
+    InputError
+        There is none, it cannot be reached, or it is a folder, a named pipe, a socket or a device.
+    """
+    try:
+        status = path.stat()
+    except (OSError, ValueError) as error:  # ValueError: a NUL character in the name
+        reason = "it does not exist" if isinstance(error, FileNotFoundError) else _reason(error)
+        raise InputError(f"The {what} {path} cannot be read: {reason}", todo="Check the path") from error
+    if not stat.S_ISREG(status.st_mode):
+        kind = next((name for is_kind, name in _SPECIAL if is_kind(status.st_mode)), "no plain file")
+        raise InputError(
+            f"The {what} {path} is {kind}", allowed="a plain file", todo="Save its content to a file, and give that"
+        )
+    return status.st_size
+
+
+_SPECIAL: tuple[tuple[Callable[[int], bool], str], ...] = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
