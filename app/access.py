@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import secrets
 import threading
 import time
@@ -20,6 +19,7 @@ from functools import lru_cache
 
 import streamlit as st
 
+from app.signed_out import SignedOut
 from mauve_core import sharing
 from mauve_core.errors import InputError, RefusedError
 from mauve_core.sharing import SignIn
@@ -72,23 +72,6 @@ class Sessions:
             self._ends.pop(_digest(token), None)
 
 
-class SignedOut:
-    """Cookies of a provider's sign-in that were signed out: the signature alone would let a copy in for weeks."""
-
-    def __init__(self) -> None:
-        self._keys: dict[bytes, None] = {}
-        self._lock = threading.Lock()
-
-    def add(self, key: bytes) -> None:
-        """Refuse this cookie until the server stops; the oldest are let go when there are very many."""
-        with self._lock:
-            kept = list(self._keys)[-(MAX_SESSIONS - 1) :]
-            self._keys = dict.fromkeys([*kept, key])
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._keys
-
-
 SESSIONS = Sessions()
 SIGNED_OUT = SignedOut()
 
@@ -112,16 +95,14 @@ def visitor_of(cookies: Mapping[str, str]) -> Visitor | None:
 def sign_in_keys(cookies: Mapping[str, str]) -> tuple[bytes, ...]:
     """What signs the sender of these cookies in, as digests: all tabs of a browser have the same."""
     keys = (_digest(cookies[SESSION_COOKIE]),) if SESSION_COOKIE in cookies else ()
-    provider = _provider_key(cookies)
-    return keys if provider is None else (*keys, provider)
+    return keys if sign_in().secrets is None else (*keys, *_said_by_provider(cookies)[1])
 
 
 def sign_out(cookies: Mapping[str, str]) -> None:
-    """End what signs the sender of these cookies in, for every copy of them."""
-    key = _provider_key(cookies)
-    if key is not None and sign_in().secrets is not None and _visitor_of_provider(sign_in(), cookies) is not None:
-        SIGNED_OUT.add(key)
+    """End what signs the sender of these cookies in, for every copy of them; StorageError as ``SignedOut.add``."""
     SESSIONS.end(cookies.get(SESSION_COOKIE, ""))
+    if sign_in().secrets is not None:
+        SIGNED_OUT.add(_said_by_provider(cookies)[1])
 
 
 def require_visitor() -> Visitor | None:
@@ -177,20 +158,10 @@ def note() -> None:
 
 
 def _visitor_of_provider(how: SignIn, cookies: Mapping[str, str]) -> Visitor | None:
-    """Who Streamlit's signed cookie names, with its own means."""
-    from streamlit.auth_util import get_cookie_with_chunks
-    from streamlit.web.server.server_util import get_cookie_secret
-    from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
-    from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
-
-    secret = get_cookie_secret()
-    if not secret or USER_COOKIE_NAME not in cookies or _provider_key(cookies) in SIGNED_OUT:
-        return None
-    data = get_cookie_with_chunks(
-        lambda name: decode_signed_value(secret, name, cookies[name]) if name in cookies else None, USER_COOKIE_NAME
-    )
+    """Who Streamlit's signed cookies name."""
+    data, parts = _said_by_provider(cookies)
     try:
-        claims = json.loads(data) if data else None
+        claims = json.loads(data) if data and not SIGNED_OUT.holds(parts) else None
     except ValueError:
         return None
     if not isinstance(claims, dict) or claims.get("is_logged_in") is not True:
@@ -200,12 +171,29 @@ def _visitor_of_provider(how: SignIn, cookies: Mapping[str, str]) -> Visitor | N
     return Visitor(email or "an account without an e-mail address", verified and how.admits(email))
 
 
-def _provider_key(cookies: Mapping[str, str]) -> bytes | None:
-    """Of Streamlit's cookie, which stands in several where it is long; None where there is none."""
+def _said_by_provider(cookies: Mapping[str, str]) -> tuple[bytes | None, tuple[bytes, ...]]:
+    """What Streamlit's signed cookies say, put together with its own means, and a digest of each that was needed.
+
+    A digest is of what was signed, time included: further cookies, their order and how a signature is written change
+    nothing. The cookie that only counts the others is left out, because many sign-ins of one second have the same.
+    """
+    from streamlit.auth_util import get_cookie_with_chunks
+    from streamlit.web.server.server_util import get_cookie_secret
+    from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
     from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
-    parts = sorted(name for name in cookies if re.fullmatch(rf"{USER_COOKIE_NAME}(_\d+)?", name))
-    return _digest("\n".join(f"{name}={cookies[name]}" for name in parts)) if parts else None
+    secret, needed = get_cookie_secret(), dict[str, bytes]()
+
+    def signed(name: str) -> bytes | None:
+        said = decode_signed_value(secret, name, cookies.get(name, ""))
+        if said is not None:
+            needed[name] = _digest(f"{name}={cookies[name].rpartition('.')[0]}")
+        return said
+
+    data = get_cookie_with_chunks(signed, USER_COOKIE_NAME) if secret else None
+    if len(needed) > 1:
+        del needed[USER_COOKIE_NAME]
+    return data, tuple(needed.values())
 
 
 def _digest(token: str) -> bytes:

@@ -9,6 +9,8 @@ import threading
 
 import streamlit as st
 
+from app import origins
+
 _ours = threading.Event()
 
 
@@ -23,11 +25,23 @@ def is_missing() -> bool:
 
 
 def warn() -> None:
-    """Once a page: what its reader must do without, and the command that gives it."""
+    """Once a page, before anything else: what its reader must do without, and the command that gives it.
+
+    Streamlit lets pages of every port of this machine connect; here they see nothing, and nothing is there to be called.
+    """
     if is_missing():
+        if not _asked_by_own_page():
+            st.error("A page of another server asked for this one.", icon=":material/lock:")
+            st.stop()
         st.warning(
             "`streamlit run` started this server, so pages do not follow jobs and other tabs until they are reloaded, "
             "runs cannot be exported here, and there is no sign-in and no security header. "
             "Stop it and run `mauve-lens app`.",
             icon=":material/dns:",
         )
+
+
+def _asked_by_own_page() -> bool:
+    """Whether what connects is a page of this server, or no browser."""
+    origin, host = (st.context.headers.get(name) for name in ("Origin", "Host"))
+    return origin is None or origins.is_own(origin, host)

@@ -110,7 +110,8 @@ def application() -> App:
 async def _to_first_page(request: Request) -> Response:
     from starlette.responses import RedirectResponse
 
-    return RedirectResponse(f"/?{request.url.query}" if request.url.query else "/")
+    query = request.scope["query_string"].decode("ascii")  # app.middleware lets no other pass
+    return RedirectResponse(f"/?{query}" if query else "/")
 
 
 def main() -> None:

@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
+import logging
 import math
+import re
 import threading
 import time
 from collections.abc import Mapping
-from urllib.parse import parse_qs, quote, unquote, urlsplit
+from urllib.parse import parse_qs, quote, unquote
 
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from app import access
+from app import access, origins
 from app.access import SESSION_COOKIE, SESSION_S, SESSIONS
 from app.connections import CONNECTIONS
+from mauve_core.errors import StorageError
 
 SIGN_IN, SIGN_OUT, PROVIDER = "/sign-in", "/sign-out", "/sign-in/provider"
+PROVIDER_SIGN_OUT = "/auth/logout"
+"""Streamlit's own page: it makes the browser forget its cookie, and goes on to the provider's."""
+
 NEXT_COOKIE, NEXT_S = "mauve_lens_next", 600
 """Where a visitor was going, while the OpenID provider is asked."""
 
 MAX_BODY = 8192
+BODY_S = 20.0
+"""How long the form of a sign-in is waited for."""
+
+_FORM = "application/x-www-form-urlencoded"
+_NO_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+MAX_FIELDS = 8
 MAX_NEXT = 6000
+NOT_UNDERSTOOD = "That was not understood. Try again."
 FREE_ATTEMPTS = 5
 LONGEST_WAIT_S = 60.0
 
@@ -37,7 +51,7 @@ _STYLE = (
     "border-radius:.4rem;background:#2f6fb0;color:#fff;cursor:pointer;width:100%}:focus-visible{outline:3px solid "
     "light-dark(#2f6fb0,#6aa7e0);outline-offset:2px}.wrong{color:light-dark(#b3261e,#ff8a80)}"
 )
-_TO_LOGOUT = '<meta http-equiv="refresh" content="0;url=/auth/logout">'
+_TO_LOGOUT = f'<meta http-equiv="refresh" content="0;url={PROVIDER_SIGN_OUT}">'
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex"><link rel="icon" href="data:,"><title>{title} - MAUVE Lens</title>
@@ -69,6 +83,7 @@ class Throttle:
             self._until = 0.0 if over < 0 else time.monotonic() + min(2.0 ** min(over, 30), LONGEST_WAIT_S)
 
 
+_LOG = logging.getLogger(__name__)
 THROTTLE = Throttle()
 _ONE_AT_A_TIME = threading.Lock()
 """One password is hashed at a time: attempts can neither take all cores and memory nor pass the throttle together."""
@@ -103,10 +118,9 @@ def page_for_refused(name: str) -> Response:
 
 def safe_target(target: str) -> str:
     """A path of this server with its query string; anything else becomes the start page."""
-    parts = urlsplit(target)
-    local = target.startswith("/") and not target.startswith(("//", "/\\")) and not (parts.scheme or parts.netloc)
+    local = target.startswith("/") and not target.startswith(("//", SIGN_IN, SIGN_OUT, "/auth/"))
     plain = len(target) <= MAX_NEXT and target.isascii() and target.isprintable() and "\\" not in target
-    return target if local and plain and not parts.path.startswith((SIGN_IN, SIGN_OUT, "/auth/")) else "/"
+    return target if local and plain else "/"
 
 
 async def _form(request: Request) -> Response:
@@ -119,11 +133,14 @@ async def _form(request: Request) -> Response:
 
 
 async def _attempt(request: Request) -> Response:
-    form = await _fields(request)
+    try:
+        form = await _fields(request)
+    except _UnreadableFormError as error:
+        return _form_page("/", error.said, status=error.status)
     target = safe_target(form.get("next", "/"))
     expected = access.sign_in().password
-    if expected is None or form.get("password") is None or not _same_origin(request):
-        return _form_page(target, "That was not understood. Try again.", status=400)
+    if expected is None or form.get("password") is None or not origins.is_own_form(request):
+        return _form_page(target, NOT_UNDERSTOOD, status=400)
     right, wait = await run_in_threadpool(_judge, form["password"])
     if wait:
         said = f"Too many wrong passwords. Try again in {math.ceil(wait)} s."
@@ -131,7 +148,7 @@ async def _attempt(request: Request) -> Response:
     if not right:
         return _form_page(target, "Wrong password.", status=401)
     response = RedirectResponse(target, status_code=303, headers={"Cache-Control": "no-store"})
-    secure = request.url.scheme == "https"
+    secure = origins.scheme_of(request) == "https"
     response.set_cookie(
         SESSION_COOKIE, SESSIONS.begin(), max_age=SESSION_S, httponly=True, samesite="lax", secure=secure, path="/"
     )
@@ -161,39 +178,66 @@ async def _to_provider(request: Request) -> Response:
     response = RedirectResponse(f"/auth/login?provider={quote(encode_provider_token('default'))}", status_code=303)
     target = safe_target(request.query_params.get("next", "/"))
     if target != "/":
-        secure = request.url.scheme == "https"
+        secure = origins.scheme_of(request) == "https"
         value = quote(target, safe="")
         response.set_cookie(NEXT_COOKIE, value, max_age=NEXT_S, httponly=True, samesite="lax", secure=secure, path="/")
     return response
 
 
 async def _sign_out(request: Request) -> Response:
-    if not _same_origin(request):
+    if not origins.is_own_form(request):
         return RedirectResponse("/", status_code=303)
-    access.sign_out(request.cookies)
+    try:
+        await run_in_threadpool(access.sign_out, request.cookies)
+    except StorageError as error:
+        _LOG.error("Whoever signed out now has not when this server starts again: %s", error)
     CONNECTIONS.end(access.sign_in_keys(request.cookies))
     response: Response = RedirectResponse(SIGN_IN, status_code=303)
     if access.sign_in().secrets is not None:  # the provider's own page may follow, to which no form may redirect
-        response = _page("Signed out", '<p><a href="/auth/logout">Go on</a></p>', head=_TO_LOGOUT)
+        response = _page("Signed out", f'<p><a href="{PROVIDER_SIGN_OUT}">Go on</a></p>', head=_TO_LOGOUT)
     response.delete_cookie(SESSION_COOKIE, path="/", httponly=True, samesite="lax")
     return response
 
 
-def _same_origin(request: Request) -> bool:
-    """Whether a form was sent from a page of this server; a browser says so with each POST."""
-    origin = request.headers.get("origin")
-    return origin is not None and urlsplit(origin).netloc == request.headers.get("host")
+class _UnreadableFormError(Exception):
+    """What was sent is no form of ours, or not all of it came."""
+
+    def __init__(self, said: str = NOT_UNDERSTOOD, status: int = 400) -> None:
+        super().__init__(said)
+        self.said, self.status = said, status
 
 
 async def _fields(request: Request) -> dict[str, str]:
-    """The fields of a form; empty for one that is too long."""
+    """The fields of a form, the first where a name stands twice.
+
+    Raises
+    ------
+    _UnreadableFormError
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
+        raise _UnreadableFormError
+    try:
+        async with asyncio.timeout(BODY_S):
+            body = await _body(request)
+    except (ClientDisconnect, TimeoutError) as error:
+        raise _UnreadableFormError from error
+    try:
+        text = body.decode("ascii")
+        found = parse_qs(text, keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
+    except ValueError as error:
+        raise _UnreadableFormError from error
+    if _NO_PERCENT.search(text) or any("\0" in value for values in found.values() for value in values):
+        raise _UnreadableFormError
+    return {name: values[0] for name, values in found.items()}
+
+
+async def _body(request: Request) -> bytes:
     body = b""
     async for part in request.stream():
         body += part
         if len(body) > MAX_BODY:
-            return {}
-    found = parse_qs(body.decode("utf-8", errors="replace"), keep_blank_values=True, max_num_fields=8)
-    return {name: values[0] for name, values in found.items()}
+            raise _UnreadableFormError("That was too long. Try again.", status=413)
+    return body
 
 
 def _form_page(target: str, wrong: str = "", *, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from starlette.applications import Starlette
@@ -17,7 +18,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from app import access, connections, middleware, sign_in
 from app.sign_in import FREE_ATTEMPTS, LONGEST_WAIT_S, Throttle
 from mauve_core import sharing
-from mauve_core.passwords import hashed
+from tests.app.asgi import hash_of
 
 PASSWORD = "correct horse"
 ECHO = "ws://127.0.0.1:8501/echo"
@@ -45,7 +46,7 @@ async def _echo(websocket: WebSocket) -> None:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch, own_home: Path) -> Iterator[TestClient]:
     """The middleware and the sign-in pages around an app of two answers; a password is set."""
-    monkeypatch.setenv(sharing.PASSWORD_HASH, str(hashed(PASSWORD)))
+    monkeypatch.setenv(sharing.PASSWORD_HASH, hash_of(PASSWORD))
     monkeypatch.setattr(sign_in, "THROTTLE", Throttle())
     access.sign_in.cache_clear()
     inner = [
@@ -157,11 +158,12 @@ def test_sessions_end_by_time_and_by_number(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_form_from_another_page_is_not_taken(server: TestClient) -> None:
-    assert attempt(server, PASSWORD, origin="http://evil.example") == 400
-    assert attempt(server, PASSWORD, origin="null") == 400
+    assert attempt(server, PASSWORD, origin="http://evil.example") == 403
+    assert attempt(server, PASSWORD, origin="null") == 403
     assert server.post("/sign-in", data={"password": PASSWORD}).status_code == 400
     attempt(server, PASSWORD)
-    server.post("/sign-out", headers={"origin": "http://evil.example"})
+    assert server.post("/sign-out", headers={"origin": "http://evil.example"}).status_code == 403
+    server.post("/sign-out")
     assert server.get("/").text == "the app"
 
 
@@ -176,7 +178,40 @@ def test_read_only_takes_no_upload(server: TestClient, monkeypatch: pytest.Monke
 
 
 def test_an_endless_form_is_not_read(server: TestClient) -> None:
-    assert attempt(server, "x" * 100_000) == 400
+    assert attempt(server, "x" * 100_000) == 413
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"&".join(b"field%d=x" % i for i in range(9)), b"password=%zz", b"password=%", b"password=%ff", b"password=\xff",
+        b"password=%00", b"password=\x00", b"password=", b"", b"next=/", b"=", b"&", b"{}", b"password=%ed%a0%80",
+    ],
+)  # fmt: skip
+def test_what_is_no_form_is_said_to_be_none(server: TestClient, body: bytes) -> None:
+    headers = {"origin": "http://127.0.0.1:8501", "content-type": "application/x-www-form-urlencoded"}
+    answer = server.post("/sign-in", content=body, headers=headers)
+    assert answer.status_code == (401 if body == b"password=" else 400)
+    assert 'role="alert"' in answer.text
+
+
+@pytest.mark.parametrize("kind", ["", "text/plain", "multipart/form-data; boundary=x", "application/json", "\xff"])
+def test_another_kind_of_body_is_no_form(server: TestClient, kind: str) -> None:
+    headers = {"origin": "http://127.0.0.1:8501", "content-type": kind.encode("latin-1")}
+    body = f"password={PASSWORD.replace(' ', '+')}"
+    assert server.post("/sign-in", content=body, headers=headers).status_code == 400
+    headers["content-type"] = b"Application/X-WWW-Form-URLEncoded; charset=UTF-8"
+    assert server.post("/sign-in", content=body, headers=headers).status_code == 303
+
+
+@pytest.mark.parametrize("target", ["//[", "//[::1", "//\u2100.example", "/\x00", "/a\x7f", "/\ud800", "/\u0085"])
+def test_a_target_that_cannot_be_read_leads_to_the_start(server: TestClient, target: str) -> None:
+    assert sign_in.safe_target(target) == "/"
+    query = {"next": target.encode("utf-8", errors="surrogatepass")}
+    assert server.get("/sign-in?" + urlencode(query)).status_code == 200
+    headers = {"origin": "http://127.0.0.1:8501", "content-type": "application/x-www-form-urlencoded"}
+    answer = server.post("/sign-in", content=urlencode({"password": PASSWORD, **query}), headers=headers)
+    assert (answer.status_code, answer.headers.get("location")) in ((303, "/"), (400, None))
 
 
 def test_guessing_is_slowed_down(server: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
