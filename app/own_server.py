@@ -27,7 +27,7 @@ def is_missing() -> bool:
 def warn() -> None:
     """Once a page, before anything else: what its reader must do without, and the command that gives it.
 
-    Streamlit lets pages of every port of this machine connect; here they see nothing, and nothing is there to be called.
+    Streamlit lets pages of every port of this machine connect; here they see nothing and find nothing to call.
     """
     if is_missing():
         if not _asked_by_own_page():

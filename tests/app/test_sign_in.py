@@ -184,7 +184,7 @@ def test_an_endless_form_is_not_read(server: TestClient) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        b"&".join(b"field%d=x" % i for i in range(9)), b"password=%zz", b"password=%", b"password=%ff", b"password=\xff",
+        b"&".join(b"a%d=x" % i for i in range(9)), b"password=%zz", b"password=%", b"password=%ff", b"password=\xff",
         b"password=%00", b"password=\x00", b"password=", b"", b"next=/", b"=", b"&", b"{}", b"password=%ed%a0%80",
     ],
 )  # fmt: skip
