@@ -99,7 +99,8 @@ class Gate:
             await (await _unhealthy(scope) or self.app)(scope, receive, send)
         elif scope["type"] == "websocket":
             if origins.is_foreign(connection):
-                _LOG.warning("%s %s", FOREIGN, {name: connection.headers.get(name) for name in ("origin", "host")})
+                named = {name: connection.headers.get(name, "")[:100] for name in ("origin", "host")}
+                _LOG.warning("%s %s", FOREIGN, named)
             await send({"type": "websocket.close", "code": connections.CLOSE_CODE})
         else:
             await refusal(scope, receive, send)

@@ -103,7 +103,7 @@ def test_a_visitor_who_leaves_leaves_nothing_behind(run: Run, scratch: Path, mon
 @pytest.mark.parametrize("name", ["nobody", "..", "../study-one", "Study one", "a/b", "%00", "x" * 300])
 def test_what_is_no_run_is_not_found(server: TestClient, scratch: Path, name: str) -> None:
     answer = server.get(export_url(name))
-    assert answer.status_code == 404
+    assert answer.status_code == (400 if name == "%00" else 404)  # the client decodes it: no address has a NUL
     assert list(scratch.iterdir()) == []
 
 
