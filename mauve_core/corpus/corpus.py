@@ -219,16 +219,17 @@ def read_corpus(
     name : str, optional
         Name of the corpus; the file's name without suffixes when left out.
     text_field, prompt_field, id_field : str, optional
-        Field that holds each part; guessed when left out, and the guess stands in ``notes``. An empty string for
-        ``prompt_field`` or ``id_field`` means none: no prompts, and line numbers as ids.
+        Field that holds each part, or a dotted path such as ``response.body.choices.0.message.content``, in which a
+        number is the place in a list (-1 is the last). Guessed when left out, and the guess stands in ``notes``. An
+        empty string for ``prompt_field`` or ``id_field`` means none: no prompts, and line numbers as ids.
     metadata_fields : iterable of str, optional
         Fields kept as metadata; every other field with plain values when left out.
 
     Raises
     ------
     InputError
-        The file cannot be read, a field does not exist or does not hold text, ids of a chosen field are missing or
-        repeated, or no text is left.
+        The file cannot be read, a field does not exist or does not hold text, the field of the text cannot be guessed,
+        ids of a chosen field are missing or repeated, or no text is left.
     """
     return corpus_from_table(
         read_table(path),
@@ -252,7 +253,7 @@ def corpus_from_table(
     """The corpus in a table that was read already; the arguments and errors are those of ``read_corpus``."""
     fields, notes = choose_fields(table, text_field, prompt_field, id_field, metadata_fields)
     texts = table.values(fields.text)
-    require_texts(texts, f"The field {fields.text!r} of {table.path}", table.place)
+    require_texts(texts, f"The field {fields.text!r} of {table.path}", table.place, todo=_inside(table, fields.text))
     given_ids = None if fields.id is None else [id_of(value) for value in table.values(fields.id)]
 
     def label(index: int) -> str:
@@ -368,5 +369,12 @@ def _prompts_of(table: Table, field: str | None, kept: Sequence[int], notes: lis
     if field is None:
         return None
     prompts = pick(table.values(field), kept)
-    require_texts(prompts, f"The field {field!r} of {table.path}", lambda i: table.place(kept[i]))
+    where = f"The field {field!r} of {table.path}"
+    require_texts(prompts, where, lambda i: table.place(kept[i]), todo=_inside(table, field))
     return filled_prompts(prompts, notes)
+
+
+def _inside(table: Table, field: str) -> str:
+    """What to do about a field that holds lists or objects with texts in them; empty where it holds none."""
+    inner = [path for path in table.inner_fields if path.startswith(f"{field}.")]
+    return f"Name what is inside of it, such as {' or '.join(map(repr, inner[:3]))}" if inner else ""

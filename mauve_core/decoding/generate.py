@@ -16,7 +16,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from mauve_core.corpus import read_corpus
+from mauve_core.corpus import corpus_from_table
+from mauve_core.corpus.fields import guess_prompt
 from mauve_core.corpus.formats import read_table
 from mauve_core.decoding.decoders import Decoder, Writing, parse_decoder, stream_key
 from mauve_core.encoders.catalogue import package_version
@@ -86,10 +87,8 @@ class Prompts:
 
 def read_prompts(path: Path, prompt_field: str | None = None) -> Prompts:
     """Prompts of a corpus file: the field asked for, else a field that looks like a prompt, else the text itself."""
-    from mauve_core.corpus import guess_fields
-
-    guess = guess_fields(read_table(path))
-    corpus = read_corpus(path, text_field=prompt_field or guess.prompt or guess.text)
+    table = read_table(path)
+    corpus = corpus_from_table(table, text_field=prompt_field or guess_prompt(table))
     return Prompts(corpus.ids, corpus.texts)
 
 
