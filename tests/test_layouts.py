@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from mauve_core.__main__ import main
+from mauve_core.config import HUMAN
 from mauve_core.corpus import corpus_from_texts, read_corpus
 from mauve_core.corpus.formats import read_table
 from mauve_core.corpus.looks import ID, look_like_ids
+from mauve_core.decoding import read_prompts
 from mauve_core.errors import InputError
+from mauve_core.files import HOME_VARIABLE
+from mauve_core.store import RunStore
 from mauve_core.task import TextFile
-from tests.layouts import LAYOUTS, MESSAGE, Layout, N, chat_completion, prompt, text
+from tests.layouts import LAYOUTS, MESSAGE, Layout, N, chat_completion, other, prompt, text
 
 READ = {name: layout for name, layout in LAYOUTS.items() if layout.text}
 REFUSED = {name: layout for name, layout in LAYOUTS.items() if not layout.text}
@@ -150,3 +157,64 @@ def test_a_corpus_of_ids_or_of_one_text_says_so(tmp_path: Path) -> None:
     same = corpus_from_texts(["I am a language model."] * 6 + list("abcd"), name="m")
     assert "6 of 10 texts are one and the same, 'I am a language model.'" in same.notes[0]
     assert not any("right field" in note for note in corpus_from_texts(map(text, range(N)), name="m").notes)
+
+
+# The command line
+
+
+def compared(folder: Path, name: str, *more: str) -> int:
+    """Compare the file of that name, as the candidate m, with plain human texts, from features made here."""
+    human = Layout(lambda i: {"text": other(i)}).write(folder)
+    model = LAYOUTS[name].write(folder / "m")
+    features = []
+    for seed, source in enumerate((HUMAN, "m")):
+        np.save(folder / f"{source}.npy", np.random.default_rng(seed).normal(size=(N, 4)).astype(np.float32))
+        features += ["--features", f"{source}={folder / source}.npy"]
+    fast = ["--seeds", "2", "--bootstrap", "100", "--no-map", "--quiet", "--json"]
+    return main(["compare", "--human", str(human), "--model", f"m={model}", *features, *fast, *more])
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for files, with one below it and a home of its own."""
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "home"))
+    (tmp_path / "m").mkdir()
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["OpenAI batch", "vLLM RequestOutput", "MT-bench answers", "chat"])
+def test_compare_reads_the_field_that_was_guessed_and_says_so(
+    name: str, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compared(files, name) == 0
+    printed = json.loads(capsys.readouterr().out)
+    notes = " ".join(printed["candidates"][0]["notes"])
+    assert f"Text was read from the field {LAYOUTS[name].text!r}" in notes
+    assert RunStore().load(printed["run"]).corpora["m"].texts == tuple(map(text, range(N)))
+
+
+@pytest.mark.parametrize("name", ["prediction and reference", "lm-eval samples with written targets", "only ids"])
+def test_compare_refuses_what_it_cannot_guess(name: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    layout = LAYOUTS[name]
+    assert compared(files, name) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    for part in (*layout.refused, "--text-field"):
+        assert part in printed.err
+    if layout.chosen:
+        assert compared(files, name, "--text-field", f"m={layout.chosen}") == 0
+        run = json.loads(capsys.readouterr().out)["run"]
+        assert RunStore().load(run).corpora["m"].texts == tuple(map(text, range(N)))
+
+
+def test_measures_say_which_field_they_read(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    human, model = LAYOUTS["GPT-2 output dataset"].write(files), LAYOUTS["OpenAI batch"].write(files / "m")
+    assert main(["measure", "--human", str(human), "--model", f"m={model}", "--measure", "length", "--quiet"]) == 0
+    assert f"m: Text was read from the field {PATH!r}" in capsys.readouterr().out
+
+
+def test_prompts_are_found_beside_texts_that_are_not(files: Path) -> None:
+    path = Layout(lambda i: {"prompt": prompt(i), "prediction": text(i), "reference": other(i)}).write(files)
+    assert read_prompts(path).texts == tuple(map(prompt, range(N)))
+    assert read_prompts(LAYOUTS["lm-eval samples"].write(files)).texts == tuple(map(prompt, range(N)))
+    assert read_prompts(LAYOUTS["chat"].write(files), "messages.1.content").texts == tuple(map(prompt, range(N)))
