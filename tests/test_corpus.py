@@ -302,7 +302,7 @@ def test_texts_in_memory_are_treated_as_those_of_a_file() -> None:
 @pytest.mark.parametrize(
     ("arguments", "fragment"),
     [
-        ({"texts": "one text"}, "One text was given"),
+        ({"texts": "one text"}, "one text was given"),
         ({"texts": []}, "an empty list"),
         ({"texts": ["", " "]}, "2 left out"),
         ({"texts": ["a", 5]}, "int at text 2"),

@@ -32,9 +32,10 @@ from mauve_core.corpus.entries import (
 )
 from mauve_core.corpus.fields import Fields, choose_fields, guess_fields
 from mauve_core.corpus.formats import Table, read_table, title_of
-from mauve_core.corpus.metadata import frame_of, values_of
+from mauve_core.corpus.metadata import frame_of, is_missing, values_of
 from mauve_core.corpus.stored import REREAD, StoredCorpus, load_parquet, write_parquet
 from mauve_core.errors import InputError, StorageError
+from mauve_core.text_lists import text_list
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -302,6 +303,7 @@ def corpus_from_texts(
     Parameters
     ----------
     texts : iterable of str
+        A list, a generator or a column of a table; None and NaN stand for a text that is missing.
     name : str
     ids : sequence of str or int, optional
         One a text, all different; positions from "1" when left out.
@@ -315,12 +317,13 @@ def corpus_from_texts(
     Raises
     ------
     InputError
-        Something is not a text, lengths differ, ids are missing or repeated, or no text is left.
+        A table, mapping or set in place of a list; something is not a text, lengths differ, ids are missing or
+        repeated, or no text is left.
     """
-    if isinstance(texts, str):
-        raise InputError("One text was given where a list of texts is needed", allowed="a list of str")
-    given = list(texts)
     where = f"Corpus {name!r}"
+    given = _without_gaps(text_list(texts, where))
+    ids = None if ids is None else text_list(ids, f"The ids of {where}")
+    prompts = None if prompts is None else _without_gaps(text_list(prompts, f"The prompts of {where}"))
     columns = values_of(metadata)
     parts = {"ids": ids, "prompts": prompts, **{f"values of {field!r}": column for field, column in columns.items()}}
     for what, part in parts.items():
@@ -350,6 +353,11 @@ def corpus_from_texts(
         notes=(*notes, *notes_on(chosen, exclusions)),
         exclusions=exclusions,
     )
+
+
+def _without_gaps(values: Sequence[Any]) -> list[Any]:
+    """The values with None for whatever pandas and NumPy put in place of one that is missing."""
+    return [None if is_missing(value) else value for value in values]
 
 
 def _require_some(kept: Sequence[int], exclusions: Sequence[Exclusion], where: str) -> None:

@@ -25,6 +25,7 @@ from mauve_core.encoders.models import LoadedModel, load_model
 from mauve_core.errors import InputError
 from mauve_core.files import write_atomically
 from mauve_core.progress import Progress, silent
+from mauve_core.text_lists import text_list
 
 DEFAULT_BATCH_ROWS = 128
 DEFAULT_BATCH_TOKENS = 128 * 256
@@ -72,6 +73,8 @@ class Prompts:
     texts: tuple[str, ...]
 
     def __post_init__(self) -> None:
+        for part in ("ids", "texts"):
+            object.__setattr__(self, part, tuple(text_list(getattr(self, part), f"The {part} of the prompts")))
         if not self.texts or len(self.ids) != len(self.texts) or len(set(self.ids)) != len(self.ids):
             raise InputError(
                 "The prompts cannot be used",
