@@ -207,6 +207,20 @@ def test_compare_refuses_what_it_cannot_guess(name: str, files: Path, capsys: py
         assert RunStore().load(run).corpora["m"].texts == tuple(map(text, range(N)))
 
 
+def test_compare_says_first_that_one_file_was_given_twice(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compared(files, "prediction and reference", "--text-field", "m=prediction", "--text-field", "text") == 0
+    assert "same texts" not in " ".join(json.loads(capsys.readouterr().out)["warnings"])
+    assert compared(files, "prediction and reference", "--text-field", "m=reference", "--text-field", "text") == 0
+    first = json.loads(capsys.readouterr().out)["warnings"][0]
+    assert first == "human and m hold the same texts, so that their score says nothing: was one file given twice?"
+
+
+def test_compare_says_first_that_texts_look_like_ids(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compared(files, "OpenAI batch", "--text-field", "m=custom_id") == 0
+    first = json.loads(capsys.readouterr().out)["warnings"][0]
+    assert first.startswith("m: Most texts look like ids, numbers or paths, such as 'request-0'")
+
+
 def test_measures_say_which_field_they_read(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     human, model = LAYOUTS["GPT-2 output dataset"].write(files), LAYOUTS["OpenAI batch"].write(files / "m")
     assert main(["measure", "--human", str(human), "--model", f"m={model}", "--measure", "length", "--quiet"]) == 0

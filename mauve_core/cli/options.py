@@ -145,7 +145,8 @@ def add_field_options(parser: argparse.ArgumentParser, *, per_source: bool = Fal
     group = parser.add_argument_group("fields of the files", text)
     action = "append" if per_source else "store"
     for part in ("text", "prompt", "id"):
-        group.add_argument(f"--{part}-field", action=action, metavar=metavar, help=f"field of the {part}")
+        inner = ", or a path into one: choices.0.text" if part == "text" else ""
+        group.add_argument(f"--{part}-field", action=action, metavar=metavar, help=f"field of the {part}{inner}")
     group.add_argument(
         "--metadata-field", action="append", metavar=metavar, help="a field kept as metadata; default: all others"
     )

@@ -111,7 +111,7 @@ def choose_fields(
         table.values(field)
     if len(set(chosen)) < len(chosen):
         raise InputError("One field was chosen for two parts", allowed="different fields for text, prompt and id")
-    known, unfinished = known_texts(table)
+    known, unfinished = known_texts(table) if not text or prompt is None else ([], [])
     if not text:
         text, reason = _guess_text(table, known, unfinished, taken={field for field in (prompt, identifier) if field})
         if len(table.columns) > 1 or text not in table.columns:

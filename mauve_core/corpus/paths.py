@@ -27,13 +27,11 @@ CHATS = (
 
 def at_path(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], path: str) -> list[Any] | None:
     """The value at the path in every row, None where a row ends before it; None when no column begins the path."""
-    steps = path.split(".")
-    heads = ((".".join(steps[:size]), steps[size:]) for size in range(len(steps) - 1, 0, -1))
-    found = next(((head, rest) for head, rest in heads if head in columns), None)
-    if found is None:
+    head = max((column for column in columns if path.startswith(f"{column}.")), key=len, default=None)
+    if head is None:
         return None
-    head, rest = found
-    return [_followed(row.get(head), rest) for row in rows]
+    steps = path[len(head) + 1 :].split(".")
+    return [_followed(row.get(head), steps) for row in rows]
 
 
 def _followed(value: Any, steps: Sequence[str]) -> Any:
