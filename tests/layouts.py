@@ -236,7 +236,7 @@ LAYOUTS = {
     ),
     "lm-eval log-likelihoods": Layout(
         lambda i: harness_sample(i) | {"resps": [[[-3.5, False]], [[-1.5, True]]], "filtered_resps": [[-3.5, False]]},
-        refused=("No field", "'doc.question'"),
+        refused=("may hold the text", "'doc.question'"),
     ),
     "MT-bench answers": Layout(
         bench_answer, "choices.0.turns.0", id="question_id", note="texts in 'choices.0.turns'; the first"
@@ -330,6 +330,26 @@ LAYOUTS = {
     ),
     "a text beside raw choices": Layout(
         lambda i: completion(i) | {"text": other(i)}, refused=("'choices.0.text', 'text'",), chosen="choices.0.text"
+    ),
+    "labels in answer to questions": Layout(
+        columns(question=prompt, answer=lambda i: "ABCD"[i % 4]), refused=("No field", "'question', 'answer'"),
+    ),
+    "several generations each": Layout(
+        lambda i: {"prompt": prompt(i), "generations": [text(i), other(i)]},
+        refused=("may hold the text: 'generations.0'", "--text-field"),
+        chosen="generations.0",
+    ),
+    "a source beside outputs": Layout(
+        lambda i: {"document": prompt(i), "outputs": [text(i)]},
+        refused=("'document', 'outputs.0'",),
+        chosen="outputs.0",
+    ),
+    "an unnamed text beside inner ones": Layout(
+        lambda i: {"asked": prompt(i), "told": {"words": text(i)}}, refused=("'asked', 'told.words'",),
+        chosen="told.words",
+    ),
+    "a chat and its answer": Layout(
+        lambda i: {"messages": chat(i)["messages"][:2], "response": text(i)}, "response"
     ),
     "a text in a script without spaces": Layout(
         columns(id=number, told=lambda i: f"第{i}天晚上下了很大的雨，没有人说话。"), "told", id="id"

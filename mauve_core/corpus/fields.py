@@ -23,6 +23,7 @@ from mauve_core.corpus.looks import (
     repeat,
 )
 from mauve_core.corpus.metadata import is_plain
+from mauve_core.corpus.paths import PLACE
 from mauve_core.errors import InputError
 
 TEXT_NAMES = (
@@ -162,28 +163,51 @@ def _guess_text(table: Table, known: list[Found], unfinished: list[Unfinished], 
     free = {field: table.values(field) for field in table.columns if field not in taken}
     texts = {field: values for field, values in free.items() if hold_text(values) and not look_like_ids(values)}
     reasons = {found.text: found.reason for found in known if found.text not in taken}
+    inner = [] if reasons else _inner_texts(table, unfinished)
     meant = [*reasons, *(field for field, values in texts.items() if _is_meant(field, values))]
+    meant += [path for path in inner if _names_text(_last_name(path))]
     if len(meant) == 1 and (reasons or _plain_name(meant[0]) in TEXT_NAMES):
         return meant[0], reasons.get(meant[0], "by its name")
     if len(meant) < 2:
-        meant += [field for field, values in texts.items() if field not in meant and _is_prose(field, values)]
+        unnamed = [*(field for field, values in texts.items() if _is_prose(field, values)), *inner]
+        meant += [field for field in unnamed if field not in meant]
     if not meant and unfinished:
         raise _no_answer(table, unfinished[0])
-    # What usually stands beside a text, and single words, are the text only where there is nothing else.
-    meant = meant or [field for field, values in texts.items() if not repeat(values)]
-    blank = [field for field, values in free.items() if _plain_name(field) in TEXT_NAMES and are_blank(values)]
-    if not meant and len(blank) == 1:
-        return blank[0], "by its name"  # reading it counts what is missing
-    if len(meant) != 1:
+    meant = meant or _where_nothing_else_is(free, texts)
+    if len(meant) != 1 or meant[0] in inner:
         raise _no_choice(table, meant)
     return meant[0], "as the only field that holds texts"
 
 
+def _inner_texts(table: Table, unfinished: list[Unfinished]) -> list[str]:
+    """Paths to texts in a layout that nobody knows; conversations that end otherwise are none."""
+    begins = tuple(f"{chat.field}." for chat in unfinished)
+    paths = (path for path in table.inner_fields if not path.startswith(begins))
+    return [path for path in paths if hold_text(values := table.values(path)) and look_like_prose(values)]
+
+
+def _where_nothing_else_is(free: dict[str, list[Any]], texts: dict[str, list[Any]]) -> list[str]:
+    """What usually stands beside a text, and single words; not in place of a field that has the name of a text."""
+    named = [field for field, values in free.items() if _names_text(field) and (hold_text(values) or are_blank(values))]
+    if named:
+        return [field for field in named if are_blank(free[field])]  # reading it counts what is missing
+    return [field for field, values in texts.items() if not repeat(values)]
+
+
 def _is_meant(field: str, values: list[Any]) -> bool:
     """Whether the name says that the values are texts, and they may be: somebody's or a model's."""
-    name = _plain_name(field)
-    named = name in TEXT_NAMES or (not _stands_beside(field) and not _TEXT_WORDS.isdisjoint(_words(field)))
-    return named and (name == "text" or not look_like_labels(values))
+    return _names_text(field) and (_plain_name(field) == "text" or not look_like_labels(values))
+
+
+def _names_text(field: str) -> bool:
+    """Whether the name, or a word of it, is that of a text: ``output``, ``gpt4_answer``, ``generations``."""
+    words = {form for word in _words(field) for form in (word, word.removesuffix("s"))}
+    return _plain_name(field) in TEXT_NAMES or (not _stands_beside(field) and not _TEXT_WORDS.isdisjoint(words))
+
+
+def _last_name(path: str) -> str:
+    """The last step of a path that is a name and no place."""
+    return next(step for step in reversed(path.split(".")) if not PLACE.fullmatch(step))
 
 
 def _is_prose(field: str, values: list[Any]) -> bool:
@@ -200,10 +224,11 @@ def _stands_beside(field: str) -> bool:
 
 
 def _no_choice(table: Table, meant: list[str]) -> InputError:
-    inner = [field for field in table.inner_fields if field not in meant]
-    wrong = f"Several fields of {table.path} may hold the text: {', '.join(map(repr, meant))}"
-    if not meant:
-        wrong = f"No field of {table.path} holds text in every row that has it, other than ids, labels and dates"
+    wrong = f"No field of {table.path} holds text in every row that has it, other than ids, labels and dates"
+    if meant:
+        which = "Several fields" if len(meant) > 1 else "A field inside of others"
+        wrong = f"{which} of {table.path} may hold the text: {', '.join(map(repr, meant))}"
+    inner = (field for field in table.inner_fields if field not in meant)
     return InputError(wrong, received=", ".join(map(repr, (*table.columns, *inner))), todo=NAME_IT)
 
 

@@ -71,7 +71,7 @@ def look_like_prose(values: Iterable[Any]) -> bool:
     """Whether the texts are of several words and none of the above; scripts without spaces have words of their own."""
     texts = filled(values)
     words = sum(text.isascii() and len(text.split(maxsplit=1)) == 1 for text in texts)
-    return 2 * words <= len(texts) and not look_like_ids(texts) and not repeat(texts)
+    return bool(texts) and 2 * words <= len(texts) and not look_like_ids(texts) and not repeat(texts)
 
 
 def doubt_about(texts: Sequence[str]) -> str:
