@@ -11,11 +11,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from mauve_core import compute_mauve
-from mauve_core.config import EncoderConfig
+from mauve_core import compare, compute_mauve
+from mauve_core.config import CompareConfig, EncoderConfig
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.decoding.generate import Prompts
 from mauve_core.encoders import Encoder, encode
+from mauve_core.encoders.glove import word_features
 from mauve_core.encoders.keys import feature_key
 from mauve_core.encoders.likelihood import cut_texts, negative_log_likelihoods
 from mauve_core.encoders.prefixes import PrefixEncoder, encode_prefixes
@@ -23,6 +24,7 @@ from mauve_core.errors import InputError
 from mauve_core.metrics import Collection
 from mauve_core.numerics.stacked import Stacked
 from mauve_core.perturbations import parse_perturbation, perturb
+from mauve_core.phrases import distinctive_phrases
 from mauve_core.properties import text_properties
 from mauve_core.text_lists import text_list
 from mauve_core.words import count_words, distinctive_words
@@ -53,6 +55,8 @@ TAKERS: dict[str, Callable[[Any], Any]] = {
     "text_properties": text_properties,
     "count_words": count_words,
     "distinctive_words": lambda texts: distinctive_words({"one": texts, "other": TEXTS}),
+    "word_features": lambda texts: word_features({"m": texts}, "none.txt"),
+    "distinctive_phrases": lambda texts: distinctive_phrases(TEXTS, texts),
     "Collection": lambda texts: Collection("m", IDS, texts),
     "prompts of a collection": lambda texts: Collection("m", IDS, tuple(TEXTS), texts),
     "Prompts": lambda texts: Prompts(IDS, texts),
@@ -168,6 +172,14 @@ def test_an_entry_that_is_no_text_is_named(entry: Any) -> None:
         corpus_from_texts(["a", entry], name="m")
     with pytest.raises(InputError, match="Not a string: text 1"):
         feature_key(["a", entry], CONFIG)
+
+
+@pytest.mark.parametrize("given", [FRAME, TEXTS, "texts.jsonl"])
+def test_a_side_of_a_comparison_is_a_corpus(given: Any) -> None:
+    corpus = corpus_from_texts([f"text {i}" for i in range(100)], name="m")
+    for human, model in ((corpus, given), (given, corpus)):
+        with pytest.raises(InputError, match=rf"is no corpus.*{type(given).__name__}.*corpus_from_texts"):
+            compare(human, {"m": model}, CompareConfig(encoder=CONFIG))
 
 
 # Tokens and features
