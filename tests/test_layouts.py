@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import json
 from pathlib import Path
 
@@ -71,6 +73,14 @@ def test_every_part_may_be_inside_of_others(tmp_path: Path) -> None:
     assert corpus.notes == ()
     stored = TextFile.from_dict({"path": str(path), **named, "metadata_fields": list(more)}).read("m")
     assert (stored.digest, stored.fields) == (corpus.digest, corpus.fields)
+
+
+def test_values_inside_of_structs_are_as_plain_as_those_of_columns(tmp_path: Path) -> None:
+    when, cost = datetime.datetime(2024, 3, 1, 12), decimal.Decimal("1.50")
+    row = {"text": "one text", "when": when, "cost": cost, "meta": {"when": when, "cost": cost}}
+    path = Layout(lambda i: row, suffix=".parquet").write(tmp_path)
+    metadata = read_corpus(path, metadata_fields=["when", "meta.when", "cost", "meta.cost"]).metadata
+    assert metadata.iloc[0].tolist() == ["2024-03-01T12:00:00"] * 2 + ["1.50"] * 2
 
 
 def test_a_path_that_ends_early_leaves_its_row_out(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any
 
 from mauve_core.corpus.looks import look_like_prose
+from mauve_core.corpus.metadata import plain
 
 PLACE = re.compile(r"-?[0-9]{1,9}")
 
@@ -31,7 +32,7 @@ def at_path(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], path: str
     if head is None:
         return None
     steps = path[len(head) + 1 :].split(".")
-    return [_followed(row.get(head), steps) for row in rows]
+    return [plain(_followed(row.get(head), steps)) for row in rows]
 
 
 def _followed(value: Any, steps: Sequence[str]) -> Any:
