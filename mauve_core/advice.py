@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from mauve_core.config import CompareConfig
 from mauve_core.corpus import Corpus
+from mauve_core.corpus.looks import doubt_about
 from mauve_core.encoders.catalogue import names_word_vectors
 from mauve_core.numerics.clustering import MOST_CLUSTERS, default_k
 from mauve_core.result import Source
@@ -37,6 +38,8 @@ def advice(sources: Sequence[Source], corpora: Mapping[str, Corpus], config: Com
     """
     rules = (_unequal_sizes(sources), _few(sources), _many_clusters(sources, config), _short(sources))
     found = [
+        *_doubts(corpora),
+        *_same_texts(sources, corpora),
         *rules,
         _capped_clusters(sources, config),
         _cut(sources, config),
@@ -111,6 +114,23 @@ def _joined(corpora: Mapping[str, Corpus], config: CompareConfig) -> str:
     }
     named = [f"{count} of {name}" for name, count in counts.items() if count]
     return f"Prompt and text meet without a space between two letters in {', '.join(named)} texts." if named else ""
+
+
+def _doubts(corpora: Mapping[str, Corpus]) -> list[str]:
+    """What is odd about the texts of each side."""
+    doubts = {name: doubt_about(corpus.texts) for name, corpus in corpora.items()}
+    return [f"{name}: {doubt}" for name, doubt in doubts.items() if doubt]
+
+
+def _same_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> list[str]:
+    """Which sides hold the same texts, in whatever order."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for source in sources:
+        alike.setdefault(tuple(sorted(corpora[source.name].texts)), []).append(source.name)
+    groups = (" and ".join(names) for names in alike.values() if len(names) > 1)
+    return [
+        f"{names} hold the same texts, so that their score says nothing: was one file given twice?" for names in groups
+    ]
 
 
 def _shared_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> str:

@@ -29,6 +29,7 @@ from mauve_core.numerics.scores import STAR_SMOOTHING
 from mauve_core.numerics.smoothing import probabilities
 from mauve_core.numerics.stacked import Stacked, require_usable
 from mauve_core.progress import ConsoleProgress, Progress, silent
+from mauve_core.text_lists import entries_of, text_list
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +95,7 @@ def compute_mauve(
     p_tokens, q_tokens : sequences of token id lists, arrays or CPU tensors, optional
         Ids of the tokenizer of ``featurize_model_name``.
     p_text, q_text : sequences of str, optional
+        A list, a generator or a column of a table.
     num_buckets : "auto" or int >= 2
         Clusters; "auto" takes max(2, round(min(n, m) / 10)).
     pca_max_data : int
@@ -129,20 +131,22 @@ def compute_mauve(
     Raises
     ------
     InputError
-        A side is missing, the sides have different dimensions, an argument is out of its range, or texts or tokens
-        are to be encoded in float64.
+        A side is missing, or is a table, a mapping or a set where a list is needed; the sides have different
+        dimensions, an argument is out of its range, or texts or tokens are to be encoded in float64.
     ModelUnavailableError
         The encoder is unknown or cannot be reached.
 
     Warns
     -----
     UserWarning
-        A side was given in two forms.
+        A side was given in two forms, or both sides hold the same texts.
     """
     weights = reference_weights(divergence_curve_discretization_size)
     encoder = _LazyEncoder(featurize_model_name, device_id, max_text_length, batch_size, verbose, use_float64)
     p_given = _choose("p", p_features, p_tokens, p_text)
     q_given = _choose("q", q_features, q_tokens, q_text)
+    if p_given[0] == q_given[0] == "text" and sorted(map(str, p_given[1])) == sorted(map(str, q_given[1])):
+        warnings.warn("p_text and q_text hold the same texts: the scores say nothing", UserWarning, stacklevel=2)
     p, q = _features("p", *p_given, encoder), _features("q", *q_given, encoder)
     if p.shape[1] != q.shape[1]:
         raise InputError(
@@ -214,7 +218,8 @@ def _choose(side: str, features: Any, tokens: Any, text: Any) -> tuple[str, Any]
     if len(given) > 1:
         aside = " and ".join(f"{side}_{name}" for name in given[1:])
         warnings.warn(f"{side}_{given[0]} is used; {aside} is left aside", UserWarning, stacklevel=3)
-    return given[0], forms[given[0]]
+    values = forms[given[0]]
+    return given[0], text_list(values, f"{side}_text") if given[0] == "text" else values
 
 
 def _features(side: str, form: str, values: Any, encoder: _LazyEncoder) -> Stacked | NDArray[np.float32]:
@@ -223,7 +228,7 @@ def _features(side: str, form: str, values: Any, encoder: _LazyEncoder) -> Stack
         return encoder.get().encode(values, progress=encoder.progress).array
     if form == "tokens":
         # The usual tokenizer call with return_tensors gives (1, t) for each text.
-        rows = [np.asarray(row).reshape(-1) for row in values]
+        rows = [np.asarray(row).reshape(-1) for row in entries_of(values, f"{side}_tokens")]
         return encoder.get().encode_tokens(rows, progress=encoder.progress).array  # type: ignore[arg-type]
     return require_usable(values, name=f"{side}_features")
 

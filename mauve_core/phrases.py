@@ -16,6 +16,7 @@ from scipy.special import ndtri
 
 from mauve_core.errors import InputError
 from mauve_core.numerics.log_odds import log_odds
+from mauve_core.text_lists import text_list
 from mauve_core.words import WordCounts, count_words
 
 PATTERN = r"(?u)\b\w+\b"
@@ -97,6 +98,7 @@ def distinctive_phrases(
     InputError
         An empty set, an unknown unit, or a confidence outside (0, 1).
     """
+    first, second = text_list(first, "The first texts"), text_list(second, "The second texts")
     if not first or not second:
         raise InputError("There is nothing to compare", allowed="two sets with at least one text each")
     if unit not in UNITS:

@@ -154,6 +154,10 @@ def _check_sides(
         if not name.strip() or name == HUMAN:
             raise InputError("A candidate cannot have this name", allowed=f"any but {HUMAN!r}", received=repr(name))
     for name, corpus in {HUMAN: human, **candidates}.items():
+        if not isinstance(corpus, Corpus):
+            todo = "Make one of a list or a column with corpus_from_texts, or of a file with read_corpus"
+            received = type(corpus).__name__
+            raise InputError(f"The side {name!r} is no corpus", allowed="Corpus", received=received, todo=todo)
         if len(corpus) < MIN_TEXTS:
             raise InputError(
                 f"The side {name!r} ({corpus.origin}) has too few texts to cluster",

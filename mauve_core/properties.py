@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from mauve_core.metrics.repetition import ends_in_copies
 from mauve_core.numerics.ngrams import ngrams
+from mauve_core.text_lists import text_list
 
 _WORD = r"\w+(?:['’]\w+)*"
 WORD = re.compile(_WORD)
@@ -81,7 +82,7 @@ def text_properties(texts: Sequence[str]) -> dict[str, NDArray[np.float64]]:
     dict of str to (n,) float64 array
         By name of :data:`PROPERTIES`; 0 or 1 where binary, nan where a text is too short to have it.
     """
-    stop = stop_words()
+    texts, stop = text_list(texts, "The texts"), stop_words()
     lowered = [text.lower() for text in texts]
     tokens = [TOKEN.findall(text) for text in lowered]
     many = np.array([len(each) for each in tokens], dtype=np.int64)

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.errors import InputError
+from mauve_core.text_lists import text_list
 
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 """Runs of two or more word characters of any script, in lower case."""
@@ -209,6 +210,7 @@ def count_words(
     from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import CountVectorizer
 
+    texts = text_list(texts, "The texts")
     stop = list(stop_words) if stop_words is not None and not isinstance(stop_words, str) else stop_words
     vectorizer = CountVectorizer(token_pattern=pattern, stop_words=stop, ngram_range=(1, longest), dtype=np.int32)
     analyze = vectorizer.build_analyzer()
@@ -285,8 +287,8 @@ def distinctive_words(
     Grootendorst (2022), equation 2; see the module's description. For many groupings of the same texts, make one
     :class:`WordCounts` with :func:`count_words` and call :meth:`WordCounts.by_group`.
     """
-    texts = [text for group in texts_by_group.values() for text in group]
-    sizes = [len(group) for group in texts_by_group.values()]
+    groups = [text_list(group, f"The texts of the group {name!r}") for name, group in texts_by_group.items()]
+    texts, sizes = [text for group in groups for text in group], [len(group) for group in groups]
     labels = np.repeat(np.arange(len(sizes)), sizes)
     words = count_words(texts, stop_words=stop_words).by_group(labels, len(sizes), top=top)
     return dict(zip(texts_by_group, words, strict=True))

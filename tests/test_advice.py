@@ -68,9 +68,34 @@ def test_few_texts_and_texts_of_both_sides():
     few = (side(HUMAN, n=999), side("m", n=999))
     assert "999 texts a side" in advice(few, CORPORA, CONFIG)[0]
     same = {HUMAN: CORPORA[HUMAN], "m": CORPORA[HUMAN]}
-    (found,) = advice((side(HUMAN), side("m")), same, CONFIG)
-    assert "word for word" in found
-    assert "4 of m" in found
+    first, second = advice((side(HUMAN), side("m")), same, CONFIG)
+    assert first.startswith("human and m hold the same texts")
+    assert "word for word" in second
+    assert "4 of m" in second
+
+
+def test_sides_of_the_same_texts_in_any_order_are_said_first():
+    turned = corpus_from_texts(CORPORA["m"].texts[::-1], name="n", prompts=["one "] * 4)
+    corpora = {HUMAN: CORPORA[HUMAN], "m": CORPORA["m"], "n": turned}
+    found = advice((side(HUMAN), side("m", n=N + 1), side("n")), corpora, CONFIG)
+    assert found[0] == "m and n hold the same texts, so that their score says nothing: was one file given twice?"
+    assert "differ in size" in found[1]
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        ([f"request-{i}" for i in range(20)], "look like ids, numbers or paths, such as 'request-0'"),
+        ([f"{i:040x}" for i in range(20)], "look like ids"),
+        (["I cannot help with that."] * 12 + list("abcdefgh"), "12 of 20 texts are one and the same"),
+    ],
+)
+def test_texts_that_are_none_are_said_first(texts, words):
+    corpora = {HUMAN: CORPORA[HUMAN], "m": corpus_from_texts(texts, name="m")}
+    found = advice((side(HUMAN), side("m", n=N + 1)), corpora, CONFIG)
+    assert found[0].startswith("m: ")
+    assert words in found[0]
+    assert found[0].endswith("was the right field read?")
 
 
 def test_prompts_that_run_into_their_texts_matter_only_when_they_are_encoded():

@@ -20,7 +20,7 @@ from mauve_core.store import RunStore
 from tests.files_on_disk import write_study
 
 NAMES = (HUMAN, "close", "collapsed")
-FAST = ["--seeds", "2", "--bootstrap", "100", "--no-map", "--quiet"]
+FAST = {"--seeds": ["2"], "--bootstrap": ["100"], "--no-map": [], "--quiet": []}
 
 
 class Shell:
@@ -49,7 +49,8 @@ class Shell:
 
 
 def compare_arguments(folder: Path, *more: str, features: bool = True) -> list[str]:
-    arguments = ["compare", "--human", str(folder / "human.jsonl"), *FAST, *more]
+    usual = [word for name, value in FAST.items() if name not in more for word in (name, *value)]
+    arguments = ["compare", "--human", str(folder / "human.jsonl"), *usual, *more]
     for name in NAMES[1:]:
         arguments += ["--model", f"{name}={folder / name}.jsonl"]
     for name in NAMES if features else ():
@@ -187,6 +188,9 @@ def test_unknown_model_says_what_is_available(shell: Shell, monkeypatch: pytest.
         (["--out", "..."], ["name cannot be used"]),
         (["--id-field", "note"], ["'note'", "id"]),
         (["--mod", "a=b"], ["--mod"]),
+        (["--human", "x.jsonl"], ["--human is given twice", "human.jsonl' and 'x.jsonl'"]),
+        (["--k", "8", "--k", "8"], ["--k is given twice"]),
+        (["--encoder", "a", "--encoder", "b"], ["--encoder is given twice", "'a' and 'b'"]),
     ],
 )
 def test_options_that_cannot_be_used(shell: Shell, more: list[str], parts: list[str]) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -185,6 +187,51 @@ def test_own_fields_come_before_those_for_all() -> None:
 def test_named_files_must_be_complete_and_different(values: list[str], message: str) -> None:
     with pytest.raises(InputError, match=message):
         named(values, "--model")
+
+
+def commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield parser
+    for action in parser._actions:
+        for inner in action.choices.values() if isinstance(action, argparse._SubParsersAction) else ():
+            yield from commands(inner)
+
+
+SINGLE = sorted(
+    {
+        (" ".join(parser.prog.split()[1:]), action.option_strings[0])
+        for parser in commands(build_parser())
+        for action in parser._actions
+        if action.option_strings and action.nargs != 0 and not isinstance(action, argparse._AppendAction)
+    }
+)
+"""Command and option, for every option of the command line that takes one value."""
+
+
+def test_the_walk_finds_the_options() -> None:
+    assert {("compare", "--human"), ("compare", "--k"), ("runs", "--search"), ("app", "--read-only")} <= set(SINGLE)
+
+
+@pytest.mark.parametrize(("command", "option"), SINGLE)
+def test_an_option_of_one_value_is_given_once(command: str, option: str) -> None:
+    (parser,) = [parser for parser in commands(build_parser()) if " ".join(parser.prog.split()[1:]) == command]
+    action = parser._option_string_actions[option]
+    value = "1" if action.choices is None else next(iter(action.choices))
+    with pytest.raises(InputError, match=rf"{option} is given twice.*once"):
+        parser.parse_args([option, str(value), f"{option}={value}"])
+
+
+@pytest.mark.parametrize("option", ["--search", "--tag"])
+def test_an_option_before_a_command_and_behind_it_is_given_twice(option: str) -> None:
+    with pytest.raises(InputError, match=rf"{option} is given twice.*'a' and 'b'"):
+        build_parser().parse_args(["runs", option, "a", "list", option, "b"])
+    for words in (["runs", option, "a", "list"], ["runs", "list", option, "a"], ["runs", option, "a"]):
+        assert "a" in getattr(build_parser().parse_args(words), option[2:])
+
+
+def test_a_parser_that_is_used_again_has_seen_nothing() -> None:
+    parser = build_parser()
+    for _ in range(2):
+        assert parser.parse_args(["runs", "--search", "a"]).search == "a"
 
 
 def test_the_app_is_started_beside_its_configuration(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,24 +59,20 @@ def values_in(column: pd.Series[Any]) -> list[Any]:
         ({"prompt": "a much longer text than the other", "reply": "a"}, Fields("reply", "prompt", None)),
         ({"prompt": "nothing else"}, Fields("prompt", None, None)),
         ({"text": 5, "output": "a"}, Fields("output", None, None, ("text",))),
-        ({"text": "a", "content": "b"}, Fields("text", None, None, ("content",))),
+        ({"text": "a", "content": 3}, Fields("text", None, None, ("content",))),
+        ({"a": "x" * 5000, "b": "two words"}, Fields("b", None, None, ("a",))),
     ],
 )
-def test_guess_by_name_and_length(row: dict[str, Any], expected: Fields, tmp_path: Path) -> None:
+def test_guess_by_name_and_contents(row: dict[str, Any], expected: Fields, tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "a.jsonl", [row, row])
     assert guess_fields(read_table(path)) == expected
 
 
-def test_guess_by_median_length_is_not_led_by_one_long_value(tmp_path: Path) -> None:
-    rows = [
-        {"a": "x" * 5000, "b": "twenty letters long."},
-        *({"a": "x", "b": "twenty letters long."} for _ in range(4)),
-    ]
+def test_one_long_value_does_not_make_a_text(tmp_path: Path) -> None:
+    rows = [{"a": "five words in the title", "b": "x"}, *({"a": "x", "b": f"{i} letters long."} for i in range(4))]
     corpus = read_corpus(write_jsonl(tmp_path / "a.jsonl", rows))
     assert corpus.fields == Fields("b", None, None, ("a",))
-    assert corpus.notes[0] == (
-        "Text was read from the field 'b', guessed as the field of text with the longest median length."
-    )
+    assert corpus.notes[0] == "Text was read from the field 'b', guessed as the only field that holds texts."
 
 
 def test_guess_in_csv_passes_over_numbers(tmp_path: Path) -> None:
@@ -306,7 +302,7 @@ def test_texts_in_memory_are_treated_as_those_of_a_file() -> None:
 @pytest.mark.parametrize(
     ("arguments", "fragment"),
     [
-        ({"texts": "one text"}, "One text was given"),
+        ({"texts": "one text"}, "one text was given"),
         ({"texts": []}, "an empty list"),
         ({"texts": ["", " "]}, "2 left out"),
         ({"texts": ["a", 5]}, "int at text 2"),

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 LAYERS = (
     ("errors", "written_numbers"),
-    ("files", "progress", "config", "reading", "passwords"),
+    ("files", "progress", "config", "reading", "passwords", "text_lists"),
     ("sharing",),
     ("result", "numerics"),
     ("corpus", "feature_store", "finished", "perturbations", "words"),

@@ -82,7 +82,7 @@ def test_half_of_the_sentences_moves_between_two_texts():
 
 def test_three_texts_make_a_ring_and_a_text_alone_stays():
     given_texts = ("A1. A2.", "B1. B2.", "C1. C2.", "No boundary")
-    result = perturb(given_texts, "abcd", parse_perturbation("swap-halves"), seed=3)
+    result = perturb(given_texts, [*"abcd"], parse_perturbation("swap-halves"), seed=3)
     assert {text[-3:] for text in result.texts[:3]} == {"A2.", "B2.", "C2."}
     assert [text[-3] for text in result.texts[:3]] == ["A", "B", "C"]
     assert sorted(text[0] for text in result.texts[:3]) == ["A", "B", "C"]
@@ -91,20 +91,20 @@ def test_three_texts_make_a_ring_and_a_text_alone_stays():
         "1 of 4 chosen texts stayed as they were: "
         "texts of one sentence, or alone in having more, or with equal first halves.",
     )
-    alone = perturb(given_texts[2:], "ab", parse_perturbation("swap-halves"), seed=3)
+    alone = perturb(given_texts[2:], [*"ab"], parse_perturbation("swap-halves"), seed=3)
     assert alone.texts == given_texts[2:]
     assert not alone.changed.any()
 
 
 def test_what_stayed_is_counted():
-    result = perturb(["The cat", "No article", "The", "a an"], "abcd", parse_perturbation("drop-articles"), seed=0)
+    result = perturb(["The cat", "No article", "The", "a an"], [*"abcd"], parse_perturbation("drop-articles"), seed=0)
     assert result.texts == ("cat", "No article", "The", "a an")
     assert result.changed.tolist() == [True, False, False, False]
     assert result.notes == (
         "1 of 4 chosen texts stayed as they were: texts without an article to drop.",
         "2 of 4 chosen texts stayed as they were: nothing would have been left of them.",
     )
-    assert perturb(["x"], "a", CONTROL, seed=0).notes == ()
+    assert perturb(["x"], ["a"], CONTROL, seed=0).notes == ()
 
 
 @given(st.lists(any_text, min_size=1, max_size=6), st.sampled_from(SPECS), st.integers(0, 3))
@@ -282,4 +282,4 @@ def test_it_can_be_cancelled():
             raise CancelledError("Stopped")
 
     with pytest.raises(CancelledError):
-        perturb(["a b"] * 5, "abcde", parse_perturbation("shuffle-words"), seed=0, progress=stop)
+        perturb(["a b"] * 5, [*"abcde"], parse_perturbation("shuffle-words"), seed=0, progress=stop)

@@ -12,6 +12,7 @@ from app.components.markup import escaped
 from app.uploads import Upload
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.formats import Table
+from mauve_core.corpus.looks import doubt_about
 from mauve_core.errors import MauveLensError
 from mauve_core.pipeline import MIN_TEXTS
 from mauve_core.task import TextFile
@@ -20,7 +21,8 @@ PREVIEWED = 3
 SNIPPET = 300
 """Characters of a text in the preview; the whole text is shown by Clusters and Map."""
 
-NO_PROMPT, NO_ID = "(no prompts)", "(line numbers)"
+_PARTS = {"Text": "", "Prompt": "(no prompts)", "Id": "(line numbers)"}
+"""What the parts of a table are called, and what stands for none."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,10 @@ def show(upload: Upload, *, human: bool) -> tuple[ReadFile | None, bool]:
 
 
 def _read(upload: Upload, name: str) -> ReadFile | None:
-    table = uploads.table_of(upload.path)
-    text, prompt, identifier = _choose_fields(upload, table)
+    fields = _choose_fields(upload, uploads.table_of(upload.path))
+    if fields is None:
+        return None
+    text, prompt, identifier = fields
     corpus = uploads.corpus_of(upload.path, text, prompt, identifier)
     _preview(upload, corpus)
     if len(corpus) < MIN_TEXTS:
@@ -84,37 +88,45 @@ def _read(upload: Upload, name: str) -> ReadFile | None:
     return ReadFile(name, TextFile(upload.path, text_field=text, prompt_field=prompt, id_field=identifier), corpus)
 
 
-def _choose_fields(upload: Upload, table: Table) -> tuple[str, str, str]:
-    """Text, prompt and id field; the guess is preselected where there is one, and an empty string means none."""
-    fields = list(table.columns)
+def _choose_fields(upload: Upload, table: Table) -> tuple[str, str, str] | None:
+    """Text, prompt and id field, an empty string for none; None until a text that cannot be guessed is chosen."""
+    guess, refused = None, ""
     try:
         guess = uploads.guessed_fields(upload.path)
-        guessed = (guess.text, guess.prompt or NO_PROMPT, guess.id or NO_ID)
     except MauveLensError as error:
-        st.warning(escaped(upload.without_folder(str(error))), icon=":material/warning:")
-        guessed = (fields[0], NO_PROMPT, NO_ID)
-    options = (fields, [NO_PROMPT, *fields], [NO_ID, *fields])
+        refused = upload.without_folder(str(error))
+    guessed = (None, None, None) if guess is None else (guess.text, guess.prompt, guess.id)
+    fields = list(dict.fromkeys([*table.columns, *table.inner_fields, *filter(None, guessed)]))
     chosen = []
-    for column, label, names, first in zip(st.columns(3), ("Text", "Prompt", "Id"), options, guessed, strict=True):
+    for column, (label, none), first in zip(st.columns(3), _PARTS.items(), guessed, strict=True):
+        names = [none, *fields] if none else fields
         chosen.append(
             column.selectbox(
                 label,
                 range(len(names)),
-                index=names.index(first),
+                index=names.index(first or none) if first or none else None,
                 format_func=names.__getitem__,
                 key=f"{label}_{upload.uid}",
+                placeholder="Choose a field",
                 persist_state="session",
             )
         )
     text, prompt, identifier = chosen
+    if text is None:
+        st.error(escaped(refused), icon=":material/error:")
+        return None
     return fields[text], fields[prompt - 1] if prompt else "", fields[identifier - 1] if identifier else ""
 
 
 def _preview(upload: Upload, corpus: Corpus) -> None:
     left_out = sum(exclusion.count for exclusion in corpus.exclusions)
     st.markdown(f"**{len(corpus):,}** texts" + (f", **{left_out:,}** left out" if left_out else ""))
+    doubt = doubt_about(corpus.texts)
+    if doubt:
+        st.warning(escaped(doubt), icon=":material/warning:")
     for note in corpus.notes:
-        st.caption(escaped(upload.without_folder(note)))
+        if note != doubt:
+            st.caption(escaped(upload.without_folder(note)))
     first = {"Id": corpus.ids[:PREVIEWED], "Text": [_snippet(text) for text in corpus.texts[:PREVIEWED]]}
     if corpus.prompts is not None:
         first["Prompt"] = [_snippet(prompt) for prompt in corpus.prompts[:PREVIEWED]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 
 from mauve_core.cli.options import (
     add_field_options,
@@ -71,9 +72,12 @@ def _of_files(args: argparse.Namespace) -> Measurements:
         raise InputError(f"A model cannot be named {HUMAN!r}", todo="Choose another name: --model NAME=FILE")
     paths = {HUMAN: args.human, **models}
     files = {name: TextFile(path, **source_fields(args, name, list(paths))) for name, path in paths.items()}
-    sides = {name: collection_of(file.read(name), name) for name, file in files.items()}
-    human = sides.pop(HUMAN)
-    return measure(human, sides, _names(args), tools=Tools(args.scorer, device=args.device), progress=progress_of(args))
+    corpora = {name: file.read(name) for name, file in files.items()}
+    sides = {name: collection_of(corpus, name) for name, corpus in corpora.items()}
+    human, tools = sides.pop(HUMAN), Tools(args.scorer, device=args.device)
+    found = measure(human, sides, _names(args), tools=tools, progress=progress_of(args))
+    said = (f"{name}: {note}" for name, corpus in corpora.items() for note in corpus.notes)
+    return dataclasses.replace(found, notes=(*said, *found.notes))
 
 
 def _names(args: argparse.Namespace) -> tuple[str, ...] | None:

@@ -21,13 +21,68 @@ SCORE_OPTIONS = ("k", "seeds", "seed", "scale", "bootstrap", "confidence", "expl
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse without abbreviations, raising InputError instead of printing its usage and leaving."""
+    """argparse without abbreviations, raising InputError instead of printing its usage and leaving.
+
+    An option that takes one value is an error when it is given twice; argparse would drop the first in silence.
+
+    Attributes
+    ----------
+    given : dict of str to str
+        Values of the options with values that the command line holds, by destination.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"allow_abbrev": False, **kwargs})
+        self.given: dict[str, str] = {}
+        self.register("action", None, _Store)
+        self.register("action", "store", _Store)
+        self.register("action", "append", _Append)
+        self.register("action", "parsers", _Commands)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does, with no option seen yet."""
+        self.given = {}
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         raise InputError(message, todo=f"See: {self.prog} --help")
+
+
+class _Store(argparse._StoreAction):
+    """One value; a second one is an error."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        if option_string is not None:
+            if self.dest in parser.given:
+                raise _given_twice(option_string, parser.given[self.dest], _written(values))
+            parser.given[self.dest] = _written(values)
+        super().__call__(parser, namespace, values, option_string)
+
+
+class _Append(argparse._AppendAction):
+    """Any number of values."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        parser.given[self.dest] = " ".join(filter(None, (parser.given.get(self.dest), _written(values))))
+        super().__call__(parser, namespace, values, option_string)
+
+
+class _Commands(argparse._SubParsersAction):  # type: ignore[type-arg]
+    """Commands, whose options would take the place of those before them that go by the same name."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        super().__call__(parser, namespace, values, option_string)
+        own = self.choices[values[0]].given
+        for dest in parser.given.keys() & own.keys():
+            raise _given_twice(f"--{dest.replace('_', '-')}", parser.given[dest], own[dest])
+
+
+def _written(values: Any) -> str:
+    return " ".join(map(str, values)) if isinstance(values, list) else str(values)
+
+
+def _given_twice(option: str, first: str, second: str) -> InputError:
+    return InputError(f"{option} is given twice", allowed="once", received=f"{first!r} and {second!r}")
 
 
 def add_encoder_options(parser: argparse.ArgumentParser) -> None:
@@ -90,7 +145,8 @@ def add_field_options(parser: argparse.ArgumentParser, *, per_source: bool = Fal
     group = parser.add_argument_group("fields of the files", text)
     action = "append" if per_source else "store"
     for part in ("text", "prompt", "id"):
-        group.add_argument(f"--{part}-field", action=action, metavar=metavar, help=f"field of the {part}")
+        inner = ", or a path into one: choices.0.text" if part == "text" else ""
+        group.add_argument(f"--{part}-field", action=action, metavar=metavar, help=f"field of the {part}{inner}")
     group.add_argument(
         "--metadata-field", action="append", metavar=metavar, help="a field kept as metadata; default: all others"
     )

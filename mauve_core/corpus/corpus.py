@@ -32,9 +32,10 @@ from mauve_core.corpus.entries import (
 )
 from mauve_core.corpus.fields import Fields, choose_fields, guess_fields
 from mauve_core.corpus.formats import Table, read_table, title_of
-from mauve_core.corpus.metadata import frame_of, values_of
+from mauve_core.corpus.metadata import frame_of, is_missing, values_of
 from mauve_core.corpus.stored import REREAD, StoredCorpus, load_parquet, write_parquet
 from mauve_core.errors import InputError, StorageError
+from mauve_core.text_lists import text_list
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -219,16 +220,17 @@ def read_corpus(
     name : str, optional
         Name of the corpus; the file's name without suffixes when left out.
     text_field, prompt_field, id_field : str, optional
-        Field that holds each part; guessed when left out, and the guess stands in ``notes``. An empty string for
-        ``prompt_field`` or ``id_field`` means none: no prompts, and line numbers as ids.
+        Field that holds each part, or a dotted path such as ``response.body.choices.0.message.content``, in which a
+        number is the place in a list (-1 is the last). Guessed when left out, and the guess stands in ``notes``. An
+        empty string for ``prompt_field`` or ``id_field`` means none: no prompts, and line numbers as ids.
     metadata_fields : iterable of str, optional
         Fields kept as metadata; every other field with plain values when left out.
 
     Raises
     ------
     InputError
-        The file cannot be read, a field does not exist or does not hold text, ids of a chosen field are missing or
-        repeated, or no text is left.
+        The file cannot be read, a field does not exist or does not hold text, the field of the text cannot be guessed,
+        ids of a chosen field are missing or repeated, or no text is left.
     """
     return corpus_from_table(
         read_table(path),
@@ -252,7 +254,7 @@ def corpus_from_table(
     """The corpus in a table that was read already; the arguments and errors are those of ``read_corpus``."""
     fields, notes = choose_fields(table, text_field, prompt_field, id_field, metadata_fields)
     texts = table.values(fields.text)
-    require_texts(texts, f"The field {fields.text!r} of {table.path}", table.place)
+    require_texts(texts, f"The field {fields.text!r} of {table.path}", table.place, todo=_inside(table, fields.text))
     given_ids = None if fields.id is None else [id_of(value) for value in table.values(fields.id)]
 
     def label(index: int) -> str:
@@ -301,6 +303,7 @@ def corpus_from_texts(
     Parameters
     ----------
     texts : iterable of str
+        A list, a generator or a column of a table; None and NaN stand for a text that is missing.
     name : str
     ids : sequence of str or int, optional
         One a text, all different; positions from "1" when left out.
@@ -314,12 +317,13 @@ def corpus_from_texts(
     Raises
     ------
     InputError
-        Something is not a text, lengths differ, ids are missing or repeated, or no text is left.
+        A table, mapping or set in place of a list; something is not a text, lengths differ, ids are missing or
+        repeated, or no text is left.
     """
-    if isinstance(texts, str):
-        raise InputError("One text was given where a list of texts is needed", allowed="a list of str")
-    given = list(texts)
     where = f"Corpus {name!r}"
+    given = _without_gaps(text_list(texts, where))
+    ids = None if ids is None else text_list(ids, f"The ids of {where}")
+    prompts = None if prompts is None else _without_gaps(text_list(prompts, f"The prompts of {where}"))
     columns = values_of(metadata)
     parts = {"ids": ids, "prompts": prompts, **{f"values of {field!r}": column for field, column in columns.items()}}
     for what, part in parts.items():
@@ -351,6 +355,11 @@ def corpus_from_texts(
     )
 
 
+def _without_gaps(values: Sequence[Any]) -> list[Any]:
+    """The values with None for whatever pandas and NumPy put in place of one that is missing."""
+    return [None if is_missing(value) else value for value in values]
+
+
 def _require_some(kept: Sequence[int], exclusions: Sequence[Exclusion], where: str) -> None:
     if not kept:
         raise InputError(f"{where} holds no text", received="; ".join(map(str, exclusions)) or "an empty list")
@@ -368,5 +377,12 @@ def _prompts_of(table: Table, field: str | None, kept: Sequence[int], notes: lis
     if field is None:
         return None
     prompts = pick(table.values(field), kept)
-    require_texts(prompts, f"The field {field!r} of {table.path}", lambda i: table.place(kept[i]))
+    where = f"The field {field!r} of {table.path}"
+    require_texts(prompts, where, lambda i: table.place(kept[i]), todo=_inside(table, field))
     return filled_prompts(prompts, notes)
+
+
+def _inside(table: Table, field: str) -> str:
+    """What to do about a field that holds lists or objects with texts in them; empty where it holds none."""
+    inner = [path for path in table.inner_fields if path.startswith(f"{field}.")]
+    return f"Name what is inside of it, such as {' or '.join(map(repr, inner[:3]))}" if inner else ""

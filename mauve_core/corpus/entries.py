@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mauve_core.corpus.looks import doubt_about
 from mauve_core.errors import InputError
 
 EXAMPLES = 5
@@ -55,14 +56,17 @@ def keep(
     )
 
 
-def require_texts(values: Sequence[Any], where: str, place: Callable[[int], str]) -> None:
+def require_texts(values: Sequence[Any], where: str, place: Callable[[int], str], *, todo: str = "") -> None:
     """InputError unless every value is None or text that can be written as UTF-8."""
     for index, value in enumerate(values):
         if value is None:
             continue
         if not isinstance(value, str):
             raise InputError(
-                f"{where} does not hold text", allowed="text", received=f"{type(value).__name__} at {place(index)}"
+                f"{where} does not hold text",
+                allowed="text",
+                received=f"{type(value).__name__} at {place(index)}",
+                todo=todo,
             )
         if not value.isascii():
             require_encodable(value, where, place(index))
@@ -127,8 +131,8 @@ def filled_prompts(prompts: Sequence[str | None], notes: list[str]) -> tuple[str
 
 
 def notes_on(texts: Sequence[str], exclusions: Sequence[Exclusion]) -> tuple[str, ...]:
-    """Sentences on exclusions and duplicates."""
-    notes = [f"{exclusion}." for exclusion in exclusions]
+    """Sentences on texts that do not look like texts, on exclusions and duplicates."""
+    notes = [*filter(None, [doubt_about(texts)]), *(f"{exclusion}." for exclusion in exclusions)]
     duplicates = len(texts) - len(set(texts))
     if duplicates:
         notes.append(f"{duplicates} of {len(texts)} texts repeat an earlier one letter for letter; they are kept.")

@@ -1,22 +1,63 @@
-"""Which field of a table plays which part: text, prompt, id, metadata; chosen by the caller, or guessed and said so."""
+"""Which field of a table plays which part: text, prompt, id, metadata; chosen by the caller, or guessed and said so.
+
+A field is a column or a dotted path into one (:mod:`mauve_core.corpus.paths`). A guess of the text is never a choice
+between two that might be meant, and never a column of ids, labels or dates: then the caller must choose.
+"""
 
 from __future__ import annotations
 
-import statistics
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from mauve_core.corpus.entries import listing
 from mauve_core.corpus.formats import Table
-from mauve_core.corpus.metadata import are_numbers, is_plain
+from mauve_core.corpus.layouts import Found, Unfinished, known_texts, several
+from mauve_core.corpus.looks import (
+    are_blank,
+    hold_text,
+    look_like_ids,
+    look_like_labels,
+    look_like_prose,
+    repeat,
+)
+from mauve_core.corpus.metadata import is_plain
+from mauve_core.corpus.paths import PLACE
 from mauve_core.errors import InputError
 
 TEXT_NAMES = (
-    "text", "content", "completion", "continuation", "generation", "generated_text", "generated", "output", "response",
-    "story", "article", "document", "body", "sentence",
+    "text", "content", "completion", "continuation", "generation", "generated_text", "generated", "gen", "output",
+    "output_text", "model_output", "response", "model_response", "answer", "model_answer", "prediction", "pred",
+    "predicted", "hypothesis", "reply", "summary", "translation", "story", "article", "document", "body", "sentence",
+    "passage", "review", "highlights",
 )  # fmt: skip
-PROMPT_NAMES = ("prompt", "context", "prefix", "instruction", "question", "input")
-ID_NAMES = ("id", "_id", "uid", "uuid", "guid", "key", "text_id", "doc_id", "example_id", "sample_id")
+REFERENCE_NAMES = ("reference", "target", "gold", "human", "original", "expected", "ideal", "truth")
+"""Names of what a model should have written: texts too, but those of the human side."""
+
+PROMPT_NAMES = ("prompt", "context", "prefix", "instruction", "question", "input", "query")
+ID_NAMES = (
+    "custom_id", "id", "_id", "uid", "uuid", "guid", "key", "text_id", "doc_id", "example_id", "sample_id",
+    "request_id", "question_id",
+)  # fmt: skip
+SIDE_NAMES = frozenset(
+    {
+        "id", "uid", "uuid", "guid", "key", "hash", "url", "uri", "link", "path", "file", "title", "headline", "name",
+        "author", "date", "time", "timestamp", "category", "label", "class", "topic", "source", "system", "model",
+        "generator", "dataset", "split", "language", "lang", *PROMPT_NAMES,
+    }
+)  # fmt: skip
+"""Names of what stands beside a text; it is the text only where there is nothing else."""
+
+FILLERS = frozenset({"text", "content", "body", "string"})
+FILLED = frozenset({"source", "title", "headline", "system", *PROMPT_NAMES})
+"""``prompt_text`` is a prompt and ``title_text`` a title, while ``model_text`` and ``human_text`` are texts."""
+
+_WORD = re.compile(r"[^\W\d_]+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_TEXT_WORDS = frozenset(name for name in (*TEXT_NAMES, *REFERENCE_NAMES) if "_" not in name)
+
+NAME_IT = "Name the one to read: --text-field FIELD on the command line, text_field in Python"
 
 
 @dataclass(frozen=True)
@@ -42,13 +83,13 @@ class Fields:
 def guess_fields(table: Table) -> Fields:
     """The parts that names and contents suggest.
 
-    Text: the first of ``TEXT_NAMES`` that is there and holds text, otherwise the field of text with the longest median
-    length. Prompt and id: by name alone. Metadata: every other field that holds plain values.
+    Text: what a well-known layout has inside of lists and objects, the field with one of ``TEXT_NAMES``, or the only
+    field that holds texts. Prompt and id: by layout or name. Metadata: every other field that holds plain values.
 
     Raises
     ------
     InputError
-        No field holds text.
+        No field holds text that can be told from ids and labels, or several do.
     """
     return choose_fields(table, None, None, None, None)[0]
 
@@ -63,7 +104,7 @@ def choose_fields(
     """The fields as chosen, the others guessed, with a sentence on every guess that a reader should know of.
 
     An empty string for ``prompt`` or ``identifier`` means none. InputError for a field that does not exist, one field
-    in two parts, or a metadata field that holds lists or objects.
+    in two parts, a metadata field that holds lists or objects, or a text field that cannot be guessed.
     """
     notes: list[str] = []
     chosen = [field for field in (text, prompt, identifier) if field]
@@ -71,17 +112,19 @@ def choose_fields(
         table.values(field)
     if len(set(chosen)) < len(chosen):
         raise InputError("One field was chosen for two parts", allowed="different fields for text, prompt and id")
+    known, unfinished = known_texts(table) if not text or prompt is None else ([], [])
     if not text:
-        text, reason = _guess_text(table, taken={field for field in (prompt, identifier) if field})
-        if len(table.columns) > 1 and table.format != "folder":
-            notes.append(f"Text was read from the field {text!r}, guessed {reason}.")
+        text, reason = _guess_text(table, known, unfinished, taken={field for field in (prompt, identifier) if field})
+        if len(table.columns) > 1 or text not in table.columns:
+            notes += [f"Text was read from the field {text!r}, guessed {reason}."] if table.format != "folder" else []
+            notes += filter(None, [several(table, text)])
     if prompt is None:
-        prompt = _named(table, PROMPT_NAMES, {text, identifier}, _holds_text)
+        prompt, reason = _guess_prompt(table, known, text, identifier)
         if prompt:
-            notes.append(f"Prompts were read from the field {prompt!r}, guessed by its name.")
+            notes.append(f"Prompts were read from the field {prompt!r}, guessed {reason}.")
     if identifier is None:
         names = ("file",) if table.format == "folder" else ID_NAMES
-        identifier = _named(table, names, {text, prompt}, _holds_plain)
+        identifier = _named(table, names, {text, prompt}, _hold_plain)
         if identifier and table.format != "folder":
             notes.append(f"Ids were read from the field {identifier!r}, guessed by its name.")
     fields = Fields(text, prompt or None, identifier or None)
@@ -90,9 +133,14 @@ def choose_fields(
     return Fields(fields.text, fields.prompt, fields.id, _metadata(table, metadata, others, notes)), notes
 
 
+def guess_prompt(table: Table) -> str | None:
+    """The field of prompts that a layout or a name suggests; None without one."""
+    return _guess_prompt(table, known_texts(table)[0], None, None)[0]
+
+
 def _metadata(table: Table, chosen: Iterable[str] | None, others: list[str], notes: list[str]) -> tuple[str, ...]:
     if chosen is None:
-        nested = [field for field in others if not _holds_plain(table.values(field))]
+        nested = [field for field in others if not _hold_plain(table.values(field))]
         if nested:
             notes.append(f"Fields that hold lists or objects are not kept as metadata: {', '.join(nested)}.")
         return tuple(field for field in others if field not in nested)
@@ -100,7 +148,7 @@ def _metadata(table: Table, chosen: Iterable[str] | None, others: list[str], not
         raise InputError("The metadata fields are one text", allowed="a list of field names", received=repr(chosen))
     wanted = tuple(dict.fromkeys(chosen))
     for field in wanted:
-        if not _holds_plain(table.values(field)):
+        if not _hold_plain(table.values(field)):
             raise InputError(
                 f"The metadata field {field!r} of {table.path} holds lists or objects",
                 allowed="text, numbers, truth values",
@@ -108,31 +156,98 @@ def _metadata(table: Table, chosen: Iterable[str] | None, others: list[str], not
     return wanted
 
 
-def _guess_text(table: Table, taken: set[str]) -> tuple[str, str]:
+def _guess_text(table: Table, known: list[Found], unfinished: list[Unfinished], taken: set[str]) -> tuple[str, str]:
     """The field of text, and how it was found."""
-
-    def suits(values: list[Any]) -> bool:
-        return _holds_text(values) and (table.typed or not are_numbers(values))
-
-    named = _named(table, TEXT_NAMES, taken, suits)
-    if named:
-        return named, "by its name"
+    if table.format in ("text", "folder"):
+        return "text", "by its name"
     free = {field: table.values(field) for field in table.columns if field not in taken}
-    lengths = {
-        field: statistics.median(len(value) for value in values if value is not None)
-        for field, values in free.items()
-        if suits(values)
-    }
-    # A prompt or an id is the text only where there is nothing else.
-    lesser = {_plain_name(name) for name in (*PROMPT_NAMES, *ID_NAMES)}
-    preferred = {field: length for field, length in lengths.items() if _plain_name(field) not in lesser} or lengths
-    if not preferred:
-        raise InputError(
-            f"No field of {table.path} holds text in every row that has it",
-            received=", ".join(map(repr, table.columns)),
-            todo="Name the field that holds the text",
-        )
-    return max(preferred, key=lambda field: preferred[field]), "as the field of text with the longest median length"
+    texts = {field: values for field, values in free.items() if hold_text(values) and not look_like_ids(values)}
+    reasons = {found.text: found.reason for found in known if found.text not in taken}
+    inner = [] if reasons else _inner_texts(table, unfinished)
+    meant = [*reasons, *(field for field, values in texts.items() if _is_meant(field, values))]
+    meant += [path for path in inner if _names_text(_last_name(path))]
+    if len(meant) == 1 and (reasons or _plain_name(meant[0]) in TEXT_NAMES):
+        return meant[0], reasons.get(meant[0], "by its name")
+    if len(meant) < 2:
+        unnamed = [*(field for field, values in texts.items() if _is_prose(field, values)), *inner]
+        meant += [field for field in unnamed if field not in meant]
+    if not meant and unfinished:
+        raise _no_answer(table, unfinished[0])
+    meant = meant or _where_nothing_else_is(free, texts)
+    if len(meant) != 1 or meant[0] in inner:
+        raise _no_choice(table, meant)
+    return meant[0], "as the only field that holds texts"
+
+
+def _inner_texts(table: Table, unfinished: list[Unfinished]) -> list[str]:
+    """Paths to texts in a layout that nobody knows; conversations that end otherwise are none."""
+    begins = tuple(f"{chat.field}." for chat in unfinished)
+    paths = (path for path in table.inner_fields if not path.startswith(begins))
+    return [path for path in paths if hold_text(values := table.values(path)) and look_like_prose(values)]
+
+
+def _where_nothing_else_is(free: dict[str, list[Any]], texts: dict[str, list[Any]]) -> list[str]:
+    """What usually stands beside a text, and single words; not in place of a field that has the name of a text."""
+    named = [field for field, values in free.items() if _names_text(field) and (hold_text(values) or are_blank(values))]
+    if named:
+        return [field for field in named if are_blank(free[field])]  # reading it counts what is missing
+    return [field for field, values in texts.items() if not repeat(values)]
+
+
+def _is_meant(field: str, values: list[Any]) -> bool:
+    """Whether the name says that the values are texts, and they may be: somebody's or a model's."""
+    return _names_text(field) and (_plain_name(field) == "text" or not look_like_labels(values))
+
+
+def _names_text(field: str) -> bool:
+    """Whether the name, or a word of it, is that of a text: ``output``, ``gpt4_answer``, ``generations``."""
+    words = {form for word in _words(field) for form in (word, word.removesuffix("s"))}
+    return _plain_name(field) in TEXT_NAMES or (not _stands_beside(field) and not _TEXT_WORDS.isdisjoint(words))
+
+
+def _last_name(path: str) -> str:
+    """The last step of a path that is a name and no place."""
+    return next(step for step in reversed(path.split(".")) if not PLACE.fullmatch(step))
+
+
+def _is_prose(field: str, values: list[Any]) -> bool:
+    """Whether the values may be texts although no name says so."""
+    return not _stands_beside(field) and look_like_prose(values)
+
+
+def _stands_beside(field: str) -> bool:
+    """Whether the name is that of a prompt, an id or another thing that stands beside a text."""
+    words = _words(field)
+    if not words or _plain_name(field) in TEXT_NAMES:
+        return False
+    return words[-1] in SIDE_NAMES or (words[-1] in FILLERS and not FILLED.isdisjoint(words[:-1]))
+
+
+def _no_choice(table: Table, meant: list[str]) -> InputError:
+    wrong = f"No field of {table.path} holds text in every row that has it, other than ids, labels and dates"
+    if meant:
+        which = "Several fields" if len(meant) > 1 else "A field inside of others"
+        wrong = f"{which} of {table.path} may hold the text: {', '.join(map(repr, meant))}"
+    inner = (field for field in table.inner_fields if field not in meant)
+    return InputError(wrong, received=", ".join(map(repr, (*table.columns, *inner))), todo=NAME_IT)
+
+
+def _no_answer(table: Table, chat: Unfinished) -> InputError:
+    wrong = f"The conversations in the field {chat.field!r} of {table.path} do not all end with words of the assistant"
+    others = listing(chat.places) or "what they end with is no text"
+    return InputError(wrong, received=others, todo=f"{NAME_IT}; {chat.text!r} reads the last words all the same")
+
+
+def _guess_prompt(table: Table, known: list[Found], text: str | None, identifier: str | None) -> tuple[str | None, str]:
+    """The field of prompts, where there is one, and how it was found."""
+    for found in known:
+        if found.prompt and found.prompt != identifier and text in (None, found.text):
+            return found.prompt, found.reason
+    return _named(table, PROMPT_NAMES, {text, identifier}, _may_be_prompts), "by its name"
+
+
+def _may_be_prompts(values: list[Any]) -> bool:
+    return hold_text(values) and not look_like_ids(values)
 
 
 def _named(table: Table, names: tuple[str, ...], taken: set[Any], suits: Callable[[list[Any]], bool]) -> str | None:
@@ -148,11 +263,9 @@ def _plain_name(field: str) -> str:
     return field.strip().lower().replace(" ", "_").replace("-", "_")
 
 
-def _holds_text(values: list[Any]) -> bool:
-    return any(value is not None for value in values) and all(
-        value is None or isinstance(value, str) for value in values
-    )
+def _words(field: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(_HUMP.sub("_", field))]
 
 
-def _holds_plain(values: list[Any]) -> bool:
+def _hold_plain(values: list[Any]) -> bool:
     return all(is_plain(value) for value in values)

@@ -16,11 +16,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from mauve_core.corpus import limits, streams
 from mauve_core.corpus.metadata import plain
+from mauve_core.corpus.paths import SAMPLED, at_path, text_paths
 from mauve_core.corpus.streams import decoded_lines, decoded_text, opened, refusals, too_large, unpacked
 from mauve_core.errors import InputError
 
@@ -74,15 +76,35 @@ class Table:
         return self.format not in DELIMITERS
 
     def values(self, field: str) -> list[Any]:
-        """The field's value in every row, None where a row lacks it; InputError names the fields there are."""
-        if field not in self.columns:
-            near = difflib.get_close_matches(field, self.columns, n=1, cutoff=0.5)
+        """The value of the field, or at the dotted path, in every row; None where a row lacks it.
+
+        Raises
+        ------
+        InputError
+            No row has it; the message names the fields there are, those inside of others included.
+        """
+        found = self.find(field)
+        if found is None:
+            fields = (*self.columns, *self.inner_fields)
+            near = difflib.get_close_matches(field, fields, n=1, cutoff=0.5)
             raise InputError(
                 f"{self.path} has no field named {field!r}",
-                allowed=", ".join(map(repr, self.columns)),
+                allowed=", ".join(map(repr, fields)),
                 todo=f"Did you mean {near[0]!r}?" if near else "",
             )
-        return [row.get(field) for _, row in self.rows]
+        return found
+
+    def find(self, field: str) -> list[Any] | None:
+        """As ``values``, but None where no row has it."""
+        if field in self.columns:
+            return [row.get(field) for _, row in self.rows]
+        found = at_path((row for _, row in self.rows), self.columns, field)
+        return None if found is None or all(value is None for value in found) else found
+
+    @cached_property
+    def inner_fields(self) -> tuple[str, ...]:
+        """Dotted paths to texts inside of lists and objects, as the first rows have them."""
+        return text_paths([row for _, row in self.rows[:SAMPLED]], self.columns)
 
     def place(self, index: int) -> str:
         """Where the row at that position stands: "line 7", "row 7", or "file notes/a.txt"."""

@@ -16,7 +16,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from mauve_core.corpus import read_corpus
+from mauve_core.corpus import corpus_from_table
+from mauve_core.corpus.fields import guess_prompt
 from mauve_core.corpus.formats import read_table
 from mauve_core.decoding.decoders import Decoder, Writing, parse_decoder, stream_key
 from mauve_core.encoders.catalogue import package_version
@@ -24,6 +25,7 @@ from mauve_core.encoders.models import LoadedModel, load_model
 from mauve_core.errors import InputError
 from mauve_core.files import write_atomically
 from mauve_core.progress import Progress, silent
+from mauve_core.text_lists import text_list
 
 DEFAULT_BATCH_ROWS = 128
 DEFAULT_BATCH_TOKENS = 128 * 256
@@ -71,6 +73,8 @@ class Prompts:
     texts: tuple[str, ...]
 
     def __post_init__(self) -> None:
+        for part in ("ids", "texts"):
+            object.__setattr__(self, part, tuple(text_list(getattr(self, part), f"The {part} of the prompts")))
         if not self.texts or len(self.ids) != len(self.texts) or len(set(self.ids)) != len(self.ids):
             raise InputError(
                 "The prompts cannot be used",
@@ -86,10 +90,8 @@ class Prompts:
 
 def read_prompts(path: Path, prompt_field: str | None = None) -> Prompts:
     """Prompts of a corpus file: the field asked for, else a field that looks like a prompt, else the text itself."""
-    from mauve_core.corpus import guess_fields
-
-    guess = guess_fields(read_table(path))
-    corpus = read_corpus(path, text_field=prompt_field or guess.prompt or guess.text)
+    table = read_table(path)
+    corpus = corpus_from_table(table, text_field=prompt_field or guess_prompt(table))
     return Prompts(corpus.ids, corpus.texts)
 
 

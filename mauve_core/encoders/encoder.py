@@ -22,7 +22,7 @@ from mauve_core.config import EncoderConfig
 from mauve_core.encoders.batching import pad, plan_batches, plan_packed
 from mauve_core.encoders.catalogue import ModelIdentity, identify
 from mauve_core.encoders.features import Features, from_store, kept_features, of_tokens
-from mauve_core.encoders.keys import FORMAT, check_texts, key_of
+from mauve_core.encoders.keys import FORMAT, checked_texts, key_of
 from mauve_core.encoders.lanes import Lane, Lanes, threads_kept
 from mauve_core.encoders.models import LoadedModel, load_model, replicas, resolve_devices
 from mauve_core.encoders.packed import PackedModel
@@ -33,6 +33,7 @@ from mauve_core.encoders.weights import read_weights
 from mauve_core.errors import InputError, StorageError
 from mauve_core.feature_store import FeatureStore
 from mauve_core.progress import Progress, silent
+from mauve_core.text_lists import entries_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -127,7 +128,7 @@ class Encoder:
         self, texts: Sequence[str], *, store: FeatureStore | None = None, progress: Progress = silent
     ) -> Features:
         """Features of ``texts``; as :func:`encode`."""
-        check_texts(texts)
+        texts = checked_texts(texts)
         identity = identify(self.config.model, self.config.revision)
         key = key_of(texts, self.config, identity)
         stored = None if store is None else store.get(key)
@@ -147,7 +148,8 @@ class Encoder:
         ----------
         token_ids : sequence of n >= 1 sequences of int, or of arrays or CPU tensors of int
         """
-        if not len(token_ids):
+        token_ids = entries_of(token_ids, "The token ids")
+        if not token_ids:
             raise InputError("There are no texts to encode")
         tokens = from_token_ids(token_ids, self._model(), self.config.max_tokens)
         total = hashlib.sha256(json.dumps([FORMAT, "tokens", self.config.as_dict()]).encode())

@@ -25,6 +25,7 @@ from mauve_core.encoders.tokenizing import refuse_texts
 from mauve_core.encoders.vector_files import WordVectors, read_vectors
 from mauve_core.errors import InputError
 from mauve_core.progress import Progress, silent
+from mauve_core.text_lists import text_list
 
 _PATTERNS = {
     "words": re.compile(r"\w+?(?=n't\b)|n't\b|'(?:s|re|ve|ll|d|m)\b|\w+|[^\w\s]", re.IGNORECASE),
@@ -89,13 +90,14 @@ def word_features(
     """
     if tokenisation not in _PATTERNS:
         raise InputError("No tokenisation of that name", allowed=", ".join(_PATTERNS), received=repr(tokenisation))
-    empty = [side for side, rows in texts.items() if not rows]
+    listed = {side: text_list(rows, f"The texts of {side!r}") for side, rows in texts.items()}
+    empty = [side for side, rows in listed.items() if not rows]
     if empty:
         raise InputError(f"There are no texts of {', '.join(map(repr, empty))}", allowed="at least one a side")
     table = WordTable(Path(path))
     sides = {
         side: [table.numbered(words_of(text, tokenisation, lowercase=lowercase)) for text in rows]
-        for side, rows in texts.items()
+        for side, rows in listed.items()
     }
     table.read(progress)
     return {side: table.averages(rows, of=f" of {side!r}") for side, rows in sides.items()}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mauve_core.config import EncoderConfig
 from mauve_core.encoders.catalogue import ModelIdentity, identify
 from mauve_core.encoders.tokenizing import refuse_texts
 from mauve_core.errors import InputError
+from mauve_core.text_lists import text_list
 
 FORMAT = 1
 """Part of every key; raised when the same settings would give other numbers. The packed pass did not raise it: it
@@ -30,7 +31,7 @@ def feature_key(texts: Sequence[str], config: EncoderConfig) -> str:
     ModelUnavailableError
         The model is unknown or cannot be reached.
     """
-    check_texts(texts)
+    texts = checked_texts(texts)
     return key_of(texts, config, identify(config.model, config.revision))
 
 
@@ -48,12 +49,13 @@ def key_of(texts: Sequence[str], config: EncoderConfig, identity: ModelIdentity)
     return total.hexdigest()
 
 
-def check_texts(texts: Sequence[str]) -> None:
-    if isinstance(texts, str):
-        raise InputError("One text was given where a list of texts is needed", todo="Put it in a list")
-    if not len(texts):
+def checked_texts(texts: Iterable[str]) -> list[str]:
+    """The texts as a list; InputError unless there is one at least and every one is a string."""
+    found = text_list(texts, "The texts to encode")
+    if not found:
         raise InputError("There are no texts to encode")
-    refuse_texts((index for index, text in enumerate(texts) if not isinstance(text, str)), "Not a string:")
+    refuse_texts((index for index, text in enumerate(found) if not isinstance(text, str)), "Not a string:")
+    return found
 
 
 def _utf8(text: str, index: int) -> bytes:

@@ -19,6 +19,7 @@ from mauve_core.encoders.batching import TokenIds, pad, plan_batches
 from mauve_core.encoders.models import LoadedModel
 from mauve_core.errors import InputError
 from mauve_core.progress import Progress, silent
+from mauve_core.text_lists import text_list
 
 if TYPE_CHECKING:
     import torch
@@ -107,6 +108,7 @@ def over_positions(
     """
     import torch
 
+    texts, prompts = _listed(texts, prompts)
     limit = loaded.max_positions if max_tokens is None else min(max_tokens, loaded.max_positions)
     rows = [_row(loaded.tokenizer, text, "" if prompts is None else prompts[i], limit) for i, text in enumerate(texts)]
     empty = [str(i) for i, row in enumerate(rows) if row.scored < 1]
@@ -137,11 +139,17 @@ def cut_texts(
     loaded: LoadedModel, texts: Sequence[str], prompts: Sequence[str] | None = None, *, max_tokens: int | None = None
 ) -> NDArray[np.bool_]:
     """(n,) whether :func:`over_positions` leaves out the end of each text."""
+    texts, prompts = _listed(texts, prompts)
     limit = loaded.max_positions if max_tokens is None else min(max_tokens, loaded.max_positions)
     befores = [""] * len(texts) if prompts is None else prompts
     pairs = zip(texts, befores, strict=True)
     whole = (_row(loaded.tokenizer, text, before, sys.maxsize).ids.size for text, before in pairs)
     return np.fromiter((size > limit for size in whole), dtype=np.bool_, count=len(texts))
+
+
+def _listed(texts: Sequence[str], prompts: Sequence[str] | None) -> tuple[list[str], list[str] | None]:
+    """Both as lists, of which every entry is found by its position."""
+    return text_list(texts, "The texts"), None if prompts is None else text_list(prompts, "The prompts")
 
 
 def _row(tokenizer: Any, text: str, prompt: str, limit: int) -> _Row:

@@ -22,7 +22,7 @@ from mauve_core.config import EncoderConfig
 from mauve_core.encoders.catalogue import names_word_vectors
 from mauve_core.encoders.encoder import STAGE, Encoder
 from mauve_core.encoders.features import Features, from_store, kept_features
-from mauve_core.encoders.keys import feature_key
+from mauve_core.encoders.keys import checked_texts, feature_key
 from mauve_core.encoders.models import LoadedModel
 from mauve_core.encoders.pooling import ResolvedPooling, pool
 from mauve_core.encoders.rows import Rows
@@ -90,7 +90,7 @@ class PrefixEncoder(Encoder):
         progress: Progress = silent,
     ) -> dict[int, Features]:
         """Features of ``texts`` cut at each length; as :func:`encode_prefixes`."""
-        wanted = sorted(set(lengths))
+        texts, wanted = checked_texts(texts), sorted(set(lengths))
         if not wanted:
             raise InputError("There is no length to cut texts at", allowed="at least one")
         keys = {length: feature_key(texts, replace(self.config, max_tokens=length)) for length in wanted}
@@ -116,6 +116,7 @@ class PrefixEncoder(Encoder):
         self, texts: Sequence[str], *, store: FeatureStore | None = None, progress: Progress = silent
     ) -> NDArray[np.int32]:
         """(n,) tokens of each text cut at the configuration's own ``max_tokens``; from the store when it knows them."""
+        texts = checked_texts(texts)
         stored = None if store is None else store.get(feature_key(texts, self.config))
         if stored is not None:
             return stored.lengths

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from mauve_core.errors import InputError
 from mauve_core.metrics.tools import Tools
 from mauve_core.progress import Progress, silent
+from mauve_core.text_lists import text_list
 
 Need = Literal["model", "features"]
 """What a measure cannot do without: a causal model that scores texts, or the features of both sides."""
@@ -55,6 +56,10 @@ class Collection:
     decoder: str | None = None
 
     def __post_init__(self) -> None:
+        for part in ("ids", "texts", "prompts"):
+            if getattr(self, part) is not None:
+                found = text_list(getattr(self, part), f"The {part} of the collection {self.name!r}")
+                object.__setattr__(self, part, tuple(found))
         parts: dict[str, Any] = {"ids": self.ids, "prompts": self.prompts, "rows of features": self.features}
         for what, part in parts.items():
             if part is not None and len(part) != len(self.texts):

@@ -8,6 +8,7 @@ memory or in a file that is mapped, in whatever precision they are kept; only a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -163,7 +164,23 @@ def require_usable(
     return table
 
 
+def _require_float_columns(values: Any, name: str) -> None:
+    """InputError for a data frame with a column of anything but floats: an index or a label would be a feature."""
+    columns, dtypes = getattr(values, "columns", None), getattr(values, "dtypes", None)
+    if columns is None or dtypes is None:
+        return
+    other = [str(column) for column, dtype in zip(columns, dtypes, strict=True) if "float" not in str(dtype).lower()]
+    if other:
+        raise InputError(
+            f"The table of {name} has columns that are no features",
+            allowed="floats in every column",
+            received=", ".join(map(repr, other[:5])),
+            todo="Leave them out, or give an array: frame[features].to_numpy()",
+        )
+
+
 def _table(values: ArrayLike, name: str) -> NDArray[np.generic]:
+    _require_float_columns(values, name)
     try:
         array = np.asanyarray(values)
     except ValueError as error:

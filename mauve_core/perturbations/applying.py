@@ -20,6 +20,7 @@ from mauve_core.perturbations.dropping import SECONDS
 from mauve_core.perturbations.moving import with_parts
 from mauve_core.perturbations.perturbation import Change, Part, Perturbation
 from mauve_core.progress import Progress, silent
+from mauve_core.text_lists import text_list
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,7 @@ def perturb(
     InputError
         Lengths differ, ids repeat, or a pattern takes too long on a text.
     """
+    texts, ids = text_list(texts, "The texts to perturb"), text_list(ids, "Their ids")
     if len(texts) != len(ids) or len(set(ids)) != len(ids):
         raise InputError(
             "Texts and ids do not go together",

@@ -21,6 +21,7 @@ from mauve_core.encoders import AvailableModel
 from mauve_core.errors import InputError, StorageError
 from mauve_core.jobs import JobState
 from mauve_core.task import ComparisonTask
+from tests.layouts import LAYOUTS, Layout, text
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/new_run.py"
@@ -98,6 +99,67 @@ def test_the_fields_are_guessed_and_the_texts_previewed(open_page: OpenPage) -> 
     assert preview["Id"].tolist() == ["t0", "t1", "t2"]
     assert preview["Text"].tolist() == [f"Text {i} of the pile." for i in range(3)]
     assert preview["Prompt"].tolist() == ["Once "] * 3
+
+
+def file_of(layout: Layout, folder: Path) -> tuple[str, bytes]:
+    path = layout.write(folder)
+    return path.name, path.read_bytes()
+
+
+def chosen(app: AppTest, place: int = 0) -> list[str | None]:
+    """What text, prompt and id are read from on the card at that place."""
+    boxes = [key_of(app, label, place) for label in ("Text", "Prompt", "Id")]
+    return [None if box.value is None else box.format_func(box.value) for box in boxes]
+
+
+@pytest.mark.parametrize("name", ["OpenAI batch", "vLLM RequestOutput", "lm-eval samples", "chat", "gzipped JSONL"])
+def test_fields_inside_of_others_are_guessed(
+    open_page: OpenPage, started: list[dict[str, Any]], tmp_path: Path, name: str
+) -> None:
+    layout = LAYOUTS[name]
+    app = open_page(VIEW)
+    upload(app, "human", ("human.jsonl", jsonl()))
+    upload(app, "models", file_of(layout, tmp_path))
+    assert not app.exception
+    assert not app.error
+    assert chosen(app, 1)[:2] == [layout.text, layout.prompt or "(no prompts)"]
+    assert app.dataframe[1].value["Text"].tolist() == list(map(text, range(3)))
+    app.selectbox(key="encoder_model").set_value("minilm").run()
+    start_button(app).click().run()
+    file = next(iter(ComparisonTask.from_dict(started[0]).candidates.values()))
+    assert (file.text_field, file.prompt_field) == (layout.text, layout.prompt or "")
+    assert file.read("m").texts == tuple(map(text, range(len(file.read("m")))))
+
+
+@pytest.mark.parametrize("name", ["prediction and reference", "preferred chats", "Parquet with unknown structs"])
+def test_a_field_that_cannot_be_guessed_is_chosen_before_anything_is_read(
+    open_page: OpenPage, tmp_path: Path, name: str
+) -> None:
+    layout = LAYOUTS[name]
+    app = open_page(VIEW)
+    upload(app, "human", ("human.jsonl", jsonl()))
+    upload(app, "models", file_of(layout, tmp_path))
+    assert not app.exception
+    assert chosen(app, 1) == [None, "(no prompts)", "(line numbers)"]
+    (error,) = app.error
+    for part in layout.refused[:1]:
+        assert part in error.value.replace("\\", "")
+    assert len(app.dataframe) == 1, "texts of the candidate are shown before their field is known"
+    assert start_button(app).disabled
+    box = key_of(app, "Text", 1)
+    box.set_value(next(i for i in range(99) if box.format_func(i) == layout.chosen)).run()
+    assert not app.error
+    assert app.dataframe[1].value["Text"].tolist() == list(map(text, range(3)))
+    assert not start_button(app).disabled
+
+
+def test_texts_that_look_like_ids_are_warned_of(open_page: OpenPage, tmp_path: Path) -> None:
+    app = open_page(VIEW)
+    upload(app, "human", file_of(LAYOUTS["ids first"], tmp_path))
+    assert not app.warning
+    key_of(app, "Id").set_value(0).run()
+    key_of(app, "Text").set_value(1).run()  # uuid, request_id, story
+    assert "look like ids" in app.warning[0].value
 
 
 def test_what_is_started_is_what_was_chosen(open_page: OpenPage, started: list[dict[str, Any]], own_home: Path) -> None:
