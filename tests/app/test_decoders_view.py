@@ -31,6 +31,7 @@ from mauve_core.study import StudyTask
 from mauve_core.sweeps import SweepTask, attachment_name, stored_sweep, usual_values
 from mauve_core.tasks import read_task
 from mauve_core.written_numbers import UNBROKEN
+from tests.synthetic import make_run
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/decoders.py"
@@ -253,6 +254,19 @@ def test_one_measure_alone_has_no_plane(open_page: OpenPage, run: Run) -> None:
     assert not app.exception
     assert "Quality against diversity" not in said(app)
     assert len(app.table) == 1
+
+
+@pytest.mark.parametrize("names", [["close"], ["close", "shifted"]])
+def test_one_measure_of_few_candidates_has_its_panel(open_page: OpenPage, own_home: Path, names: list[str]) -> None:
+    run = make_run(own_home, n=60, seeds=1, projection=False, names=names)
+    measure_run(run, ("length",))
+    app = open_page(VIEW)
+    assert not app.exception
+    assert titled("length") in {
+        title["text"]
+        for chart in app.get("plotly_chart")
+        for title in json.loads(chart.proto.spec)["layout"].get("annotations", [])
+    }
 
 
 def test_damaged_measurements_are_said_and_can_be_made_again(open_page: OpenPage, run: Run) -> None:
