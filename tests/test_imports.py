@@ -34,6 +34,7 @@ LAYERS = (
     ("indicators",),
     ("reporting",),
     ("tasks", "demo", "job_state"),
+    ("job_locks",),
     ("jobs",),
     ("worker",),
     ("cli",),
