@@ -97,14 +97,14 @@ def application() -> App:
     from starlette.middleware import Middleware
     from starlette.routing import Route
 
-    from app import middleware, own_server, run_export, sign_in
+    from app import ended_sessions, middleware, own_server, run_export, sign_in
     from app.components import job_progress, news
 
-    stack = [Middleware(middleware.Headers), Middleware(middleware.Gate)]
+    stack = [Middleware(ended_sessions.Tidied), Middleware(middleware.Headers), Middleware(middleware.Gate)]
     routes = [route for part in (sign_in, run_export, news, job_progress) for route in part.routes()]
     routes.append(Route(COMPARE, _to_first_page, methods=["GET"]))
     own_server.begin()
-    return st.App(MAIN, middleware=stack, routes=routes)
+    return st.App(MAIN, middleware=stack, routes=routes, lifespan=ended_sessions.looked_after)
 
 
 async def _to_first_page(request: Request) -> Response:

@@ -9,27 +9,21 @@ import streamlit as st
 
 from app import uploads
 from app.components.markup import escaped
-from app.uploads import Upload
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.formats import Table
+from app.uploads import Look, Outline, Upload
 from mauve_core.errors import MauveLensError
 from mauve_core.pipeline import MIN_TEXTS
 from mauve_core.task import TextFile
-
-PREVIEWED = 3
-SNIPPET = 300
-"""Characters of a text in the preview; the whole text is shown by Clusters and Map."""
 
 NO_PROMPT, NO_ID = "(no prompts)", "(line numbers)"
 
 
 @dataclass(frozen=True)
 class ReadFile:
-    """A file that can be compared, with the reader's choices."""
+    """A file that can be compared, with the reader's choices; ``look`` says how many texts it has, and with prompts."""
 
     name: str
     file: TextFile
-    corpus: Corpus
+    look: Look
 
 
 def show(upload: Upload, *, human: bool) -> tuple[ReadFile | None, bool]:
@@ -71,28 +65,26 @@ def show(upload: Upload, *, human: bool) -> tuple[ReadFile | None, bool]:
 
 
 def _read(upload: Upload, name: str) -> ReadFile | None:
-    table = uploads.table_of(upload.path)
-    text, prompt, identifier = _choose_fields(upload, table)
-    corpus = uploads.corpus_of(upload.path, text, prompt, identifier)
-    _preview(upload, corpus)
-    if len(corpus) < MIN_TEXTS:
+    text, prompt, identifier = _choose_fields(upload, uploads.outline(upload.path))
+    look = uploads.look(upload.path, text, prompt, identifier)
+    _preview(upload, look)
+    if look.texts < MIN_TEXTS:
         st.error(
-            f"{len(corpus)} texts are too few to cluster. Allowed: at least {MIN_TEXTS}; 1,000 or more for small gaps.",
+            f"{look.texts} texts are too few to cluster. Allowed: at least {MIN_TEXTS}; 1,000 or more for small gaps.",
             icon=":material/error:",
         )
         return None
-    return ReadFile(name, TextFile(upload.path, text_field=text, prompt_field=prompt, id_field=identifier), corpus)
+    return ReadFile(name, TextFile(upload.path, text_field=text, prompt_field=prompt, id_field=identifier), look)
 
 
-def _choose_fields(upload: Upload, table: Table) -> tuple[str, str, str]:
+def _choose_fields(upload: Upload, outline: Outline) -> tuple[str, str, str]:
     """Text, prompt and id field; the guess is preselected where there is one, and an empty string means none."""
-    fields = list(table.columns)
-    try:
-        guess = uploads.guessed_fields(upload.path)
-        guessed = (guess.text, guess.prompt or NO_PROMPT, guess.id or NO_ID)
-    except MauveLensError as error:
-        st.warning(escaped(upload.without_folder(str(error))), icon=":material/warning:")
+    fields, guess = list(outline.columns), outline.guess
+    if guess is None:
+        st.warning(escaped(upload.without_folder(outline.problem)), icon=":material/warning:")
         guessed = (fields[0], NO_PROMPT, NO_ID)
+    else:
+        guessed = (guess.text, guess.prompt or NO_PROMPT, guess.id or NO_ID)
     options = (fields, [NO_PROMPT, *fields], [NO_ID, *fields])
     chosen = []
     for column, label, names, first in zip(st.columns(3), ("Text", "Prompt", "Id"), options, guessed, strict=True):
@@ -110,16 +102,8 @@ def _choose_fields(upload: Upload, table: Table) -> tuple[str, str, str]:
     return fields[text], fields[prompt - 1] if prompt else "", fields[identifier - 1] if identifier else ""
 
 
-def _preview(upload: Upload, corpus: Corpus) -> None:
-    left_out = sum(exclusion.count for exclusion in corpus.exclusions)
-    st.markdown(f"**{len(corpus):,}** texts" + (f", **{left_out:,}** left out" if left_out else ""))
-    for note in corpus.notes:
+def _preview(upload: Upload, look: Look) -> None:
+    st.markdown(f"**{look.texts:,}** texts" + (f", **{look.left_out:,}** left out" if look.left_out else ""))
+    for note in look.notes:
         st.caption(escaped(upload.without_folder(note)))
-    first = {"Id": corpus.ids[:PREVIEWED], "Text": [_snippet(text) for text in corpus.texts[:PREVIEWED]]}
-    if corpus.prompts is not None:
-        first["Prompt"] = [_snippet(prompt) for prompt in corpus.prompts[:PREVIEWED]]
-    st.dataframe(pd.DataFrame(first), hide_index=True, key=f"preview_{upload.uid}")
-
-
-def _snippet(text: str) -> str:
-    return text if len(text) <= SNIPPET else f"{text[:SNIPPET]}…"
+    st.dataframe(pd.DataFrame(dict(look.first)), hide_index=True, key=f"preview_{upload.uid}")

@@ -67,6 +67,8 @@ def _take_in(side: str, key: str, several: bool) -> None:
     except MauveLensError as error:
         st.toast(escaped(str(error)), icon=":material/error:", duration="long")
         return
+    for file in files:
+        uploads.release(file)
     st.session_state[f"kept_{side}"] = kept
     counts = st.session_state.setdefault(_INTAKE, Counter())
     counts[side] += 1

@@ -22,6 +22,7 @@ from mauve_core.decoding import GenerationSettings
 from mauve_core.encoders import AvailableModel
 from mauve_core.errors import InputError, StorageError
 from mauve_core.figures.measures import titled
+from mauve_core.job_state import ALIVE
 from mauve_core.jobs import JobState
 from mauve_core.measuring import ATTACHMENT, MeasuresTask, measure_run
 from mauve_core.metrics import MEASURES, Measurements, Value
@@ -382,7 +383,7 @@ def job(number: int, kind: str, run_id: str, **values: Any) -> Iterator[JobState
     folder.mkdir(parents=True)
     (folder / jobs.TASK).write_text(json.dumps({"run": run_id}))
     jobs.write_state(folder, state)
-    with (folder / jobs.ALIVE).open("w") as handle:
+    with (folder / ALIVE).open("w") as handle:
         if state.active:
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield state

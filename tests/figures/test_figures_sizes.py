@@ -52,7 +52,7 @@ def measured(measures: int, candidates: int) -> Measurements:
 def crowd(count: int) -> Comparison:
     comparison = make_comparison()
     first = comparison.candidates[0]
-    labels = {name: comparison.joint[0].labels[first.name] for name in names(count)}
+    labels = dict.fromkeys(names(count), comparison.joint[0].labels[first.name])
     joint = [dataclasses.replace(part, labels={**part.labels, **labels}) for part in comparison.joint]
     pairwise = [
         tuple(dataclasses.replace(part, labels={HUMAN: part.labels[HUMAN], name: part.labels[first.name]})
