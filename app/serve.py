@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mauve_core import sharing
+from mauve_core import leftovers, sharing
 from mauve_core.corpus import limits
-from mauve_core.errors import InputError, MauveLensError
+from mauve_core.errors import InputError, MauveLensError, StorageError
 from mauve_core.figures import draw
 
 if TYPE_CHECKING:
@@ -117,11 +117,19 @@ def main() -> None:
     """Import, then serve."""
     try:
         options = protected(options_of(sys.argv[1:]))
+        _remove_leftovers()
     except MauveLensError as error:
         sys.exit(f"mauve-lens: {error}")
     prepare()
     sys.argv = sys.argv[:1]
     application().run(config=options)
+
+
+def _remove_leftovers() -> None:
+    try:
+        leftovers.remove_leftovers()
+    except StorageError as error:  # what there is can be shown all the same
+        sys.stderr.write(f"mauve-lens: {error}\n")
 
 
 if __name__ == "__main__":

@@ -21,14 +21,12 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from app import access
-from mauve_core.corpus import Corpus, corpus_from_table
+from mauve_core import leftovers
+from mauve_core.corpus import Corpus, corpus_from_table, limits
 from mauve_core.corpus.fields import Fields, guess_fields
 from mauve_core.corpus.formats import Table, read_table
 from mauve_core.errors import InputError
-from mauve_core.files import home, write_atomically
-
-UPLOADS = "uploads"
-"""Folder of the uploads below the home folder; one folder a content, named by its SHA-256."""
+from mauve_core.files import write_atomically
 
 SUFFIXES = ["jsonl", "ndjson", "json", "csv", "tsv", "parquet", "txt", "gz"]
 """What the browser offers to upload; ``gz`` around any of the others."""
@@ -85,8 +83,8 @@ def keep(file_name: str, data: bytes) -> Upload:
     """
     access.require_change()
     name = safe_name(file_name)
-    path = home().absolute() / UPLOADS / hashlib.sha256(data).hexdigest() / name
-    if not path.is_file() or path.stat().st_size != len(data):
+    path = leftovers.uploads_folder() / hashlib.sha256(data).hexdigest() / name
+    if not leftovers.use_upload(path.parent) or not path.is_file() or path.stat().st_size != len(data):
         write_atomically(path, lambda stream: stream.write(data))
     return Upload(secrets.token_hex(4), str(path), _SUFFIX.sub("", name) or name)
 
@@ -169,7 +167,19 @@ class Outline:
 
 
 def outline(path: str) -> Outline:
-    """What an uploaded file is like; InputError where it cannot be read."""
+    """What an uploaded file is like; its days begin anew.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or it is not kept any more.
+    """
+    if not leftovers.use_upload(Path(path).parent):
+        raise InputError(
+            f"{path} is not kept any more",
+            allowed=f"{limits.upload_days()} days without use",
+            todo="Add the file again",
+        )
     return _or_raised(_outline(path))
 
 

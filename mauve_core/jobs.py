@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -252,6 +252,11 @@ def log_lines(job_id: str, count: int = LOG_LINES) -> tuple[str, ...]:
 def log_tail(job_id: str) -> str:
     """The last line of a job's log; empty when there is none."""
     return "".join(log_lines(job_id, 1))
+
+
+def folders() -> Iterator[Path]:
+    """The folder of every job, of those that are not whole, too."""
+    return (path for path in jobs_folder().glob("*") if _ID.fullmatch(path.name))
 
 
 def jobs_folder() -> Path:

@@ -36,7 +36,7 @@ LAYERS = (
     ("tasks", "demo", "job_state"),
     ("job_locks",),
     ("jobs",),
-    ("worker",),
+    ("worker", "leftovers"),
     ("cli",),
     ("__init__", "__main__"),
 )

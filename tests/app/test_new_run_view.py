@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import gc
 import json
+import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,8 +20,8 @@ from app import uploads
 from app.components.job_panel import SHOWN
 from app.components.job_progress import progress_text
 from app.uploads import safe_name
-from mauve_core import encoders, jobs
-from mauve_core.corpus import Corpus
+from mauve_core import encoders, jobs, leftovers
+from mauve_core.corpus import Corpus, limits
 from mauve_core.corpus.formats import Table
 from mauve_core.encoders import AvailableModel
 from mauve_core.errors import InputError, StorageError
@@ -302,7 +304,9 @@ def test_what_was_uploaded_is_on_disk_and_not_in_memory(open_page: OpenPage, let
     assert sorted(let_go) == ["a.jsonl", "b.jsonl", "human.jsonl"]
     assert len([*own_home.glob("uploads/*/*.jsonl")]) == 3
     gc.collect()
-    assert [found for found in gc.get_objects() if type(found) in (Table, Corpus)] == []
+    held = gc.get_objects()
+    assert [found for found in held if type(found) is Table and found.path.is_relative_to(own_home)] == []
+    assert [found for found in held if type(found) is Corpus and "Text 0 of the pile." in found.texts] == []
 
 
 def test_a_file_that_the_disk_refuses_stays_in_the_uploader(
@@ -344,6 +348,26 @@ def test_what_is_wrong_with_a_file_is_found_out_once(open_page: OpenPage, monkey
     app.run()
     assert read == ["human.jsonl"]
     assert any("Line 2 of human" in error.value.replace("\\", "") for error in app.error)
+
+
+def test_files_that_nobody_used_for_long_go_when_another_comes(open_page: OpenPage, own_home: Path) -> None:
+    app = open_page(VIEW)
+    assert any(f"{limits.UPLOAD_DAYS} days" in caption.value for caption in app.caption)
+    upload(app, "human", ("human.jsonl", jsonl()))
+    (folder,) = (own_home / leftovers.UPLOADS).iterdir()
+    upload(app, "models", ("a.jsonl", jsonl(30)))
+    assert len([*folder.parent.iterdir()]) == 2
+    moment = time.time() - (limits.UPLOAD_DAYS + 1) * leftovers.DAY_S
+    os.utime(folder, (moment, moment))
+    app.run()
+    assert folder.stat().st_mtime > moment, "a card that is shown uses its file"
+    os.utime(folder, (moment, moment))
+    uploads.keep("other.jsonl", b"x")
+    leftovers.remove_leftovers()
+    assert not folder.exists()
+    app.run()
+    assert any("is not kept any more" in error.value.replace("\\", "") for error in app.error)
+    assert str(own_home) not in str([error.value for error in app.error])
 
 
 def test_an_upload_lies_under_its_content(own_home: Path) -> None:
