@@ -22,6 +22,9 @@ UPLOAD_VARIABLE, UPLOAD_MB = "MAUVE_LENS_MAX_UPLOAD_MB", 500
 UPLOAD_DAYS_VARIABLE, UPLOAD_DAYS = "MAUVE_LENS_UPLOAD_DAYS", 14
 """Days for which an uploaded file is kept after it was last used."""
 
+CACHE_VARIABLE, CACHE_MB = "MAUVE_LENS_CACHE_MB", 1000
+"""Megabytes of what the app keeps in memory between what its readers do."""
+
 LINES_A_ROW = 10
 """Lines, blank ones and those inside of cells included, that a row may take on average at the limit of rows."""
 
@@ -47,6 +50,11 @@ def upload_mb() -> int:
 def upload_days() -> int:
     """Days for which an uploaded file is kept after it was last used."""
     return _number(UPLOAD_DAYS_VARIABLE, UPLOAD_DAYS)
+
+
+def cache_mb() -> int:
+    """Megabytes of what the app keeps in memory between what its readers do."""
+    return _number(CACHE_VARIABLE, CACHE_MB)
 
 
 def in_words() -> str:
