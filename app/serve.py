@@ -10,6 +10,7 @@ import importlib
 import json
 import os
 import pkgutil
+import resource
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,6 +31,9 @@ LATE = ("sklearn.feature_extraction.text", "huggingface_hub.file_download", "hug
 
 MAIN = Path(__file__).resolve().parent / "main.py"
 THIS_MACHINE = "127.0.0.1"
+DESCRIPTORS = 4096
+"""A session takes about ten with its browser's connections; some systems allow 256 at first."""
+
 COMPARE = "/compare"
 """Where a reader of the other pages' addresses looks for the first page, which Streamlit keeps at the root."""
 
@@ -120,9 +124,18 @@ def main() -> None:
         _remove_leftovers()
     except MauveLensError as error:
         sys.exit(f"mauve-lens: {error}")
+    _allow_descriptors()
     prepare()
     sys.argv = sys.argv[:1]
     application().run(config=options)
+
+
+def _allow_descriptors() -> None:
+    """Files and connections that this process may have open: as many as it may allow itself, up to ``DESCRIPTORS``."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _remove_leftovers() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shlex
 import socket
 import subprocess
 import sys
@@ -19,10 +20,13 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
 
 from app.ended_sessions import KEPT, KEPT_S, Sessions
+from app.serve import DESCRIPTORS
 from tests.synthetic import make_run
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 120.0
+FEW = 200
+"""Descriptors that the server is allowed at first."""
 
 
 class Server:
@@ -84,7 +88,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[subproces
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     environment = {**os.environ, "MAUVE_LENS_HOME": str(home), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "app.serve", "--server.port", str(port)]
+    server = shlex.join([sys.executable, "-m", "app.serve", "--server.port", str(port)])
+    command = ["bash", "-c", f"ulimit -S -n {FEW}; exec {server}"]
     with (home.parent / "app.log").open("wb") as log:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
     try:
@@ -129,6 +134,13 @@ def draw(port: int) -> list[str]:
 
 def descriptors(process: subprocess.Popen[bytes]) -> int:
     return len([*Path(f"/proc/{process.pid}/fd").iterdir()])
+
+
+@pytest.mark.slow
+def test_the_server_allows_itself_more_descriptors(served: tuple[subprocess.Popen[bytes], int]) -> None:
+    soft, hard = resource.prlimit(served[0].pid, resource.RLIMIT_NOFILE)
+    assert soft == (DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS))
+    assert soft > FEW
 
 
 @pytest.mark.slow
