@@ -18,6 +18,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from app import access
+from app.kept import kept
 from app.selection import Stack
 from app.text_space import Encoded, SharedEncoder, TextSpace
 from mauve_core import cluster_table, estimates, gap_table, why
@@ -98,7 +99,7 @@ def load_run(run_id: str) -> Run:
     return _load_run(run_id, _described(run_id))
 
 
-@st.cache_resource(max_entries=4, show_spinner="Opening the run")
+@kept(max_entries=4, show_spinner="Opening the run")
 def _load_run(run_id: str, described: tuple[int, int]) -> Run:  # noqa: ARG001 (part of the cache's key: a run may be renamed)
     return RunStore().load(run_id)
 
@@ -126,12 +127,12 @@ def _stamp(run_id: str) -> Stamp:
     return str(root), written
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@kept(max_entries=8, show_spinner=False)
 def _score_basis(run_id: str, kind: PartitionKind, smoothing: Smoothing) -> dict[str, ScoreBasis]:
     return run_basis(load_run(run_id), kind, smoothing)
 
 
-@st.cache_resource(max_entries=64, show_spinner="Resampling")
+@kept(max_entries=64, show_spinner="Resampling")
 def rescored(run_id: str, kind: PartitionKind, scale: float | None, smoothing: Smoothing) -> Comparison:
     """The run's comparison with the scores of one partition under these settings; scale None is the run's own.
 
@@ -144,13 +145,13 @@ def rescored(run_id: str, kind: PartitionKind, scale: float | None, smoothing: S
     return estimates.rescored(comparison, kind, _score_basis(run_id, kind, smoothing), own if scale is None else scale)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@kept(max_entries=16, show_spinner=False)
 def error_curves(run_id: str, kind: PartitionKind, smoothing: Smoothing) -> list[ErrorCurve]:
     """Both errors of every candidate along the mixture, under each seed."""
     return frontier.error_curves(load_run(run_id).comparison, kind, smoothing)
 
 
-@st.cache_resource(max_entries=32, show_spinner="Measuring errors")
+@kept(max_entries=32, show_spinner="Measuring errors")
 def sampling_advice(run_id: str, candidate: str) -> tuple[TextAdvice, ClusterAdvice]:
     """As ``mauve_core.derived.run_sampling_advice``."""
     return run_sampling_advice(load_run(run_id), candidate)
@@ -162,7 +163,7 @@ GREEDY_STEPS = 10
 """Clusters of the list of those that make most of the gap."""
 
 
-@st.cache_resource(max_entries=32, show_spinner="Clustering with other k")
+@kept(max_entries=32, show_spinner="Clustering with other k")
 def cluster_trust(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> Trust:
     """As ``mauve_core.derived.run_trust``."""
     return run_trust(load_run(run_id), kind, candidate, seed)
@@ -174,7 +175,7 @@ def other_clusterings(run_id: str, kind: PartitionKind, candidate: str) -> tuple
     return _other_clusterings(run_id, kind, candidate if kind == "pairwise" else first)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@kept(max_entries=16, show_spinner=False)
 def _other_clusterings(run_id: str, kind: PartitionKind, candidate: str) -> tuple[tuple[Partition, ...], str]:
     try:
         return run_other_partitions(load_run(run_id), candidate, kind), ""
@@ -182,14 +183,14 @@ def _other_clusterings(run_id: str, kind: PartitionKind, candidate: str) -> tupl
         return (), str(error)
 
 
-@st.cache_resource(max_entries=4, show_spinner="Resampling")
+@kept(max_entries=4, show_spinner="Resampling")
 def _prepared(run_id: str, kind: PartitionKind, candidate: str, smoothing: Smoothing) -> Prepared:
     """Under the run's own scaling constant, which may be replaced."""
     basis = _score_basis(run_id, kind, smoothing)[candidate]
     return prepare(load_run(run_id).comparison, candidate, kind, smoothing, basis)
 
 
-@st.cache_resource(max_entries=64, show_spinner="Scoring")
+@kept(max_entries=64, show_spinner="Scoring")
 def what_if_scores(
     run_id: str,
     kind: PartitionKind,
@@ -210,7 +211,7 @@ def what_if_scores(
     return what_if(prepared, human=human, model=model)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@kept(max_entries=64, show_spinner=False)
 def greedy_list(
     run_id: str,
     kind: PartitionKind,
@@ -234,7 +235,7 @@ def greedy_list(
 # Probes
 
 
-@st.cache_resource(max_entries=32, show_spinner="Perturbing texts")
+@kept(max_entries=32, show_spinner="Perturbing texts")
 def perturbed_texts(run_id: str, source: str, spec: str, ids: tuple[str, ...]) -> dict[str, str]:
     """By id, what became of the texts that a probe's flow holds: perturbed once more, which gives the same.
 
@@ -252,7 +253,7 @@ def perturbed_texts(run_id: str, source: str, spec: str, ids: tuple[str, ...]) -
     return dict(zip(ids, done.texts, strict=True))
 
 
-@st.cache_resource(max_entries=2, show_spinner=False)
+@kept(max_entries=2, show_spinner=False)
 def text_space(run_id: str) -> TextSpace:
     """The run's features with its first joint partition, for one text more.
 
@@ -266,7 +267,7 @@ def text_space(run_id: str) -> TextSpace:
     return TextSpace(features, run.comparison.joint[0], run.comparison.config.score)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@kept(max_entries=8, show_spinner=False)
 def usual_distance(run_id: str) -> float:
     """As ``TextSpace.usual_distance``."""
     return text_space(run_id).usual_distance()
@@ -287,7 +288,7 @@ def encoded(config: EncoderConfig, text: str) -> Encoded:
     return _encoded(json.dumps(config.as_dict()), text)
 
 
-@st.cache_resource(max_entries=256, show_spinner=False)
+@kept(max_entries=256, show_spinner=False)
 def _encoded(config: str, text: str) -> Encoded:
     return _shared_encoder(config).encode(text)
 
@@ -295,13 +296,13 @@ def _encoded(config: str, text: str) -> Encoded:
 # Words and map
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@kept(max_entries=8, show_spinner=False)
 def stack(run_id: str) -> Stack:
     """All texts of the run in the order of its map."""
     return Stack.of(load_run(run_id).comparison)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@kept(max_entries=64, show_spinner=False)
 def error_intervals(
     run_id: str, kind: PartitionKind, candidate: str, seed: int, weight: float, smoothing: Smoothing
 ) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
@@ -313,7 +314,7 @@ def error_intervals(
 _TwoSides = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@kept(max_entries=8, show_spinner=False)
 def _resampled_counts(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> tuple[_TwoSides, _TwoSides]:
     """Counts of both sides, and of their resamples."""
     partition = load_run(run_id).comparison.partition(kind, candidate, seed)
@@ -321,7 +322,7 @@ def _resampled_counts(run_id: str, kind: PartitionKind, candidate: str, seed: in
     return counts, cluster_table.resampled_counts(*counts)
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
+@kept(max_entries=4, show_spinner=False)
 def _why_source(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> WhySource:
     run = load_run(run_id)
     stored = run.features(HUMAN), run.features(candidate)
@@ -331,30 +332,30 @@ def _why_source(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> 
     return why_source(partition, run.corpora[HUMAN], run.corpora[candidate], candidate, features, properties)
 
 
-@st.cache_resource(max_entries=256, show_spinner="Reading the texts")
+@kept(max_entries=256, show_spinner="Reading the texts")
 def why_card(run_id: str, kind: PartitionKind, candidate: str, seed: int, cluster: int) -> WhyCard:
     """What tells about one cluster."""
     return why.why_card(_why_source(run_id, kind, candidate, seed), cluster)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@kept(max_entries=8, show_spinner=False)
 def word_counts(run_id: str, candidate: str) -> WordCounts:
     """The words of the human texts and, after them, the candidate's."""
     return joined(*(_words(run_id, source) for source in (HUMAN, candidate)))
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@kept(max_entries=8, show_spinner=False)
 def _words(run_id: str, source: str) -> WordCounts:
     return run_words(load_run(run_id), source)
 
 
-@st.cache_resource(max_entries=64, show_spinner="Counting words")
+@kept(max_entries=64, show_spinner="Counting words")
 def cluster_words(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> list[tuple[DistinctiveWord, ...]]:
     """For each cluster, what tells its human and candidate texts from those of the other clusters."""
     return run_cluster_words(load_run(run_id), kind, candidate, seed)
 
 
-@st.cache_resource(max_entries=512, show_spinner=False)
+@kept(max_entries=512, show_spinner=False)
 def contrasting_words(
     run_id: str, kind: PartitionKind, candidate: str, seed: int, cluster: int
 ) -> tuple[tuple[DistinctiveWord, ...], tuple[DistinctiveWord, ...]]:

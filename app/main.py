@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import access, own_server, session
+from app import access, ended_sessions, own_server, session
 from app.components import charts, face, news, sidebar, tour_panel, visit
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
 
@@ -17,6 +17,7 @@ ICON = (
 
 st.set_page_config(page_title="MAUVE Lens", page_icon=ICON, layout="wide")
 
+ended_sessions.note()
 own_server.warn()
 visitor = access.require_visitor()
 sections = {

@@ -10,14 +10,15 @@ import importlib
 import json
 import os
 import pkgutil
+import resource
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mauve_core import sharing
+from mauve_core import leftovers, sharing
 from mauve_core.corpus import limits
-from mauve_core.errors import InputError, MauveLensError
+from mauve_core.errors import InputError, MauveLensError, StorageError
 from mauve_core.figures import draw
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ LATE = ("sklearn.feature_extraction.text", "huggingface_hub.file_download", "hug
 
 MAIN = Path(__file__).resolve().parent / "main.py"
 THIS_MACHINE = "127.0.0.1"
+DESCRIPTORS = 4096
+"""A session takes about ten with its browser's connections; some systems allow 256 at first."""
+
 COMPARE = "/compare"
 """Where a reader of the other pages' addresses looks for the first page, which Streamlit keeps at the root."""
 
@@ -97,14 +101,14 @@ def application() -> App:
     from starlette.middleware import Middleware
     from starlette.routing import Route
 
-    from app import middleware, own_server, run_export, sign_in
+    from app import ended_sessions, middleware, own_server, run_export, sign_in
     from app.components import job_progress, news
 
-    stack = [Middleware(middleware.Headers), Middleware(middleware.Gate)]
+    stack = [Middleware(ended_sessions.Tidied), Middleware(middleware.Headers), Middleware(middleware.Gate)]
     routes = [route for part in (sign_in, run_export, news, job_progress) for route in part.routes()]
     routes.append(Route(COMPARE, _to_first_page, methods=["GET"]))
     own_server.begin()
-    return st.App(MAIN, middleware=stack, routes=routes)
+    return st.App(MAIN, middleware=stack, routes=routes, lifespan=ended_sessions.looked_after)
 
 
 async def _to_first_page(request: Request) -> Response:
@@ -118,11 +122,28 @@ def main() -> None:
     """Import, then serve."""
     try:
         options = protected(options_of(sys.argv[1:]))
+        _remove_leftovers()
     except MauveLensError as error:
         sys.exit(f"mauve-lens: {error}")
+    _allow_descriptors()
     prepare()
     sys.argv = sys.argv[:1]
     application().run(config=options)
+
+
+def _allow_descriptors() -> None:
+    """Files and connections that this process may have open: as many as it may allow itself, up to ``DESCRIPTORS``."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _remove_leftovers() -> None:
+    try:
+        leftovers.remove_leftovers()
+    except StorageError as error:  # what there is can be shown all the same
+        sys.stderr.write(f"mauve-lens: {error}\n")
 
 
 if __name__ == "__main__":

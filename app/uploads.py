@@ -1,7 +1,7 @@
 """Uploaded files: kept on disk by content, read through the core, remembered in the session until they are removed.
 
 The session holds where each file lies, not the file, so that a change of page loses nothing and a broken file costs
-only itself.
+only itself. Neither is it held in memory: pages keep a few lines of it.
 """
 
 from __future__ import annotations
@@ -10,27 +10,38 @@ import hashlib
 import json
 import re
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import streamlit as st
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from app import access
-from mauve_core.corpus import Corpus, corpus_from_table
+from mauve_core import leftovers
+from mauve_core.corpus import Corpus, corpus_from_table, limits
 from mauve_core.corpus.fields import Fields, guess_fields
 from mauve_core.corpus.formats import Table, read_table
+from mauve_core.corpus.looks import doubt_about
 from mauve_core.errors import InputError
-from mauve_core.files import home, write_atomically
-
-UPLOADS = "uploads"
-"""Folder of the uploads below the home folder; one folder a content, named by its SHA-256."""
+from mauve_core.files import write_atomically
 
 SUFFIXES = ["jsonl", "ndjson", "json", "csv", "tsv", "parquet", "txt", "gz"]
 """What the browser offers to upload; ``gz`` around any of the others."""
 
 NAME_LENGTH = 150
+PREVIEWED = 3
+SNIPPET = 300
+"""Characters of a text in the preview; the whole text is shown by Clusters and Map."""
+
 _UNSAFE = re.compile(r"[^\w.-]+")
 _SUFFIX = re.compile(r"(\.(jsonl|ndjson|json|csv|tsv|parquet|txt))?(\.gz)?$", re.IGNORECASE)
+
+
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -73,10 +84,20 @@ def keep(file_name: str, data: bytes) -> Upload:
     """
     access.require_change()
     name = safe_name(file_name)
-    path = home().absolute() / UPLOADS / hashlib.sha256(data).hexdigest() / name
-    if not path.is_file() or path.stat().st_size != len(data):
+    path = leftovers.uploads_folder() / hashlib.sha256(data).hexdigest() / name
+    if not leftovers.use_upload(path.parent) or not path.is_file() or path.stat().st_size != len(data):
         write_atomically(path, lambda stream: stream.write(data))
     return Upload(secrets.token_hex(4), str(path), _SUFFIX.sub("", name) or name)
+
+
+def release(file: UploadedFile) -> None:
+    """Let go of what Streamlit holds of a file that was sent, in memory and until the session ends.
+
+    The uploader that it came by must get a new key, which empties it.
+    """
+    context = get_script_run_ctx()
+    if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
+        context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
 
 
 def keep_prompted(corpus: Corpus, title: str) -> Upload:
@@ -104,19 +125,136 @@ def safe_name(file_name: str) -> str:
     return name.removesuffix(ending)[: NAME_LENGTH - len(ending)] + ending
 
 
-@st.cache_resource(max_entries=32, show_spinner="Reading the file")
-def table_of(path: str) -> Table:
-    """The rows of an uploaded file; its folder's name is its content's digest, so the path is the key."""
-    return read_table(path)
+@dataclass(frozen=True)
+class Look:
+    """What a page shows of a file under some fields; the texts themselves are not kept.
+
+    Attributes
+    ----------
+    texts, left_out : int
+    prompted : bool
+        Whether every text has a prompt.
+    notes : tuple of str
+    doubt : str
+        Why these may be no texts at all; empty where nothing speaks against them. It stands in the notes, too.
+    first : mapping of str to tuple of str
+        By column title, snippets of the first texts.
+    """
+
+    texts: int
+    left_out: int
+    prompted: bool
+    notes: tuple[str, ...]
+    doubt: str
+    first: Mapping[str, tuple[str, ...]]
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
-def guessed_fields(path: str) -> Fields:
-    """The fields that its names and contents suggest."""
-    return guess_fields(table_of(path))
+@dataclass(frozen=True)
+class Outline:
+    """What a file is like before anybody has chosen its fields.
+
+    Attributes
+    ----------
+    fields : tuple of str
+        Columns, and dotted paths to what lies inside of them.
+    guess : Fields or None
+        The fields that its names and contents suggest; None where none can be told.
+    problem : str
+        Why there is no guess.
+    look : Look or InputError or None
+        The file under the guess; None without one.
+    """
+
+    fields: tuple[str, ...]
+    guess: Fields | None
+    problem: str
+    look: Look | InputError | None
 
 
-@st.cache_resource(max_entries=32, show_spinner="Reading the texts")
-def corpus_of(path: str, text: str, prompt: str, identifier: str) -> Corpus:
-    """The corpus under the chosen fields; an empty string means none, as for ``read_corpus``."""
-    return corpus_from_table(table_of(path), text_field=text, prompt_field=prompt, id_field=identifier)
+def outline(path: str) -> Outline:
+    """What an uploaded file is like; its days begin anew.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or it is not kept any more.
+    """
+    if not leftovers.use_upload(Path(path).parent):
+        raise InputError(
+            f"{path} is not kept any more",
+            allowed=f"{limits.upload_days()} days without use",
+            todo="Add the file again",
+        )
+    return _or_raised(_outline(path))
+
+
+def look(path: str, text: str, prompt: str, identifier: str) -> Look:
+    """The file under the chosen fields; an empty string means none, as for ``read_corpus``.
+
+    Raises
+    ------
+    InputError
+        It holds no usable texts under these fields.
+    """
+    first = outline(path)
+    if first.guess is not None and first.look is not None:
+        guess = first.guess
+        if (text, prompt, identifier) == (guess.text, guess.prompt or "", guess.id or ""):
+            return _or_raised(first.look)
+    return _or_raised(_look(path, text, prompt, identifier))
+
+
+def _or_raised(found: _Found | InputError) -> _Found:
+    if isinstance(found, InputError):
+        raise found
+    return found
+
+
+# Whoever reads a file holds all of it in memory, and lets go of it: what is kept from rerun to rerun is a few lines of
+# it, and what is wrong with it, which would be found out anew otherwise. A file's folder is named by its content's
+# digest, so that the path is the key.
+
+
+@st.cache_resource(max_entries=256, show_spinner="Reading the file")
+def _outline(path: str) -> Outline | InputError:
+    try:
+        table = read_table(path)
+    except InputError as error:
+        return error.with_traceback(None)
+    try:
+        guess = guess_fields(table)
+    except InputError as error:
+        return Outline((*table.columns, *table.inner_fields), None, str(error), None)
+    parts = (part for part in (guess.text, guess.prompt, guess.id) if part)
+    fields = tuple(dict.fromkeys((*table.columns, *table.inner_fields, *parts)))
+    return Outline(fields, guess, "", _looked(table, guess.text, guess.prompt or "", guess.id or ""))
+
+
+@st.cache_resource(max_entries=256, show_spinner="Reading the texts")
+def _look(path: str, text: str, prompt: str, identifier: str) -> Look | InputError:
+    try:
+        return _looked(read_table(path), text, prompt, identifier)
+    except InputError as error:
+        return error.with_traceback(None)
+
+
+def _looked(table: Table, text: str, prompt: str, identifier: str) -> Look | InputError:
+    try:
+        corpus = corpus_from_table(table, text_field=text, prompt_field=prompt, id_field=identifier)
+    except InputError as error:
+        return error.with_traceback(None)  # whose frames hold the file
+    columns = {"Id": corpus.ids, "Text": corpus.texts, "Prompt": corpus.prompts}
+    return Look(
+        texts=len(corpus),
+        left_out=sum(exclusion.count for exclusion in corpus.exclusions),
+        prompted=corpus.prompts is not None,
+        notes=tuple(corpus.notes),
+        doubt=doubt_about(corpus.texts),
+        first={
+            title: tuple(map(_snippet, values[:PREVIEWED])) for title, values in columns.items() if values is not None
+        },
+    )
+
+
+def _snippet(text: str) -> str:
+    return text if len(text) <= SNIPPET else f"{text[:SNIPPET]}…"

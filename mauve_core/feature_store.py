@@ -195,6 +195,18 @@ class FeatureStore:
                 total += path.lstat().st_size if path.is_file() else 0
         return total
 
+    def sweep(self) -> None:
+        """Delete what processes that died left unfinished."""
+        oldest = time.time() - ABANDONED_AFTER_S
+        for path in self.root.glob(".*"):
+            with suppress(OSError):
+                if path.stat().st_mtime >= oldest:
+                    continue
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink()
+
     def _entry(self, key: str) -> Path:
         if not key or not key.isalnum():
             raise InputError("This is not a key of features", allowed="letters and digits", received=repr(key))
@@ -211,7 +223,7 @@ class FeatureStore:
         cut: NDArray[np.bool_],
         meta: Mapping[str, Any],
     ) -> None:
-        self._sweep()
+        self.sweep()
         with files.storage_errors(self.root):
             self.root.mkdir(parents=True, exist_ok=True)
             incoming = Path(tempfile.mkdtemp(dir=self.root, prefix=INCOMING))
@@ -234,18 +246,6 @@ class FeatureStore:
             folder.rename(aside)
         shutil.rmtree(aside, ignore_errors=True)
         _warn_damaged(folder, reason)
-
-    def _sweep(self) -> None:
-        """Delete what processes that died left unfinished."""
-        oldest = time.time() - ABANDONED_AFTER_S
-        for path in self.root.glob(".*"):
-            with suppress(OSError):
-                if path.stat().st_mtime >= oldest:
-                    continue
-                if path.is_dir():
-                    shutil.rmtree(path, ignore_errors=True)
-                else:
-                    path.unlink()
 
 
 class _HashingWriter:

@@ -8,7 +8,6 @@ nobody: whoever started it may end. What a killed worker had finished is kept el
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -18,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,8 +25,8 @@ from typing import Any
 
 from mauve_core.errors import InputError, StorageError
 from mauve_core.files import HOME_VARIABLE, home, storage_errors
+from mauve_core.job_locks import at_work, changing, is_alive, lock_of_worker
 from mauve_core.job_state import (
-    ALIVE,
     CANCEL,
     LOG,
     STATE,
@@ -40,13 +39,10 @@ from mauve_core.job_state import (
     write_state,
 )
 from mauve_core.task import JOB_VARIABLE
-from mauve_core.tasks import KEPT, read_task
+from mauve_core.tasks import KEPT, Task, read_task
 
 LOG_LINES = 40
 """Lines of a log that are shown."""
-
-LOCK_PATIENCE_S = 10.0
-"""A worker that has written its end holds its lock until it is gone; whoever looks whether it lives, for an instant."""
 
 REMOVED = ".removed"
 """The folder of jobs that were forgotten lately."""
@@ -81,17 +77,19 @@ def start(kind: str, spec: Mapping[str, Any]) -> JobState:
         The disk refused.
     """
     task = read_task(kind, spec).absolute()
-    known = _at_work_on(kind, task.as_dict())
-    if known is not None:
-        return known
+    with changing(jobs_folder()):
+        return _at_work_on(kind, task.as_dict()) or _start(task, kind)
+
+
+def _start(task: Task, kind: str) -> JobState:
     now = datetime.now(UTC)
     identifier = f"{now:%Y%m%d-%H%M%S%f}-{secrets.token_hex(2)}"
     state = JobState(id=identifier, name=task.name, kind=kind, status="queued", created=now.isoformat())
     folder = jobs_folder() / state.id
     with storage_errors(folder):
-        folder.mkdir(parents=True)
+        folder.mkdir()
     try:
-        with _lock_of_worker(folder) as lock:
+        with lock_of_worker(folder) as lock:
             write_json(folder / TASK, task.as_dict())
             write_state(folder, state)
             _spawn(folder, lock)
@@ -115,10 +113,10 @@ def status(job_id: str) -> JobState:
     folder = _folder(job_id)
     child = _children.get(job_id)
     if child is not None and child.poll() is not None:
-        del _children[job_id]
+        _children.pop(job_id, None)  # unless another thread has seen it, too
     try:
         state = read_state(folder)
-        if state.active and _is_alive(folder):
+        if state.active and is_alive(folder):
             return state
         state = read_state(folder)  # again: it may have written its end just before it went
     except StorageError as error:
@@ -143,9 +141,10 @@ def cancel(job_id: str) -> None:
         No job has that id.
     """
     folder = _folder(job_id)
-    if status(job_id).active:
-        with storage_errors(folder):
-            (folder / CANCEL).touch()
+    with changing(folder.parent):
+        if status(job_id).active:
+            with storage_errors(folder):
+                (folder / CANCEL).touch()
 
 
 def is_stopping(job: JobState) -> bool:
@@ -161,24 +160,32 @@ def resume(job_id: str) -> JobState:
     Raises
     ------
     InputError
-        No job has that id, it is at work, or it is done.
+        No job has that id, it is at work, another one does its work, or it is done.
     StorageError
         Its description is damaged, or the disk refused.
     """
     folder = _folder(job_id)
-    _require_ended(job_id)
-    with _lock_of_worker(folder) as lock:
+    with changing(folder.parent):
+        _require_ended(job_id)
+        _resume(folder)
+        return status(job_id)
+
+
+def _resume(folder: Path) -> None:
+    with lock_of_worker(folder) as lock:
         state = read_state(folder)
         if state.status == "done":
-            raise InputError(f"The job {job_id} is done", todo="Start a new one")
-        read_task(state.kind, read_json(folder / TASK))
+            raise InputError(f"The job {state.id} is done", todo="Start a new one")
+        task = read_task(state.kind, read_json(folder / TASK))
+        other = _at_work_on(state.kind, task.as_dict(), besides=state.id)
+        if other is not None:
+            raise InputError(f"The job {other.id} does the same work already", todo="Wait for it, or cancel it first")
         with storage_errors(folder):
             (folder / CANCEL).unlink(missing_ok=True)
             for left in folder.glob(".*"):  # what a killed worker was writing
                 left.unlink(missing_ok=True)
-        write_state(folder, JobState(job_id, state.name, "queued", kind=state.kind, created=state.created))
+        write_state(folder, JobState(state.id, state.name, "queued", kind=state.kind, created=state.created))
         _spawn(folder, lock)
-    return status(job_id)
 
 
 def remove(job_id: str) -> None:
@@ -192,9 +199,9 @@ def remove(job_id: str) -> None:
         The disk refused.
     """
     folder = _folder(job_id)
-    _require_ended(job_id)
     removed = folder.parent / REMOVED
-    with storage_errors(folder):
+    with changing(folder.parent), storage_errors(folder):
+        _require_ended(job_id)
         removed.mkdir(exist_ok=True)
         for old in removed.iterdir():
             if time.time() - old.stat().st_mtime > REMOVED_KEPT_S:
@@ -214,11 +221,11 @@ def take_back(job_id: str) -> JobState:
         The disk refused.
     """
     folder = jobs_folder() / REMOVED / job_id
-    if not _ID.fullmatch(job_id) or not (folder / STATE).is_file():
-        raise InputError(f"No job has the id {job_id!r} among those removed within a day")
-    with storage_errors(folder):
+    with changing(jobs_folder()), storage_errors(folder):
+        if not _ID.fullmatch(job_id) or not (folder / STATE).is_file():
+            raise InputError(f"No job has the id {job_id!r} among those removed within a day")
         folder.rename(jobs_folder() / job_id)
-    return status(job_id)
+        return status(job_id)
 
 
 def list() -> tuple[JobState, ...]:  # noqa: A001 (jobs.list() reads well, and nothing here needs the builtin)
@@ -247,6 +254,11 @@ def log_tail(job_id: str) -> str:
     return "".join(log_lines(job_id, 1))
 
 
+def folders() -> Iterator[Path]:
+    """The folder of every job, of those that are not whole, too."""
+    return (path for path in jobs_folder().glob("*") if _ID.fullmatch(path.name))
+
+
 def jobs_folder() -> Path:
     """The folder of all jobs."""
     return home().absolute() / "jobs"
@@ -259,11 +271,11 @@ def _folder(job_id: str) -> Path:
     return folder
 
 
-def _at_work_on(kind: str, values: Mapping[str, Any]) -> JobState | None:
+def _at_work_on(kind: str, values: Mapping[str, Any], besides: str = "") -> JobState | None:
     """The job that waits or works and has this description, unless it is to stop; a second click asks for no second."""
     wanted = json.loads(json.dumps(values))
     for job in list():
-        if job.active and job.kind == kind and not is_stopping(job):
+        if job.active and job.kind == kind and job.id != besides and not is_stopping(job):
             with suppress(StorageError):
                 if read_json(jobs_folder() / job.id / TASK) == wanted:
                     return job
@@ -272,11 +284,7 @@ def _at_work_on(kind: str, values: Mapping[str, Any]) -> JobState | None:
 
 def _require_ended(job_id: str) -> None:
     if status(job_id).active:
-        raise _at_work(job_id)
-
-
-def _at_work(job_id: str) -> InputError:
-    return InputError(f"The job {job_id} is still at work", todo="Cancel it first, or wait for it")
+        raise at_work(job_id)
 
 
 def _spawn(folder: Path, lock: int) -> None:
@@ -297,47 +305,3 @@ def _spawn(folder: Path, lock: int) -> None:
             pass_fds=(lock,),
             start_new_session=True,
         )
-
-
-@contextmanager
-def _lock_of_worker(folder: Path) -> Iterator[int]:
-    """The lock that says that a worker lives, for whoever starts one, or makes sure that there is none.
-
-    Raises
-    ------
-    InputError
-        A worker holds it.
-    """
-    with storage_errors(folder):
-        handle = os.open(folder / ALIVE, os.O_RDWR | os.O_CREAT)
-    try:
-        deadline = time.monotonic() + LOCK_PATIENCE_S
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError as error:
-                if time.monotonic() >= deadline:
-                    raise _at_work(folder.name) from error
-                time.sleep(0.01)
-        yield handle
-    finally:
-        os.close(handle)
-
-
-def _is_alive(folder: Path) -> bool:
-    try:
-        with storage_errors(folder / ALIVE):
-            handle = os.open(folder / ALIVE, os.O_RDONLY)
-    except StorageError as error:
-        if isinstance(error.__cause__, FileNotFoundError):  # nobody can hold it
-            return False
-        raise
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    else:
-        return False
-    finally:
-        os.close(handle)

@@ -6,6 +6,7 @@ knows only two. A text is a few words of its topic, so that distinctive words an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -79,9 +80,19 @@ def make_crowd(home: Path, *, n: int = 60) -> Run:
     return RunStore(home / "runs").save("crowd", comparison, {HUMAN: human, **corpora}, features)
 
 
-def make_run(home: Path, *, name: str = "synthetic", n: int = 160, seeds: int = 3, projection: bool = True) -> Run:
-    """Compare the sides above and store the run under ``home/runs``."""
+def make_run(
+    home: Path,
+    *,
+    name: str = "synthetic",
+    n: int = 160,
+    seeds: int = 3,
+    projection: bool = True,
+    names: Sequence[str] | None = None,
+) -> Run:
+    """Compare the sides above (of the candidates those in ``names``) and store the run under ``home/runs``."""
     human, candidates, features = make_comparison_inputs(n)
+    candidates = {each: corpus for each, corpus in candidates.items() if names is None or each in names}
+    features = {each: matrix for each, matrix in features.items() if each == HUMAN or each in candidates}
     score = ScoreConfig(seeds=seeds, restarts=2, bootstrap=200)
     config = CompareConfig(encoder=None, score=score, projection=projection)
     comparison = compare(human, candidates, config, features=features)

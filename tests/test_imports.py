@@ -34,8 +34,9 @@ LAYERS = (
     ("indicators",),
     ("reporting",),
     ("tasks", "demo", "job_state"),
+    ("job_locks",),
     ("jobs",),
-    ("worker",),
+    ("worker", "leftovers"),
     ("cli",),
     ("__init__", "__main__"),
 )

@@ -113,6 +113,18 @@ def test_the_command_prints_a_table_or_one_object(run, capsys):
     assert main(["measure", "nothing"]) == 2
 
 
+@pytest.mark.parametrize("names", [["close"], ["close", "shifted"], ["close", "shifted", "collapsed"]])
+@pytest.mark.parametrize("measures", [["length"], ["length", "repetition", "diversity", "self-bleu", "precision"]])
+def test_a_report_follows_whatever_was_measured(names, measures, own_home, tmp_path, capsys):
+    run = make_run(own_home, n=40, seeds=1, projection=False, names=names)
+    wanted = [part for name in measures for part in ("--measure", name)]
+    assert main(["measure", run.id, *wanted, "--quiet"]) == 0
+    page = tmp_path / "report.html"
+    assert main(["report", run.id, "--out", str(page)]) == 0
+    assert MEASURES["length"].title in page.read_text()
+    assert str(page) in capsys.readouterr().out
+
+
 def test_the_command_measures_files(tmp_path, capsys):
     human, model = tmp_path / "human.txt", tmp_path / "model.txt"
     human.write_text("".join(f"a quick fox {i} ran over the hill\n" for i in range(50)))

@@ -13,6 +13,7 @@ from app.components import charts, face, job_panel, linked_tabs, purity_list, se
 from app.components.focus import Focus
 from app.components.markup import escaped
 from app.components.sweep_panel import read_numbers
+from app.kept import kept
 from app.state import Form
 from mauve_core.attributing import ALL, SPLITS, AttributesTask, AttributeTable, stored_attributes, usual_ks
 from mauve_core.attributing.table import Line
@@ -83,12 +84,12 @@ def _stamp(run: Run) -> int | None:
     return path.stat().st_mtime_ns if path.is_file() else None
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@kept(max_entries=8, show_spinner=False)
 def _read(run_id: str, stamp: int | None) -> AttributeTable | None:  # noqa: ARG001 (the stamp is part of the key)
     return stored_attributes(cache.load_run(run_id))
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
+@kept(max_entries=32, show_spinner=False)
 def _figure(
     run_id: str,  # noqa: ARG001 (run and stamp are the key of the table)
     stamp: int | None,  # noqa: ARG001

@@ -13,6 +13,7 @@ from app import cache, session
 from app.components import charts, score_controls
 from app.components.focus import Focus
 from app.components.markup import escaped
+from app.kept import kept
 from app.selection import clicked_value
 from app.state import State
 from mauve_core.cluster_table import CONFIDENCE
@@ -78,7 +79,7 @@ def words_of(here: Focus, most: int) -> dict[int, str]:
     return _words(*here.key, most)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@kept(max_entries=16, show_spinner=False)
 def _words(run_id: str, kind: PartitionKind, candidate: str, seed: int, most: int) -> dict[int, str]:
     found = cache.cluster_words(run_id, kind, candidate, seed)
     return {cluster: ", ".join(word.word for word in words[:most]) for cluster, words in enumerate(found) if words}

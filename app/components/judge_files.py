@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from app import access, cache
+from app import access, cache, uploads
 from app.components import charts
 from app.components.markup import escaped
 from mauve_core.errors import MauveLensError
@@ -47,17 +48,17 @@ def show(run: Run, ratings: tuple[Rating, ...]) -> None:
         help="A file that was saved here with All ratings, on any machine. What is stored here stays as it is.",
     )
     if uploaded is not None:
-        _offer(run, uploaded.name, uploaded.getvalue())
+        _offer(run, uploaded)
         return
     of_run, said = st.session_state.get(_DONE, ("", ""))
     if of_run == run.id:
         st.success(escaped(said), icon=":material/done:")
 
 
-def _offer(run: Run, name: str, data: bytes) -> None:
+def _offer(run: Run, file: UploadedFile) -> None:
     """What the file holds and the button that adds it; an error where it is not such a file."""
     try:
-        found, notes = ratings_from_csv(data, name)
+        found, notes = ratings_from_csv(file.getvalue(), file.name)
         usable, others = held(with_digests(found, run.corpora), run.corpora)
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
@@ -77,11 +78,11 @@ def _offer(run: Run, name: str, data: bytes) -> None:
         type="primary",
         disabled=not usable,
         on_click=_add,
-        args=(run.id, usable),
+        args=(run.id, usable, file),
     )
 
 
-def _add(run_id: str, ratings: tuple[Rating, ...]) -> None:
+def _add(run_id: str, ratings: tuple[Rating, ...], file: UploadedFile) -> None:
     try:
         access.require_change()
         became = RatingStore(cache.load_run(run_id).ratings_path).add_missing(ratings)
@@ -95,3 +96,4 @@ def _add(run_id: str, ratings: tuple[Rating, ...]) -> None:
         said.append(f"Other than what the same rater answered here, which stays: {became.differing:,}.")
     st.session_state[_DONE] = run_id, " ".join(said)
     st.session_state[_ROUND] += 1
+    uploads.release(file)

@@ -11,6 +11,7 @@ import streamlit as st
 from app import cache, session
 from app.components import charts, face, judge_files
 from app.components.markup import escaped
+from app.kept import kept
 from app.state import MAX_SECONDS, State
 from mauve_core.errors import InputError, MauveLensError
 from mauve_core.figures import judgments as figures
@@ -126,7 +127,7 @@ def _rankings(run: Run, ratings: tuple[Rating, ...], ties: TieRule, min_seconds:
     return {name: ranking for name, ranking in found.items() if ranking is not None}
 
 
-@st.cache_resource(max_entries=48, show_spinner="Ranking")
+@kept(max_entries=48, show_spinner="Ranking")
 def _ranking(
     run_id: str,
     digest: str,  # noqa: ARG001 (stands for the ratings in the cache's key)

@@ -13,6 +13,7 @@ import streamlit as st
 from app import access, cache, session
 from app.components import answer_panel
 from app.components.markup import escaped
+from app.kept import kept
 from app.state import MAX_RATER
 from mauve_core.errors import InputError, MauveLensError
 from mauve_core.judgments import Counts, Pair, PairPlan, RatingStore, pair_plan, text_digest
@@ -83,7 +84,7 @@ def plan_of(run_id: str, rater: str) -> PairPlan:
     return found
 
 
-@st.cache_resource(max_entries=16, show_spinner="Laying out the pairs")
+@kept(max_entries=16, show_spinner="Laying out the pairs")
 def _plan_or_why_not(run_id: str, rater: str) -> PairPlan | InputError:
     try:
         return pair_plan(cache.load_run(run_id).corpora, rater=rater)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from app import cache, session
 from app.components import charts
 from app.components.focus import Focus
+from app.kept import kept
 from app.purity_table import purest_clusters
 from mauve_core.attributes import category_columns
 from mauve_core.cluster_table import CONFIDENCE
@@ -105,7 +106,7 @@ def _choose_row() -> None:
     session.update(cluster=st.session_state[_SHOWN][rows[0]] if rows else None)
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
+@kept(max_entries=32, show_spinner=False)
 def _purest(
     run_id: str, kind: PartitionKind, candidate: str, seed: int, sources: tuple[str, ...], column: str
 ) -> pd.DataFrame:
@@ -114,7 +115,7 @@ def _purest(
     return purest_clusters(labels, partition.k, _columns(run_id, sources)[column])
 
 
-@st.cache_resource(max_entries=32, show_spinner="Reading columns")
+@kept(max_entries=32, show_spinner="Reading columns")
 def _columns(run_id: str, sources: tuple[str, ...]) -> dict[str, NDArray[Any]]:
     corpora = cache.load_run(run_id).corpora
     return category_columns({name: corpora[name] for name in sources})

@@ -10,10 +10,9 @@ from typing import IO
 
 import streamlit as st
 
-from app import access, own_server
+from app import access, own_server, uploads
 from app.components.markup import escaped
 from app.run_export import export_url
-from app.uploads import safe_name
 from mauve_core import jobs
 from mauve_core.errors import MauveLensError
 from mauve_core.preparing import PrepareTask
@@ -49,6 +48,7 @@ def import_button() -> None:
     if uploaded is not None:
         with st.spinner("Checking the file"):
             st.session_state[_CAME] = _imported(uploaded.name, uploaded)
+            uploads.release(uploaded)
         st.session_state[_ROUND] += 1
         st.rerun()
 
@@ -80,7 +80,7 @@ def _forget() -> None:
 def _imported(name: str, data: IO[bytes]) -> RunSummary | str:
     """The run, or what is wrong with the file, called by the reader's own name; what pages need first is a job."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / safe_name(name)
+        path = Path(folder) / uploads.safe_name(name)
         try:
             access.require_change()
             with path.open("wb") as stream:

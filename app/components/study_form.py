@@ -97,7 +97,7 @@ def _human(run: Run | None) -> Human | None:
     if file is None:
         st.caption("Give each text a prompt in a field of its own; without one, each text's beginning becomes it.")
         return None
-    return Human(file.file, len(file.corpus), file.corpus.prompts is not None, Path(file.file.path).stem)
+    return Human(file.file, file.look.texts, file.look.prompted, Path(file.file.path).stem)
 
 
 def _of_run(run: Run) -> Human | None:

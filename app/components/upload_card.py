@@ -9,17 +9,10 @@ import streamlit as st
 
 from app import uploads
 from app.components.markup import escaped
-from app.uploads import Upload
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.formats import Table
-from mauve_core.corpus.looks import doubt_about
+from app.uploads import Look, Outline, Upload
 from mauve_core.errors import MauveLensError
 from mauve_core.pipeline import MIN_TEXTS
 from mauve_core.task import TextFile
-
-PREVIEWED = 3
-SNIPPET = 300
-"""Characters of a text in the preview; the whole text is shown by Clusters and Map."""
 
 _PARTS = {"Text": "", "Prompt": "(no prompts)", "Id": "(line numbers)"}
 """What the parts of a table are called, and what stands for none."""
@@ -27,11 +20,11 @@ _PARTS = {"Text": "", "Prompt": "(no prompts)", "Id": "(line numbers)"}
 
 @dataclass(frozen=True)
 class ReadFile:
-    """A file that can be compared, with the reader's choices."""
+    """A file that can be compared, with the reader's choices; ``look`` says how many texts it has, and with prompts."""
 
     name: str
     file: TextFile
-    corpus: Corpus
+    look: Look
 
 
 def show(upload: Upload, *, human: bool) -> tuple[ReadFile | None, bool]:
@@ -73,30 +66,25 @@ def show(upload: Upload, *, human: bool) -> tuple[ReadFile | None, bool]:
 
 
 def _read(upload: Upload, name: str) -> ReadFile | None:
-    fields = _choose_fields(upload, uploads.table_of(upload.path))
+    fields = _choose_fields(upload, uploads.outline(upload.path))
     if fields is None:
         return None
     text, prompt, identifier = fields
-    corpus = uploads.corpus_of(upload.path, text, prompt, identifier)
-    _preview(upload, corpus)
-    if len(corpus) < MIN_TEXTS:
+    look = uploads.look(upload.path, text, prompt, identifier)
+    _preview(upload, look)
+    if look.texts < MIN_TEXTS:
         st.error(
-            f"{len(corpus)} texts are too few to cluster. Allowed: at least {MIN_TEXTS}; 1,000 or more for small gaps.",
+            f"{look.texts} texts are too few to cluster. Allowed: at least {MIN_TEXTS}; 1,000 or more for small gaps.",
             icon=":material/error:",
         )
         return None
-    return ReadFile(name, TextFile(upload.path, text_field=text, prompt_field=prompt, id_field=identifier), corpus)
+    return ReadFile(name, TextFile(upload.path, text_field=text, prompt_field=prompt, id_field=identifier), look)
 
 
-def _choose_fields(upload: Upload, table: Table) -> tuple[str, str, str] | None:
+def _choose_fields(upload: Upload, outline: Outline) -> tuple[str, str, str] | None:
     """Text, prompt and id field, an empty string for none; None until a text that cannot be guessed is chosen."""
-    guess, refused = None, ""
-    try:
-        guess = uploads.guessed_fields(upload.path)
-    except MauveLensError as error:
-        refused = upload.without_folder(str(error))
+    guess, fields = outline.guess, list(outline.fields)
     guessed = (None, None, None) if guess is None else (guess.text, guess.prompt, guess.id)
-    fields = list(dict.fromkeys([*table.columns, *table.inner_fields, *filter(None, guessed)]))
     chosen = []
     for column, (label, none), first in zip(st.columns(3), _PARTS.items(), guessed, strict=True):
         names = [none, *fields] if none else fields
@@ -113,25 +101,16 @@ def _choose_fields(upload: Upload, table: Table) -> tuple[str, str, str] | None:
         )
     text, prompt, identifier = chosen
     if text is None:
-        st.error(escaped(refused), icon=":material/error:")
+        st.error(escaped(upload.without_folder(outline.problem)), icon=":material/error:")
         return None
     return fields[text], fields[prompt - 1] if prompt else "", fields[identifier - 1] if identifier else ""
 
 
-def _preview(upload: Upload, corpus: Corpus) -> None:
-    left_out = sum(exclusion.count for exclusion in corpus.exclusions)
-    st.markdown(f"**{len(corpus):,}** texts" + (f", **{left_out:,}** left out" if left_out else ""))
-    doubt = doubt_about(corpus.texts)
-    if doubt:
-        st.warning(escaped(doubt), icon=":material/warning:")
-    for note in corpus.notes:
-        if note != doubt:
+def _preview(upload: Upload, look: Look) -> None:
+    st.markdown(f"**{look.texts:,}** texts" + (f", **{look.left_out:,}** left out" if look.left_out else ""))
+    if look.doubt:
+        st.warning(escaped(look.doubt), icon=":material/warning:")
+    for note in look.notes:
+        if note != look.doubt:
             st.caption(escaped(upload.without_folder(note)))
-    first = {"Id": corpus.ids[:PREVIEWED], "Text": [_snippet(text) for text in corpus.texts[:PREVIEWED]]}
-    if corpus.prompts is not None:
-        first["Prompt"] = [_snippet(prompt) for prompt in corpus.prompts[:PREVIEWED]]
-    st.dataframe(pd.DataFrame(first), hide_index=True, key=f"preview_{upload.uid}")
-
-
-def _snippet(text: str) -> str:
-    return text if len(text) <= SNIPPET else f"{text[:SNIPPET]}…"
+    st.dataframe(pd.DataFrame(dict(look.first)), hide_index=True, key=f"preview_{upload.uid}")

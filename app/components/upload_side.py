@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 
 import streamlit as st
 
@@ -12,7 +13,8 @@ from app.components.markup import escaped
 from app.components.upload_card import ReadFile
 from app.uploads import Upload
 from mauve_core.corpus import limits
-from mauve_core.errors import MauveLensError
+from mauve_core.errors import MauveLensError, StorageError
+from mauve_core.leftovers import remove_leftovers
 
 _ENDINGS = ", ".join(f".{suffix}" for suffix in uploads.SUFFIXES)
 _INTAKE = "intakes"
@@ -46,7 +48,10 @@ def show(side: str, title: str, *, several: bool = False) -> list[ReadFile | Non
         args=(side, key, several),
         label_visibility="collapsed",
     )
-    st.caption(f"{_ENDINGS}. At most {limits.in_words()}")
+    st.caption(
+        f"{_ENDINGS}. At most {limits.in_words()} Files stay on the server for {limits.upload_days()} days after they "
+        "were last used."
+    )
     read = []
     for upload in _kept(side):
         file, removed = upload_card.show(upload, human=not several)
@@ -67,6 +72,10 @@ def _take_in(side: str, key: str, several: bool) -> None:
     except MauveLensError as error:
         st.toast(escaped(str(error)), icon=":material/error:", duration="long")
         return
+    for file in files:
+        uploads.release(file)
+    with suppress(StorageError):  # what came is there; the server says it when it starts
+        remove_leftovers()
     st.session_state[f"kept_{side}"] = kept
     counts = st.session_state.setdefault(_INTAKE, Counter())
     counts[side] += 1

@@ -87,7 +87,7 @@ def _settings(files: Sequence[ReadFile]) -> Settings | None:
             help_text="Turns texts into features. The papers take GPT-2 large; rankings agree among good encoders, "
             "while scores under different ones cannot be compared.",
         )
-    prompts = bool(files) and all(file.corpus.prompts is not None for file in files)
+    prompts = bool(files) and all(file.look.prompted for file in files)
     with_prompt = second.toggle(
         "Encode prompt and text together",
         key="with_prompt",

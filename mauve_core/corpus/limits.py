@@ -19,6 +19,12 @@ CHARACTERS_VARIABLE, CHARACTERS = "MAUVE_LENS_MAX_CHARACTERS", 1_000_000
 UPLOAD_VARIABLE, UPLOAD_MB = "MAUVE_LENS_MAX_UPLOAD_MB", 500
 """Megabytes of a file that a browser sends."""
 
+UPLOAD_DAYS_VARIABLE, UPLOAD_DAYS = "MAUVE_LENS_UPLOAD_DAYS", 14
+"""Days for which an uploaded file is kept after it was last used."""
+
+CACHE_VARIABLE, CACHE_MB = "MAUVE_LENS_CACHE_MB", 1000
+"""Megabytes of what the app keeps in memory between what its readers do."""
+
 LINES_A_ROW = 10
 """Lines, blank ones and those inside of cells included, that a row may take on average at the limit of rows."""
 
@@ -39,6 +45,16 @@ def characters() -> int:
 def upload_mb() -> int:
     """Megabytes that an uploaded file may have."""
     return _number(UPLOAD_VARIABLE, UPLOAD_MB)
+
+
+def upload_days() -> int:
+    """Days for which an uploaded file is kept after it was last used."""
+    return _number(UPLOAD_DAYS_VARIABLE, UPLOAD_DAYS)
+
+
+def cache_mb() -> int:
+    """Megabytes of what the app keeps in memory between what its readers do."""
+    return _number(CACHE_VARIABLE, CACHE_MB)
 
 
 def in_words() -> str:

@@ -21,6 +21,9 @@ from plotly.subplots import make_subplots
 CHECKED = True
 """Whether a property that Plotly does not know, or a value that it does not allow, raises ValueError."""
 
+MOST_BETWEEN = 0.8
+"""The largest share of a figure's breadth or height that lies between its panels."""
+
 Trace = dict[str, Any]
 Layout = dict[str, Any]
 
@@ -51,9 +54,22 @@ def heatmap(**properties: Any) -> Trace:
     return {"type": "heatmap", **properties}
 
 
-def panels(**settings: Any) -> Layout:
-    """The layout of several panels; settings as ``plotly.subplots.make_subplots`` has them."""
-    return copy.deepcopy(_panels(json.dumps(settings, sort_keys=True)))
+def panels(rows: int, cols: int, **settings: Any) -> Layout:
+    """The layout of several panels; settings as :func:`subplots` has them."""
+    return copy.deepcopy(_panels(json.dumps({"rows": rows, "cols": cols, **settings}, sort_keys=True)))
+
+
+def subplots(rows: int, cols: int, **settings: Any) -> go.Figure:
+    """``plotly.subplots.make_subplots``, with one panel where none is asked for.
+
+    ``horizontal_spacing`` and ``vertical_spacing`` are what a panel's neighbours stand apart, as a share of the whole,
+    and less where so many panels would leave no room for themselves.
+    """
+    rows, cols = max(rows, 1), max(cols, 1)
+    for name, count in (("horizontal_spacing", cols), ("vertical_spacing", rows)):
+        if name in settings:
+            settings[name] = min(settings[name], MOST_BETWEEN / max(count - 1, 1))
+    return make_subplots(rows=rows, cols=cols, **settings)
 
 
 def on_panel(trace: Trace, column: int) -> Trace:
@@ -117,6 +133,6 @@ def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 @lru_cache(maxsize=64)
 def _panels(settings: str) -> Layout:
-    layout: Layout = make_subplots(**json.loads(settings)).layout.to_plotly_json()
+    layout: Layout = subplots(**json.loads(settings)).layout.to_plotly_json()
     layout.pop("template", None)  # every figure has its own
-    return layout
+    return {"annotations": [], **layout}

@@ -13,9 +13,9 @@ from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from mauve_core.config import HUMAN
+from mauve_core.figures import draw
 from mauve_core.figures.leaderboard import rank_label
 from mauve_core.figures.theme import (
     HUMAN_COLOUR,
@@ -137,7 +137,7 @@ def ranking_figure(rankings: Mapping[str, Ranking], by: str, candidates: Sequenc
     """
     names = [player.name for player in rankings[by].players]
     panels = [f"<b>{_title(question)}</b>" if question == by else _title(question) for question in rankings]
-    figure = make_subplots(
+    figure = draw.subplots(
         rows=1, cols=len(rankings), shared_yaxes=True, subplot_titles=panels, horizontal_spacing=0.03
     )
     for column, ranking in enumerate(rankings.values(), start=1):

@@ -90,7 +90,7 @@ def panels_figure(measurements: Measurements, order: Sequence[str]) -> go.Figure
     Candidates stand in the run's order and style; a measure that a candidate lacks says so in its place.
     """
     names = measurements.measures
-    rows = -(-len(names) // COLUMNS)
+    rows = max(-(-len(names) // COLUMNS), 1)
     shown = [name for name in order if name in measurements.candidates]
     area = rows * _ROW_HEIGHT * (len(shown) + 1) + (rows - 1) * _BETWEEN
     layout = draw.panels(

@@ -95,7 +95,7 @@ def label_places(x: pd.Series, y: pd.Series, barred: NDArray[np.bool_]) -> list[
         for side in list(_SIDES)[: 2 if barred[place] else None]:
             middle = here[0] + _SIDES[side][0], here[1] + _SIDES[side][1]
             inside = abs(middle[0] - 0.5) <= 0.44
-            room[side] = min(_apart(middle, other) for other in others) + 0.5 * inside
+            room[side] = min((_apart(middle, other) for other in others), default=0.0) + 0.5 * inside
         best = max(room, key=room.__getitem__)
         chosen.append(best)
         taken.append((here[0] + _SIDES[best][0], here[1] + _SIDES[best][1]))

@@ -14,9 +14,9 @@ from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from mauve_core.config import SCORES
+from mauve_core.figures import draw
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name, translucent
 from mauve_core.result import Comparison
@@ -139,7 +139,7 @@ def _guide(figure: go.Figure, value: float) -> None:
 def _families(sweep: Sweep, score: str, order: Sequence[str]) -> go.Figure:
     """A panel a family, because parameters of different decoders have nothing in common; points are candidates."""
     lines = sweep.candidates
-    figure = make_subplots(rows=1, cols=len(lines), shared_yaxes=True, horizontal_spacing=0.04)
+    figure = draw.subplots(rows=1, cols=len(lines), shared_yaxes=True, horizontal_spacing=0.04)
     figure.update_layout(_layout(score), showlegend=False)
     for column, name in enumerate(lines, start=1):
         points = sweep.line(name)

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from app import access, cache, uploads
 from app.components import job_panel, judging
-from mauve_core import jobs, sharing
+from mauve_core import jobs, leftovers, sharing
 from mauve_core.errors import InputError, RefusedError
 from mauve_core.judgments import RatingStore
 from mauve_core.store import Run
@@ -65,7 +65,7 @@ def test_nothing_gets_past_the_guard(read_only: str, own_home: Path, stored_run:
         access.require_change()
     with pytest.raises(RefusedError):
         uploads.keep("human.txt", b"a\nb\n")
-    assert not (own_home / uploads.UPLOADS).exists()
+    assert not (own_home / leftovers.UPLOADS).exists()
 
 
 @pytest.mark.parametrize("view", VIEWS)

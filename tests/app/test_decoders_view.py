@@ -22,6 +22,7 @@ from mauve_core.decoding import GenerationSettings
 from mauve_core.encoders import AvailableModel
 from mauve_core.errors import InputError, StorageError
 from mauve_core.figures.measures import titled
+from mauve_core.job_state import ALIVE
 from mauve_core.jobs import JobState
 from mauve_core.measuring import ATTACHMENT, MeasuresTask, measure_run
 from mauve_core.metrics import MEASURES, Measurements, Value
@@ -31,6 +32,7 @@ from mauve_core.study import StudyTask
 from mauve_core.sweeps import SweepTask, attachment_name, stored_sweep, usual_values
 from mauve_core.tasks import read_task
 from mauve_core.written_numbers import UNBROKEN
+from tests.synthetic import make_run
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/decoders.py"
@@ -255,6 +257,19 @@ def test_one_measure_alone_has_no_plane(open_page: OpenPage, run: Run) -> None:
     assert len(app.table) == 1
 
 
+@pytest.mark.parametrize("names", [["close"], ["close", "shifted"]])
+def test_one_measure_of_few_candidates_has_its_panel(open_page: OpenPage, own_home: Path, names: list[str]) -> None:
+    run = make_run(own_home, n=60, seeds=1, projection=False, names=names)
+    measure_run(run, ("length",))
+    app = open_page(VIEW)
+    assert not app.exception
+    assert titled("length") in {
+        title["text"]
+        for chart in app.get("plotly_chart")
+        for title in json.loads(chart.proto.spec)["layout"].get("annotations", [])
+    }
+
+
 def test_damaged_measurements_are_said_and_can_be_made_again(open_page: OpenPage, run: Run) -> None:
     RunStore().attach(run.id, ATTACHMENT, {"rows": "none"})
     app = open_page(VIEW)
@@ -368,7 +383,7 @@ def job(number: int, kind: str, run_id: str, **values: Any) -> Iterator[JobState
     folder.mkdir(parents=True)
     (folder / jobs.TASK).write_text(json.dumps({"run": run_id}))
     jobs.write_state(folder, state)
-    with (folder / jobs.ALIVE).open("w") as handle:
+    with (folder / ALIVE).open("w") as handle:
         if state.active:
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield state

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import json
+import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.testing.v1 import AppTest
 
 from app import uploads
 from app.components.job_panel import SHOWN
 from app.components.job_progress import progress_text
 from app.uploads import safe_name
-from mauve_core import encoders, jobs
+from mauve_core import encoders, jobs, leftovers
+from mauve_core.corpus import Corpus, limits
+from mauve_core.corpus.formats import Table
 from mauve_core.encoders import AvailableModel
 from mauve_core.errors import InputError, StorageError
+from mauve_core.job_state import ALIVE
 from mauve_core.jobs import JobState
 from mauve_core.task import ComparisonTask
 from tests.layouts import LAYOUTS, Layout, text
@@ -337,6 +344,94 @@ def test_names_of_uploads_are_plain_and_keep_their_suffix(given: str, kept: str)
     assert safe_name(given) == kept
 
 
+@pytest.fixture
+def let_go(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the files that the server was told to forget."""
+    found: list[str] = []
+    real = MemoryUploadedFileManager.remove_file
+
+    def remove(manager: MemoryUploadedFileManager, session_id: str, file_id: str) -> None:
+        found.extend(record.name for record in manager.get_files(session_id, [file_id]))
+        real(manager, session_id, file_id)
+
+    monkeypatch.setattr(MemoryUploadedFileManager, "remove_file", remove)
+    return found
+
+
+def test_what_was_uploaded_is_on_disk_and_not_in_memory(open_page: OpenPage, let_go: list[str], own_home: Path) -> None:
+    app = open_page(VIEW)
+    upload(app, "human", ("human.jsonl", jsonl()))
+    upload(app, "models", ("a.jsonl", jsonl(prompt="p")), ("b.jsonl", jsonl(30)))
+    assert not app.exception
+    assert sorted(let_go) == ["a.jsonl", "b.jsonl", "human.jsonl"]
+    assert len([*own_home.glob("uploads/*/*.jsonl")]) == 3
+    gc.collect()
+    held = gc.get_objects()
+    assert [found for found in held if type(found) is Table and found.path.is_relative_to(own_home)] == []
+    assert [found for found in held if type(found) is Corpus and "Text 0 of the pile." in found.texts] == []
+
+
+def test_a_file_that_the_disk_refuses_stays_in_the_uploader(
+    open_page: OpenPage, let_go: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, write: object) -> None:
+        raise StorageError("No space left")
+
+    app = open_page(VIEW)
+    monkeypatch.setattr(uploads, "write_atomically", full)
+    upload(app, "models", ("a.jsonl", jsonl()))
+    assert let_go == []
+
+
+def test_a_file_is_read_once_for_its_guessed_fields_and_once_for_others(
+    open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    real = uploads.read_table
+    monkeypatch.setattr(uploads, "read_table", lambda path: (read.append(Path(path).name), real(path))[1])
+    app = open_page(VIEW)
+    upload(app, "human", ("human.jsonl", jsonl(other="Another text, one for each row of the file.")))
+    app.run()
+    assert read == ["human.jsonl"]
+    fields = key_of(app, "Text")
+    fields.set_value(2).run()
+    fields.set_value(1).run()
+    fields.set_value(2).run()
+    assert not app.exception
+    assert read == ["human.jsonl"] * 2
+
+
+def test_what_is_wrong_with_a_file_is_found_out_once(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    real = uploads.read_table
+    monkeypatch.setattr(uploads, "read_table", lambda path: (read.append(Path(path).name), real(path))[1])
+    app = open_page(VIEW)
+    upload(app, "human", ("human.jsonl", b'{"text": "a"}\n{"text": \n'))
+    app.run()
+    assert read == ["human.jsonl"]
+    assert any("Line 2 of human" in error.value.replace("\\", "") for error in app.error)
+
+
+def test_files_that_nobody_used_for_long_go_when_another_comes(open_page: OpenPage, own_home: Path) -> None:
+    app = open_page(VIEW)
+    assert any(f"{limits.UPLOAD_DAYS} days" in caption.value for caption in app.caption)
+    upload(app, "human", ("human.jsonl", jsonl()))
+    (folder,) = (own_home / leftovers.UPLOADS).iterdir()
+    upload(app, "models", ("a.jsonl", jsonl(30)))
+    assert len([*folder.parent.iterdir()]) == 2
+    moment = time.time() - (limits.UPLOAD_DAYS + 1) * leftovers.DAY_S
+    os.utime(folder, (moment, moment))
+    app.run()
+    assert folder.stat().st_mtime > moment, "a card that is shown uses its file"
+    os.utime(folder, (moment, moment))
+    uploads.keep("other.jsonl", b"x")
+    leftovers.remove_leftovers()
+    assert not folder.exists()
+    app.run()
+    assert any("is not kept any more" in error.value.replace("\\", "") for error in app.error)
+    assert str(own_home) not in str([error.value for error in app.error])
+
+
 def test_an_upload_lies_under_its_content(own_home: Path) -> None:
     first, second = uploads.keep("a.txt", b"x"), uploads.keep("a.txt", b"y")
     assert Path(first.path).read_bytes() == b"x"
@@ -355,7 +450,7 @@ def job(number: int = 0, **values: Any) -> Iterator[JobState]:
     folder = jobs.jobs_folder() / state.id
     folder.mkdir(parents=True)
     jobs.write_state(folder, state)
-    with (folder / jobs.ALIVE).open("w") as handle:
+    with (folder / ALIVE).open("w") as handle:
         if state.active:
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield state

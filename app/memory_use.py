@@ -1,0 +1,82 @@
+"""About how many bytes a value takes in memory, for caches that are bounded by bytes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+SAMPLED = 256
+"""Items of a long collection that are looked at; they stand for the others."""
+
+_POINTER = 8
+_PLAIN = (int, float, complex, bool, bytes, str, type(None), range)
+_NOT_DATA = (type, ModuleType, FunctionType, MethodType, BuiltinFunctionType)
+
+
+def memory_use(value: Any) -> int:
+    """Bytes of the value and of all that it refers to, each object once.
+
+    Of a collection of more than ``SAMPLED`` items so many are looked at, evenly spread. Rows that are mapped from a
+    file count nothing: the system lets go of them by itself.
+    """
+    return int(_bytes(value, set()))
+
+
+def _bytes(value: Any, seen: set[int]) -> float:
+    if id(value) in seen or isinstance(value, _NOT_DATA):
+        return 0.0
+    seen.add(id(value))
+    if isinstance(value, _PLAIN):
+        return sys.getsizeof(value)
+    if isinstance(value, np.ndarray):
+        return _array_bytes(value, seen)
+    if isinstance(value, pd.DataFrame | pd.Series | pd.Index):
+        usage = value.memory_usage(deep=False)
+        columns = [value[name] for name in value] if isinstance(value, pd.DataFrame) else [value]
+        texts = (column.to_numpy() for column in columns if column.dtype == object)
+        return float(np.sum(usage)) + sum(_items(column, len(column), seen) for column in texts)
+    if isinstance(value, Mapping):
+        both = (part for item in _spread(list(value.items())) for part in item)
+        return sys.getsizeof(value) + sum(_bytes(part, seen) for part in both) * max(len(value) / SAMPLED, 1.0)
+    if isinstance(value, list | tuple | set | frozenset):
+        return sys.getsizeof(value) + _items(value, len(value), seen)
+    return sys.getsizeof(value) + sum(_bytes(part, seen) for part in _attributes(value))
+
+
+def _array_bytes(array: np.ndarray[Any, Any], seen: set[int]) -> float:
+    owner: Any = array
+    while isinstance(owner.base, np.ndarray) and not isinstance(owner, np.memmap):
+        owner = owner.base
+    if isinstance(owner, np.memmap) or (owner is not array and id(owner) in seen):
+        return 0.0
+    seen.add(id(owner))
+    inner = _items(array.ravel(), array.size, seen) if array.dtype == object else 0.0
+    return float(owner.nbytes) + inner
+
+
+def _items(values: Iterable[Any], count: int, seen: set[int]) -> float:
+    return sum(_bytes(item, seen) for item in _spread(values)) * max(count / SAMPLED, 1.0)
+
+
+def _spread(values: Iterable[Any]) -> list[Any]:
+    held = values if isinstance(values, list | tuple | np.ndarray) else list(values)
+    if len(held) <= SAMPLED:
+        return list(held)
+    return [held[place * len(held) // SAMPLED] for place in range(SAMPLED)]
+
+
+def _attributes(value: Any) -> list[Any]:
+    names = [name for kind in type(value).__mro__ for name in _slots(kind)]
+    found = [getattr(value, name) for name in names if hasattr(value, name)]
+    return [*found, *islice(getattr(value, "__dict__", {}).values(), SAMPLED)]
+
+
+def _slots(kind: type) -> list[str]:
+    slots = kind.__dict__.get("__slots__", ())
+    return [slots] if isinstance(slots, str) else [name for name in slots if not name.startswith("__")]
