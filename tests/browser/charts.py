@@ -41,8 +41,10 @@ _UNSEEN = """(element, whole) => {
                   right: Math.min(right, innerWidth), bottom: Math.min(bottom, innerHeight)};
     const share = Math.max(seen.right - seen.left, 0) * Math.max(seen.bottom - seen.top, 0) / (width * height);
     const box = [left, top, right, bottom].map(Math.round);
-    if (share === 0 || (whole && share < 0.99)) return `lies at ${box}, the window ends at ${[innerWidth, innerHeight]}`;
-    const inset = Math.min(6, width / 4, height / 4), middle = [(seen.left + seen.right) / 2, (seen.top + seen.bottom) / 2];
+    if (share === 0 || (whole && share < 0.99))
+        return `lies at ${box}, and the window ends at ${[innerWidth, innerHeight]}`;
+    const middle = [(seen.left + seen.right) / 2, (seen.top + seen.bottom) / 2];
+    const inset = Math.min(6, width / 4, height / 4);
     const corners = [seen.left + inset, seen.right - inset].flatMap(
         x => [seen.top + inset, seen.bottom - inset].map(y => [x, y]));
     for (const [x, y] of [middle, ...corners]) {

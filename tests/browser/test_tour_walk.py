@@ -22,7 +22,7 @@ _SCROLLED = "() => document.querySelector('[data-testid=\"stMain\"]').scrollTop"
 _NOTICED = """() => {
     const area = document.createElement('div');  // one more area that scrolls gets into the order of the tab key
     area.dataset.testid = 'stTable';
-    area.innerHTML = '<div style="position: fixed; width: 9px; height: 9px; overflow: auto"><p>word word word</p></div>';
+    area.innerHTML = '<div style="position: fixed; width: 9px; height: 9px; overflow: auto"><p>words</p></div>';
     document.body.append(area);
     return area.firstChild;
 }"""
