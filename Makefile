@@ -66,7 +66,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
 # What tests need of the system: $(call debian,name,command that finds it,packages,what is lost without). Installed when
 # root, otherwise one that is found.
 define debian
-	@if $(2) >/dev/null 2>&1; then :; \
+	@if { $(2); } >/dev/null 2>&1; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(3) >/dev/null; \
 	elif [ -n "$$CI" ]; then echo 'No $(1) found and not root: not all can be tested, as CI must'; exit 1; \
