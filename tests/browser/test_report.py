@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 from mauve_core.reporting.html_report import html_report
 from mauve_core.store import Run
 from tests.browser import charts
-from tests.browser.conftest import patient, serving
+from tests.browser.conftest import serving, still
 from tests.hostile_run import NAMES, TEXTS, make_hostile_run
 from tests.synthetic import CROWD, make_crowd
 
@@ -49,7 +49,7 @@ def report(hostile: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def opened(chromium: Browser, path: Path, *, scheme: str = "light", width: int = 1280) -> Iterator[Page]:
     """The file in a browser without a network; no request may leave, no script fail, nothing be refused."""
     viewport = {"width": width, "height": 900}
-    context = patient(chromium.new_context(viewport=viewport, color_scheme=scheme, offline=True))  # type: ignore[arg-type]
+    context = still(chromium, viewport=viewport, color_scheme=scheme, offline=True)
     page = context.new_page()
     asked: list[str] = []
     complained: list[str] = []
@@ -125,7 +125,7 @@ def test_a_script_that_gets_in_all_the_same_is_refused(chromium: Browser, report
     broken = tmp_path / "broken.html"
     script = "<script>document.title = 'ran'</script><img src=x onerror=\"document.title = 'ran'\">"
     broken.write_text(report.read_text(encoding="utf-8").replace("<main>", f"<main>{script}", 1), encoding="utf-8")
-    context = patient(chromium.new_context(offline=True))
+    context = still(chromium, offline=True)
     page = context.new_page()
     refused: list[str] = []
     page.on("console", lambda message: refused.append(message.text))
