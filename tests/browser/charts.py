@@ -47,10 +47,17 @@ _UNSEEN = """(element, whole) => {
     const inset = Math.min(6, width / 4, height / 4);
     const corners = [seen.left + inset, seen.right - inset].flatMap(
         x => [seen.top + inset, seen.bottom - inset].map(y => [x, y]));
+    const painted = each => !/, 0\\)$|^transparent$/.test(getComputedStyle(each).backgroundColor);
+    const within = (inner, outer) => {  // also of a component's own tree
+        for (let each = inner; each; each = each.parentNode ?? each.host) if (each === outer) return true;
+        return false;
+    };
     for (const [x, y] of [middle, ...corners]) {
-        const there = document.elementFromPoint(x, y);
-        if (there && !element.contains(there))
-            return `lies at ${box}; at ${[x, y].map(Math.round)} stands ${there.outerHTML.slice(0, 200)}`;
+        for (const there of element.getRootNode().elementsFromPoint(x, y)) {  // the uppermost first
+            if (within(there, element) || within(element, there)) break;
+            if (painted(there))
+                return `lies at ${box}; at ${[x, y].map(Math.round)} stands ${there.outerHTML.slice(0, 200)}`;
+        }
     }
     return null;
 }"""
@@ -67,7 +74,7 @@ def settle(page: Page) -> None:
 
 
 def in_sight(page: Page, locator: Locator, *, whole: bool = True) -> None:
-    """Wait until a person sees the element: in the window, and nothing over its middle and its corners.
+    """Wait until a person sees the element: in the window, and nothing painted over its middle and its corners.
 
     ``whole`` asks for all of it; else what is within the window counts. What stands in the way is in the failure.
     """
