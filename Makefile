@@ -8,13 +8,13 @@ PORT ?= 8501
 # of tests/conftest.py, the longest first.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: app test trials check docs format demo clean setup setup-dev browser postgresql
+.PHONY: app test trials check docs format demo clean setup setup-dev browser postgresql latex
 
 app: setup
 	$(BIN)/mauve-lens demo
 	$(BIN)/mauve-lens app --port $(PORT)
 
-test: setup-dev browser postgresql lint
+test: setup-dev browser postgresql latex lint
 	$(PYTEST) -m "not trial"
 
 # What takes minutes more: layouts, two tabs, the keyboard, workers and servers killed at random, hostile corpora and
@@ -63,22 +63,27 @@ $(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --requirement requirements-dev.txt
 	touch $@
 
-# Debian's Chromium, for the tests that drive the app in a browser: installed when root, otherwise one that is found.
-browser:
-	@if command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; then :; \
+# What tests need of the system: $(call debian,name,command that finds it,packages,what is lost without). Installed when
+# root, otherwise one that is found.
+define debian
+	@if { $(2); } >/dev/null 2>&1; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium fonts-dejavu >/dev/null; \
-	elif [ -n "$$CI" ]; then echo 'No Chromium found and not root: browser tests cannot run in CI'; exit 1; \
-	else echo '*** No Chromium found: THE BROWSER TESTS WILL BE SKIPPED (apt install chromium) ***'; fi
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(3) >/dev/null; \
+	elif [ -n "$$CI" ]; then echo 'No $(1) found and not root: not all can be tested, as CI must'; exit 1; \
+	else echo '*** No $(1) found: $(4) (apt install $(3)) ***'; fi
+endef
 
-# Debian's PostgreSQL, of which the store's tests start a server of their own: installed when root, otherwise one that is
-# found.
+browser:
+	$(call debian,Chromium,command -v chromium || command -v chromium-browser || command -v google-chrome,\
+		chromium fonts-dejavu,THE BROWSER TESTS WILL BE SKIPPED)
+
 postgresql:
-	@if command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then :; \
-	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null; \
-	elif [ -n "$$CI" ]; then echo 'No PostgreSQL found and not root: the store cannot be tested in CI'; exit 1; \
-	else echo '*** No PostgreSQL found: THE STORE IS TESTED WITH SQLITE ALONE (apt install postgresql) ***'; fi
+	$(call debian,PostgreSQL,command -v initdb || ls /usr/lib/postgresql/*/bin/initdb,\
+		postgresql,THE STORE IS TESTED WITH SQLITE ALONE)
+
+latex:
+	$(call debian,pdfLaTeX with booktabs,command -v pdflatex && kpsewhich booktabs.sty,\
+		--no-install-recommends texlive-latex-recommended,THE LATEX TABLES WILL NOT BE COMPILED)
 
 # The accessibility checker for the browser tests: one version from npm, checked by its digest, kept in .cache/.
 .PHONY: axe

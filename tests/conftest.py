@@ -1,9 +1,11 @@
-"""What every test shares: a home of its own, and no way to a model hub."""
+"""What every test shares: a home of its own, no way to a model hub, and a line at the end for what a machine lacks."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import settings
@@ -17,13 +19,64 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 os.environ["HF_HUB_OFFLINE"] = "1"  # before anything imports huggingface_hub, which reads it once
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+LEFT_OUT = pytest.StashKey[set[str]]()
+"""What could not be tested here, a sentence each."""
+
+NO_GPU = "THE CUDA TESTS RAN ON STAND-INS ALONE: no CUDA device on this machine"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[LEFT_OUT] = set()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Long files first, the browser's before all: a worker takes whole files, and a long one at the end runs alone."""
+    _leave_out_gpu(config, items)
     rank: dict[Path, int] = {}
     for item in items:
         own = 0 if "browser" in item.keywords else 1 if "slow" in item.keywords else 2
         rank[item.path] = min(own, rank.get(item.path, 2))
     items.sort(key=lambda item: rank[item.path])
+
+
+def _leave_out_gpu(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests marked ``gpu`` go where there is none; torch is asked only where some are there, which have loaded it."""
+    found = [item for item in items if item.get_closest_marker("gpu")]
+    if not found:
+        return
+    import torch
+
+    if not torch.cuda.is_available():
+        items[:] = [item for item in items if item not in found]
+        config.hook.pytest_deselected(items=found)
+        config.stash[LEFT_OUT].add(NO_GPU)
+
+
+def missing(config: pytest.Config, reason: str) -> NoReturn:
+    """Skip the test, which lacks something of the machine, and say so at the very end too; in CI, fail it."""
+    if os.environ.get("CI", "").lower() == "true":
+        pytest.fail(reason)
+    config.stash[LEFT_OUT].add(reason)
+    pytest.skip(reason)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """In a worker of pytest-xdist: hand what was left out to who writes the summary."""
+    output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["left_out"] = sorted(session.config.stash[LEFT_OUT])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    handed: Sequence[str] = getattr(node, "workeroutput", {}).get("left_out", ())
+    node.config.stash[LEFT_OUT].update(handed)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say it once more at the very end, where it is seen."""
+    for reason in sorted(config.stash[LEFT_OUT]):
+        terminalreporter.write_line(reason, red=True, bold=True)
 
 
 @pytest.fixture(autouse=True)

@@ -2,19 +2,22 @@
 //
 // Areas that scroll get into the order of the tab key: Streamlit's fixed boxes and wide tables hold no element that
 // would, and only some browsers do it by themselves. The sections of the navigation, which Streamlit writes as a list of
-// boxes with items of no list, become named groups of links. The element of the tour's step is marked and brought into view.
-// A cookie remembers that the tour was offered. Links to files save them instead of opening a tab.
+// boxes with items of no list, become named groups of links. The element of the tour's step is marked and kept in sight
+// below the step's words. A cookie remembers that the tour was offered. Links to files save them instead of opening a tab.
 //
 // A browser that cannot draw Plotly's point clouds says so, once a visit.
 //
 // From the server (data): pointed (key of an element, or ""), step (a new one points anew), seen (set the cookie),
 // webgl (false when the server knows that there is none).
 
-const AREAS = '[data-testid="stVerticalBlock"][overflow="auto"], [data-testid="stTable"] > div';
+const AREAS = '[data-testid="stVerticalBlock"][overflow="auto"], [data-testid="stTable"] > div, .st-key-tour';
 const SECTIONS = '[data-testid="stSidebarNavItems"]';
 const FILES = 'a[href^="/export/"]';
 const DELAY_MS = 150;
-const POINT_MS = 8000; // for so long a page may take to draw what is pointed at
+const CHANGES = { childList: true, subtree: true, characterData: true, attributeFilter: ["data-test-script-state"] };
+const GESTURES = ["wheel", "touchmove", "pointerdown", "mousedown", "keydown"];
+const CLEAR_PX = 8; // between the tour's words and what they are about, at least
+const HEADING_PX = 80; // and where the window has room: the heading of what they are about
 const COOKIE = "mauve_lens_tour=seen; max-age=31536000; path=/; samesite=strict";
 
 const faces = new WeakMap();
@@ -33,9 +36,9 @@ export default function show(component) {
 
 class Face {
   constructor() {
-    this.step = "";
+    this.pointer = new Pointer(() => this.later());
     this.observer = new MutationObserver(() => this.later());
-    this.observer.observe(document.body, { childList: true, subtree: true, characterData: true });
+    this.observer.observe(document.body, CHANGES);
     this.onResize = () => this.later();
     window.addEventListener("resize", this.onResize);
     document.addEventListener("click", saveFile, true);
@@ -44,16 +47,11 @@ class Face {
 
   show(data) {
     if (data.seen) document.cookie = COOKIE;
-    if (data.step === this.step) return;
-    this.step = data.step;
-    this.pointed = data.pointed;
-    this.until = Date.now() + POINT_MS;
-    this.found = false;
-    for (const old of document.querySelectorAll("[data-pointed-at]")) old.removeAttribute("data-pointed-at");
-    this.later();
+    this.pointer.show(data);
   }
 
   close() {
+    this.pointer.close();
     this.observer.disconnect();
     window.removeEventListener("resize", this.onResize);
     document.removeEventListener("click", saveFile, true);
@@ -65,19 +63,77 @@ class Face {
       this.timer = undefined;
       for (const area of document.querySelectorAll(AREAS)) reach(area);
       for (const list of document.querySelectorAll(SECTIONS)) mend(list);
-      if (this.pointed) this.point();
+      this.pointer.point();
     }, DELAY_MS);
+  }
+}
+
+// Marks what the tour's step is about and keeps it in sight below the step's words. A page goes on moving after its run
+// has ended: styles, fonts and charts come late and push things about. So every change of the page or of a size in it
+// (`changed`) calls for `point()`, until the reader does something: from then on the page is theirs.
+class Pointer {
+  constructor(changed) {
+    this.changed = changed;
+    this.watched = [];
+    this.sizes = new ResizeObserver(changed);
+    this.onGesture = () => (this.taken = true);
+    for (const name of GESTURES) document.addEventListener(name, this.onGesture, { capture: true, passive: true });
+  }
+
+  show({ pointed, step }) {
+    if (step === this.step) return;
+    this.step = step;
+    this.pointed = pointed;
+    this.taken = false;
+    this.changed();
+  }
+
+  close() {
+    this.sizes.disconnect();
+    for (const name of GESTURES) document.removeEventListener(name, this.onGesture, { capture: true });
   }
 
   point() {
-    const resting = document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "notRunning";
-    const target = document.querySelector(`.st-key-${CSS.escape(this.pointed)}`);
-    if (target && !target.hasAttribute("data-pointed-at")) target.setAttribute("data-pointed-at", "");
-    if (target && resting && !this.found) {
-      this.found = true; // once: afterwards the page belongs to the reader
-      target.scrollIntoView({ block: "start" });
-    } else if (!this.found && Date.now() < this.until) this.later();
+    const page = document.querySelector('[data-testid="stMain"]');
+    const words = page?.querySelector(".st-key-tour")?.parentElement;
+    const target = words && this.pointed ? shown(`.st-key-${CSS.escape(this.pointed)}`) : undefined;
+    this.mark(target);
+    this.watch(words ? [page, page.firstElementChild, words, target].filter(Boolean) : []);
+    if (page) page.style.scrollPaddingTop = words ? `${roomFor(words, target, page)}px` : "";
+    if (target && !this.taken && resting()) target.scrollIntoView({ block: "start" });
   }
+
+  mark(target) {
+    for (const old of document.querySelectorAll("[data-pointed-at]")) {
+      if (old !== target) old.removeAttribute("data-pointed-at");
+    }
+    target?.setAttribute("data-pointed-at", "");
+  }
+
+  watch(elements) {
+    if (elements.length === this.watched.length && elements.every((each, place) => each === this.watched[place])) return;
+    this.sizes.disconnect();
+    this.watched = elements;
+    for (const each of elements) this.sizes.observe(each);
+  }
+}
+
+function resting() {
+  return document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "notRunning";
+}
+
+// Of elements of one key the one that stays: what a run replaces stands beside it until that run ends.
+function shown(selector) {
+  return [...document.querySelectorAll(selector)].find(
+    (each) => !each.closest('[data-stale="true"]') && each.getClientRects().length,
+  );
+}
+
+// Height that the tour's words take from the page once they stick to its upper end, and what is left free below them.
+function roomFor(words, target, page) {
+  const covered = (parseFloat(getComputedStyle(words).top) || 0) + words.offsetHeight;
+  const left = page.clientHeight - covered - (target?.offsetHeight ?? 0);
+  return covered + Math.min(HEADING_PX, Math.max(CLEAR_PX, left));
 }
 
 function saveFile(event) {

@@ -34,6 +34,34 @@ _READ = """([key, arg]) => {
     return [(READER)(plot, arg)];
 }"""
 
+_UNSEEN = """(element, whole) => {
+    const {left, right, top, bottom, width, height} = element.getBoundingClientRect();
+    if (!width || !height) return `has no size: ${width} x ${height}`;
+    const seen = {left: Math.max(left, 0), top: Math.max(top, 0),
+                  right: Math.min(right, innerWidth), bottom: Math.min(bottom, innerHeight)};
+    const share = Math.max(seen.right - seen.left, 0) * Math.max(seen.bottom - seen.top, 0) / (width * height);
+    const box = [left, top, right, bottom].map(Math.round);
+    if (share === 0 || (whole && share < 0.99))
+        return `lies at ${box}, and the window ends at ${[innerWidth, innerHeight]}`;
+    const middle = [(seen.left + seen.right) / 2, (seen.top + seen.bottom) / 2];
+    const inset = Math.min(6, width / 4, height / 4);
+    const corners = [seen.left + inset, seen.right - inset].flatMap(
+        x => [seen.top + inset, seen.bottom - inset].map(y => [x, y]));
+    const painted = each => !/, 0\\)$|^transparent$/.test(getComputedStyle(each).backgroundColor);
+    const within = (inner, outer) => {  // also of a component's own tree
+        for (let each = inner; each; each = each.parentNode ?? each.host) if (each === outer) return true;
+        return false;
+    };
+    for (const [x, y] of [middle, ...corners]) {
+        for (const there of element.getRootNode().elementsFromPoint(x, y)) {  // the uppermost first
+            if (within(there, element) || within(element, there)) break;
+            if (painted(there))
+                return `lies at ${box}; at ${[x, y].map(Math.round)} stands ${there.outerHTML.slice(0, 200)}`;
+        }
+    }
+    return null;
+}"""
+
 _TRACES = "plot => plot._fullData.map(t => ({mode: t.mode, meta: t.meta, x: Array.from(t.x), y: Array.from(t.y)}))"
 
 
@@ -43,6 +71,17 @@ def settle(page: Page) -> None:
     Streamlit loads what applies them only when a page first has some; on a busy machine a chart can be there before.
     """
     page.wait_for_function(_SETTLED)
+
+
+def in_sight(page: Page, locator: Locator, *, whole: bool = True) -> None:
+    """Wait until a person sees the element: in the window, and nothing painted over its middle and its corners.
+
+    ``whole`` asks for all of it; else what is within the window counts. What stands in the way is in the failure.
+    """
+    deadline = time.monotonic() + TIMEOUT_S
+    while (unseen := locator.evaluate(_UNSEEN, whole)) is not None:
+        assert time.monotonic() < deadline, f"{locator} is not in sight: it {unseen}"
+        page.wait_for_timeout(POLL_MS)
 
 
 def chart(page: Page, key: str) -> Locator:

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page
 from docs.screenshots import HEIGHT, RESTING, SCHEMES, VIEWS, WIDTHS, open_view
 from tests.browser import axe
 from tests.browser.axe import Violation
-from tests.browser.conftest import PAGE_TIMEOUT_MS, patient, serving
+from tests.browser.conftest import PAGE_TIMEOUT_MS, serving, still
 from tests.browser.full_run import make_full_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
@@ -49,7 +49,7 @@ def full_app(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Ite
 @pytest.fixture(scope="module")
 def pages(chromium: Browser) -> Iterator[dict[str, Page]]:
     """One page for all views, light and dark."""
-    contexts = {scheme: patient(chromium.new_context(color_scheme=scheme)) for scheme in SCHEMES}  # type: ignore[arg-type]
+    contexts = {scheme: still(chromium, color_scheme=scheme) for scheme in SCHEMES}
     for context in contexts.values():
         context.set_default_timeout(PAGE_TIMEOUT_MS)
     yield {scheme: context.new_page() for scheme, context in contexts.items()}

@@ -17,7 +17,7 @@ from mauve_core.job_state import TASK, JobState, read_json
 from mauve_core.store import RunStore
 from mauve_core.task import ComparisonTask
 from tests.browser import charts
-from tests.browser.conftest import free_port, patient, server_process, wait_until_healthy
+from tests.browser.conftest import free_port, server_process, still, wait_until_healthy
 from tests.browser.test_upload import choose_encoder, uploader
 from tests.long_jobs import SIDES, contents, make_task, require_no_leftovers, require_whole, undisturbed
 
@@ -43,7 +43,7 @@ def live_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def second_page(chromium: Browser) -> Iterator[Page]:
     """A page of another browser profile."""
-    context = patient(chromium.new_context(viewport={"width": 1280, "height": 1000}))
+    context = still(chromium, viewport={"width": 1280, "height": 1000})
     yield context.new_page()
     context.close()
 

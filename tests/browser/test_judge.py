@@ -296,7 +296,7 @@ def test_the_whole_desk_fits_a_small_screen(
     open_judge(page, live_app, rater=ANN)
     expect_pair(page, plan[0])
     for locator in (box(page, "A"), option(page, "human-like", 4), page.get_by_role("button", name="Skip")):
-        expect(locator).to_be_in_viewport(ratio=1)
+        charts.in_sight(page, locator)
     heights = [found["height"] for found in (box(page, side).bounding_box() for side in "AB") if found]
     assert len(heights) == 2
     assert heights[0] == heights[1]

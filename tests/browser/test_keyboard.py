@@ -89,6 +89,7 @@ def test_an_area_that_scrolls_takes_the_focus(page: Page, full: tuple[str, Run])
     )
     expect(area).to_have_attribute("tabindex", "0")
     tab_to(page, ".st-key-judge_text_A")
+    charts.in_sight(page, area)
 
 
 def test_the_tab_key_goes_down_the_page(page: Page, full: tuple[str, Run]) -> None:

@@ -79,6 +79,8 @@ def test_eleven_curves_are_a_figure_to_print(page: Page, crowd_app: str, width: 
     page.set_viewport_size({"width": width, "height": 1000})
     page.goto(f"{crowd_app}/?run=crowd")
     charts.settle(page)
+    page.locator(".st-key-frontier_chart").scroll_into_view_if_needed()
+    charts.in_sight(page, charts.chart(page, "frontier_chart"), whole=False)
     (figure,) = boxes(page, "frontier_chart", ".svg-container")
     words = boxes(page, "frontier_chart", ".xtitle, .ytitle, .legendtext")
     assert len(words) == 2 + CROWD
@@ -127,6 +129,8 @@ def test_the_lists_of_the_gap_show_every_column(page: Page, crowd_app: str, widt
         scroller = page.locator(f".st-key-{key} .dvn-scroller")
         expect(scroller).to_be_visible()
         page.wait_for_function(_SHOWS_ALL, arg=key)
+        scroller.scroll_into_view_if_needed()
+        charts.in_sight(page, scroller, whole=False)
 
 
 def test_titles_of_panels_do_not_meet_on_a_telephone(page: Page, crowd_app: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import charts
-from tests.browser.conftest import patient
+from tests.browser.conftest import still
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -31,7 +31,7 @@ def copied(page: Page) -> str:
 @pytest.fixture
 def copying(chromium: Browser, live_app: str) -> Page:
     """A page of a profile that lets the test read its clipboard."""
-    context = patient(chromium.new_context(viewport={"width": 1280, "height": 1000}))
+    context = still(chromium, viewport={"width": 1280, "height": 1000})
     context.grant_permissions(["clipboard-read", "clipboard-write"], origin=live_app)
     return context.new_page()
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 from mauve_core.reporting.html_report import html_report
 from mauve_core.store import Run
 from tests.browser import charts
-from tests.browser.conftest import patient, serving
+from tests.browser.conftest import serving, still
 from tests.hostile_run import NAMES, TEXTS, make_hostile_run
 from tests.synthetic import CROWD, make_crowd
 
@@ -49,7 +49,7 @@ def report(hostile: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def opened(chromium: Browser, path: Path, *, scheme: str = "light", width: int = 1280) -> Iterator[Page]:
     """The file in a browser without a network; no request may leave, no script fail, nothing be refused."""
     viewport = {"width": width, "height": 900}
-    context = patient(chromium.new_context(viewport=viewport, color_scheme=scheme, offline=True))  # type: ignore[arg-type]
+    context = still(chromium, viewport=viewport, color_scheme=scheme, offline=True)
     page = context.new_page()
     asked: list[str] = []
     complained: list[str] = []
@@ -99,7 +99,7 @@ def test_every_figure_is_drawn_once_it_comes_into_view(chromium: Browser, report
         assert count == 3 + 3 * len(NAMES)
         for place in range(count):
             places.nth(place).scroll_into_view_if_needed()
-            expect(places.nth(place).locator(".main-svg").first).to_be_visible()
+            charts.in_sight(page, places.nth(place).locator(".main-svg").first, whole=False)
         held = page.evaluate("[...document.querySelectorAll('.plot')].map(plot => plot._fullData.length)")
         assert min(held) > 0
         # WebGL would have needed what the policy forbids; the map is drawn, as points of SVG.
@@ -125,7 +125,7 @@ def test_a_script_that_gets_in_all_the_same_is_refused(chromium: Browser, report
     broken = tmp_path / "broken.html"
     script = "<script>document.title = 'ran'</script><img src=x onerror=\"document.title = 'ran'\">"
     broken.write_text(report.read_text(encoding="utf-8").replace("<main>", f"<main>{script}", 1), encoding="utf-8")
-    context = patient(chromium.new_context(offline=True))
+    context = still(chromium, offline=True)
     page = context.new_page()
     refused: list[str] = []
     page.on("console", lambda message: refused.append(message.text))
@@ -161,6 +161,7 @@ def test_names_in_the_legend_of_the_curves_stand_clear(chromium: Browser, tmp_pa
         legend = page.locator("[data-chart=frontier] .legend .traces")
         page.locator("[data-chart=frontier]").scroll_into_view_if_needed()
         expect(legend).to_have_count(CROWD)
+        charts.in_sight(page, page.locator("[data-chart=frontier]"), whole=False)
         ends = page.evaluate(
             """() => [...document.querySelectorAll('[data-chart=frontier] .legend .traces')].map(each => {
                 const {left, top} = each.querySelector('.legendlines path').getBoundingClientRect();
@@ -204,7 +205,10 @@ def test_no_figure_is_cut_on_paper(chromium: Browser, report: Path) -> None:
         page.set_viewport_size({"width": 1280, "height": 900})
         page.wait_for_function(f"!({DARK_INK})()")
         page.wait_for_function(AS_WIDE_AS_ITS_PLACE)  # Plotly waits for windows to stop changing their size
-        assert page.locator("[data-chart=leaderboard] .main-svg").first.bounding_box() == screen
+        drawing = page.locator("[data-chart=leaderboard] .main-svg").first
+        assert drawing.bounding_box() == screen
+        drawing.scroll_into_view_if_needed()
+        charts.in_sight(page, page.locator("[data-chart=leaderboard]"), whole=False)
         assert page.locator(".paper").is_hidden()
 
 

@@ -14,7 +14,7 @@ from mauve_core.again import AgainTask
 from mauve_core.files import HOME_VARIABLE
 from mauve_core.store import RunStore
 from tests.browser import charts
-from tests.browser.conftest import patient, serving
+from tests.browser.conftest import serving, still
 from tests.synthetic import make_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
@@ -42,7 +42,7 @@ def app(chromium: Browser, home: Path) -> Iterator[str]:
 @pytest.fixture
 def tabs(chromium: Browser) -> Iterator[tuple[Page, Page]]:
     """Two tabs of one browser."""
-    context = patient(chromium.new_context(viewport={"width": 1280, "height": 1000}))
+    context = still(chromium, viewport={"width": 1280, "height": 1000})
     yield context.new_page(), context.new_page()
     context.close()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.encoders.cuda_stand_in import stand_in
 from tests.tiny_models import MAKERS, SENTENCES
 
 
@@ -31,3 +32,11 @@ def texts() -> tuple[str, ...]:
     words = " ".join(SENTENCES).split()
     rng = np.random.default_rng(20)
     return tuple(" ".join(rng.choice(words, size=size)) for size in rng.integers(1, 31, size=40))
+
+
+@pytest.fixture(params=["stand-in", pytest.param("gpu", marks=pytest.mark.gpu)])
+def cuda(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of all CUDA devices: of two for which the CPU stands in, and of real ones where there are some."""
+    if request.param == "stand-in":
+        stand_in(monkeypatch)
+    return "cuda"

@@ -106,11 +106,10 @@ def test_half_precision_is_used_and_close(
     assert epsilon / 10 < relative_error(half, full) < 50 * epsilon
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize("name", [*CAUSAL, *MASKED])
-def test_cuda_agrees_with_the_cpu(tiny: Tiny, texts: tuple[str, ...], name: str) -> None:
+def test_cuda_agrees_with_the_cpu(tiny: Tiny, texts: tuple[str, ...], name: str, cuda: str) -> None:
     config = EncoderConfig(tiny(name))
-    on_cuda = encode(texts, config, device="cuda")
+    on_cuda = encode(texts, config, device=cuda)
     assert on_cuda.device.startswith("cuda")
     # Other kernels sum in another order: ten times the tolerance within one device.
     assert relative_error(on_cuda.array, encode(texts, config, device="cpu").array) < 10 * RELATIVE

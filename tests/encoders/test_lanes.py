@@ -18,6 +18,7 @@ from mauve_core.encoders.lanes import Lane, Lanes, threads_kept
 from mauve_core.encoders.models import resolve_devices
 from mauve_core.errors import CancelledError, InputError
 from mauve_core.feature_store import FeatureStore
+from tests.encoders.cuda_stand_in import COUNT, stand_in
 from tests.encoders.test_encode import CAUSAL, MASKED, RELATIVE, relative_error
 
 Tiny = Callable[[str], str]
@@ -125,6 +126,22 @@ def test_both_devices_work(tiny: Tiny, texts: tuple[str, ...], monkeypatch: pyte
     monkeypatch.setattr(Encoder, "_forward", spy)
     Encoder(EncoderConfig(tiny("gpt2")), device="cpu,cpu", batch_tokens=100).encode(texts)
     assert len(seen) == 2
+
+
+def test_every_cuda_device_is_a_lane_that_works_ahead(
+    tiny: Tiny, texts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(monkeypatch)
+    used: list[Lane[Any, Any]] = []
+
+    def spy(lanes: Any, batches: Any) -> Lanes[Any, Any]:
+        used.extend(lanes)
+        return Lanes(lanes, batches)
+
+    monkeypatch.setattr(encoder_module, "Lanes", spy)
+    features = encode(texts, EncoderConfig(tiny("gpt2")), batch_tokens=70)
+    assert [lane.ahead for lane in used] == [1] * COUNT
+    assert set(features.device.split("+")) <= {f"cuda:{index}" for index in range(COUNT)}
 
 
 def test_prefixes_on_two_devices(tiny: Tiny, texts: tuple[str, ...]) -> None:

@@ -9,7 +9,6 @@ import json
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from mauve_core.encoders.batching import TokenIds, pad
 from mauve_core.encoders.packed import PackedModel, activate, attend_by_text, attend_padded, attend_varlen
 from mauve_core.encoders.pooling import pool
 from mauve_core.encoders.weights import ACTIVATIONS, read_weights
+from tests.encoders.cuda_stand_in import plain_varlen, stand_in
 from tests.encoders.test_encode import CAUSAL, MASKED, RELATIVE, relative_error
 from tests.tiny_models import LAYERS, WIDTH
 
@@ -213,25 +213,7 @@ def test_the_kernel_for_unequal_lengths_is_asked_for_the_same(
     tiny: Tiny, ids: list[TokenIds], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The kernel exists on CUDA alone; a plain one that reads its arguments as documented stands in.
-    def plain(
-        q: Any, k: Any, v: Any, q_bounds: Any, k_bounds: Any, q_most: int, k_most: int, **options: Any
-    ) -> torch.Tensor:
-        assert q_bounds.dtype == k_bounds.dtype == torch.int32
-        assert q_most == k_most == int(q_bounds.diff().max())
-        assert options["enable_gqa"] == (q.shape[1] != k.shape[1])
-        left, right = options["window_size"]
-        found = []
-        for start, stop in pairwise(q_bounds.tolist()):
-            one, two, three = (part[start:stop].transpose(0, 1) for part in (q, k, v))
-            two, three = (part.repeat_interleave(len(one) // len(part), dim=0) for part in (two, three))
-            logits = options["scale"] * one @ two.transpose(1, 2)
-            after = torch.ones_like(logits[0], dtype=torch.bool).triu(1)
-            assert left == -1
-            logits = logits.masked_fill(after, float("-inf")) if right == 0 else logits
-            found.append((logits.softmax(-1) @ three).transpose(0, 1))
-        return torch.cat(found)
-
-    monkeypatch.setattr("torch.nn.attention.varlen.varlen_attn", plain)
+    monkeypatch.setattr("torch.nn.attention.varlen.varlen_attn", plain_varlen)
     monkeypatch.setattr(packed, "_attention_for", lambda _: attend_varlen)
     model = AutoModel.from_pretrained(tiny(name)).eval()
     states, mask = padded_states(model, ids)
@@ -240,12 +222,38 @@ def test_the_kernel_for_unequal_lengths_is_asked_for_the_same(
     assert gap(PackedModel(weights, "mean", LAYERS).vectors(ids), pool(states[-1], mask, "mean")) < RELATIVE
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize(
+    ("dtype", "capability", "size", "expected"),
+    [
+        ("bfloat16", (9, 0), 64, attend_varlen),
+        ("float16", (8, 0), 256, attend_varlen),
+        ("float32", (9, 0), 64, attend_padded),
+        ("float16", (7, 5), 64, attend_padded),
+        ("bfloat16", (9, 0), 264, attend_padded),
+        ("bfloat16", (9, 0), 36, attend_padded),
+    ],
+)
+def test_the_kernel_takes_what_flash_attention_takes(
+    tiny: Tiny,
+    dtype: str,
+    capability: tuple[int, int],
+    size: int,
+    expected: object,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    weights = read_weights(AutoModel.from_pretrained(tiny("gpt2")))
+    assert weights is not None
+    stand_in(monkeypatch, capability)
+    there = replace(weights, dtype=getattr(torch, dtype), head_size=size)
+    assert packed._attention_for(there) is attend_by_text
+    assert packed._attention_for(replace(there, device=torch.device("cuda:1"))) is expected
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize("name", [*CAUSAL, *MASKED])
-def test_half_precision_on_cuda(tiny: Tiny, texts: tuple[str, ...], name: str, dtype: Any) -> None:
+def test_half_precision_on_cuda(tiny: Tiny, texts: tuple[str, ...], name: str, dtype: Any, cuda: str) -> None:
     config = EncoderConfig(tiny(name), dtype=dtype)
-    found, plain = (Encoder(config, device="cuda", packed=way).encode(texts) for way in (True, False))
+    found, plain = (Encoder(config, device=cuda, packed=way).encode(texts) for way in (True, False))
     full = encode(texts, replace(config, dtype="float32"), device="cpu")
     worst: NDArray[np.float64] = np.array([relative_error(one.array, full.array) for one in (found, plain)])
     assert worst[0] < 2 * worst[1]  # no farther from float32 than the padded pass, in other roundings

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from mauve_core.config import SCORES, CompareConfig, EncoderConfig, PartitionKind, ScoreConfig
 from mauve_core.reporting.written import PREAMBLE, latex_escaped, latex_table
 from mauve_core.result import Comparison
+from tests.conftest import missing
 from tests.handmade import estimate, make_comparison
 from tests.hostile_run import NAMES
 
@@ -150,10 +151,10 @@ def test_no_two_characters_are_drawn_together(text: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def pdflatex() -> str:
+def pdflatex(pytestconfig: pytest.Config) -> str:
     path, look = shutil.which("pdflatex"), shutil.which("kpsewhich")
     if path is None or look is None or subprocess.run([look, "booktabs.sty"], capture_output=True).returncode:
-        pytest.skip(NO_TEX)
+        missing(pytestconfig, NO_TEX)
     return path
 
 

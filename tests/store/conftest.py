@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,16 +11,17 @@ import sqlalchemy as sa
 from mauve_core.store import RunStore
 from mauve_core.store.database import CATALOGUE, DATABASE_VARIABLE, _engine, database_url
 from tests import postgres as postgresql
+from tests.conftest import missing
+
+NO_POSTGRESQL = "THE STORE WAS TESTED WITH SQLITE ALONE: no PostgreSQL found (apt-get install postgresql)"
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
+def postgres(pytestconfig: pytest.Config) -> Iterator[str]:
     """The URL of an empty database; where PostgreSQL is not installed, tests are skipped, but not in CI."""
     binaries = postgresql.programs()
-    if binaries is None and os.environ.get("CI"):
-        pytest.fail("CI needs PostgreSQL for the store's tests: make postgresql")
     if binaries is None:
-        pytest.skip("*** NO POSTGRESQL FOUND: the store is tested with SQLite alone (apt install postgresql) ***")
+        missing(pytestconfig, NO_POSTGRESQL)
     with postgresql.server(binaries) as url:
         yield url
 
