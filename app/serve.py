@@ -119,6 +119,7 @@ def main() -> None:
         options = protected(options_of(sys.argv[1:]))
     except MauveLensError as error:
         sys.exit(f"mauve-lens: {error}")
+    os.umask(0o077)  # all that the server writes is the program's
     prepare()
     sys.argv = sys.argv[:1]
     application().run(config=options)

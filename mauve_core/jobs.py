@@ -25,7 +25,15 @@ from pathlib import Path
 from typing import Any
 
 from mauve_core.errors import InputError, StorageError
-from mauve_core.files import HOME_VARIABLE, home, storage_errors
+from mauve_core.files import (
+    HOME_VARIABLE,
+    PRIVATE_FILE,
+    PRIVATE_FOLDER,
+    home,
+    make_folder,
+    private_opener,
+    storage_errors,
+)
 from mauve_core.job_state import (
     ALIVE,
     CANCEL,
@@ -89,7 +97,8 @@ def start(kind: str, spec: Mapping[str, Any]) -> JobState:
     state = JobState(id=identifier, name=task.name, kind=kind, status="queued", created=now.isoformat())
     folder = jobs_folder() / state.id
     with storage_errors(folder):
-        folder.mkdir(parents=True)
+        make_folder(folder.parent)
+        folder.mkdir(PRIVATE_FOLDER)
     try:
         with _lock_of_worker(folder) as lock:
             write_json(folder / TASK, task.as_dict())
@@ -145,7 +154,7 @@ def cancel(job_id: str) -> None:
     folder = _folder(job_id)
     if status(job_id).active:
         with storage_errors(folder):
-            (folder / CANCEL).touch()
+            (folder / CANCEL).touch(PRIVATE_FILE)
 
 
 def is_stopping(job: JobState) -> bool:
@@ -195,7 +204,7 @@ def remove(job_id: str) -> None:
     _require_ended(job_id)
     removed = folder.parent / REMOVED
     with storage_errors(folder):
-        removed.mkdir(exist_ok=True)
+        make_folder(removed)
         for old in removed.iterdir():
             if time.time() - old.stat().st_mtime > REMOVED_KEPT_S:
                 shutil.rmtree(old, ignore_errors=True)
@@ -287,7 +296,7 @@ def _spawn(folder: Path, lock: int) -> None:
     earlier = _children.pop(folder.name, None)
     if earlier is not None:
         earlier.wait()  # it has let go of the lock
-    with (folder / LOG).open("ab") as log:
+    with open(folder / LOG, "ab", opener=private_opener) as log:
         _children[folder.name] = subprocess.Popen(
             [sys.executable, "-P", "-m", "mauve_core", "work", str(folder)],
             stdin=subprocess.DEVNULL,
@@ -309,7 +318,7 @@ def _lock_of_worker(folder: Path) -> Iterator[int]:
         A worker holds it.
     """
     with storage_errors(folder):
-        handle = os.open(folder / ALIVE, os.O_RDWR | os.O_CREAT)
+        handle = private_opener(str(folder / ALIVE), os.O_RDWR | os.O_CREAT)
     try:
         deadline = time.monotonic() + LOCK_PATIENCE_S
         while True:

@@ -19,6 +19,9 @@ CHARACTERS_VARIABLE, CHARACTERS = "MAUVE_LENS_MAX_CHARACTERS", 1_000_000
 UPLOAD_VARIABLE, UPLOAD_MB = "MAUVE_LENS_MAX_UPLOAD_MB", 500
 """Megabytes of a file that a browser sends."""
 
+VALUES_VARIABLE, VALUES = "MAUVE_LENS_MAX_VALUES", 5_000_000
+"""Values of one JSON file of a run; each takes up to a hundred bytes once it is read."""
+
 LINES_A_ROW = 10
 """Lines, blank ones and those inside of cells included, that a row may take on average at the limit of rows."""
 
@@ -41,6 +44,11 @@ def upload_mb() -> int:
     return _number(UPLOAD_VARIABLE, UPLOAD_MB)
 
 
+def values() -> int:
+    """Values that one JSON file of a run may have."""
+    return _number(VALUES_VARIABLE, VALUES)
+
+
 def in_words() -> str:
     """All of them, for whoever is about to choose a file."""
     return f"{upload_mb():,} MB a file, {rows():,} rows, {characters():,} characters a text."
@@ -61,6 +69,13 @@ def too_long(path: Path, place: str, most: int) -> InputError:
         f"{place} of {path} holds a text that is too long",
         allowed=f"at most {most:,} characters a text",
         todo=f"Cut it, or set {CHARACTERS_VARIABLE}",
+    )
+
+
+def too_many_values(most: int) -> InputError:
+    """The error for a JSON file with more values than that."""
+    return InputError(
+        "It holds too many values", allowed=f"at most {most:,}", todo=f"If it is to be so large, set {VALUES_VARIABLE}"
     )
 
 
