@@ -66,6 +66,9 @@ def _lock(folder: Path) -> int:
     return handle
 
 
+ABOUT_ASIDE = "about.damaged.json"
+
+
 def put(folder: Path, root: Path, base: str) -> Path:
     """Rename a finished folder to the first free of the ids ``base``, ``base-2``, ``base-3`` ..."""
     number = 1
@@ -94,7 +97,7 @@ def take_place(folder: Path, final: Path) -> Path:
 
 
 def _take_what_people_made(old: Path, folder: Path) -> None:
-    """Ratings, tags and notes; damaged files as they are, since the new run must not be lost for them."""
+    """Ratings, tags and notes. Damaged ones are kept as they are: the new run must not be lost for them."""
     from mauve_core.judgments import RatingStore  # and SciPy, which listing runs does without
 
     if (old / RATINGS).exists():
@@ -107,5 +110,5 @@ def _take_what_people_made(old: Path, folder: Path) -> None:
         try:
             write_about(folder, dataclasses.replace(about_run(old), name=None))
         except StorageError:
-            shutil.copy(old / ABOUT, folder / ABOUT)
+            shutil.copy(old / ABOUT, folder / ABOUT_ASIDE)
     close_to_others(folder)

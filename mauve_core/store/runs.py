@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -100,8 +101,7 @@ class RunStore:
         with storage_errors(self.root), partial_folder(self.root) as partial:
             write_run(partial, name, created, comparison, corpora, features)
             if replace and (self.root / base).exists():
-                with self._catalogue.changing():
-                    final = take_place(partial, self.root / base)
+                final = self._replaced(partial, self.root / base)
             else:
                 final = put(partial, self.root, base)
         self._enter()
@@ -356,6 +356,18 @@ class RunStore:
             folder = self._folder(run_id)
             write_about(folder, change(about_run(folder)))
             return read_summary(folder)
+
+    def _replaced(self, partial: Path, final: Path) -> Path:
+        """The new run in place of the old one; beside it where the catalogue cannot be used, so that it is not lost."""
+        try:
+            with self._catalogue.changing():
+                return take_place(partial, final)
+        except StorageError as error:
+            if not partial.is_dir():
+                raise
+            beside = put(partial, self.root, final.name)
+            warnings.warn(f"{error} The run is stored as {beside.name}, the earlier one stays", stacklevel=3)
+            return beside
 
     def _enter(self) -> None:
         """Tell the catalogue of a run that is there now; what is wrong with it is said to whoever lists runs."""

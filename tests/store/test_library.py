@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -276,13 +278,15 @@ def test_what_a_killed_process_left_goes_when_the_next_one_starts(store: RunStor
         "    (folder / 'half').write_bytes(b'x' * 1000); print(folder.name, flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", fill, str(store.root)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    killed, working = (subprocess.Popen(command, **pipes) for _ in range(2))  # type: ignore[call-overload]
-    names = [each.stdout.readline().strip() for each in (killed, working)]
+    killed, working = (
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)
+    )
+    names = [each.stdout.readline().strip() for each in (killed, working) if each.stdout is not None]
     killed.kill()
     killed.communicate()
     assert sorted(path.name for path in store.root.glob(f"{PARTIAL}*")) == sorted(names)
-    subprocess.run([sys.executable, "-c", f"from mauve_core.store import RunStore; RunStore({str(store.root)!r})"])
+    start = f"from mauve_core.store import RunStore; RunStore({str(store.root)!r})"
+    subprocess.run([sys.executable, "-c", start], check=True)
     assert [path.name for path in store.root.glob(f"{PARTIAL}*")] == names[1:], "what is being written stays"
     working.communicate("")
 
