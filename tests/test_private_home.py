@@ -66,6 +66,7 @@ def fill() -> None:
     write_array(home() / "likelihoods" / "x.npy", np.ones(3))
 
 
+@pytest.mark.slow
 def test_everything_below_home_is_for_its_owner_alone(own_home: Path) -> None:
     fill()
     assert {path.name for path in own_home.iterdir()} <= PARTS
@@ -127,6 +128,7 @@ def test_the_program_knows_every_folder_that_it_makes() -> None:
     assert {name.strip('"') for name in made} == PARTS | {"SECRETS"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_another_user_reads_nothing_of_a_copied_home(own_home: Path) -> None:
     fill()

@@ -119,6 +119,10 @@ class RunRecord:
     summary: Line
     comparison: records.ComparisonRecord
 
+    def __post_init__(self) -> None:
+        if (self.name, self.created) != (self.summary.name, self.summary.created):
+            raise InputError("Its line in a list has another name or time", received=f"{self.name!r}, {self.created}")
+
 
 @dataclass(frozen=True)
 class Run:
