@@ -126,6 +126,7 @@ def main() -> None:
     except MauveLensError as error:
         sys.exit(f"mauve-lens: {error}")
     _allow_descriptors()
+    os.umask(0o077)  # all that the server writes is the program's
     prepare()
     sys.argv = sys.argv[:1]
     application().run(config=options)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from mauve_core.files import home, storage_errors
+from mauve_core.files import PRIVATE_FILE, home, make_folder, storage_errors
 
 FOLDER = "signed-out"
 """In the home folder: an empty file for each ended part of a sign-in, so that they stay ended when the server stops."""
@@ -40,9 +40,9 @@ class SignedOut:
             self._keys = dict.fromkeys([*kept, *added])
         folder = home() / FOLDER
         with storage_errors(folder):
-            folder.mkdir(mode=0o700, exist_ok=True)
+            make_folder(folder)
             for key in added:
-                (folder / key.hex()).touch(mode=0o600)
+                (folder / key.hex()).touch(PRIVATE_FILE)
             _forget_old(folder)
 
     def holds(self, keys: Iterable[bytes]) -> bool:

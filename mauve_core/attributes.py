@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,13 @@ from mauve_core.numerics.attributes import draw_halves, explained_variance, gues
 from mauve_core.progress import Progress, silent
 from mauve_core.properties import text_properties
 from mauve_core.result import Partition
+from mauve_core.typed import Count, NotNegative, Share
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Kind = Literal["category", "number", "surface"]
+"""What a column can be: text and truth values, numbers of the metadata, or a property of the texts."""
 
 SURFACE = ("length", "stop_words", "punctuation")
 """Properties of texts that are numbers, beside the columns of metadata."""
@@ -56,7 +60,7 @@ class Repeated:
     """
 
     mean: float
-    sd: float | None
+    sd: NotNegative | None
     values: tuple[float, ...]
 
 
@@ -65,8 +69,8 @@ class ValuePurity:
     """One category: how many texts have it, its share of all, and its mean share in the clusters of its texts."""
 
     value: str
-    n: int
-    share: float
+    n: Count
+    share: Share
     purity: Repeated
 
 
@@ -91,12 +95,17 @@ class Attribute:
     """
 
     column: str
-    kind: str
-    k: int
-    n: int
-    missing: int
+    kind: Kind
+    k: Count
+    n: Count
+    missing: Count
     scores: Mapping[str, Repeated]
     by_value: tuple[ValuePurity, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = CATEGORICAL if self.kind == "category" else NUMERIC
+        if self.k < 1 or not set(names) <= set(self.scores):
+            raise InputError("A column lacks scores", allowed=", ".join(names), received=", ".join(self.scores))
 
 
 @dataclass(frozen=True)
@@ -151,7 +160,7 @@ def attributes(
     train = draw_halves(ids, splits, rng)
     found, notes = _columns(corpora, columns)
     surface = text_properties([text for corpus in corpora.values() for text in corpus.texts])
-    values: list[tuple[str, str, NDArray[Any]]] = [*found, *((name, "surface", surface[name]) for name in SURFACE)]
+    values: list[tuple[str, Kind, NDArray[Any]]] = [*found, *((name, "surface", surface[name]) for name in SURFACE)]
     by_k: dict[int, list[NDArray[np.int32]]] = {}
     for part in partitions:
         by_k.setdefault(part.k, []).append(np.concatenate([part.labels[name] for name in corpora]))
@@ -204,7 +213,7 @@ def _require_fit(partitions: Sequence[Partition], corpora: Mapping[str, Corpus])
 
 def _columns(
     corpora: Mapping[str, Corpus], asked: Sequence[str] | None
-) -> tuple[list[tuple[str, str, NDArray[Any]]], list[str]]:
+) -> tuple[list[tuple[str, Kind, NDArray[Any]]], list[str]]:
     """(name, kind, cells) of each column that all corpora have, and notes on the others."""
     frames = [corpus.metadata for corpus in corpora.values()]
     names = list(dict.fromkeys(str(name) for frame in frames for name in frame.columns))
@@ -213,7 +222,7 @@ def _columns(
     if unknown:
         raise InputError(f"Not every corpus has a column {unknown[0]!r}", allowed=", ".join(everywhere) or "no column")
     notes = [f"{name}: left out, not every corpus has it" for name in names if name not in everywhere]
-    columns = []
+    columns: list[tuple[str, Kind, NDArray[Any]]] = []
     for name in everywhere if asked is None else asked:
         parts = [frame[name] for frame in frames]
         cells = np.array([cell for part in parts for cell in python_values(part)], dtype=object)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
 
 from mauve_core.errors import InputError
+from mauve_core.typed import read
 
 Pooling = Literal["auto", "last", "first", "mean"]
 Dtype = Literal["float32", "bfloat16", "float16"]
@@ -42,7 +43,7 @@ class _Settings:
             raise InputError(
                 f"{cls.__name__} has no setting named {', '.join(unknown)}", allowed=", ".join(sorted(known))
             )
-        return cls(**values)
+        return read(cls, values, cls.__name__)
 
     def digest(self) -> str:
         """SHA-256 of the settings, hexadecimal: equal settings, equal digest."""
@@ -159,13 +160,8 @@ class CompareConfig(_Settings):
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
-        """The settings that ``as_dict`` wrote, the nested ones included."""
-        encoder, score = values.get("encoder"), values.get("score", {})
-        return cls(
-            encoder=None if encoder is None else EncoderConfig.from_dict(encoder),
-            score=ScoreConfig.from_dict(score),
-            projection=values.get("projection", True),
-        )
+        """The settings that ``as_dict`` wrote, the nested ones included; none given for the encoder means none."""
+        return super().from_dict({"encoder": None, **values})
 
 
 def _require(holds: bool, name: str, allowed: str, received: object) -> None:

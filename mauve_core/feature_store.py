@@ -225,7 +225,7 @@ class FeatureStore:
     ) -> None:
         self.sweep()
         with files.storage_errors(self.root):
-            self.root.mkdir(parents=True, exist_ok=True)
+            files.make_folder(self.root)
             incoming = Path(tempfile.mkdtemp(dir=self.root, prefix=INCOMING))
         try:
             arrays = (array.astype(np.float32, copy=False), lengths.astype(np.int32), cut.astype(np.bool_))

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mauve_core.errors import InputError, StorageError
-from mauve_core.files import storage_errors
+from mauve_core.files import make_folder, private_opener, storage_errors
 from mauve_core.job_state import ALIVE
 
 CHANGES = "changes.lock"
@@ -43,8 +43,8 @@ def changing(jobs: Path) -> Iterator[None]:
         The disk refused, or somebody holds the lock for longer than any change takes.
     """
     with storage_errors(jobs):
-        jobs.mkdir(parents=True, exist_ok=True)
-        handle = os.open(jobs / CHANGES, os.O_RDWR | os.O_CREAT, 0o600)
+        make_folder(jobs)
+        handle = private_opener(str(jobs / CHANGES), os.O_RDWR | os.O_CREAT)
     try:
         if not _locked(handle, CHANGES_PATIENCE_S):
             raise StorageError(
@@ -66,7 +66,7 @@ def lock_of_worker(folder: Path) -> Iterator[int]:
         A worker holds it.
     """
     with storage_errors(folder):
-        handle = os.open(folder / ALIVE, os.O_RDWR | os.O_CREAT)
+        handle = private_opener(str(folder / ALIVE), os.O_RDWR | os.O_CREAT)
     try:
         if not _locked(handle, PATIENCE_S):
             raise at_work(folder.name)

@@ -24,7 +24,15 @@ from pathlib import Path
 from typing import Any
 
 from mauve_core.errors import InputError, StorageError
-from mauve_core.files import HOME_VARIABLE, home, storage_errors
+from mauve_core.files import (
+    HOME_VARIABLE,
+    PRIVATE_FILE,
+    PRIVATE_FOLDER,
+    home,
+    make_folder,
+    private_opener,
+    storage_errors,
+)
 from mauve_core.job_locks import at_work, changing, is_alive, lock_of_worker
 from mauve_core.job_state import (
     CANCEL,
@@ -87,7 +95,7 @@ def _start(task: Task, kind: str) -> JobState:
     state = JobState(id=identifier, name=task.name, kind=kind, status="queued", created=now.isoformat())
     folder = jobs_folder() / state.id
     with storage_errors(folder):
-        folder.mkdir()
+        folder.mkdir(PRIVATE_FOLDER)
     try:
         with lock_of_worker(folder) as lock:
             write_json(folder / TASK, task.as_dict())
@@ -144,7 +152,7 @@ def cancel(job_id: str) -> None:
     with changing(folder.parent):
         if status(job_id).active:
             with storage_errors(folder):
-                (folder / CANCEL).touch()
+                (folder / CANCEL).touch(PRIVATE_FILE)
 
 
 def is_stopping(job: JobState) -> bool:
@@ -202,7 +210,7 @@ def remove(job_id: str) -> None:
     removed = folder.parent / REMOVED
     with changing(folder.parent), storage_errors(folder):
         _require_ended(job_id)
-        removed.mkdir(exist_ok=True)
+        make_folder(removed)
         for old in removed.iterdir():
             if time.time() - old.stat().st_mtime > REMOVED_KEPT_S:
                 shutil.rmtree(old, ignore_errors=True)
@@ -295,7 +303,7 @@ def _spawn(folder: Path, lock: int) -> None:
     earlier = _children.pop(folder.name, None)
     if earlier is not None:
         earlier.wait()  # it has let go of the lock
-    with (folder / LOG).open("ab") as log:
+    with open(folder / LOG, "ab", opener=private_opener) as log:
         _children[folder.name] = subprocess.Popen(
             [sys.executable, "-P", "-m", "mauve_core", "work", str(folder)],
             stdin=subprocess.DEVNULL,

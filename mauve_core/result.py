@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mauve_core.config import HUMAN, CompareConfig, PartitionKind
 from mauve_core.errors import InputError
+from mauve_core.typed import Count, NotNegative
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Estimate:
     """
 
     mean: float
-    sd: float | None
+    sd: NotNegative | None
     low: float
     high: float
     values: tuple[float, ...]
@@ -98,12 +99,12 @@ class Source:
     """
 
     name: str
-    n: int
+    n: Count
     origin: str
     digest: str
     features_key: str
-    tokens_median: float | None
-    cut: int
+    tokens_median: NotNegative | None
+    cut: Count
     notes: tuple[str, ...] = ()
 
 

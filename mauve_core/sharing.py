@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import stat
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from mauve_core.errors import InputError
-from mauve_core.files import home
+from mauve_core.files import SECRETS, home
 from mauve_core.passwords import PasswordHash, parse_hash
 
 PASSWORD_HASH = "MAUVE_LENS_PASSWORD_HASH"
@@ -28,7 +29,6 @@ READ_ONLY = "MAUVE_LENS_READ_ONLY"
 HOST_NAMES = "MAUVE_LENS_HOST_NAMES"
 """Names, with commas, by which browsers may ask for the app beside localhost and addresses."""
 
-SECRETS = "secrets.toml"
 ANYONE = "*"
 _NEEDED = ("redirect_uri", "cookie_secret", "client_id", "client_secret", "server_metadata_url")
 MIN_COOKIE_SECRET = 32
@@ -127,6 +127,14 @@ def _secrets_file() -> Path | None:
     path = home() / SECRETS
     if not path.is_file():
         return None
+    mode = path.stat().st_mode
+    if mode & 0o077:
+        raise InputError(
+            f"{path} holds secrets, and other users of this machine may use it",
+            allowed="mode 600: for its owner alone",
+            received=f"mode {stat.S_IMODE(mode):o}",
+            todo=f"Close it: chmod 600 {path}. If others may have read it, replace its secrets, too",
+        )
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -23,7 +23,7 @@ from typing import NoReturn
 
 from mauve_core import jobs
 from mauve_core.errors import CancelledError, MauveLensError, StorageError
-from mauve_core.files import storage_errors
+from mauve_core.files import private_opener, storage_errors
 from mauve_core.job_state import CANCEL, TASK, JobState, read_json, read_state, write_state
 from mauve_core.progress import format_seconds
 from mauve_core.tasks import read_task
@@ -144,7 +144,7 @@ class _Reporter:
         log(f"Worker {os.getpid()} of {job.kind} {job.name!r}, job {job.id}")
         path = self._folder.parent / TURN
         with storage_errors(path):
-            handle = os.open(path, os.O_RDWR | os.O_CREAT)
+            handle = private_opener(str(path), os.O_RDWR | os.O_CREAT)
         try:
             said = 0
             while True:

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 LAYERS = (
     ("errors", "written_numbers"),
+    ("typed",),
     ("files", "progress", "config", "reading", "passwords", "text_lists"),
     ("sharing",),
     ("result", "numerics"),

@@ -59,7 +59,7 @@ def test_what_cannot_be_measured_is_noted_until_it_is(run, folder):
 
 def test_damaged_measures_are_replaced_with_a_warning(run):
     RunStore().attach(run.id, "measures", {"rows": [{"measure": "length"}]})
-    with pytest.raises(InputError, match="no measurements"):
+    with pytest.raises(InputError, match="measurements cannot be used"):
         stored_measurements(run)
     with pytest.warns(DamagedEntryWarning, match="are replaced"):
         measure_run(run, ["length"])

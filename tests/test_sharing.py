@@ -27,6 +27,7 @@ server_metadata_url = "http://127.0.0.1:9/.well-known/openid-configuration"
 def write_secrets(home: Path, text: str = AUTH) -> None:
     home.mkdir(parents=True, exist_ok=True)
     (home / sharing.SECRETS).write_text(text)
+    (home / sharing.SECRETS).chmod(0o600)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", "localhost", "127.9.9.9"])

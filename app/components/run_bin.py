@@ -44,7 +44,9 @@ def show(summaries: list[RunSummary]) -> None:
             st.markdown(f"Runs that are removed for good: **{len(deleted)}**, {total}.")
             st.button("Remove for good", key="bin_empty", type="primary", on_click=_empty)
     else:
-        st.markdown("The bin is empty. A run that you delete stays here for 30 days and can be restored.")
+        st.markdown(
+            "The bin is empty. A run that you delete stays here, and can be restored, until you remove it for good."
+        )
     _disk(summaries, deleted)
 
 
@@ -63,6 +65,8 @@ def _entry(item: DeletedRun) -> None:
                 args=(item.token,),
             )
         st.caption(facts(item.summary))
+        if item.damage:
+            st.caption(f":material/warning: {escaped(item.damage)}. The entry can be restored or removed all the same.")
 
 
 def _disk(summaries: list[RunSummary], deleted: list[DeletedRun]) -> None:

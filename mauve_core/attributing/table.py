@@ -5,14 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from mauve_core.attributes import CATEGORICAL, NUMERIC, Attribute, Repeated, ValuePurity
-from mauve_core.errors import InputError
-from mauve_core.reading import described
-
-KINDS = ("category", "number", "surface")
-"""What a column can be: text and truth values, numbers of the metadata, or a property of the texts."""
+from mauve_core.attributes import Attribute
+from mauve_core.typed import As, Settings, read
 
 Line = tuple[str, str]
 """Column and kind: a column of metadata may be called like a property of texts."""
@@ -33,7 +29,7 @@ class AttributeTable:
     """
 
     rows: tuple[Attribute, ...]
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Annotated[Mapping[str, Any], As(Settings)] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property
@@ -57,32 +53,4 @@ class AttributeTable:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The table that ``as_dict`` wrote; InputError when it is none."""
-        with described("table of attributes", values):
-            rows = tuple(_attribute(row) for row in values["rows"])
-            return cls(rows, dict(values["settings"]), tuple(map(str, values["notes"])))
-
-
-def _attribute(values: Mapping[str, Any]) -> Attribute:
-    kind = str(values["kind"])
-    if kind not in KINDS:
-        raise InputError("A column is of no known kind", allowed=", ".join(KINDS), received=repr(kind))
-    names = CATEGORICAL if kind == "category" else NUMERIC
-    return Attribute(
-        column=str(values["column"]),
-        kind=kind,
-        k=int(values["k"]),
-        n=int(values["n"]),
-        missing=int(values["missing"]),
-        scores={name: _repeated(values["scores"][name]) for name in names},
-        by_value=tuple(_value(item) for item in values["by_value"]),
-    )
-
-
-def _value(values: Mapping[str, Any]) -> ValuePurity:
-    found = _repeated(values["purity"])
-    return ValuePurity(str(values["value"]), int(values["n"]), float(values["share"]), found)
-
-
-def _repeated(values: Mapping[str, Any]) -> Repeated:
-    sd = None if values["sd"] is None else float(values["sd"])
-    return Repeated(float(values["mean"]), sd, tuple(float(value) for value in values["values"]))
+        return read(cls, values, "table of attributes")

@@ -172,6 +172,7 @@ def _work(args: argparse.Namespace) -> int:
     """Standard error is the job's log, in which the worker says by itself what stopped it."""
     from mauve_core.worker import work
 
+    os.umask(0o077)  # all that a worker writes is the program's, what libraries write for it included
     with results_only():
         try:
             work(args.folder)

@@ -39,6 +39,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     purge.add_argument("--all", action="store_true", help="empty the bin")
     export = _add(actions, "export", _export, "write a run to one file")
     export.add_argument("--out", metavar="PATH", type=Path, default=Path(), help="a folder, or a file; default: here")
+    export.add_argument("--without-ratings", action="store_true", help="leave people's ratings out")
     imported = _add(actions, "import", _import, "store a run that was exported", metavar=None)
     imported.add_argument("file", metavar="FILE", type=Path)
     imported.add_argument("--name", help="call it so; default: as it was called")
@@ -143,6 +144,8 @@ def _bin(args: argparse.Namespace) -> int:
         rows = [["Run", "Name", "Deleted", "Size", "Token"]]
         for entry in entries:
             about = entry.summary
+            if entry.damage:
+                warnings.warn(f"The entry {entry.token} of the bin: {entry.damage}", stacklevel=1)
             rows.append([about.id, printable(about.name), entry.deleted, file_size(about.bytes), entry.token])
         write(aligned(rows))
     else:
@@ -172,7 +175,7 @@ def _token(store: RunStore, name: str) -> str:
 
 
 def _export(args: argparse.Namespace) -> int:
-    path = RunStore().export(args.id, args.out)
+    path = RunStore().export(args.id, args.out, ratings=not args.without_ratings)
     write(f"Wrote {path} ({with_plain_spaces(file_size(path.stat().st_size))})")
     return 0
 

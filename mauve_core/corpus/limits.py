@@ -25,6 +25,9 @@ UPLOAD_DAYS_VARIABLE, UPLOAD_DAYS = "MAUVE_LENS_UPLOAD_DAYS", 14
 CACHE_VARIABLE, CACHE_MB = "MAUVE_LENS_CACHE_MB", 1000
 """Megabytes of what the app keeps in memory between what its readers do."""
 
+VALUES_VARIABLE, VALUES = "MAUVE_LENS_MAX_VALUES", 5_000_000
+"""Values of one JSON file of a run; each takes up to a hundred bytes once it is read."""
+
 LINES_A_ROW = 10
 """Lines, blank ones and those inside of cells included, that a row may take on average at the limit of rows."""
 
@@ -57,6 +60,11 @@ def cache_mb() -> int:
     return _number(CACHE_VARIABLE, CACHE_MB)
 
 
+def values() -> int:
+    """Values that one JSON file of a run may have."""
+    return _number(VALUES_VARIABLE, VALUES)
+
+
 def in_words() -> str:
     """All of them, for whoever is about to choose a file."""
     return f"{upload_mb():,} MB a file, {rows():,} rows, {characters():,} characters a text."
@@ -77,6 +85,13 @@ def too_long(path: Path, place: str, most: int) -> InputError:
         f"{place} of {path} holds a text that is too long",
         allowed=f"at most {most:,} characters a text",
         todo=f"Cut it, or set {CHARACTERS_VARIABLE}",
+    )
+
+
+def too_many_values(most: int) -> InputError:
+    """The error for a JSON file with more values than that."""
+    return InputError(
+        "It holds too many values", allowed=f"at most {most:,}", todo=f"If it is to be so large, set {VALUES_VARIABLE}"
     )
 
 

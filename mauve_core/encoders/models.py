@@ -20,7 +20,7 @@ from typing import Any, Literal
 from mauve_core.config import Dtype
 from mauve_core.encoders.catalogue import ModelIdentity, identify
 from mauve_core.errors import InputError, ModelUnavailableError
-from mauve_core.files import home, storage_errors
+from mauve_core.files import close_to_others, home, make_folder, storage_errors
 
 CONVERSION_FORMAT = 1
 """Part of a converted checkpoint's name; raised when the conversion itself changes."""
@@ -200,7 +200,7 @@ def _convert_gguf(gguf: Path, folder: Path) -> None:
 
     logging.getLogger(__name__).info("Converting %s into a plain checkpoint (once, about 20 s)", gguf.name)
     with storage_errors(folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(folder.parent)
         scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:
         try:
@@ -214,6 +214,7 @@ def _convert_gguf(gguf: Path, folder: Path) -> None:
         with storage_errors(folder):
             plain.save_pretrained(scratch)
             tokenizer.save_pretrained(scratch)
+            close_to_others(scratch)
             if not folder.exists():  # another process may have been faster
                 os.replace(scratch, folder)  # noqa: PTH105 (a folder, renamed in one step)
     finally:

@@ -7,6 +7,7 @@ submitted, so that the last one can be taken back; imported ratings have no numb
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from mauve_core.errors import InputError, StorageError
+from mauve_core.files import private_opener, storage_errors
 from mauve_core.judgments.plan import Pair
 from mauve_core.judgments.ratings import PairKey, Rating, pair_key
 
@@ -190,6 +192,20 @@ class RatingStore:
         )
         return Counts(pairs, skipped, ratings, ties, raters)
 
+    def copy_to(self, target: Path) -> None:
+        """Copy the file in a state that it was in, with whatever lies in its write-ahead log, while others rate.
+
+        Raises
+        ------
+        StorageError
+            It is damaged, or the disk refuses; the message says what to do.
+        """
+        self.check()
+        with self._connected() as connection:
+            _make_private(target)
+            with closing(sqlite3.connect(target)) as copy:
+                connection.backup(copy)
+
     def check(self) -> None:
         """Read all of a file that came from elsewhere.
 
@@ -233,6 +249,7 @@ class RatingStore:
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
         try:
+            _make_private(self.path)
             with closing(sqlite3.connect(self.path, timeout=WAIT_S, isolation_level=None)) as connection:
                 connection.execute("PRAGMA journal_mode=WAL")
                 connection.execute("PRAGMA synchronous=FULL")
@@ -266,6 +283,13 @@ class RatingStore:
     def _damaged(self, error: Exception) -> StorageError:
         todo = "Move it elsewhere and go on with a new one; what can be saved comes out with: sqlite3 FILE .recover"
         return StorageError(f"The ratings {self.path} are damaged: {error}", todo=todo)
+
+
+def _make_private(path: Path) -> None:
+    """An empty file for its owner alone where there is none: SQLite would ask the umask."""
+    if not path.exists():
+        with storage_errors(path):
+            os.close(private_opener(str(path), os.O_RDWR | os.O_CREAT))
 
 
 def _values(rating: Rating) -> tuple[str | float | None, ...]:

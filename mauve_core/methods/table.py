@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
 from typing import Any, Self
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mauve_core.methods.method import Method, parse_method
 from mauve_core.numerics.rank_correlation import spearman
 from mauve_core.reading import described
+from mauve_core.typed import Count, NotNegative, Settings, Share, read, read_value
 
 
 @dataclass(frozen=True)
@@ -41,12 +42,12 @@ class MethodScore:
     """
 
     value: float
-    sd_seeds: float | None
-    sd_texts: float | None
+    sd_seeds: NotNegative | None
+    sd_texts: NotNegative | None
     low: float | None
     high: float | None
-    n: int
-    p_value: float | None = None
+    n: Count
+    p_value: Share | None = None
     z: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
@@ -56,7 +57,11 @@ class MethodScore:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The score that ``as_dict`` wrote."""
-        return cls(**{**values, "value": float(values["value"])})
+        with described("score of a method", values):
+            value = values["value"]
+            infinite = value in ("inf", "-inf")
+            found = read(cls, {**values, "value": 0.0 if infinite else value}, "score of a method")
+        return replace(found, value=float(value))
 
     def overlaps(self, other: MethodScore) -> bool:
         """Whether the intervals share a point; scores without an interval are never told apart."""
@@ -184,9 +189,12 @@ class MethodTable:
                     method=parse_method(item["method"]),
                     scores={str(name): MethodScore.from_dict(score) for name, score in item["scores"].items()},
                     ceiling=None if item["ceiling"] is None else MethodScore.from_dict(item["ceiling"]),
-                    seconds=float(item["seconds"]),
-                    notes=tuple(map(str, item["notes"])),
+                    seconds=read_value(NotNegative, item["seconds"], "time that a method took"),
+                    notes=read_value(tuple[str, ...], item["notes"], "notes of a method"),
                 )
                 for item in values["results"]
             )
-            return cls(results, dict(values["settings"]), tuple(map(str, values["notes"])))
+            if not results or any(set(each.scores) != set(results[0].scores) for each in results):
+                raise ValueError("methods without scores, or of different candidates")
+            settings = read_value(Settings, values["settings"], "settings of methods")
+            return cls(results, settings, read_value(tuple[str, ...], values["notes"], "notes of methods"))

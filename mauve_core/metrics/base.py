@@ -12,7 +12,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from mauve_core.errors import InputError
 from mauve_core.metrics.tools import Tools
 from mauve_core.progress import Progress, silent
 from mauve_core.text_lists import text_list
+from mauve_core.typed import As, Count, NotNegative, read
 
 Need = Literal["model", "features"]
 """What a measure cannot do without: a causal model that scores texts, or the features of both sides."""
@@ -96,7 +97,7 @@ class Value:
     """
 
     value: float
-    sd: float | None = None
+    sd: NotNegative | None = None
     low: float | None = None
     high: float | None = None
 
@@ -126,6 +127,12 @@ class Row:
     note: str = ""
 
 
+class _MeasureSettings(TypedDict, total=False):
+    """What is read of a measure's settings."""
+
+    n: Mapping[str, Count]
+
+
 @dataclass(frozen=True)
 class Measurements:
     """Every measure of every candidate.
@@ -141,7 +148,7 @@ class Measurements:
     """
 
     rows: tuple[Row, ...]
-    settings: Mapping[str, Mapping[str, Any]]
+    settings: Annotated[Mapping[str, Mapping[str, Any]], As(Mapping[str, _MeasureSettings])]
     notes: tuple[str, ...] = ()
 
     @property
@@ -169,11 +176,7 @@ class Measurements:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """What ``as_dict`` wrote; InputError when it is something else."""
-        try:
-            rows = tuple(_row(item) for item in values["rows"])
-            return cls(rows, {name: dict(item) for name, item in values["settings"].items()}, tuple(values["notes"]))
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise InputError("These are no measurements", received=f"{type(error).__name__}: {error}") from error
+        return read(cls, values, "measurements")
 
 
 class Terms(ABC):
@@ -295,8 +298,3 @@ class _Halves(Terms):
         if rows is None:
             return None, None
         return np.flatnonzero(np.isin(self._first, rows)), np.flatnonzero(np.isin(self._second, rows))
-
-
-def _row(values: Mapping[str, Any]) -> Row:
-    parts = {name: None if values[name] is None else Value(**values[name]) for name in ("model", "human", "gap")}
-    return Row(str(values["measure"]), str(values["candidate"]), **parts, note=str(values["note"]))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from mauve_core.errors import InputError
 from mauve_core.numerics.summaries import FIVE
 from mauve_core.perturbations import CONTROL, parse_perturbation
-from mauve_core.reading import described
 from mauve_core.sweeps import SeedSpread
+from mauve_core.typed import As, Count, Settings, Share, read
 
 MEASURES = (*FIVE, "mauve")
 """The five divergences of ICLR 2023, larger for halves that differ more, and MAUVE, which is smaller."""
@@ -74,9 +74,7 @@ class Flow:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The flow that ``as_dict`` wrote; InputError when it is none."""
-        with described("flow", values):
-            before, after = (np.array(values[name], dtype=np.int32) for name in ("before", "after"))
-            return cls(int(values["k"]), tuple(map(str, values["ids"])), before, after)
+        return read(cls, values, "flow")
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,12 +101,16 @@ class ProbeLine:
 
     kind: LineKind
     name: str
-    n: int
-    k: int
-    changed: float
+    n: Count
+    k: Count
+    changed: Share
     scores: Mapping[str, SeedSpread]
     flow: Flow | None = None
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not set(MEASURES) <= set(self.scores):
+            raise InputError("A line of probes lacks scores", allowed=", ".join(MEASURES))
 
     @property
     def title(self) -> str:
@@ -131,19 +133,7 @@ class ProbeLine:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The line that ``as_dict`` wrote; InputError when it is none."""
-        with described("line of probes", values):
-            if values["kind"] not in get_args(LineKind):
-                raise ValueError(values["kind"])
-            return cls(
-                kind=values["kind"],
-                name=str(values["name"]),
-                n=int(values["n"]),
-                k=int(values["k"]),
-                changed=float(values["changed"]),
-                scores={name: SeedSpread.from_dict(values["scores"][name]) for name in MEASURES},
-                flow=None if values["flow"] is None else Flow.from_dict(values["flow"]),
-                notes=tuple(map(str, values["notes"])),
-            )
+        return read(cls, values, "line of probes")
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +153,7 @@ class ProbeTable:
 
     source: str
     lines: tuple[ProbeLine, ...]
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Annotated[Mapping[str, Any], As(Settings)] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property
@@ -200,7 +190,8 @@ class ProbeTable:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The table that ``as_dict`` wrote; InputError when it is none."""
-        with described("table of probes", values):
-            lines = tuple(ProbeLine.from_dict(line) for line in values["lines"])
-            notes = tuple(map(str, values["notes"]))
-            return cls(str(values["source"]), lines, dict(values["settings"]), notes)
+        table = read(cls, values, "table of probes")
+        for line in (table.control, *table.lines):  # there is a control, and every name says what was done
+            if not line.title or any(not line.scores[measure].values for measure in MEASURES):
+                raise InputError("A line of probes has no name or no scores")
+        return table

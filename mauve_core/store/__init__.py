@@ -1,22 +1,20 @@
 """Runs on disk: a comparison with its texts, labels, map and features, saved whole or not at all, reopened bit for bit.
 
 A run is one folder below ``<home>/runs`` (``folder.py``), written under a hidden name and renamed when complete
-(``runs.py``), with what people say of it (``about.py``). Deleted ones stay in a bin for a while (``deleted.py``); one
-travels as one file (``archive.py``, ``unpacking.py``). The catalogue is an index of those folders, in SQLite or
-PostgreSQL, and is brought up to date from them whenever runs are listed (``catalogue.py``). Nothing is pickled, and
-loading imports neither torch nor transformers.
+(``runs.py``), with what people say of it (``about.py``). Deleted ones stay in a bin until a person empties it
+(``deleted.py``); one travels as one file (``archive.py``, ``unpacking.py``). The catalogue is an index of those
+folders, in SQLite or PostgreSQL, and is brought up to date from them whenever runs are listed (``catalogue.py``);
+without it they are listed from the folders. Nothing is pickled, and loading imports neither torch nor transformers.
 """
 
 from mauve_core.store.about import About, ChangedMeanwhileError
-from mauve_core.store.deleted import BIN_KEPT, PARTIAL, DeletedRun
-from mauve_core.store.folder import ATTACHED, COMPARISON, ID_PATTERN, Run, RunSummary
+from mauve_core.store.deleted import PARTIAL, DeletedRun
+from mauve_core.store.folder import ATTACHED, COMPARISON, ID_PATTERN, Run, RunSummary, run_id
 from mauve_core.store.listing import DiskUse
-from mauve_core.store.placing import run_id
 from mauve_core.store.runs import RunStore
 
 __all__ = [
     "ATTACHED",
-    "BIN_KEPT",
     "COMPARISON",
     "ID_PATTERN",
     "PARTIAL",

@@ -16,10 +16,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
 
+from mauve_core.errors import StorageError
 from mauve_core.files import write_atomically
 from mauve_core.store.about import ABOUT
 from mauve_core.store.folder import ATTACHED, COMPARISON, RATINGS, damaged
-from mauve_core.store.placing import copy_ratings
 
 SUFFIX = ".mauve-run.zip"
 MANIFEST = "manifest.json"
@@ -42,22 +42,33 @@ def archive_path(run_id: str, path: Path) -> Path:
     return path / f"{run_id}{SUFFIX}" if path.is_dir() else path
 
 
-def write_archive(folder: Path, path: Path) -> None:
+def write_archive(folder: Path, path: Path, *, ratings: bool = True) -> None:
     """Write a run's folder to one file, whole or not at all.
 
-    Ratings are copied in a state that they were in, whoever is rating meanwhile.
+    Ratings are copied in a state that they were in, whoever is rating meanwhile; or left out.
 
     Raises
     ------
     StorageError
-        A file of the run is missing, or the disk refuses.
+        A file of the run is missing or damaged, or the disk refuses.
     """
     with tempfile.TemporaryDirectory(prefix="mauve-lens-") as scratch:
         files = {name: folder / name for name in _names(folder)}
-        if RATINGS in files:
+        source = files.pop(RATINGS, None)
+        if source is not None and ratings:
             files[RATINGS] = Path(scratch) / RATINGS
-            copy_ratings(folder / RATINGS, files[RATINGS])
+            _copy_ratings(source, files[RATINGS])
         write_atomically(path, lambda stream: _write(stream, folder.name, files))
+
+
+def _copy_ratings(source: Path, target: Path) -> None:
+    from mauve_core.judgments import RatingStore  # and SciPy, which loading a run does without
+
+    try:
+        RatingStore(source).copy_to(target)
+    except StorageError as error:
+        todo = f"{error.todo}. Or export the run without them: mauve-lens runs export ID --without-ratings"
+        raise StorageError(error.wrong, todo=todo) from error
 
 
 def _names(folder: Path) -> Iterator[str]:

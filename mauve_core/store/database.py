@@ -3,6 +3,8 @@
 Transactions begin as what they are: one that writes takes SQLite's write lock at once (``BEGIN IMMEDIATE``), so that
 nothing is read that another writer is about to change. A database is brought up to date when it is first opened.
 SQLite's connections are not kept: the file may be deleted at any time.
+
+A file that is damaged, or whose tables are not those of its revision, is put aside and made anew (:func:`put_aside`).
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -19,10 +21,14 @@ from sqlalchemy import event
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from mauve_core.errors import InputError, StorageError
+from mauve_core.files import private_opener, storage_errors
 from mauve_core.store.tables import HEAD, VERSION_TABLE
 
 DATABASE_VARIABLE = "MAUVE_LENS_DATABASE"
 CATALOGUE = "catalogue.sqlite"
+ASIDE = "catalogue.damaged.sqlite"
+"""What was put aside last, beside the catalogue; nothing reads it."""
+
 WAIT_S = 30
 """How long to wait for another writer, or for a server's answer."""
 
@@ -30,6 +36,19 @@ _MIGRATING = 0x4D41555645
 """PostgreSQL's advisory lock of whoever applies migrations: MAUVE in ASCII."""
 
 _WRITING = "mauve_writing"
+
+_OUTER_CAUSES = frozenset(
+    {
+        *(sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_FULL),
+        *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN),
+        *(sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOLFS, sqlite3.SQLITE_AUTH),
+    }
+)
+"""Errors of SQLite that say nothing against the file's content."""
+
+
+class DamagedCatalogueError(StorageError):
+    """The content of the catalogue's file cannot be used; it can be put aside and made anew from the runs."""
 
 
 def database_url(root: Path) -> sa.URL:
@@ -63,10 +82,14 @@ def transaction(root: Path, *, writing: bool = False) -> Iterator[sa.Connection]
     InputError
         As :func:`database_url`.
     StorageError
-        The database cannot be reached or used, is damaged, or was written by a newer version of the program.
+        The database cannot be reached or used, or was written by a newer version of the program.
+    DamagedCatalogueError
+        The content of the file is damaged.
     """
     url = database_url(root)
     try:
+        if url.get_backend_name() == "sqlite":
+            _make_private(Path(str(url.database)))
         engine = _engine(url)
         chosen = engine.execution_options(**{_WRITING: True}) if writing else engine
         with ExitStack() as stack:
@@ -78,6 +101,23 @@ def transaction(root: Path, *, writing: bool = False) -> Iterator[sa.Connection]
             yield connection
     except (SQLAlchemyError, sqlite3.Error) as error:
         raise _unusable(url, error) from error
+
+
+def put_aside(root: Path) -> Path:
+    """Rename the catalogue's file and what belongs to it, in place of what was put aside before; the new path."""
+    path = root / CATALOGUE
+    with storage_errors(path):
+        for ending in ("", "-wal", "-shm"):
+            with suppress(FileNotFoundError):  # another process was first, or there is none
+                path.with_name(CATALOGUE + ending).replace(path.with_name(ASIDE + ending))
+    return path.with_name(ASIDE)
+
+
+def _make_private(path: Path) -> None:
+    """An empty file for its owner alone where there is none: SQLite would ask the umask."""
+    if path.parent.is_dir() and not path.exists():
+        with suppress(OSError):  # SQLite says what is wrong
+            os.close(private_opener(str(path), os.O_RDWR | os.O_CREAT))
 
 
 @lru_cache(maxsize=16)
@@ -149,9 +189,18 @@ def _migrate(engine: sa.Engine) -> None:
 
 
 def _unusable(url: sa.URL, error: Exception) -> StorageError:
-    reason = " ".join(str(getattr(error, "orig", None) or error).split())
+    origin = getattr(error, "orig", None) or error
+    reason = " ".join(str(origin).split())
+    code = getattr(origin, "sqlite_errorcode", None)
+    if url.get_backend_name() == "sqlite" and code is not None and code & 0xFF not in _OUTER_CAUSES:
+        return DamagedCatalogueError(f"The catalogue {_shown(url)} is damaged: {reason}")
     todo = _replaced(url)
     return StorageError(f"The catalogue {_shown(url)} cannot be used: {reason}", todo=todo[0].upper() + todo[1:])
+
+
+def shown_url(root: Path) -> str:
+    """Where the catalogue is, without a password."""
+    return _shown(database_url(root))
 
 
 def _shown(url: sa.URL) -> str:

@@ -1,6 +1,8 @@
 """Deleted runs, whole, below ``.bin``: ``<token>/run`` is the run's folder, ``<token>/deleted.json`` what it was.
 
-A run gets there and back by one rename each. An entry whose folder never arrived, or left, is no entry.
+A run gets there and back by one rename each. An entry whose folder never arrived, or left, is no entry. Nothing leaves
+the bin but by a person's word: an age would be the clock's word, and clocks jump. Each entry stands for itself: one
+whose ``deleted.json`` is damaged is described by the run itself, and can be restored and removed like any other.
 """
 
 from __future__ import annotations
@@ -10,18 +12,17 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from mauve_core.errors import InputError, StorageError
-from mauve_core.files import storage_errors, write_atomically
-from mauve_core.store.folder import RunSummary, folder_bytes, read_summary
+from mauve_core.files import make_folder, storage_errors, write_atomically
+from mauve_core.store.folder import BROKEN, RunSummary, folder_bytes, is_id, parse_json, read_summary, run_id
+from mauve_core.typed import read
 
 BIN = ".bin"
-BIN_KEPT = timedelta(days=30)
-"""How long a deleted run can be restored; older ones go when a run is saved."""
-
 PARTIAL = ".partial-"
 """Prefix of a folder that is being written or removed; never listed, never loaded."""
 
@@ -31,11 +32,37 @@ _TOKEN = re.compile(r"\d{8}T\d{12}-[0-9a-f]{8}")
 
 @dataclass(frozen=True)
 class DeletedRun:
-    """A run in the bin: what restores it, what it was, when it was deleted (ISO 8601, UTC)."""
+    """A run in the bin.
+
+    Attributes
+    ----------
+    token : str
+        What restores it.
+    summary : RunSummary
+        What it was; no more than an id where that is damaged.
+    deleted : str
+        When; ISO 8601, UTC.
+    damage : str
+        What is wrong with what was noted of it; empty where nothing is.
+    """
 
     token: str
     summary: RunSummary
     deleted: str
+    damage: str = ""
+
+
+@dataclass(frozen=True)
+class _Noted:
+    """What ``deleted.json`` holds."""
+
+    deleted: str
+    summary: RunSummary
+
+    def __post_init__(self) -> None:
+        datetime.fromisoformat(self.deleted)
+        if not is_id(self.summary.id):
+            raise InputError("It holds no run's id", received=repr(self.summary.id)[:80])
 
 
 def discard(root: Path, run_id: str) -> DeletedRun:
@@ -44,9 +71,10 @@ def discard(root: Path, run_id: str) -> DeletedRun:
     try:
         summary = read_summary(folder)
     except StorageError:
-        summary = RunSummary(run_id, run_id, "", "", (), 0, None, bytes=folder_bytes(folder))
+        summary = _unknown(run_id, folder)
     deleted = DeletedRun(f"{now:%Y%m%dT%H%M%S%f}-{secrets.token_hex(4)}", summary, now.isoformat(timespec="seconds"))
     entry = root / BIN / deleted.token
+    make_folder(entry)
     text = json.dumps({"deleted": deleted.deleted, "summary": asdict(summary)}, indent=1)
     write_atomically(entry / _DELETED, lambda stream: stream.write(text.encode()))
     folder.rename(entry / _RUN)
@@ -73,7 +101,7 @@ def entry(root: Path, token: str) -> DeletedRun:
 
 
 def tokens(root: Path) -> list[str]:
-    """Of all entries, damaged ones among them."""
+    """Of all entries."""
     with storage_errors(root):
         return sorted(path.name for path in _folders(root))
 
@@ -92,16 +120,9 @@ def remove(root: Path, token: str) -> int:
     except FileNotFoundError:  # restored or removed by another process
         return 0
     size = folder_bytes(hidden / _RUN)
-    shutil.rmtree(hidden)
+    with suppress(FileNotFoundError):  # another process clears away what a kill would have left
+        shutil.rmtree(hidden)
     return size
-
-
-def remove_old(root: Path) -> None:
-    """Remove what has been in the bin for longer than it keeps."""
-    oldest = datetime.now(UTC) - BIN_KEPT
-    for path in _folders(root):
-        if datetime.strptime(path.name[:21], "%Y%m%dT%H%M%S%f").replace(tzinfo=UTC) < oldest:
-            remove(root, path.name)
 
 
 def _folders(root: Path) -> Iterator[Path]:
@@ -111,11 +132,32 @@ def _folders(root: Path) -> Iterator[Path]:
 
 def _entry(path: Path) -> DeletedRun:
     try:
-        values = json.loads((path / _DELETED).read_bytes())
-        line = values["summary"]
-        summary = RunSummary(**{**line, "candidates": tuple(line["candidates"]), "tags": tuple(line["tags"])})
-        return DeletedRun(path.name, summary, str(values["deleted"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StorageError(
-            f"{path / _DELETED} is damaged: {error}", todo=f"Empty the bin, or move {path / _RUN} back by hand"
-        ) from error
+        noted = read(_Noted, parse_json((path / _DELETED).read_bytes()), "deleted run")
+    except BROKEN as error:
+        summary = _described_by_itself(path)
+        return DeletedRun(path.name, summary, _time_of(path.name), f"{_DELETED} is damaged: {error}")
+    return DeletedRun(path.name, noted.summary, noted.deleted)
+
+
+def _described_by_itself(path: Path) -> RunSummary:
+    """What the run's own files say of it, under the id that its name asks for."""
+    try:
+        found = read_summary(path / _RUN)
+        slug = run_id(found.name)
+    except (StorageError, InputError):
+        return _unknown(path.name.lower(), path / _RUN)
+    return replace(found, id=slug)
+
+
+def _unknown(run_id: str, folder: Path) -> RunSummary:
+    """The line of a run that cannot be read."""
+    return RunSummary(run_id, run_id, "", "", (), 0, None, bytes=folder_bytes(folder))
+
+
+def _time_of(token: str) -> str:
+    """When the entry was made, as its name says."""
+    try:
+        made = datetime.strptime(token[:21], "%Y%m%dT%H%M%S%f").replace(tzinfo=UTC)
+    except ValueError:
+        return ""
+    return made.isoformat(timespec="seconds")

@@ -10,25 +10,31 @@ What people say of it is ``about.json`` (``about.py``).
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from tokenize import TokenError
+from typing import Any, NoReturn
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core import records
-from mauve_core.corpus import Corpus
+from mauve_core.corpus import Corpus, limits
 from mauve_core.errors import InputError, StorageError
 from mauve_core.files import write_array, write_atomically
 from mauve_core.given_features import write_features
 from mauve_core.result import Comparison
 from mauve_core.store.about import ABOUT, About, read_about
+from mauve_core.typed import Count, read
 
 COMPARISON = "comparison.json"
 ATTACHED = "attached"
@@ -36,8 +42,14 @@ RATINGS = "ratings.sqlite"
 FORMAT = 1
 """Version of the folder's layout; a run of another version is refused, never guessed at."""
 
-_WRITTEN = ("name", "created", "human", "candidates", "n", "encoder")
-"""Fields of a run's line that are known when it is made and stand in its record."""
+BROKEN = (
+    *(OSError, ValueError, KeyError, TypeError, IndexError, EOFError, AttributeError, RecursionError),
+    *(MemoryError, OverflowError, SyntaxError, TokenError, BadZipFile),  # the headers of .npy files
+)
+"""What reading a broken file may raise."""
+
+MAX_WORD = 10_000
+"""Characters of a name or a path in a run's line."""
 
 ID_PATTERN = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
 
@@ -80,6 +92,39 @@ class RunSummary:
 
 
 @dataclass(frozen=True)
+class Line:
+    """What of a run's line is known when it is made, as it stands in its record."""
+
+    name: str
+    created: str
+    human: str
+    candidates: tuple[str, ...]
+    n: Count
+    encoder: str | None
+
+    def __post_init__(self) -> None:
+        datetime.fromisoformat(self.created)
+        for word in (self.name, self.human, *self.candidates, self.encoder or ""):
+            if len(word) > MAX_WORD:
+                raise InputError("A name is too long", allowed=f"up to {MAX_WORD:,} characters", received=word[:80])
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What ``comparison.json`` holds."""
+
+    format: int
+    name: str
+    created: str
+    summary: Line
+    comparison: records.ComparisonRecord
+
+    def __post_init__(self) -> None:
+        if (self.name, self.created) != (self.summary.name, self.summary.created):
+            raise InputError("Its line in a list has another name or time", received=f"{self.name!r}, {self.created}")
+
+
+@dataclass(frozen=True)
 class Run:
     """A stored comparison with the texts behind it; ``corpora`` has a key for each source, ``human`` included."""
 
@@ -116,6 +161,19 @@ class Run:
                 raise ValueError(f"shape {array.shape} for {len(self.corpora[source])} texts")
         return array
 
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the comparison's record, hexadecimal: what follows from this run alone is known by it."""
+        record = records.record_of_comparison(self.comparison)
+        return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+
+    def require_sources(self, names: Iterable[str], what: str) -> None:
+        """InputError unless all names are of sources of this run."""
+        known = [item.name for item in self.comparison.sources]
+        for name in names:
+            if name not in known:
+                raise InputError(f"{what} is not of run {self.id}", allowed=", ".join(known), received=repr(name)[:80])
+
     @property
     def ratings_path(self) -> Path:
         """Where people's ratings of this run's texts are kept; the file need not exist yet."""
@@ -133,10 +191,7 @@ class Run:
         if not is_id(name) or not path.is_file():
             return None
         with damaged(self.id, f"{ATTACHED}/{name}.json"):
-            values = json.loads(path.read_bytes())
-            if not isinstance(values, dict):
-                raise ValueError("not a JSON object")
-        return values
+            return parse_json(path.read_bytes())
 
     @property
     def summary(self) -> RunSummary:
@@ -149,7 +204,7 @@ def read_run(folder: Path) -> Run:
     """The run in a folder, with all texts in memory and features left on disk; StorageError where a file is damaged."""
     meta = read_record(folder)
     with damaged(folder.name, "the labels or the map"):
-        comparison = records.comparison_from_record(meta["comparison"], _read_arrays(folder, meta["comparison"]))
+        comparison = records.comparison_from_record(meta.comparison, _read_arrays(folder, meta.comparison))
     corpora = {}
     for index, source in enumerate(comparison.sources):
         file = f"texts-{index}.parquet"
@@ -158,16 +213,14 @@ def read_run(folder: Path) -> Run:
             if len(corpora[source.name]) != source.n or corpora[source.name].digest != source.digest:
                 raise ValueError("these are not the texts that were compared")
     about = about_run(folder)
-    name = meta["name"] if about.name is None else about.name
-    return Run(folder.name, name, meta["created"], comparison, corpora, folder, about.tags, about.notes)
+    name = meta.name if about.name is None else about.name
+    return Run(folder.name, name, meta.created, comparison, corpora, folder, about.tags, about.notes)
 
 
 def read_summary(folder: Path) -> RunSummary:
     """A run's line in a list; neither texts nor features are read."""
-    meta = read_record(folder)
-    with damaged(folder.name, COMPARISON):
-        values = meta["summary"]
-        summary = RunSummary(folder.name, **{**values, "candidates": tuple(values["candidates"])})
+    line = read_record(folder).summary
+    summary = RunSummary(folder.name, **vars(line))
     return _described(summary, about_run(folder), folder_bytes(folder))
 
 
@@ -208,8 +261,8 @@ def write_run(
         if features is not None:
             write_features(folder / f"features-{index}.npy", features[source.name])
     line = dataclasses.asdict(summary_of("", name, created, comparison))
-    summary = {key: line[key] for key in _WRITTEN}
-    meta = {"format": FORMAT, "name": name, "created": created, "summary": summary}
+    summary = {item.name: line[item.name] for item in dataclasses.fields(Line)}
+    meta: dict[str, Any] = {"format": FORMAT, "name": name, "created": created, "summary": summary}
     meta["comparison"] = records.record_of_comparison(comparison)
     text = json.dumps(meta, ensure_ascii=False, indent=1, allow_nan=False)
     write_atomically(folder / COMPARISON, lambda stream: stream.write(text.encode()))
@@ -243,6 +296,14 @@ def _described(summary: RunSummary, about: About, size: int) -> RunSummary:
     return dataclasses.replace(summary, name=name, tags=about.tags, notes=about.notes, bytes=size)
 
 
+def run_id(name: str) -> str:
+    """The id that a run of that name asks for: ``My Run (1)`` -> ``my-run-1``; InputError when nothing is left."""
+    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60].strip("-")
+    if not slug:
+        raise InputError("The run's name cannot be used", allowed="a name with a letter or digit", received=repr(name))
+    return slug
+
+
 def is_id(text: str) -> bool:
     """Whether a run or an attachment can be called so."""
     return ID_PATTERN.fullmatch(text) is not None
@@ -253,25 +314,47 @@ def damaged(run_id: str, what: str, *, todo: str = "") -> Iterator[None]:
     """Turn what a broken file raises into a StorageError that names the run."""
     try:
         yield
-    except (OSError, ValueError, KeyError, TypeError, IndexError, EOFError, AttributeError, RecursionError) as error:
+    except BROKEN as error:
         raise StorageError(
             f"Run {run_id} cannot be read, {what} is damaged or missing: {error}",
             todo=todo or f"Delete it with: mauve-lens runs delete {run_id}",
         ) from error
 
 
-def read_record(folder: Path) -> dict[str, Any]:
-    """What ``comparison.json`` holds; StorageError when it is damaged or of another layout."""
+def read_record(folder: Path) -> RunRecord:
+    """What ``comparison.json`` holds, every leaf checked; StorageError when it is damaged or of another layout."""
     with damaged(folder.name, COMPARISON):
-        meta: dict[str, Any] = json.loads((folder / COMPARISON).read_bytes())
-        if meta["format"] != FORMAT:
-            raise ValueError(f"layout {meta['format']}, this program reads layout {FORMAT}")
-    return meta
+        values = parse_json((folder / COMPARISON).read_bytes())
+        if values["format"] != FORMAT:
+            raise ValueError(f"layout {values['format']}, this program reads layout {FORMAT}")
+        return read(RunRecord, values, "run")
 
 
-def _read_arrays(folder: Path, record: dict[str, Any]) -> dict[str, NDArray[Any]]:
+def parse_json(data: bytes) -> dict[str, Any]:
+    """The object in JSON that may come from elsewhere.
+
+    Raises
+    ------
+    ValueError
+        It is no JSON object, holds NaN or Infinity, or more values than ``limits.values`` allows.
+    RecursionError
+        It is nested too deep.
+    """
+    if data.count(b",") + data.count(b"[") + data.count(b"{") > limits.values():
+        raise limits.too_many_values(limits.values())
+
+    def refuse(constant: str) -> NoReturn:
+        raise ValueError(f"it holds {constant}")
+
+    values = json.loads(data, parse_constant=refuse)
+    if not isinstance(values, dict):
+        raise ValueError("not a JSON object")
+    return values
+
+
+def _read_arrays(folder: Path, record: records.ComparisonRecord) -> dict[str, NDArray[Any]]:
     arrays = {}
-    for key in records.array_keys(record):
+    for key in record.array_keys:
         arrays[key] = np.load(folder / f"{key}.npy", allow_pickle=False)
         arrays[key].setflags(write=False)
     return arrays

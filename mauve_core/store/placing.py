@@ -3,50 +3,70 @@
 from __future__ import annotations
 
 import dataclasses
-import re
+import fcntl
+import os
 import shutil
-import sqlite3
 import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from mauve_core.errors import InputError
+from mauve_core.errors import StorageError
+from mauve_core.files import close_to_others
 from mauve_core.store import deleted
 from mauve_core.store.about import ABOUT, write_about
 from mauve_core.store.deleted import PARTIAL
 from mauve_core.store.folder import RATINGS, about_run
 
-PARTIAL_KEPT_S = 24 * 3600
-"""Age after which a folder left by a killed process is removed."""
-
-
-def run_id(name: str) -> str:
-    """The id that a run of that name asks for: ``My Run (1)`` -> ``my-run-1``; InputError when nothing is left."""
-    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60].strip("-")
-    if not slug:
-        raise InputError("The run's name cannot be used", allowed="a name with a letter or digit", received=repr(name))
-    return slug
-
 
 @contextmanager
 def partial_folder(root: Path) -> Iterator[Path]:
-    """A hidden folder to be filled and renamed in the block; removed when that raises. What is old goes first."""
-    for folder in root.glob(f"{PARTIAL}*"):
-        try:
-            age = time.time() - folder.stat().st_mtime
-        except FileNotFoundError:
-            continue
-        if age > PARTIAL_KEPT_S:
-            shutil.rmtree(folder, ignore_errors=True)
-    deleted.remove_old(root)
-    partial = Path(tempfile.mkdtemp(dir=root, prefix=PARTIAL))
+    """A hidden folder to be filled and renamed in the block; removed when that raises. What others left goes first."""
+    clear_away(root)
+    partial, lock = _locked_folder(root)
     try:
         yield partial
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
+    finally:
+        os.close(lock)
+
+
+def clear_away(root: Path) -> None:
+    """Remove the hidden folders of processes that were killed: those that nobody holds locked."""
+    for folder in root.glob(f"{PARTIAL}*"):
+        with suppress(OSError):  # it is gone, or locked
+            lock = _lock(folder)
+            try:
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(lock)
+
+
+def _locked_folder(root: Path) -> tuple[Path, int]:
+    """A new hidden folder, and the lock that says that its process lives; the system releases it with the process."""
+    while True:
+        folder = Path(tempfile.mkdtemp(dir=root, prefix=PARTIAL))
+        with suppress(FileNotFoundError, BlockingIOError):  # cleared away before it was locked
+            lock = _lock(folder)
+            if folder.exists():
+                return folder, lock
+            os.close(lock)
+
+
+def _lock(folder: Path) -> int:
+    """BlockingIOError where another process holds it."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+ABOUT_ASIDE = "about.damaged.json"
 
 
 def put(folder: Path, root: Path, base: str) -> Path:
@@ -65,10 +85,7 @@ def put(folder: Path, root: Path, base: str) -> Path:
 
 def take_place(folder: Path, final: Path) -> Path:
     """Rename a finished folder over a run, which leaves its ratings, tags and notes."""
-    if (final / RATINGS).exists():
-        copy_ratings(final / RATINGS, folder / RATINGS)
-    if (final / ABOUT).exists():
-        write_about(folder, dataclasses.replace(about_run(final), name=None))
+    _take_what_people_made(final, folder)
     entry = deleted.discard(final.parent, final.name)  # a kill before the next line leaves it to be restored
     try:
         folder.rename(final)
@@ -79,7 +96,19 @@ def take_place(folder: Path, final: Path) -> Path:
     return final
 
 
-def copy_ratings(source: Path, target: Path) -> None:
-    """Copy a ratings file, with whatever lies in its write-ahead log; people's work outlives a run's recomputation."""
-    with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(target)) as new:
-        old.backup(new)
+def _take_what_people_made(old: Path, folder: Path) -> None:
+    """Ratings, tags and notes. Damaged ones are kept as they are: the new run must not be lost for them."""
+    from mauve_core.judgments import RatingStore  # and SciPy, which listing runs does without
+
+    if (old / RATINGS).exists():
+        try:
+            RatingStore(old / RATINGS).copy_to(folder / RATINGS)
+        except StorageError:
+            for path in old.glob(f"{RATINGS}*"):
+                shutil.copy(path, folder / path.name)
+    if (old / ABOUT).exists():
+        try:
+            write_about(folder, dataclasses.replace(about_run(old), name=None))
+        except StorageError:
+            shutil.copy(old / ABOUT, folder / ABOUT_ASIDE)
+    close_to_others(folder)

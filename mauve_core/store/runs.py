@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from mauve_core.corpus import Corpus
 from mauve_core.errors import InputError, MauveLensError, StorageError
-from mauve_core.files import home, storage_errors, write_atomically
+from mauve_core.files import home, make_folder, storage_errors, write_atomically
 from mauve_core.result import Comparison
 from mauve_core.store import archive, deleted
 from mauve_core.store.about import About, checked_name, checked_notes, checked_tags, merged, write_about
@@ -32,10 +33,11 @@ from mauve_core.store.folder import (
     is_id,
     read_run,
     read_summary,
+    run_id,
     write_run,
 )
 from mauve_core.store.listing import DiskUse, matching, used_tags
-from mauve_core.store.placing import partial_folder, put, run_id, take_place
+from mauve_core.store.placing import clear_away, partial_folder, put, take_place
 from mauve_core.store.signs import folder_signs, shown_signs
 
 if TYPE_CHECKING:
@@ -43,6 +45,12 @@ if TYPE_CHECKING:
 
 Summaries = list[RunSummary]
 Deleted = list[DeletedRun]
+
+
+@cache
+def _clear_away_once(root: Path) -> None:
+    """What killed processes left, when a process first looks at a store."""
+    clear_away(root)
 
 
 class RunStore:
@@ -57,7 +65,8 @@ class RunStore:
     def __init__(self, root: Path | None = None) -> None:
         self.root = home() / "runs" if root is None else Path(root)
         with storage_errors(self.root):
-            self.root.mkdir(parents=True, exist_ok=True)
+            make_folder(self.root)
+            _clear_away_once(self.root.absolute())
 
     def save(
         self,
@@ -92,8 +101,7 @@ class RunStore:
         with storage_errors(self.root), partial_folder(self.root) as partial:
             write_run(partial, name, created, comparison, corpora, features)
             if replace and (self.root / base).exists():
-                with self._catalogue.changing():
-                    final = take_place(partial, self.root / base)
+                final = self._replaced(partial, self.root / base)
             else:
                 final = put(partial, self.root, base)
         self._enter()
@@ -114,13 +122,22 @@ class RunStore:
         Raises
         ------
         StorageError
-            The catalogue cannot be used.
+            The folder cannot be read.
+
+        Warns
+        -----
+        CatalogueWarning
+            The catalogue was damaged and is made anew, or cannot be used, and the folders are read in its stead.
         """
         return matching(self._catalogue.summaries(), query, tags)
 
     def damaged(self) -> dict[str, StorageError]:
         """By id, what is wrong with runs whose record cannot be read; they can be deleted. Raises as :meth:`list`."""
         return self._catalogue.damaged()
+
+    def catalogue_failure(self) -> StorageError | None:
+        """Why the catalogue could not be used when runs were listed last; None where it could."""
+        return self._catalogue.failure()
 
     def signs(self) -> dict[str, str]:
         """By id, what changes when a run comes, goes, is described or gets results; cheap. Raises as :meth:`list`."""
@@ -214,7 +231,7 @@ class RunStore:
         return self._said(run_id, retagged)
 
     def delete(self, run_id: str) -> None:
-        """Move a run to the bin, where it can be restored from for 30 days.
+        """Move a run to the bin, where it can be restored from until it is purged.
 
         Raises
         ------
@@ -227,7 +244,7 @@ class RunStore:
             deleted.discard(self.root, self._folder(run_id).name)
 
     def deleted(self) -> Deleted:
-        """What the bin holds, the latest first; StorageError when an entry is damaged."""
+        """What the bin holds, the latest first; a damaged entry says so and hides no other."""
         return deleted.entries(self.root)
 
     def restore(self, token: str) -> RunSummary:
@@ -265,7 +282,7 @@ class RunStore:
         with storage_errors(self.root):
             return sum(deleted.remove(self.root, each) for each in tokens)
 
-    def export(self, run_id: str, path: Path) -> Path:
+    def export(self, run_id: str, path: Path, *, ratings: bool = True) -> Path:
         """Write a run to one file, which :meth:`import_` reads, here or elsewhere.
 
         Parameters
@@ -273,6 +290,8 @@ class RunStore:
         run_id : str
         path : Path
             The file, or a folder where it becomes ``<id>.mauve-run.zip``; a file that is there is replaced.
+        ratings : bool
+            With people's ratings.
 
         Returns
         -------
@@ -284,10 +303,10 @@ class RunStore:
         InputError
             No run has that id.
         StorageError
-            A file of the run is missing, or the disk refuses; no half file is left.
+            A file of the run is missing, the ratings are damaged, or the disk refuses; no half file is left.
         """
         folder, target = self._folder(run_id), archive.archive_path(run_id, Path(path))
-        archive.write_archive(folder, target)
+        archive.write_archive(folder, target, ratings=ratings)
         return target
 
     def import_(self, path: Path, *, name: str | None = None) -> RunSummary:
@@ -337,6 +356,18 @@ class RunStore:
             folder = self._folder(run_id)
             write_about(folder, change(about_run(folder)))
             return read_summary(folder)
+
+    def _replaced(self, partial: Path, final: Path) -> Path:
+        """The new run in place of the old one; beside it where the catalogue cannot be used, so that it is not lost."""
+        try:
+            with self._catalogue.changing():
+                return take_place(partial, final)
+        except StorageError as error:
+            if not partial.is_dir():
+                raise
+            beside = put(partial, self.root, final.name)
+            warnings.warn(f"{error} The run is stored as {beside.name}, the earlier one stays", stacklevel=3)
+            return beside
 
     def _enter(self) -> None:
         """Tell the catalogue of a run that is there now; what is wrong with it is said to whoever lists runs."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
+import io
 import os
 import stat
 import zipfile
@@ -16,30 +16,39 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from mauve_core import records
 from mauve_core.errors import InputError, StorageError
-from mauve_core.files import storage_errors
+from mauve_core.files import require_plain_file, storage_errors
 from mauve_core.judgments import RatingStore
 from mauve_core.numerics.stacked import require_usable
 from mauve_core.store.archive import CHUNK, FORMAT, KNOWN_FILES, MANIFEST
-from mauve_core.store.folder import COMPARISON, RATINGS, Run, RunSummary, is_id, read_record, read_run, read_summary
-from mauve_core.store.placing import run_id
+from mauve_core.store.folder import (
+    COMPARISON,
+    MAX_WORD,
+    RATINGS,
+    Run,
+    RunSummary,
+    is_id,
+    parse_json,
+    read_record,
+    read_run,
+    read_summary,
+    run_id,
+)
 
 MAX_BYTES = 20 << 30
 """Of all files of one run together."""
 
 MAX_FILES = 100_000
-MAX_JSON = 256 << 20
-"""Bytes of the manifest or any other JSON file."""
+MAX_DIRECTORY = 16 << 20
+"""Bytes of the zip file's list of files, which is read as a whole."""
 
-MAX_WORD = 10_000
-"""Characters of a name or a path in a run's line."""
+MAX_JSON, MAX_MANIFEST = 256 << 20, 32 << 20
+"""Bytes of a JSON file, and of the manifest."""
 
 MAX_RATIO, RATIO_FROM = 300, 1 << 20
 """How many bytes one compressed byte may become, in entries of more than 1 MiB: JSON reaches a tenth of that."""
@@ -65,6 +74,7 @@ def unpacked(path: Path, folder: Path) -> Run:
     StorageError
         The disk refuses.
     """
+    require_plain_file(path, "archive of a run")
     with _opened(path) as archive:
         manifest = read_manifest(archive)
         _unpack(archive, manifest, folder)
@@ -72,23 +82,29 @@ def unpacked(path: Path, folder: Path) -> Run:
     return dataclasses.replace(run, id=manifest.id if is_id(manifest.id) else run_id(run.name))
 
 
+class _Bounded(io.BufferedReader):
+    """A file of which no more is read at once than ``most`` bytes; None for any number."""
+
+    most: int | None = MAX_DIRECTORY
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if self.most is not None and size is not None and size > self.most:
+            raise zipfile.BadZipFile(f"its list of files takes {size:,} bytes, {self.most:,} are allowed")
+        return super().read(size)
+
+
 @contextmanager
 def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     """The archive; whatever is wrong with it inside the block is an InputError."""
     broken = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, zlib.error)
     try:
-        archive = zipfile.ZipFile(path)
-    except FileNotFoundError as error:
-        raise InputError(f"There is no file {path}") from error
+        with _Bounded(io.FileIO(path)) as stream, zipfile.ZipFile(stream) as archive:
+            stream.most = None
+            yield archive
+    except InputError:
+        raise
     except (OSError, *broken) as error:
         raise _refused(path, f"it is no zip file or is damaged: {error}") from error
-    with archive:
-        try:
-            yield archive
-        except InputError:
-            raise
-        except broken as error:
-            raise _refused(path, f"it is damaged: {error}") from error
 
 
 def read_manifest(archive: zipfile.ZipFile) -> Manifest:
@@ -112,7 +128,10 @@ def read_manifest(archive: zipfile.ZipFile) -> Manifest:
     if MANIFEST not in names:
         raise _refused(path, "it has no manifest", allowed="a file that the program exported")
     try:
-        values = json.loads(archive.read(MANIFEST))
+        values = parse_json(archive.read(MANIFEST))
+    except (ValueError, RecursionError) as error:
+        raise _refused(path, f"its manifest is damaged: {error}") from error
+    try:
         if values["format"] != FORMAT:
             received = f"layout {values['format']!r} of version {values['program']!r}"
             raise _refused(path, "it has another layout", allowed=f"layout {FORMAT}", received=received)
@@ -145,8 +164,9 @@ def _check_entry(path: Path, info: zipfile.ZipInfo) -> None:
     if size > RATIO_FROM and size > MAX_RATIO * info.compress_size:
         wrong = f"{name} would become {size:,} bytes from {info.compress_size:,}"
         raise _refused(path, wrong, allowed=f"{MAX_RATIO} to one")
-    if name.endswith(".json") and size > MAX_JSON:
-        raise _refused(path, f"{name} is too large", allowed=f"up to {MAX_JSON >> 20} MiB", received=f"{size:,} bytes")
+    most = MAX_MANIFEST if name == MANIFEST else MAX_JSON
+    if name.endswith(".json") and size > most:
+        raise _refused(path, f"{name} is too large", allowed=f"up to {most >> 20} MiB", received=f"{size:,} bytes")
 
 
 def _unpack(archive: zipfile.ZipFile, manifest: Manifest, folder: Path) -> None:
@@ -184,7 +204,7 @@ def _check_run(folder: Path, source: Path) -> Run:
             features = run.features(item.name)
             if features is not None:
                 require_usable(features, name=item.name, ids=run.corpora[item.name].ids)
-        _check_line(run.summary, read_summary(folder), read_record(folder)["name"])
+        _check_line(run.summary, read_summary(folder), read_record(folder).name)
         if RATINGS in names:
             RatingStore(folder / RATINGS).check()
     except (StorageError, ValueError, KeyError, TypeError, MemoryError, RecursionError, AttributeError) as error:
@@ -197,9 +217,9 @@ def _check_run(folder: Path, source: Path) -> Run:
 def _check_names(folder: Path, names: set[str]) -> None:
     if COMPARISON not in names:
         raise ValueError("it has no comparison")
-    record = read_record(folder)["comparison"]
-    count = 1 + len(record["candidates"])
-    arrays = {f"{key}.npy" for key in records.array_keys(record)}
+    record = read_record(folder).comparison
+    count = len(record.sources)
+    arrays = {f"{key}.npy" for key in record.array_keys}
     tables = {f"texts-{index}.parquet" for index in range(count)}
     features = {f"features-{index}.npy" for index in range(count)}
     found = {name for name in names if name.endswith((".npy", ".parquet"))}
@@ -209,13 +229,9 @@ def _check_names(folder: Path, names: set[str]) -> None:
         )
 
 
-def _check_line(line: RunSummary, stored: RunSummary, name: object) -> None:
-    if line != stored:
+def _check_line(line: RunSummary, stored: RunSummary, name: str) -> None:
+    if line != stored or len(name) > MAX_WORD:
         raise ValueError("its line in a list is not that of its comparison")
-    words = (name, line.name, line.created, line.human, *line.candidates, line.encoder or "")
-    if not all(isinstance(word, str) and len(word) <= MAX_WORD for word in words):
-        raise ValueError("a name in it is too long, or no text")
-    datetime.fromisoformat(line.created)
 
 
 def _check_file(folder: Path, name: str) -> None:
@@ -227,15 +243,11 @@ def _check_file(folder: Path, name: str) -> None:
             raise ValueError(f"{name} holds no numbers")
     elif name.endswith(".parquet"):
         _check_table(path)
-    elif name.endswith(".json") and not isinstance(_json(path), dict):
-        raise ValueError(f"{name} is no JSON object")
-
-
-def _json(path: Path) -> Any:
-    def refuse(constant: str) -> NoReturn:
-        raise ValueError(f"{path.name} holds {constant}")
-
-    return json.loads(path.read_bytes(), parse_constant=refuse)
+    elif name.endswith(".json"):
+        try:
+            parse_json(path.read_bytes())
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
 
 
 ROWS_AT_A_TIME = 256

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 
 from mauve_core.config import SCORES
 from mauve_core.errors import InputError
-from mauve_core.reading import described
+from mauve_core.typed import As, Count, NotNegative, Settings, read
 
 Over = Literal["length", "n", "k", "scale", "decoder"]
 """What moves: tokens a text, texts a side, clusters, the constant c, or a decoder's parameter."""
@@ -37,7 +37,7 @@ class SeedSpread:
     """
 
     mean: float
-    sd: float | None
+    sd: NotNegative | None
     values: tuple[float, ...]
 
     @classmethod
@@ -54,9 +54,7 @@ class SeedSpread:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The spread that ``as_dict`` wrote; InputError when it is none."""
-        with described("description of a spread", values):
-            sd = None if values["sd"] is None else float(values["sd"])
-            return cls(float(values["mean"]), sd, tuple(float(value) for value in values["values"]))
+        return read(cls, values, "spread")
 
 
 @dataclass(frozen=True)
@@ -83,9 +81,13 @@ class SweepPoint:
     value: float
     candidate: str
     source: str
-    n: int
-    k: int
+    n: Count
+    k: Count
     scores: Mapping[str, SeedSpread]
+
+    def __post_init__(self) -> None:
+        if not set(SCORES) <= set(self.scores) or not all(spread.values for spread in self.scores.values()):
+            raise InputError("A point of a sweep lacks scores", allowed=", ".join(SCORES))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -101,15 +103,7 @@ class SweepPoint:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The point that ``as_dict`` wrote; InputError when it is none."""
-        with described("description of a point of a sweep", values):
-            return cls(
-                value=float(values["value"]),
-                candidate=str(values["candidate"]),
-                source=str(values["source"]),
-                n=int(values["n"]),
-                k=int(values["k"]),
-                scores={name: SeedSpread.from_dict(values["scores"][name]) for name in SCORES},
-            )
+        return read(cls, values, "point of a sweep")
 
 
 @dataclass(frozen=True)
@@ -129,7 +123,7 @@ class Sweep:
 
     over: Over
     points: tuple[SweepPoint, ...]
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Annotated[Mapping[str, Any], As(Settings)] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property
@@ -161,13 +155,7 @@ class Sweep:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The sweep that ``as_dict`` wrote; InputError when it is none."""
-        with described("description of a sweep", values):
-            return cls(
-                over=require_axis(values["over"]),
-                points=tuple(SweepPoint.from_dict(point) for point in values["points"]),
-                settings=dict(values["settings"]),
-                notes=tuple(str(note) for note in values["notes"]),
-            )
+        return read(cls, values, "sweep")
 
 
 def require_axis(over: object) -> Over:

@@ -7,6 +7,7 @@ import errno
 import hashlib
 import io
 import json
+import os
 import sqlite3
 import stat
 import warnings
@@ -20,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from mauve_core.__main__ import main
 from mauve_core.config import HUMAN
 from mauve_core.errors import InputError, StorageError
 from mauve_core.judgments import QUESTIONS, RatingStore, pair_plan
@@ -280,8 +282,8 @@ REASONS = {
     "pickled array": "the run in it cannot be read: .*Python objects",
     "promised array": "the run in it cannot be read: mmap length is greater",
     "not finite": "the run in it cannot be read: .*finite",
-    "not a number": "measures.json holds NaN",
-    "name of no text": "a name in it is too long, or no text",
+    "not a number": "measures.json: it holds NaN",
+    "name of no text": "name of the run cannot be used",
     "summary of another": "its line in a list is not that of its comparison",
     "changed text": "cannot be read: texts-0.parquet does not hold the texts it was written with",
     "ratings with a trigger": "its tables are not those of ratings",
@@ -416,7 +418,6 @@ BROKEN: dict[str, Callable[[Path, Files], object]] = {
     "cut off": _cut,
     "no zip": _bytes(b"a text"),
     "nothing": _bytes(b""),
-    "a folder in its place": lambda path, _: path.mkdir(),
 }
 
 
@@ -431,8 +432,74 @@ def test_a_broken_archive_is_refused(store: RunStore, run: Run, elsewhere: RunSt
 
 
 def test_a_file_that_is_not_there_is_said_so(elsewhere: RunStore, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="There is no file"):
+    with pytest.raises(InputError, match=r"The archive of a run .* does not exist"):
         elsewhere.import_(tmp_path / "none.zip")
+
+
+@pytest.mark.parametrize("kind", ["a named pipe", "a device", "a folder"])
+def test_what_is_no_plain_file_is_neither_opened_nor_waited_for(elsewhere: RunStore, tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "it.zip"
+    if kind == "a device":
+        path = Path("/dev/zero")
+    else:
+        os.mkfifo(path) if kind == "a named pipe" else path.mkdir()
+    with pytest.raises(InputError, match=rf"The archive of a run .* is {kind}\. Allowed: a plain file"):
+        elsewhere.import_(path)
+    assert (elsewhere.list(), left_in(elsewhere)) == ([], set())
+
+
+def test_a_list_of_files_that_is_too_long_is_not_read(
+    elsewhere: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "many.zip"
+    with zipfile.ZipFile(path, "w") as packed:
+        for number in range(1000):
+            packed.writestr(f"{number}", b"")
+    monkeypatch.setattr(unpacking._Bounded, "most", 10_000)
+    with pytest.raises(InputError, match=r"its list of files takes .* bytes, 10,000 are allowed"):
+        elsewhere.import_(path)
+
+
+@pytest.mark.parametrize("name", ["comparison.json", "attached/measures.json", "manifest.json"])
+def test_json_of_too_many_values_is_not_parsed(
+    store: RunStore, run: Run, elsewhere: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    files = _entries(store.export(run.id, tmp_path))
+    many = b'{"a": [' + b"{}," * 100_000 + b"{}]}"
+    path = tmp_path / "many.zip"
+    if name == "manifest.json":
+        _bare_manifest(path, many)
+    else:
+        write_zip(path, {**files, name: many})
+    monkeypatch.setenv("MAUVE_LENS_MAX_VALUES", "100000")
+    with pytest.raises(InputError, match=r"too many values.*at most 100,000.*set MAUVE_LENS_MAX_VALUES"):
+        elsewhere.import_(path)
+
+
+def test_damaged_ratings_stop_an_export_with_the_way_out(
+    store: RunStore, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAUVE_LENS_HOME", str(store.root.parent))
+    run.ratings_path.write_bytes(b"no database" * 1000)
+    path = tmp_path / "out.zip"
+    with pytest.raises(StorageError, match=r"The ratings .* are damaged: .*\.recover.*--without-ratings"):
+        store.export(run.id, path)
+    assert not path.exists()
+    assert main(["runs", "export", run.id, "--out", str(path)]) == 1
+    assert main(["runs", "export", run.id, "--out", str(path), "--without-ratings"]) == 0
+    with zipfile.ZipFile(path) as packed:
+        assert "ratings.sqlite" not in packed.namelist()
+    assert "comparison.json" in zipfile.ZipFile(path).namelist()
+
+
+def test_damaged_ratings_and_notes_lose_no_run_that_takes_its_place(store: RunStore, run: Run) -> None:
+    run.ratings_path.write_bytes(b"no database" * 1000)
+    (run.path / "about.json").write_text("{")
+    saved = store.save("Study one", make_comparison(), make_corpora(), replace=True)
+    assert (saved.id, saved.path, saved.notes, saved.features(HUMAN)) == (run.id, run.path, "", None)
+    assert (run.path / "ratings.sqlite").read_bytes() == b"no database" * 1000, "for whoever saves what can be saved"
+    assert (run.path / "about.damaged.json").read_text() == "{"
+    assert store.load(run.id).comparison.config == make_comparison().config
 
 
 def test_a_run_that_is_too_large_is_refused_before_it_is_unpacked(

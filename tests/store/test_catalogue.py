@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -17,7 +19,8 @@ from alembic.script import ScriptDirectory
 from mauve_core.errors import InputError, StorageError
 from mauve_core.store import RunStore
 from mauve_core.store import database as database_module
-from mauve_core.store.database import CATALOGUE, DATABASE_VARIABLE, database_url, transaction
+from mauve_core.store.catalogue import CatalogueWarning
+from mauve_core.store.database import ASIDE, CATALOGUE, DATABASE_VARIABLE, database_url, transaction
 from mauve_core.store.tables import HEAD, METADATA, VERSION_TABLE
 from tests.handmade import make_comparison, make_corpora
 
@@ -101,8 +104,11 @@ def test_a_catalogue_of_a_newer_version_is_refused(empty_database: str, tmp_path
     run_id = save(store, "one")
     with transaction(tmp_path, writing=True) as connection:
         connection.execute(sa.text(f"UPDATE {VERSION_TABLE} SET version_num = '9999'"))
-    with pytest.raises(StorageError, match=r"newer version.*up to 0001.*revision 9999"):
-        store.list()
+    with pytest.warns(CatalogueWarning, match=r"newer version.*up to 0001.*revision 9999"):
+        assert [line.id for line in store.list()] == [run_id], "from the folders"
+    failure = store.catalogue_failure()
+    assert failure is not None
+    assert "newer version" in str(failure)
     with pytest.raises(StorageError, match="newer version"):
         store.describe(run_id, notes="x")
     assert save(store, "two") == "two", "hours of work are kept, whatever the index"
@@ -128,16 +134,113 @@ def test_the_server_is_used_and_not_a_file(database: str, tmp_path: Path) -> Non
         assert connection.dialect.name == database
 
 
-def test_a_broken_catalogue_is_reported(tmp_path: Path) -> None:
+def _sql(*statements: str) -> Callable[[Path], None]:
+    def damage(path: Path) -> None:
+        with closing(sqlite3.connect(path)) as connection, connection:
+            for statement in statements:
+                connection.execute(statement)
+
+    return damage
+
+
+def _truncate(path: Path) -> None:
+    with path.open("r+b") as stream:
+        stream.truncate(path.stat().st_size // 2)
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "garbage": lambda path: path.write_bytes(b"no database, but long enough to be taken for one" * 100),
+    "garbage behind a header": lambda path: path.write_bytes(b"SQLite format 3\x00" + b"x" * 8192),
+    "truncated": _truncate,
+    "no table of runs": _sql("DROP TABLE mauve_runs"),
+    "another table of runs": _sql("DROP TABLE mauve_runs", "CREATE TABLE mauve_runs (root, id, km)"),
+    "no table of revisions": _sql(f"DROP TABLE {VERSION_TABLE}"),
+    "another table of revisions": _sql(f"DROP TABLE {VERSION_TABLE}", f"CREATE TABLE {VERSION_TABLE} (km)"),
+    "text for a number": _sql("UPDATE mauve_runs SET n = 'many'"),
+    "no JSON": _sql("UPDATE mauve_runs SET candidates = 'b, c'"),
+    "JSON of another kind": _sql("UPDATE mauve_runs SET tags = '5'"),
+    "bytes for text": _sql("UPDATE mauve_runs SET name = x'ff00'"),
+}
+
+
+@pytest.mark.parametrize("first", ["list", "describe"])
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_catalogue_is_put_aside_and_made_anew(tmp_path: Path, damage: str, first: str) -> None:
     store = RunStore(tmp_path)
-    save(store, "one")
+    run_id = save(store, "one")
+    store.describe(run_id, tags=["kept"])
+    with closing(sqlite3.connect(tmp_path / CATALOGUE)) as connection:
+        connection.execute("PRAGMA journal_mode=DELETE")  # all of it is in the one file
+    DAMAGE[damage](tmp_path / CATALOGUE)
+    content = (tmp_path / CATALOGUE).read_bytes()
+    with pytest.warns(CatalogueWarning, match=rf"is damaged: .*put aside as .*{ASIDE} and made anew") as caught:
+        store.list() if first == "list" else store.describe(run_id, notes="later")
+    assert len([each for each in caught if each.category is CatalogueWarning]) == 1
+    assert [(line.id, line.tags, line.n) for line in store.list()] == [(run_id, ("kept",), 7)]
+    assert store.describe(run_id, notes="again").notes == "again"
+    assert (tmp_path / ASIDE).read_bytes()[100:] == content[100:], "all but SQLite's header"
+    assert (store.catalogue_failure(), store.damaged()) == (None, {})
+
+
+def test_an_empty_catalogue_is_filled(tmp_path: Path) -> None:
+    store = RunStore(tmp_path)
+    run_id = save(store, "one")
     for path in tmp_path.glob(f"{CATALOGUE}*"):
         path.unlink()
-    (tmp_path / CATALOGUE).write_bytes(b"no database, but long enough to be taken for one" * 100)
-    with pytest.raises(StorageError, match="it is rebuilt from the runs"):
-        store.list()
-    (tmp_path / CATALOGUE).unlink()
-    assert len(store.list()) == 1
+    (tmp_path / CATALOGUE).touch()
+    assert [line.id for line in store.list()] == [run_id]
+
+
+def test_processes_that_meet_the_same_damage_make_it_anew_once(tmp_path: Path) -> None:
+    ids = [save(RunStore(tmp_path), name) for name in ("one", "two")]
+    for path in tmp_path.glob(f"{CATALOGUE}*"):
+        path.unlink()
+    (tmp_path / CATALOGUE).write_bytes(b"garbage" * 1000)
+    code = "import sys; from mauve_core.store import RunStore; print(len(RunStore(sys.argv[1]).list()))"
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    others = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    answers = [other.communicate() for other in others]
+    assert [out.strip() for out, _ in answers] == ["2"] * 4, answers
+    assert sum("put aside" in err for _, err in answers) == 1
+    assert (tmp_path / ASIDE).read_bytes() == b"garbage" * 1000
+    assert sorted(line.id for line in RunStore(tmp_path).list()) == ids
+
+
+def test_a_catalogue_that_cannot_be_opened_takes_no_list_down(tmp_path: Path) -> None:
+    store = RunStore(tmp_path)
+    ids = [save(store, name) for name in ("one", "two")]
+    (tmp_path / "two" / "comparison.json").write_text("{")
+    for path in tmp_path.glob(f"{CATALOGUE}*"):
+        path.unlink()
+    (tmp_path / CATALOGUE).mkdir()
+    with pytest.warns(CatalogueWarning, match=r"cannot be used: .*listed from their folders"):
+        assert [line.id for line in store.list()] == ["one"]
+    assert list(store.damaged()) == ["two"]
+    assert store.load("one").id == "one"
+    assert store.disk_use().runs["one"] > 0
+    for change in (lambda: store.delete("one"), lambda: store.describe("one", notes="x")):
+        with pytest.raises(StorageError, match="cannot be used"):
+            change()
+    assert store.load("one").notes == ""
+    (tmp_path / CATALOGUE).rmdir()
+    assert store.describe("one", notes="x").notes == "x"
+    store.delete("two")
+    assert [line.id for line in store.list()] == ids[:1]
+
+
+def test_a_writer_that_never_ends_takes_no_list_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database_module, "WAIT_S", 0)
+    database_module._engine.cache_clear()
+    store = RunStore(tmp_path)
+    save(store, "one")
+    store.list()
+    with closing(sqlite3.connect(tmp_path / CATALOGUE, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.warns(CatalogueWarning, match="locked"):
+            store.save("two", make_comparison(), make_corpora())
+        assert {line.id for line in store.list()} == {"one", "two"}
+        other.execute("ROLLBACK")
+    database_module._engine.cache_clear()
 
 
 @pytest.mark.parametrize("url", ["nonsense", "mysql://u:secret@h/d", "postgresql+asyncpg://u:secret@h/d", "sqlite://"])
@@ -153,10 +256,12 @@ def test_a_server_that_is_not_there_is_reported_without_its_password(
 ) -> None:
     monkeypatch.setenv(DATABASE_VARIABLE, f"postgres://me:secret@/mauve?host={tmp_path}")
     store = RunStore(tmp_path)
-    with pytest.raises(StorageError, match=r"cannot be used.*See that the server of MAUVE_LENS_DATABASE") as caught:
-        store.list()
-    assert "secret" not in str(caught.value)
-    run_id = save(store, "one")
+    with pytest.warns(CatalogueWarning, match=r"cannot be used.*See that the server of MAUVE_LENS_DATABASE") as caught:
+        run_id = save(store, "one")
+    assert [line.id for line in store.list()] == [run_id], "asked for again, and not waited for again"
+    with pytest.raises(StorageError, match="cannot be used") as refused:
+        store.describe(run_id, notes="x")
+    assert "secret" not in f"{caught[0].message} {refused.value} {store.catalogue_failure()}"
     monkeypatch.delenv(DATABASE_VARIABLE)
     assert [line.id for line in store.list()] == [run_id], "the run was kept"
 
@@ -167,3 +272,15 @@ def test_names_that_no_database_takes_are_listed(database: str, tmp_path: Path) 
     path = tmp_path / "one" / "comparison.json"
     path.write_text(path.read_text().replace("/data/human.jsonl", "/data/\\u0000\\ud800"))
     assert store.list()[0].human == "/data/\ufffd?"
+
+
+def test_a_run_that_was_to_take_a_place_is_kept_beside_it(tmp_path: Path) -> None:
+    store = RunStore(tmp_path)
+    save(store, "one")
+    for path in tmp_path.glob(f"{CATALOGUE}*"):
+        path.unlink()
+    (tmp_path / CATALOGUE).mkdir()
+    kept = pytest.warns(UserWarning, match="The run is stored as one-2, the earlier one stays")
+    with pytest.warns(CatalogueWarning), kept:
+        assert store.save("one", make_comparison(), make_corpora(), replace=True).id == "one-2"
+    assert {line.id for line in store.list()} == {"one", "one-2"}

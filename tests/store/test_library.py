@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -215,14 +216,79 @@ def test_a_token_that_is_none_is_refused(store: RunStore, token: str) -> None:
     assert run.path.exists()
 
 
-def test_what_is_long_in_the_bin_goes_when_a_run_is_saved(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_leaves_the_bin_by_itself_whatever_the_clock_says(store: RunStore) -> None:
     store.delete(save(store, "old").id)
+    (entry,) = store.deleted()
+    long_ago = store.root / deleted.BIN / f"19700101T000000000000{entry.token[21:]}"
+    (store.root / deleted.BIN / entry.token).rename(long_ago)  # as for a clock that has jumped
+    noted = (long_ago / "deleted.json").read_text().replace(entry.deleted, "1970-01-01T00:00:00+00:00")
+    (long_ago / "deleted.json").write_text(noted)
     save(store, "now")
-    assert len(store.deleted()) == 1
-    monkeypatch.setattr(deleted, "BIN_KEPT", timedelta(seconds=-1))
-    save(store, "later")
-    assert store.deleted() == []
-    assert ids(store) == {"now", "later"}
+    store.import_(store.export("now", store.root.parent))
+    (kept,) = store.deleted()
+    assert (kept.token, kept.deleted[:4], kept.damage) == (long_ago.name, "1970", "")
+    assert store.restore(kept.token).id == "old"
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[]", b"{}", b'{"deleted": 5, "summary": {}}', None])
+def test_a_damaged_entry_of_the_bin_stands_for_itself(store: RunStore, content: bytes | None) -> None:
+    run = save(store, "one")
+    store.describe(run.id, name="Name of it")
+    for name in ("one", "two"):
+        store.delete(name if name == "one" else save(store, name).id)
+    two, one = store.deleted()
+    path = store.root / deleted.BIN / one.token / "deleted.json"
+    path.unlink() if content is None else path.write_bytes(content)
+    assert store.deleted()[0] == two
+    damaged = store.deleted()[1]
+    assert (damaged.token, damaged.summary.name, damaged.summary.n) == (one.token, "Name of it", 7)
+    assert "deleted.json is damaged" in damaged.damage
+    assert damaged.deleted[:13] == one.deleted[:13]
+    assert store.restore(two.token).id == "two"
+    assert store.restore(one.token).id == "name-of-it"
+    assert ids(store) == {"two", "name-of-it"}
+
+
+def test_a_run_of_which_nothing_can_be_read_can_still_be_taken_out_of_the_bin(store: RunStore) -> None:
+    run = save(store, "one")
+    store.delete(run.id)
+    (entry,) = store.deleted()
+    folder = store.root / deleted.BIN / entry.token
+    (folder / "deleted.json").write_text("{")
+    (folder / "run" / COMPARISON).write_text("{")
+    (damaged,) = store.deleted()
+    assert damaged.summary.bytes > 0
+    back = store.restore(entry.token)
+    assert list(store.damaged()) == [back.id] == [entry.token.lower()]
+
+
+def test_a_noted_id_leads_out_of_no_folder(store: RunStore) -> None:
+    store.delete(save(store, "one").id)
+    (entry,) = store.deleted()
+    path = store.root / deleted.BIN / entry.token / "deleted.json"
+    path.write_text(path.read_text().replace('"id": "one"', '"id": "../../one"'))
+    assert store.restore(entry.token).id == "one"
+    assert not (store.root.parent.parent / "one").exists()
+
+
+def test_what_a_killed_process_left_goes_when_the_next_one_starts(store: RunStore) -> None:
+    fill = (
+        "import os, sys, time; from pathlib import Path; from mauve_core.store.placing import partial_folder\n"
+        "with partial_folder(Path(sys.argv[1])) as folder:\n"
+        "    (folder / 'half').write_bytes(b'x' * 1000); print(folder.name, flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", fill, str(store.root)]
+    killed, working = (
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)
+    )
+    names = [each.stdout.readline().strip() for each in (killed, working) if each.stdout is not None]
+    killed.kill()
+    killed.communicate()
+    assert sorted(path.name for path in store.root.glob(f"{PARTIAL}*")) == sorted(names)
+    start = f"from mauve_core.store import RunStore; RunStore({str(store.root)!r})"
+    subprocess.run([sys.executable, "-c", start], check=True)
+    assert [path.name for path in store.root.glob(f"{PARTIAL}*")] == names[1:], "what is being written stays"
+    working.communicate("")
 
 
 def test_a_move_to_the_bin_that_was_cut_off_leaves_the_run(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from mauve_core.config import HUMAN
 from mauve_core.errors import InputError, StorageError
 from mauve_core.files import write_atomically
 from mauve_core.result import Comparison
-from mauve_core.store import COMPARISON, ID_PATTERN, PARTIAL, Run, RunStore, placing, run_id
+from mauve_core.store import COMPARISON, ID_PATTERN, PARTIAL, Run, RunStore, run_id
 from tests.handmade import N, make_comparison, make_corpora, make_features
 
 
@@ -268,12 +268,9 @@ def test_damaged_features_are_reported(store: RunStore) -> None:
         store.load(run.id).features(HUMAN)
 
 
-def test_an_abandoned_folder_is_removed_after_a_day(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_abandoned_folder_goes_when_a_run_is_saved(store: RunStore) -> None:
     (store.root / f"{PARTIAL}old").mkdir()
     save(store, "now")
-    assert (store.root / f"{PARTIAL}old").exists(), "it may belong to a save that is going on"
-    monkeypatch.setattr(placing, "PARTIAL_KEPT_S", -1)
-    save(store, "later")
     assert not (store.root / f"{PARTIAL}old").exists()
 
 
