@@ -8,7 +8,6 @@ that cannot be written keeps nothing, and everything is found out each time.
 from __future__ import annotations
 
 import dataclasses
-import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from mauve_core.arrays import load_arrays
 from mauve_core.config import HUMAN, PartitionKind, Smoothing
 from mauve_core.errors import InputError, MauveLensError, StorageError
 from mauve_core.estimates import ScoreBasis, Spread, score_basis
@@ -258,10 +258,10 @@ def _kept(run: Run, name: str, make: Callable[[], Mapping[str, NDArray[Any]]]) -
     """The arrays kept under that name, else those that ``make`` returns, which are then kept."""
     path = run.path / DERIVED / f"{name}.npz"
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            if int(file["format"]) == FORMAT:
-                return {key: file[key] for key in file.files}
-    except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile):
+        arrays = load_arrays(path)
+        if int(arrays["format"]) == FORMAT:
+            return arrays
+    except (OSError, ValueError, TypeError, KeyError):
         pass  # not there, damaged or of another format: made again
     arrays = dict(make())
     if run.path.is_dir():

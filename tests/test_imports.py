@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS = (
     ("errors", "written_numbers"),
     ("files", "progress", "config", "reading", "passwords"),
-    ("sharing",),
+    ("sharing", "arrays"),
     ("result", "numerics"),
     ("corpus", "feature_store", "finished", "perturbations", "words"),
     ("encoders", "wikipedia", "phrases", "given_features"),

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core import records
+from mauve_core.arrays import load_array
 from mauve_core.corpus import Corpus
 from mauve_core.errors import InputError, StorageError
 from mauve_core.files import write_array, write_atomically
@@ -111,7 +112,7 @@ class Run:
         if not path.exists():
             return None
         with damaged(self.id, path.name):
-            array: NDArray[np.floating] = np.load(path, mmap_mode="r", allow_pickle=False)
+            array: NDArray[np.floating] = load_array(path, mapped=True)
             if array.ndim != 2 or len(array) != len(self.corpora[source]):
                 raise ValueError(f"shape {array.shape} for {len(self.corpora[source])} texts")
         return array
@@ -272,6 +273,6 @@ def read_record(folder: Path) -> dict[str, Any]:
 def _read_arrays(folder: Path, record: dict[str, Any]) -> dict[str, NDArray[Any]]:
     arrays = {}
     for key in records.array_keys(record):
-        arrays[key] = np.load(folder / f"{key}.npy", allow_pickle=False)
+        arrays[key] = load_array(folder / f"{key}.npy")
         arrays[key].setflags(write=False)
     return arrays
