@@ -129,7 +129,7 @@ class ScoreConfig(_Settings):
 
     def __post_init__(self) -> None:
         if self.k is not None:
-            _require_int("k", self.k, low=2, high=1_000_000)
+            _require_int("k", self.k, low=2, high=100_000)
         _require(0 < self.explained_variance <= 1, "explained_variance", "a share in (0, 1]", self.explained_variance)
         _require_int("restarts", self.restarts, low=1, high=1000)
         _require_int("max_iterations", self.max_iterations, low=1, high=1_000_000)

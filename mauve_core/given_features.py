@@ -20,7 +20,7 @@ from mauve_core.arrays import load_array
 from mauve_core.corpus import Corpus
 from mauve_core.errors import InputError
 from mauve_core.files import require_plain_file, write_atomically
-from mauve_core.numerics.stacked import Stacked, require_usable
+from mauve_core.numerics.stacked import Stacked, require_columns, require_usable
 
 Given = ArrayLike | str | os.PathLike[str]
 """An (n, d) array of numbers, or the path of a .npy file that holds one."""
@@ -68,6 +68,7 @@ def features_of(name: str, corpus: Corpus, given: Given) -> NDArray[np.floating]
             allowed=f"numbers of shape ({len(corpus)}, d)",
             received=f"{array.dtype} of shape {array.shape}",
         )
+    require_columns(array.shape[1], _called(name, array))
     if len(array) != len(corpus):
         left_out = f"; of its rows, {'; '.join(map(str, corpus.exclusions))}" if corpus.exclusions else ""
         raise InputError(

@@ -30,6 +30,7 @@ from mauve_core.numerics.reduction import Side, reduce_sides
 from mauve_core.numerics.stacked import require_usable
 from mauve_core.partitioning import clustering_seeds, grouped_partitions, human_halves, measured
 from mauve_core.progress import Progress, silent
+from mauve_core.resampled import require_room
 from mauve_core.result import OTHER_HALF, Candidate, Comparison, Partition, Source
 
 MIN_TEXTS = 20
@@ -160,6 +161,7 @@ def _check_sides(
                 allowed=f"at least {MIN_TEXTS}; 1,000 or more before small gaps mean anything",
                 received=f"{len(corpus)}",
             )
+    require_room(config.score, [len(human), *map(len, candidates.values())])
     if known is None and (features is None) == (config.encoder is None):
         raise InputError(
             "Features and encoder settings exclude each other",

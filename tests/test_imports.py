@@ -20,7 +20,7 @@ LAYERS = (
     ("sharing", "arrays"),
     ("result", "numerics"),
     ("corpus", "feature_store", "finished", "perturbations", "words"),
-    ("encoders", "wikipedia", "phrases", "given_features"),
+    ("encoders", "wikipedia", "phrases", "given_features", "resampled"),
     ("decoding", "estimates", "advice", "judgments", "published"),
     ("metrics", "partitioning", "what_if", "trust"),
     ("pipeline", "records", "properties"),

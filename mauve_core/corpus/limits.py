@@ -22,6 +22,12 @@ UNPACKED_VARIABLE, UNPACKED_MB = "MAUVE_LENS_MAX_UNPACKED_MB", 2048
 CELLS_VARIABLE, CELLS = "MAUVE_LENS_MAX_CELLS", 30_000_000
 """Values of a file: rows times fields, and what lists and objects hold. A hundred bytes each in memory."""
 
+RESAMPLES_VARIABLE, RESAMPLES = "MAUVE_LENS_MAX_RESAMPLES", 1_000_000
+"""Pairs of histograms that the bootstrap of a comparison draws: resamples x seeds x candidates. A kilobyte each."""
+
+LABELS_VARIABLE, LABELS = "MAUVE_LENS_MAX_LABELS", 500_000_000
+"""Clusters of texts that a comparison finds: seeds x texts x partitions that they are in. Four bytes each, kept."""
+
 UPLOAD_VARIABLE, UPLOAD_MB = "MAUVE_LENS_MAX_UPLOAD_MB", 500
 """Megabytes of a file that a browser sends."""
 
@@ -50,6 +56,16 @@ def unpacked_bytes() -> int:
 def cells() -> int:
     """Values that a file may hold."""
     return _number(CELLS_VARIABLE, CELLS)
+
+
+def resamples() -> int:
+    """Pairs of histograms that the bootstrap of a comparison may draw."""
+    return _number(RESAMPLES_VARIABLE, RESAMPLES)
+
+
+def labels() -> int:
+    """Clusters of texts that a comparison may find."""
+    return _number(LABELS_VARIABLE, LABELS)
 
 
 def upload_mb() -> int:
