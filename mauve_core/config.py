@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
 
 from mauve_core.errors import InputError
+from mauve_core.names import require_text
 
 Pooling = Literal["auto", "last", "first", "mean"]
 Dtype = Literal["float32", "bfloat16", "float16"]
@@ -84,6 +85,8 @@ class EncoderConfig(_Settings):
 
     def __post_init__(self) -> None:
         _require(bool(self.model.strip()), "model", "a model's name, id or folder", self.model)
+        for name in filter(None, (self.model, self.revision)):
+            require_text(name, "model")
         _require(self.pooling in get_args(Pooling), "pooling", ", ".join(get_args(Pooling)), self.pooling)
         _require(self.dtype in get_args(Dtype), "dtype", ", ".join(get_args(Dtype)), self.dtype)
         _require_int("layer", self.layer, low=-1000, high=1000)

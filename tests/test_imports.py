@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 LAYERS = (
     ("errors", "written_numbers"),
+    ("names",),
     ("files", "progress", "config", "reading", "passwords"),
     ("sharing", "arrays"),
     ("result", "numerics"),

@@ -346,7 +346,7 @@ def corpus_from_texts(
         ids=tuple(str(entry) for entry in kept_ids),
         prompts=kept_prompts,
         metadata=frame_of({field: pick(column, kept) for field, column in columns.items()}, len(kept), typed=True),
-        origin=origin,
+        origin=spelled_out(origin),
         notes=(*notes, *notes_on(chosen, exclusions)),
         exclusions=exclusions,
     )

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from mauve_core.corpus import limits
-from mauve_core.corpus.parquet_pages import DICTIONARY_ENCODINGS, MOST_PAGES, Chunk, measure_chunk
+from mauve_core.corpus.parquet_pages import DICTIONARY_ENCODINGS, MOST_PAGES, Chunk, Group, groups_of, measure_chunk
 from mauve_core.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ FOOTER_FREE, FOOTER_SHARE = 1 << 16, 256
 """Bytes that any footer may have, and the share of the budget that a longer one may: a byte becomes that many."""
 
 ROWS_AT_A_TIME = 1024
-BATCH_BYTES = 256 << 20
+BATCH_BYTES = 64 << 20
 """What a batch's values may take where pages can repeat one of them for next to nothing."""
 
 COLUMNS = 1000
@@ -76,11 +76,12 @@ class ParquetTable:
         with refusals(path):
             size = stream.seek(0, io.SEEK_END)
             self.budget = min(limits.unpacked_bytes(), max(FREE, RATIO * size))
-            self._meta = read_footer(stream, path, most=max(FOOTER_FREE, self.budget // FOOTER_SHARE))
+            footer = _footer(stream, path, max(FOOTER_FREE, self.budget // FOOTER_SHARE))
+            self._meta = _metadata(footer)
             self.names: tuple[str, ...] = tuple(self._meta.schema.to_arrow_schema().names)
             self._columns = [self._meta.schema.column(place) for place in range(self._meta.num_columns)]
             self._check_names()
-            self._chunks = self._measured()
+            self._chunks = self._measured(groups_of(footer, len(self._columns)))
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows in order, some at a time; a column of text may be a dictionary's places."""
@@ -119,39 +120,27 @@ class ParquetTable:
         if len(set(self.names)) != len(self.names) or len(set(paths)) != len(paths):
             raise InputError(f"{self._path} has two columns of one name", allowed="different names")
 
-    def _measured(self) -> list[list[Chunk]]:
+    def _measured(self, groups: Sequence[Group]) -> list[list[Chunk]]:
         """The chunks of every group of rows, all of them within the budgets."""
-        groups = [self._meta.row_group(place) for place in range(self._meta.num_row_groups)]
-        counts = [group.num_rows for group in groups]
-        if min(counts, default=0) < 0 or sum(counts) > limits.rows():
+        rows, most_cells = sum(group.rows for group in groups), limits.cells()
+        if rows > limits.rows():
             raise limits.too_many_rows(self._path, limits.rows())
-        cells, unpacked, pages, most_cells = sum(counts) * len(self._columns), 0, 0, limits.cells()
+        cells, unpacked, pages = rows * len(self._columns), 0, 0
+        if cells > most_cells:
+            raise limits.too_many_cells(self._path, most_cells)
         found: list[list[Chunk]] = []
         for group in groups:
             found.append([])
-            for place, column in enumerate(self._columns):
+            for place, column in zip(group.places, self._columns, strict=True):
+                chunk = measure_chunk(self._stream, place, MOST_PAGES - pages)
+                found[-1].append(chunk)
+                pages, unpacked = pages + chunk.pages, unpacked + chunk.unpacked
+                cells += chunk.values if column.max_repetition_level else 0
                 if cells > most_cells:
                     raise limits.too_many_cells(self._path, most_cells)
                 if unpacked > self.budget:
                     raise limits.too_large(self._path, self.budget)
-                chunk = self._measure(group.column(place), MOST_PAGES - pages)
-                found[-1].append(chunk)
-                pages, unpacked = pages + chunk.pages, unpacked + chunk.unpacked
-                cells += chunk.values if column.max_repetition_level else 0
-        if cells > most_cells:
-            raise limits.too_many_cells(self._path, most_cells)
-        if unpacked > self.budget:
-            raise limits.too_large(self._path, self.budget)
         return found
-
-    def _measure(self, about: Any, most_pages: int) -> Chunk:
-        start, length, values = about.data_page_offset, about.total_compressed_size, about.num_values
-        dictionary = about.dictionary_page_offset if about.has_dictionary_page else None
-        if dictionary is not None and 0 < dictionary < start:
-            start = dictionary
-        if min(start, length, values) < 0:
-            raise ValueError("a column lies where none can")
-        return measure_chunk(self._stream, start, length, values, most_pages)
 
     def _is_shared(self, place: int, chunk: Chunk) -> bool:
         column = self._columns[place]
@@ -172,25 +161,18 @@ class ParquetTable:
         return max(1, min(ROWS_AT_A_TIME, BATCH_BYTES // max(a_row, 1)))
 
 
-def read_footer(stream: IO[bytes], path: Path, *, most: float = math.inf) -> Any:
+def read_metadata(stream: IO[bytes], path: Path) -> Any:
     """The footer (``pyarrow.parquet.FileMetaData``) without Arrow's own schema; to be given to ``ParquetFile``.
-
-    Parameters
-    ----------
-    stream : seekable stream of bytes
-    path : Path
-    most : int
-        Bytes that it may have.
 
     Raises
     ------
-    InputError
-        It is longer.
     ValueError, OSError, pyarrow.ArrowException
         There is none, or it is damaged.
     """
-    import pyarrow.parquet as pq
+    return _metadata(_footer(stream, path, math.inf))
 
+
+def _footer(stream: IO[bytes], path: Path, most: float) -> bytes:
     size = stream.seek(0, io.SEEK_END)
     stream.seek(max(0, size - 8))
     tail = stream.read(8)
@@ -205,8 +187,13 @@ def read_footer(stream: IO[bytes], path: Path, *, most: float = math.inf) -> Any
             todo=f"Write it with fewer columns or groups of rows, or set {limits.UNPACKED_VARIABLE}",
         )
     stream.seek(size - 8 - length)
-    footer = stream.read(length).replace(_ARROW_SCHEMA, _LEFT_ASIDE)
-    whole = io.BytesIO(_MAGIC + footer + tail)
+    return stream.read(length).replace(_ARROW_SCHEMA, _LEFT_ASIDE)
+
+
+def _metadata(footer: bytes) -> Any:
+    import pyarrow.parquet as pq
+
+    whole = io.BytesIO(_MAGIC + footer + len(footer).to_bytes(4, "little") + _MAGIC)
     return pq.ParquetFile(whole, schema_depth_limit=NESTING, arrow_extensions_enabled=False).metadata
 
 
@@ -217,7 +204,7 @@ def refusals(path: Path) -> Iterator[None]:
 
     try:
         yield
-    except (InputError, UnicodeDecodeError):
+    except InputError:
         raise
     except (pa.ArrowException, OSError, OverflowError, ValueError) as error:
         reason = str(error).splitlines()

@@ -1,9 +1,9 @@
-"""What the pages of a Parquet file would take once they are unpacked, from their headers alone.
+"""What the pages of a Parquet file would take once they are unpacked, from the footer and their headers alone.
 
 The footer says it too, but nobody checks the footer against the pages; a reader takes the memory that a page's own
 header names. So every header of a column chunk is read, and no page is unpacked.
 
-Source: apache/parquet-format, parquet.thrift (PageHeader) and Encodings.md; Thrift's compact protocol.
+Source: apache/parquet-format, parquet.thrift (FileMetaData, PageHeader) and Encodings.md; Thrift's compact protocol.
 """
 
 from __future__ import annotations
@@ -29,7 +29,11 @@ PREFIX_ENCODING = 7
 
 _I32, _BINARY, _STRUCT = 5, 8, 12
 _LISTS, _DOUBLE, _BYTE, _TRUTHS, _WHOLES = (9, 10), 7, 3, (1, 2), (4, 5, 6)
-_DEPTH, _LAST_FIELD = 8, 2**15 - 1
+_I64 = 6
+_DEPTH, _LAST_FIELD = 16, 2**15 - 1
+
+_Fields = dict[int, tuple[int, Any]]
+"""Type and value of a struct's fields, by their numbers."""
 
 
 @dataclass(frozen=True)
@@ -56,14 +60,70 @@ class Chunk:
     pages: int
 
 
-def measure_chunk(stream: IO[bytes], start: int, length: int, values: int, most_pages: int) -> Chunk:
+@dataclass(frozen=True)
+class Place:
+    """Where the footer says that a chunk lies: its first byte, its bytes, and the values in it."""
+
+    start: int
+    length: int
+    values: int
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group of rows: how many, and where the chunk of each column lies."""
+
+    rows: int
+    places: tuple[Place, ...]
+
+
+def groups_of(footer: bytes, columns: int) -> list[Group]:
+    """The groups of rows of a footer, read here because pyarrow ends the process where some of what they say is wrong.
+
+    Parameters
+    ----------
+    footer : bytes
+    columns : int
+        Chunks that each must have.
+
+    Raises
+    ------
+    ValueError
+        It is no footer, or a group does not have all columns.
+    """
+    try:
+        found = [_group(fields) for fields in _structs(_Compact(footer).struct(), 4)]
+    except IndexError as error:
+        raise ValueError("the footer is not whole") from error
+    if any(len(group.places) != columns for group in found):
+        raise ValueError("a group of rows does not have all columns")
+    return found
+
+
+def _group(fields: _Fields) -> Group:
+    places = []
+    for chunk in _structs(fields, 1):
+        about = _part(chunk, 3)
+        start, length, values = (_number(about, field, _I64) for field in (9, 7, 5))
+        dictionary = _number(about, 11, _I64) if 11 in about else 0
+        places.append(Place(dictionary if 0 < dictionary < start else start, length, values))
+    return Group(_number(fields, 3, _I64), tuple(places))
+
+
+def _structs(fields: _Fields, field: int) -> list[_Fields]:
+    kind, value = fields.get(field, (0, None))
+    if kind not in _LISTS or not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise ValueError("the footer lacks a list, or has one that cannot be")
+    return value
+
+
+def measure_chunk(stream: IO[bytes], place: Place, most_pages: int) -> Chunk:
     """Walk the pages of a chunk as a reader does: until it has its values, or ends.
 
     Parameters
     ----------
     stream : seekable stream of bytes
-    start, length, values : int
-        Where the chunk begins, its bytes and its values, as the footer says.
+    place : Place
     most_pages : int
 
     Raises
@@ -73,7 +133,7 @@ def measure_chunk(stream: IO[bytes], start: int, length: int, values: int, most_
     """
     unpacked = seen = pages = longest = dictionary = 0
     encodings: set[int] = set()
-    for kind, size, count, encoding in _pages(stream, start, length + PADDING) if values else ():
+    for kind, size, count, encoding in _pages(stream, place.start, place.length + PADDING) if place.values else ():
         pages += 1
         if pages > most_pages:
             raise ValueError("it has too many pages")
@@ -83,7 +143,7 @@ def measure_chunk(stream: IO[bytes], start: int, length: int, values: int, most_
         elif kind in _DATA_PAGES:
             longest, seen = max(longest, size), seen + count
             encodings.add(encoding)
-            if seen >= values:
+            if seen >= place.values:
                 break
     repeated = [dictionary] if encodings & DICTIONARY_ENCODINGS else []
     repeated += [longest] if PREFIX_ENCODING in encodings else []
@@ -110,7 +170,7 @@ def _pages(stream: IO[bytes], start: int, length: int) -> Iterator[tuple[int, in
         at = ends + packed
 
 
-def _header(stream: IO[bytes], at: int) -> tuple[dict[int, tuple[int, Any]] | None, int]:
+def _header(stream: IO[bytes], at: int) -> tuple[_Fields | None, int]:
     """The header at that place, and where it ends; None at the end of the file."""
     for window in HEADER_WINDOWS:
         stream.seek(at)
@@ -126,17 +186,17 @@ def _header(stream: IO[bytes], at: int) -> tuple[dict[int, tuple[int, Any]] | No
     raise ValueError(f"the header of the page at byte {at} is not whole, or longer than {HEADER_WINDOWS[-1]:,} bytes")
 
 
-def _number(fields: dict[int, tuple[int, Any]], field: int) -> int:
+def _number(fields: _Fields, field: int, expected: int = _I32) -> int:
     kind, value = fields.get(field, (0, 0))
-    if kind != _I32 or value < 0:
-        raise ValueError("the header of a page lacks a number, or has one that cannot be")
+    if kind != expected or value < 0:
+        raise ValueError("the header of a page, or the footer, lacks a number or has one that cannot be")
     return int(value)
 
 
-def _part(fields: dict[int, tuple[int, Any]], field: int) -> dict[int, tuple[int, Any]]:
+def _part(fields: _Fields, field: int) -> _Fields:
     kind, value = fields.get(field, (0, {}))
     if kind != _STRUCT:
-        raise ValueError("the header of a page does not say what it holds")
+        raise ValueError("the header of a page, or the footer, does not say what it is about")
     return dict(value)
 
 
@@ -149,9 +209,9 @@ class _Compact:
     def __init__(self, data: bytes) -> None:
         self._data, self.at = data, 0
 
-    def struct(self, depth: int = 0) -> dict[int, tuple[int, Any]]:
+    def struct(self, depth: int = 0) -> _Fields:
         """Type and value by the number of the field; no field twice, which readers understand differently."""
-        fields: dict[int, tuple[int, Any]] = {}
+        fields: _Fields = {}
         field = 0
         while head := self._byte():
             kind, step = head & 15, head >> 4
@@ -176,11 +236,10 @@ class _Compact:
             return self._skip(8 if kind == _DOUBLE else 1)
         raise ValueError("a header holds what a header does not")
 
-    def _items(self, depth: int) -> None:
+    def _items(self, depth: int) -> list[Any]:
         head = self._byte()
         count, kind = head >> 4, head & 15
-        for _ in range(self._varint() if count == 15 else count):
-            self._value(kind, depth + 1)
+        return [self._value(kind, depth + 1) for _ in range(self._varint() if count == 15 else count)]
 
     def _byte(self) -> int:
         value = self._data[self.at]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mauve_core.corpus.metadata import python_values
-from mauve_core.corpus.parquet import read_footer
+from mauve_core.corpus.parquet import read_metadata
 from mauve_core.errors import StorageError
 from mauve_core.files import write_atomically
 
@@ -62,7 +62,7 @@ def load_parquet(path: Path) -> StoredCorpus:
 
     try:
         with path.open("rb") as stream:
-            about = read_footer(stream, path)
+            about = read_metadata(stream, path)
             table = pq.ParquetFile(stream, metadata=about).read()
         header = json.loads((about.metadata or {})[KEY])
         if header["version"] != VERSION:

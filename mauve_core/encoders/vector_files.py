@@ -35,6 +35,9 @@ REPORT = 4096
 MOST_NUMBERS = 10_000
 """Numbers of the longest vector."""
 
+MOST_CELLS = 2**30
+"""Numbers of all vectors that are asked for: 4 GiB."""
+
 _BOM = b"\xef\xbb\xbf"
 _HEADER = re.compile(rb"([0-9]{1,18}) ([0-9]{1,18})")
 
@@ -150,6 +153,13 @@ class _Reading:
                 self._numbers = line.count(b" ")
             if not 0 < self._numbers <= MOST_NUMBERS:
                 raise self._refused(repr(line[:40].decode(errors="replace")))
+            if len(self._ids) * self._numbers > MOST_CELLS:
+                raise InputError(
+                    f"The vectors of {len(self._ids):,} words would take too much memory",
+                    allowed=f"at most {MOST_CELLS:,} numbers",
+                    received=f"{self._numbers:,} a word, as the first line of {self._path} has it",
+                    todo="Give a sample of the texts, or shorter vectors",
+                )
             if header:
                 return
         fields = line.count(b" ")

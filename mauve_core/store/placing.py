@@ -13,6 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from mauve_core.errors import InputError
+from mauve_core.names import require_text
 from mauve_core.store import deleted
 from mauve_core.store.about import ABOUT, write_about
 from mauve_core.store.deleted import PARTIAL
@@ -23,7 +24,8 @@ PARTIAL_KEPT_S = 24 * 3600
 
 
 def run_id(name: str) -> str:
-    """The id that a run of that name asks for: ``My Run (1)`` -> ``my-run-1``; InputError when nothing is left."""
+    """The id that a run of that name asks for, ``my-run-1`` for ``My Run (1)``; InputError where there is none."""
+    require_text(name, "run")
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60].strip("-")
     if not slug:
         raise InputError("The run's name cannot be used", allowed="a name with a letter or digit", received=repr(name))
