@@ -9,6 +9,7 @@ Source: numpy.lib.format (the .npy format, versions 1.0 and 2.0).
 from __future__ import annotations
 
 import math
+import stat
 import tokenize
 import zipfile
 from collections.abc import Iterator
@@ -46,8 +47,7 @@ def load_array(path: Path, *, mapped: bool = False) -> NDArray[Any]:
     ValueError
         It is no plain file, holds no array of numbers, truth values or text, or less than its header promises.
     """
-    if path.exists():
-        require_plain_file(path, "array")
+    _require_plain_file(path, "array")
     with path.open("rb") as stream, _damage():
         size = stream.seek(0, 2)
         stream.seek(0)
@@ -68,8 +68,7 @@ def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
     ValueError
         It is no plain file or archive, is packed, or what it holds is none of the arrays of :func:`load_array`.
     """
-    if path.exists():
-        require_plain_file(path, "file of arrays")
+    _require_plain_file(path, "file of arrays")
     found = {}
     with path.open("rb") as stream, _damage(), zipfile.ZipFile(stream) as archive:
         for info in archive.infolist():
@@ -80,6 +79,11 @@ def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
                 values = np.frombuffer(bytearray(member.read()), dtype=dtype, count=math.prod(shape))
             found[info.filename.removesuffix(".npy")] = values.reshape(shape, order="F" if by_columns else "C")
     return found
+
+
+def _require_plain_file(path: Path, what: str) -> None:
+    if not stat.S_ISREG(path.stat().st_mode):  # a file that is missing, or removed by now, is an OSError
+        require_plain_file(path, what)
 
 
 def _header(stream: IO[bytes], size: int) -> _Header:
