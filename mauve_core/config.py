@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
 
 from mauve_core.errors import InputError
+from mauve_core.names import require_text
 from mauve_core.typed import read
 
 Pooling = Literal["auto", "last", "first", "mean"]
@@ -85,6 +86,8 @@ class EncoderConfig(_Settings):
 
     def __post_init__(self) -> None:
         _require(bool(self.model.strip()), "model", "a model's name, id or folder", self.model)
+        for name in filter(None, (self.model, self.revision)):
+            require_text(name, "model")
         _require(self.pooling in get_args(Pooling), "pooling", ", ".join(get_args(Pooling)), self.pooling)
         _require(self.dtype in get_args(Dtype), "dtype", ", ".join(get_args(Dtype)), self.dtype)
         _require_int("layer", self.layer, low=-1000, high=1000)
@@ -130,7 +133,7 @@ class ScoreConfig(_Settings):
 
     def __post_init__(self) -> None:
         if self.k is not None:
-            _require_int("k", self.k, low=2, high=1_000_000)
+            _require_int("k", self.k, low=2, high=100_000)
         _require(0 < self.explained_variance <= 1, "explained_variance", "a share in (0, 1]", self.explained_variance)
         _require_int("restarts", self.restarts, low=1, high=1000)
         _require_int("max_iterations", self.max_iterations, low=1, high=1_000_000)

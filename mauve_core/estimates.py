@@ -10,7 +10,7 @@ which there are few different pairs, so shares are tabulated by pair and summed 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,16 +19,19 @@ from numpy.typing import NDArray
 
 from mauve_core.config import HUMAN, PartitionKind, ScoreConfig
 from mauve_core.errors import InputError
-from mauve_core.numerics.bootstrap import centred_interval, resample_weights, resampled_counts, weight_blocks
+from mauve_core.numerics.bootstrap import centred_interval, resample_weights
 from mauve_core.numerics.count_pairs import CountPairs, count_pairs
 from mauve_core.numerics.divergences import frontier_integral, integral_terms, mid_point, mixture_terms
 from mauve_core.numerics.frontier import REFERENCE_WEIGHTS, Frontier, divergence_frontier, trapezoid_area
 from mauve_core.numerics.scores import STAR_SMOOTHING
 from mauve_core.numerics.smoothing import ADDED_COUNT, added_count, probabilities
-from mauve_core.result import Candidate, Comparison, Estimate, Partition
+from mauve_core.resampled import CountSamples, Generators, Parts, count_blocks, one_after_another
+from mauve_core.result import Candidate, Comparison, Estimate
 
 SCORE_BOUNDS = {"mauve": (0.0, 1.0), "mauve_star": (0.0, 1.0), "frontier_integral": (0.0, 1.0), "mid": (0.0, np.log(2))}
 """Range of each score; the last is in nats."""
+
+CURVES_AT_ONCE = 2**14
 
 _STAR_ADDED = ADDED_COUNT[STAR_SMOOTHING]
 
@@ -74,72 +77,27 @@ def half_seeds(score: ScoreConfig) -> HalfSeeds:
     return HalfSeeds(cut, tuple(clustering.spawn(score.seeds)), resampling)
 
 
-@dataclass(frozen=True)
-class CountSamples:
-    """Histograms of one candidate: of the texts as they are, and of the bootstrap's resamples.
-
-    Attributes
-    ----------
-    p, q : (seeds, k) int64 arrays
-        Human and candidate counts under each k-means seed.
-    p_resampled, q_resampled : (B, seeds, k) int64 arrays
-        The same for each resample of the texts, which all seeds share.
-    """
-
-    p: NDArray[np.int64]
-    q: NDArray[np.int64]
-    p_resampled: NDArray[np.int64]
-    q_resampled: NDArray[np.int64]
-
-
 def sample_counts(comparison: Comparison, kind: PartitionKind = "pairwise") -> dict[str, CountSamples]:
     """Histograms and bootstrap histograms of every candidate; texts of each side are resampled independently.
 
     One resample of the human texts serves all candidates, so that their intervals move together. Depends on the
     stored labels and ``config.score`` alone: the same comparison gives the same numbers every time.
     """
-    score = comparison.config.score
+    blocks = list(count_blocks(*_drawn_parts(comparison, kind), comparison.config.score))
+    return {name: one_after_another([block[name] for block in blocks]) for name in blocks[0]}
+
+
+def _drawn_parts(comparison: Comparison, kind: PartitionKind) -> tuple[Parts, Generators]:
+    """Each candidate's partitions, and every side's random stream."""
     parts = {each.name: comparison.joint if kind == "joint" else each.partitions for each in comparison.candidates}
-    human = _resampled(HUMAN, parts, score, _bootstrap_rng(comparison, HUMAN))
-    samples = {}
-    for name, own in parts.items():
-        drawn = _resampled(name, {name: own}, score, _bootstrap_rng(comparison, name))
-        samples[name] = _counted(own, name, human[name], drawn[name])
-    return samples
+    return parts, {name: _bootstrap_rng(comparison, name) for name in (HUMAN, *parts)}
 
 
-def _halves_counts(halves: Candidate, score: ScoreConfig) -> CountSamples:
+def _halves_parts(halves: Candidate, score: ScoreConfig) -> tuple[Parts, Generators]:
     """The same for the halves of the human texts."""
-    parts, seeds = halves.partitions, half_seeds(score).resampling.spawn(2)
-    drawn = (
-        _resampled(side, {side: parts}, score, np.random.default_rng(child))[side]
-        for side, child in zip((HUMAN, halves.name), seeds, strict=True)
-    )
-    return _counted(parts, halves.name, *drawn)
-
-
-def _resampled(
-    source: str, parts: Mapping[str, Sequence[Partition]], score: ScoreConfig, rng: np.random.Generator
-) -> dict[str, NDArray[np.int64]]:
-    """(B, seeds, k) counts of one source's resamples in several lists of partitions."""
-    n = len(next(iter(parts.values()))[0].labels[source])
-    found: dict[str, list[NDArray[np.int64]]] = {name: [] for name in parts}
-    for weights in weight_blocks(n, score.bootstrap, rng):
-        for name, own in parts.items():
-            counts = [resampled_counts(part.labels[source], part.k, weights) for part in own]
-            found[name].append(np.stack(counts, axis=1))
-    return {name: np.concatenate(counts) for name, counts in found.items()}
-
-
-def _counted(
-    partitions: Sequence[Partition], name: str, p_resampled: NDArray[np.int64], q_resampled: NDArray[np.int64]
-) -> CountSamples:
-    return CountSamples(
-        p=np.stack([part.counts(HUMAN) for part in partitions]),
-        q=np.stack([part.counts(name) for part in partitions]),
-        p_resampled=p_resampled,
-        q_resampled=q_resampled,
-    )
+    seeds = half_seeds(score).resampling.spawn(2)
+    rngs = {side: np.random.default_rng(child) for side, child in zip((HUMAN, halves.name), seeds, strict=True)}
+    return {halves.name: halves.partitions}, rngs
 
 
 def resamples(comparison: Comparison, source: str) -> NDArray[np.int32]:
@@ -204,10 +162,38 @@ def score_basis(comparison: Comparison, kind: PartitionKind, smoothing: str) -> 
         The smoothing has no such name.
     """
     added_count(smoothing)  # for its error, before anything is drawn
-    counts = sample_counts(comparison, kind)
-    if kind == "pairwise" and comparison.halves is not None:
-        counts[HUMAN] = _halves_counts(comparison.halves, comparison.config.score)
-    return {name: basis_of(found, smoothing) for name, found in counts.items()}
+    score, halves = comparison.config.score, comparison.halves
+    found = _basis_by_blocks(*_drawn_parts(comparison, kind), score, smoothing)
+    if kind == "pairwise" and halves is not None:
+        found[HUMAN] = _basis_by_blocks(*_halves_parts(halves, score), score, smoothing)[halves.name]
+    return found
+
+
+def _basis_by_blocks(parts: Parts, rngs: Generators, score: ScoreConfig, smoothing: str) -> dict[str, ScoreBasis]:
+    found: dict[str, list[ScoreBasis]] = {name: [] for name in parts}
+    for block in count_blocks(parts, rngs, score):
+        for name, counts in block.items():
+            found[name].append(basis_of(counts, smoothing))
+    return {name: _joined(blocks) for name, blocks in found.items()}
+
+
+def _joined(blocks: Sequence[ScoreBasis]) -> ScoreBasis:
+    """The basis of all resamples from those of some each."""
+    first = blocks[0]
+    if len(blocks) == 1:
+        return first
+
+    def spread(of: Callable[[ScoreBasis], Spread]) -> Spread:
+        return Spread(of(first).values, np.concatenate([of(block).resampled for block in blocks]))
+
+    def frontiers(of: Callable[[ScoreBasis], tuple[Frontier, Frontier]]) -> tuple[Frontier, Frontier]:
+        own, drawn = of(first)[0], [of(block)[1] for block in blocks]
+        errors = (np.concatenate([getattr(each, name) for each in drawn]) for name in ("type1", "type2"))
+        return own, Frontier(own.weights, *errors)
+
+    star = frontiers(lambda basis: basis.star)
+    plain = star if first.plain[1] is first.star[1] else frontiers(lambda basis: basis.plain)
+    return ScoreBasis(plain, star, spread(lambda basis: basis.frontier_integral), spread(lambda basis: basis.mid))
 
 
 def rescored(comparison: Comparison, kind: PartitionKind, basis: Mapping[str, ScoreBasis], scale: float) -> Comparison:
@@ -328,7 +314,11 @@ def spreads_of(basis: ScoreBasis, scale: float) -> dict[str, Spread]:
 
 
 def _areas(frontier: Frontier, scale: float) -> NDArray[np.float64]:
-    return trapezoid_area(*frontier.curve(scale))
+    """Some curves at a time, because a curve takes more memory than its frontier."""
+    rows = range(0, len(frontier.type1), CURVES_AT_ONCE)
+    parts = (slice(start, start + CURVES_AT_ONCE) for start in rows)
+    some = (Frontier(frontier.weights, frontier.type1[part], frontier.type2[part]) for part in parts)
+    return np.concatenate([trapezoid_area(*each.curve(scale)) for each in some])
 
 
 def estimate_of(spread: Spread, confidence: float, bounds: tuple[float, float]) -> Estimate:

@@ -18,7 +18,6 @@ import tempfile
 import time
 import uuid
 import warnings
-import zipfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core import files
+from mauve_core.arrays import load_array, load_arrays
 from mauve_core.errors import InputError, StorageError
 
 ARRAYS = ("features", "lengths", "cut")
@@ -174,7 +174,7 @@ class FeatureStore:
                 found.append(_read_part(path, rows))
             except FileNotFoundError:
                 continue
-            except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            except (ValueError, KeyError) as error:
                 _warn_damaged(path, str(error))
                 path.unlink(missing_ok=True)
             except OSError as error:
@@ -290,13 +290,13 @@ def _read_entry(folder: Path) -> StoredFeatures:
     for name in ARRAYS:
         if files.digest_of_file(folder / f"{name}.npy") != digests[name]:
             raise ValueError(f"{name}.npy does not match its digest")
-    array, lengths, cut = (np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in ARRAYS)
+    array, lengths, cut = (load_array(folder / f"{name}.npy", mapped=True) for name in ARRAYS)
     return StoredFeatures(array=array, lengths=np.asarray(lengths), cut=np.asarray(cut), meta=meta)
 
 
 def _read_part(path: Path, rows: int) -> Part:
-    with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-        indices, array, device = stored["indices"], stored["array"], str(stored["device"])
+    stored = load_arrays(path)
+    indices, array, device = stored["indices"], stored["array"], str(stored["device"])
     if array.ndim != 2 or indices.shape != (len(array),) or not np.isin(indices, np.arange(rows)).all():
         raise ValueError(f"rows {array.shape} for indices {indices.shape} of {rows}")
     return Part(indices=indices, array=array, device=device)

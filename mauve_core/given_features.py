@@ -16,10 +16,11 @@ from typing import IO
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mauve_core.arrays import load_array
 from mauve_core.corpus import Corpus
 from mauve_core.errors import InputError
-from mauve_core.files import write_atomically
-from mauve_core.numerics.stacked import Stacked, require_usable
+from mauve_core.files import require_plain_file, write_atomically
+from mauve_core.numerics.stacked import Stacked, require_columns, require_usable
 
 Given = ArrayLike | str | os.PathLike[str]
 """An (n, d) array of numbers, or the path of a .npy file that holds one."""
@@ -35,12 +36,18 @@ def open_features(path: str | os.PathLike[str]) -> NDArray[np.floating]:
     """
     path = Path(path)
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        reason = "it does not exist" if isinstance(error, FileNotFoundError) else str(error)
-        raise InputError(f"The feature file {path} cannot be read: {reason}", allowed="a .npy file") from error
-    if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind not in "fiu" or array.shape[1] == 0:
-        shape = f"{array.dtype} array of shape {array.shape}" if isinstance(array, np.ndarray) else "an archive"
+        require_plain_file(path, "feature file")
+        array = load_array(path, mapped=True)
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"The feature file {path} cannot be read: {error}",
+            allowed="a .npy file",
+            todo="Write the array with numpy.save",
+        ) from error
+    if array.ndim != 2 or array.dtype.kind not in "fiu" or array.shape[1] == 0:
+        shape = f"{array.dtype} array of shape {array.shape}"
         raise InputError(f"{path} holds no features", allowed="a two-dimensional array of numbers", received=shape)
     return array
 
@@ -61,6 +68,7 @@ def features_of(name: str, corpus: Corpus, given: Given) -> NDArray[np.floating]
             allowed=f"numbers of shape ({len(corpus)}, d)",
             received=f"{array.dtype} of shape {array.shape}",
         )
+    require_columns(array.shape[1], _called(name, array))
     if len(array) != len(corpus):
         left_out = f"; of its rows, {'; '.join(map(str, corpus.exclusions))}" if corpus.exclusions else ""
         raise InputError(

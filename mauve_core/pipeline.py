@@ -26,10 +26,12 @@ from mauve_core.errors import InputError
 from mauve_core.estimates import rescored, score_basis, stream
 from mauve_core.feature_store import FeatureStore
 from mauve_core.given_features import Given, checked_digest, features_of, require_one_width
+from mauve_core.names import require_text
 from mauve_core.numerics.reduction import Side, reduce_sides
 from mauve_core.numerics.stacked import require_usable
 from mauve_core.partitioning import clustering_seeds, grouped_partitions, human_halves, measured
 from mauve_core.progress import Progress, silent
+from mauve_core.resampled import require_room
 from mauve_core.result import OTHER_HALF, Candidate, Comparison, Partition, Source
 
 MIN_TEXTS = 20
@@ -151,6 +153,7 @@ def _check_sides(
     if not candidates:
         raise InputError("There is nothing to compare with", allowed="at least one candidate")
     for name in candidates:
+        require_text(name, "candidate")
         if not name.strip() or name == HUMAN:
             raise InputError("A candidate cannot have this name", allowed=f"any but {HUMAN!r}", received=repr(name))
     for name, corpus in {HUMAN: human, **candidates}.items():
@@ -164,6 +167,7 @@ def _check_sides(
                 allowed=f"at least {MIN_TEXTS}; 1,000 or more before small gaps mean anything",
                 received=f"{len(corpus)}",
             )
+    require_room(config.score, [len(human), *map(len, candidates.values())])
     if known is None and (features is None) == (config.encoder is None):
         raise InputError(
             "Features and encoder settings exclude each other",

@@ -22,6 +22,7 @@ from mauve_core.derived import derive
 from mauve_core.errors import InputError
 from mauve_core.feature_store import FeatureStore
 from mauve_core.given_features import features_of, require_one_width
+from mauve_core.names import require_text
 from mauve_core.progress import Progress, silent
 from mauve_core.reading import check_entries
 from mauve_core.result import Source
@@ -110,6 +111,7 @@ class ComparisonTask:
         if not self.candidates:
             raise InputError("There is no candidate to compare", allowed="at least one model file")
         for name in self.candidates:
+            require_text(name, "candidate")
             if not name.strip() or name == HUMAN:
                 raise InputError(f"A candidate cannot be named {name!r}", allowed=f"any other name; {HUMAN!r} is taken")
         without = [name for name, file in self.files.items() if file.features is None]

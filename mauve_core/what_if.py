@@ -22,7 +22,6 @@ from mauve_core.config import HUMAN, PartitionKind
 from mauve_core.errors import InputError
 from mauve_core.estimates import (
     SCORE_BOUNDS,
-    CountSamples,
     ScoreBasis,
     Spread,
     basis_of,
@@ -30,6 +29,7 @@ from mauve_core.estimates import (
     resamples,
     spreads_of,
 )
+from mauve_core.numerics.bootstrap import WEIGHT_BYTES
 from mauve_core.numerics.count_pairs import count_pairs
 from mauve_core.numerics.divergences import frontier_integral
 from mauve_core.numerics.frontier import REFERENCE_WEIGHTS, Frontier, trapezoid_area
@@ -37,9 +37,13 @@ from mauve_core.numerics.scores import STAR_SMOOTHING, score_counts
 from mauve_core.numerics.shifted_sums import Bins, ShiftedSums, shifted_sums
 from mauve_core.numerics.smoothing import ADDED_COUNT, added_count, probabilities
 from mauve_core.numerics.what_if import frontier_by_logs, weighted_counts
+from mauve_core.resampled import CountSamples
 from mauve_core.result import Comparison, Estimate, Partition
 
 _Totals = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+MOST_CELLS = 2**30
+"""Numbers of drawn texts and counts that are kept for what-ifs about one candidate; four to sixteen bytes each."""
 
 MOST_TOUCHED = 0.2
 """Share of the clusters that may change before it is faster to count all anew."""
@@ -138,6 +142,7 @@ def prepare(
     """
     added = added_count(smoothing)
     partitions = comparison.joint if kind == "joint" else comparison.candidate(candidate).partitions
+    _require_room(comparison, partitions, candidate)
     drawn = {source: np.ascontiguousarray(resamples(comparison, source).T) for source in (HUMAN, candidate)}
     ones = {source: np.ones(len(draws)) for source, draws in drawn.items()}
     counts = {source: _resampled(partitions, source, draws, ones[source]) for source, draws in drawn.items()}
@@ -185,6 +190,19 @@ def what_if(prepared: Prepared, *, human: ArrayLike | None = None, model: ArrayL
         change={name: estimate_of(spread, confidence, either_way[name]) for name, spread in change.items()},
         texts={source: float(each.sum()) for source, each in weights.items()},
     )
+
+
+def _require_room(comparison: Comparison, partitions: Sequence[Partition], candidate: str) -> None:
+    resampled = comparison.config.score.bootstrap
+    texts = sum(source.n for source in comparison.sources if source.name in (HUMAN, candidate))
+    cells = resampled * (texts + 2 * len(partitions) * partitions[0].k)
+    if cells > MOST_CELLS:
+        raise InputError(
+            f"What-ifs about {resampled:,} resamples of {texts:,} texts take too much memory",
+            allowed=f"at most {MOST_CELLS:,}, counted as resamples x (texts + seeds x clusters of both sides)",
+            received=f"{cells:,}",
+            todo="Make the run again with fewer resamples",
+        )
 
 
 def _usable(given: ArrayLike, source: str, n: int) -> NDArray[np.float64]:
@@ -326,9 +344,12 @@ def _resampled(
     partitions: Sequence[Partition], source: str, drawn: NDArray[np.int32], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """(B, seeds, k) weighted counts of the resamples."""
-    numbers, texts = drawn.astype(np.float64), np.arange(weights.size)
+    texts, at_once = np.arange(weights.size), max(1, WEIGHT_BYTES // (8 * weights.size))
     found = np.empty((drawn.shape[1], len(partitions), partitions[0].k))
-    for place, part in enumerate(partitions):
-        member = csr_array((weights, (part.labels[source], texts)), shape=(part.k, weights.size))
-        found[:, place] = (member @ numbers).T
+    members = [csr_array((weights, (part.labels[source], texts)), shape=(part.k, weights.size)) for part in partitions]
+    for start in range(0, len(found), at_once):
+        some = slice(start, start + at_once)
+        numbers = drawn[:, some].astype(np.float64)
+        for place, member in enumerate(members):
+            found[some, place] = (member @ numbers).T
     return found

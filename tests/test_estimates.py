@@ -13,10 +13,11 @@ from scipy.special import rel_entr
 
 from mauve_core.config import SCORES, PartitionKind, Smoothing
 from mauve_core.errors import InputError
-from mauve_core.estimates import SCORE_BOUNDS, CountSamples, rescored, sample_counts, score_basis, tabulated_frontier
+from mauve_core.estimates import SCORE_BOUNDS, rescored, sample_counts, score_basis, tabulated_frontier
 from mauve_core.numerics.frontier import divergence_frontier
 from mauve_core.numerics.scores import score_counts
 from mauve_core.numerics.smoothing import SMOOTHINGS, probabilities
+from mauve_core.resampled import CountSamples
 from mauve_core.result import Comparison, Estimate
 from tests.handmade import make_comparison
 

@@ -22,7 +22,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mauve_core.corpus import streams
+from mauve_core.corpus import limits
 from mauve_core.corpus.formats import FIELD_LIMIT, SUFFIXES, Table, read_table, title_of
 from mauve_core.errors import InputError
 
@@ -149,7 +149,7 @@ def test_folder_comes_back_sorted_by_name(texts: dict[str, tuple[str, bool]]) ->
             file.parent.mkdir(exist_ok=True)
             data = f"{text}\n".encode()
             file.write_bytes(gzip.compress(data, 1) if packed else data)
-            expected[f"sub/{file.name}"] = text.removeprefix("\ufeff").removesuffix("\r")
+            expected[f"sub/{file.name}"] = text.lstrip("\ufeff").removesuffix("\r")
         table = read_table(name)
     assert {row["file"]: row["text"] for _, row in table.rows} == expected
     assert [row["file"] for _, row in table.rows] == sorted(expected)
@@ -422,23 +422,30 @@ def test_unpacking_stops_at_the_limit(
     name: str, data: Callable[[], bytes], packed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = data()
-    monkeypatch.setattr(streams, "UNPACKED_LIMIT", 13_000)
+    monkeypatch.setattr(limits, "unpacked_bytes", lambda: 13_000)
     assert len(gzip.compress(content) if packed else content) < 13_000
     assert "unpacks to more than 13,000 bytes" in refusal_of(content, name, packed)
 
 
 def test_unpacking_in_a_folder_stops_at_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"a" * 101))
-    monkeypatch.setattr(streams, "UNPACKED_LIMIT", 101)
+    monkeypatch.setattr(limits, "unpacked_bytes", lambda: 101)
     assert len(read_table(tmp_path).rows[0][1]["text"]) == 101
-    monkeypatch.setattr(streams, "UNPACKED_LIMIT", 100)
+    monkeypatch.setattr(limits, "unpacked_bytes", lambda: 100)
     with pytest.raises(InputError, match="unpacks to more than 100 bytes"):
         read_table(tmp_path)
 
 
-def test_plain_files_have_no_unpacking_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "UNPACKED_LIMIT", 10)
-    assert len(table_of(b"a" * 100, "a.txt").rows[0][1]["text"]) == 100
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.csv", "a.parquet"])
+def test_a_plain_file_that_is_too_large_is_not_opened(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 20 GB, as far as the disk knows, and none of them written."""
+    with (tmp_path / name).open("wb") as stream:
+        stream.truncate(20 << 30)
+    monkeypatch.setattr(Path, "open", None)
+    with pytest.raises(InputError, match=rf"{name} holds .* more than 2,147,483,648 bytes.*MAUVE_LENS_MAX_UNPACKED_MB"):
+        read_table(tmp_path / name)
 
 
 def test_what_is_no_parquet_file() -> None:

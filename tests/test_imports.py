@@ -16,12 +16,12 @@ ROOT = Path(__file__).resolve().parent.parent
 
 LAYERS = (
     ("errors", "written_numbers"),
-    ("typed",),
+    ("typed", "names"),
     ("files", "progress", "config", "reading", "passwords", "text_lists"),
-    ("sharing",),
+    ("sharing", "arrays"),
     ("result", "numerics"),
     ("corpus", "feature_store", "finished", "perturbations", "words"),
-    ("encoders", "wikipedia", "phrases", "given_features"),
+    ("encoders", "wikipedia", "phrases", "given_features", "resampled"),
     ("decoding", "estimates", "advice", "judgments", "published"),
     ("metrics", "partitioning", "what_if", "trust"),
     ("pipeline", "records", "properties"),

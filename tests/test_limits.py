@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import tracemalloc
 from pathlib import Path
 
@@ -111,3 +112,84 @@ def test_a_hundred_thousand_fields(suffix: str, tmp_path: Path) -> None:
     path.write_text("{" + ", ".join(f'"{name}": 1' for name in [*names, names[-1]]) + "}\n")
     if suffix == "jsonl":
         assert "occurs twice" in refusal(path)
+
+
+def test_a_folder_is_bounded_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two texts of 20 GB, as far as the disk knows; nothing is read, nor opened."""
+    for name in ("a.txt", "b.txt.gz"):
+        with (tmp_path / name).open("wb") as stream:
+            stream.truncate(20 << 30)
+    monkeypatch.setattr(Path, "open", None)
+    assert limits.UNPACKED_VARIABLE in refusal(tmp_path)
+
+
+@pytest.mark.usefixtures("small")
+def test_a_text_of_a_folder_is_read_no_further_than_a_text_may_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.txt").write_text("\ufeff\ufeff" + "\U0001f600" * 5 + "\r\n", newline="")
+    assert read_table(tmp_path).rows[0][1]["text"] == "\U0001f600" * 5
+    with (tmp_path / "b.txt").open("wb") as stream:
+        stream.truncate(1 << 30)
+    monkeypatch.setattr(Path, "read_bytes", None)
+    assert "too long" in refusal(tmp_path)
+    (tmp_path / "b.txt").unlink()
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"a" * 1000))
+    assert "too long" in refusal(tmp_path)
+
+
+def test_all_texts_of_a_folder_count_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.txt.gz").write_bytes(gzip.compress(b"a" * 1000))
+    monkeypatch.setattr(limits, "unpacked_bytes", lambda: 3000)
+    assert len(read_table(tmp_path).rows) == 3
+    monkeypatch.setattr(limits, "unpacked_bytes", lambda: 2999)
+    assert "unpacks to more than 2,999 bytes" in refusal(tmp_path)
+
+
+def test_pipes_devices_and_loops_in_a_folder_are_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    os.mkfifo(tmp_path / "pipe.txt")
+    (tmp_path / "zero.txt").symlink_to("/dev/zero")
+    (tmp_path / "itself.txt").symlink_to("itself.txt")
+    (tmp_path / "folder").symlink_to(tmp_path)
+    (tmp_path / "link.txt").symlink_to("a.txt")
+    table = read_table(tmp_path)
+    assert [row["file"] for _, row in table.rows] == ["a.txt", "link.txt"]
+    assert table.notes == ("3 other files in the folder were passed over (not .txt, or hidden).",)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+def test_a_cell_that_never_ends(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(limits.CHARACTERS_VARIABLE, "100")
+    path = tmp_path / f"a.{suffix}"
+    path.write_text('text\nx\n"' + "a\n" * 10_000)
+    said = refusal(path)
+    assert "begins on line 3" in said
+    assert limits.CHARACTERS_VARIABLE in said
+    path.write_text("text\nx\n" + '"a\nb"\n' * 10_000)
+    assert len(read_table(path).rows) == 10_001
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.jsonl", '{"text": "a", "l": [[], {"x": []}, 1]}\n' * 20),
+        ("a.csv", "text,a,b,c,d,e\n" + "a,,,,,\n" * 20),
+    ],
+)
+def test_values_are_counted_those_in_lists_too(
+    name: str, content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / name).write_text(content)
+    monkeypatch.setenv(limits.CELLS_VARIABLE, "120")
+    assert len(read_table(tmp_path / name).rows) == 20
+    monkeypatch.setenv(limits.CELLS_VARIABLE, "119")
+    assert limits.CELLS_VARIABLE in refusal(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", [*FILES])
+def test_two_byte_order_marks(name: str, tmp_path: Path) -> None:
+    path = write(tmp_path / name, ["abc"])
+    path.write_bytes(b"\xef\xbb\xbf\xef\xbb\xbf" + path.read_bytes())
+    assert read_table(path).rows[0][1]["text"] == "abc"

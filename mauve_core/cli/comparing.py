@@ -21,6 +21,7 @@ from mauve_core.cli.options import (
     write_json,
 )
 from mauve_core.config import HUMAN, CompareConfig
+from mauve_core.corpus.folders import spelled_out
 from mauve_core.errors import InputError
 from mauve_core.report import to_json, to_table
 from mauve_core.task import ComparisonTask, TextFile, perform
@@ -81,7 +82,7 @@ def task_of(args: argparse.Namespace) -> ComparisonTask:
         raise InputError(f"--features and --{option} exclude each other", todo="Leave one of them out")
     files = {name: _file(args, name, path, features.get(name), list(paths)) for name, path in paths.items()}
     return ComparisonTask(
-        name=f"{Path(args.human).stem} vs {', '.join(models)}" if args.out is None else args.out,
+        name=f"{spelled_out(Path(args.human).stem)} vs {', '.join(models)}" if args.out is None else args.out,
         human=files[HUMAN],
         candidates={name: files[name] for name in models},
         config=CompareConfig(

@@ -31,6 +31,7 @@ from mauve_core.corpus.entries import (
     require_texts,
 )
 from mauve_core.corpus.fields import Fields, choose_fields, guess_fields
+from mauve_core.corpus.folders import spelled_out
 from mauve_core.corpus.formats import Table, read_table, title_of
 from mauve_core.corpus.metadata import frame_of, is_missing, values_of
 from mauve_core.corpus.stored import REREAD, StoredCorpus, load_parquet, write_parquet
@@ -282,7 +283,7 @@ def corpus_from_table(
         ids=tuple(ids),
         prompts=prompts,
         metadata=frame_of({f: pick(table.values(f), kept) for f in fields.metadata}, len(kept), typed=table.typed),
-        origin=str(table.path),
+        origin=spelled_out(table.path),
         notes=(*table.notes, *notes, *notes_on(chosen, exclusions)),
         exclusions=exclusions,
         fields=fields,
@@ -349,7 +350,7 @@ def corpus_from_texts(
         ids=tuple(str(entry) for entry in kept_ids),
         prompts=kept_prompts,
         metadata=frame_of({field: pick(column, kept) for field, column in columns.items()}, len(kept), typed=True),
-        origin=origin,
+        origin=spelled_out(origin),
         notes=(*notes, *notes_on(chosen, exclusions)),
         exclusions=exclusions,
     )

@@ -1,7 +1,7 @@
 """From a file to rows: JSONL, CSV, TSV, Parquet, plain text, a folder of text files, each also gzipped.
 
 The suffix decides the format. Text is UTF-8 (a byte order mark is fine); whatever is wrong is an InputError that names
-the file and the line. Compressed files may unpack to at most ``mauve_core.corpus.streams.UNPACKED_LIMIT`` bytes.
+the file and the line. What a file may hold, unpacked, is bounded (``limits.py``).
 
 Sources: RFC 4180 (CSV; quotes inside a cell are doubled), jsonlines.org (one object a line).
 """
@@ -20,10 +20,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mauve_core.corpus import limits, streams
+from mauve_core.corpus import limits
+from mauve_core.corpus.folders import spelled_out, text_files, texts_of
 from mauve_core.corpus.metadata import plain
+from mauve_core.corpus.parquet import ROWS_AT_A_TIME, ParquetTable, values_of
 from mauve_core.corpus.paths import SAMPLED, at_path, text_paths
-from mauve_core.corpus.streams import decoded_lines, decoded_text, opened, refusals, too_large, unpacked
+from mauve_core.corpus.streams import RowsOfLines, decoded_lines, opened, refusals, unpacked
 from mauve_core.errors import InputError
 
 FIELD_LIMIT = 1000
@@ -40,7 +42,6 @@ SUFFIXES = {
 }
 """Format by suffix, small or capital letters; ``.gz`` may follow each."""
 
-PARQUET_BATCH = 1024
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -120,15 +121,27 @@ class _Rows:
     def __init__(self, path: Path) -> None:
         self.kept: list[Row] = []
         self._path, self._most, self._longest = path, limits.rows(), limits.characters()
+        self._cells, self._most_cells = 0, limits.cells()
 
     def add(self, number: int, row: dict[str, Any]) -> None:
-        """Keep a row; InputError when there are too many, or when a text of it is too long."""
+        """Keep a row; InputError when there are too many, too many values, or when a text of it is too long."""
         if len(self.kept) >= self._most:
             raise limits.too_many_rows(self._path, self._most)
-        longest = self._longest
-        for value in row.values():
-            if isinstance(value, str) and len(value) > longest:
-                raise limits.too_long(self._path, f"Row {len(self.kept) + 1}", longest)
+        inner = list(row.values())
+        while inner:  # what lists and objects hold, too: a list of nothing takes two bytes of a file, and fifty here
+            self._cells += len(inner)
+            if self._cells > self._most_cells:
+                raise limits.too_many_cells(self._path, self._most_cells)
+            deeper: list[Any] = []
+            for value in inner:
+                if isinstance(value, str):
+                    if len(value) > self._longest:
+                        raise limits.too_long(self._path, f"Row {len(self.kept) + 1}", self._longest)
+                elif isinstance(value, list):
+                    deeper += value
+                elif isinstance(value, dict):
+                    deeper += value.values()
+            inner = deeper
         self.kept.append((number, row))
 
 
@@ -160,8 +173,11 @@ def read_table(path: str | Path) -> Table:
             raise InputError(f"{path} does not exist", todo="Check the name and the folder")
         if not path.is_file():
             raise InputError(f"{path} is not a file", allowed="a file, or a folder of .txt files")
-        if path.stat().st_size == 0:
+        size = path.stat().st_size
+        if size == 0:
             raise InputError(f"{path} is empty")
+        if size > limits.unpacked_bytes():
+            raise limits.too_large(path, limits.unpacked_bytes())
         if form == "parquet":
             return _read_parquet(path, packed)
         with opened(path, packed) as stream:
@@ -173,7 +189,7 @@ def read_table(path: str | Path) -> Table:
 
 def title_of(path: Path) -> str:
     """The file's name without the suffixes that tell its format."""
-    name = path.name.removesuffix(".gz")
+    name = spelled_out(path.name).removesuffix(".gz")
     suffix = Path(name).suffix
     return (name[: -len(suffix)] if suffix.lower() in SUFFIXES else name) or path.name or str(path)
 
@@ -249,7 +265,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _read_cells(path: Path, lines: Iterator[tuple[int, str]], form: str) -> Table:
     csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
     # The csv module counts lines as it is fed, so a row that spans lines is named by the line on which it begins.
-    reader = csv.reader((line for _, line in lines), delimiter=DELIMITERS[form], strict=True)
+    fed = RowsOfLines(path, lines)
+    reader = csv.reader(fed, delimiter=DELIMITERS[form], strict=True)
     header: list[str] | None = None
     rows = _Rows(path)
     notes: list[str] = []
@@ -257,6 +274,7 @@ def _read_cells(path: Path, lines: Iterator[tuple[int, str]], form: str) -> Tabl
     try:
         for cells in reader:
             number, begins = begins, reader.line_num + 1
+            fed.row_ends()
             if not cells and (header is None or len(header) > 1):
                 blank += 1
             elif header is None:
@@ -318,65 +336,33 @@ def _without_ending(text: str) -> str:
 
 
 def _read_folder(path: Path) -> Table:
-    """Each .txt or .txt.gz below the folder as one row, sorted by name; hidden files and folders are passed over."""
-    found = sorted((file.relative_to(path), file) for file in path.rglob("*") if file.is_file())
-    wanted = [(name, file) for name, file in found if _is_text_name(name)]
-    if not wanted:
-        raise InputError(
-            f"The folder {path} holds no .txt file",
-            received=f"{len(found)} files of other kinds",
-            allowed=".txt, .txt.gz",
-        )
+    """Each .txt or .txt.gz below the folder as one row, sorted by name."""
+    names, others = text_files(path)
     rows = _Rows(path)
-    for number, (name, file) in enumerate(wanted, start=1):
-        with refusals(file):
-            data = unpacked(file) if name.suffix.lower() == ".gz" else file.read_bytes()
-        text = _without_ending(decoded_text(data, file))
-        # A name that is not UTF-8 comes as half surrogates; its bytes are spelled out.
-        row = {"file": name.as_posix().encode(errors="backslashreplace").decode(), "text": text}
-        rows.add(number, row)
-    others = len(found) - len(wanted)
+    for number, (name, text) in enumerate(texts_of(path, names), start=1):
+        rows.add(number, {"file": spelled_out(name), "text": _without_ending(text)})
     notes = (f"{others} other files in the folder were passed over (not .txt, or hidden).",) if others else ()
     return Table(rows.kept, ("file", "text"), path, "folder", notes)
 
 
-def _is_text_name(name: Path) -> bool:
-    hidden = any(part.startswith(".") for part in name.parts)
-    return not hidden and name.name.lower().endswith((".txt", ".txt.gz"))
-
-
 def _read_parquet(path: Path, packed: bool) -> Table:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     rows = _Rows(path)
     with io.BytesIO(unpacked(path)) if packed else path.open("rb") as stream:
+        table = ParquetTable(stream, path)
+        _check_field_count(table.names, path)
         try:
-            source = pq.ParquetFile(stream)
-            names = source.schema_arrow.names
-            _check_field_count(names, path)
-            if len(set(names)) != len(names):
-                raise InputError(f"{path} has two columns of one name", allowed="different names")
-            total = 0
-            for batch in source.iter_batches(batch_size=PARQUET_BATCH):
-                total += batch.nbytes
-                if total > streams.UNPACKED_LIMIT:
-                    raise too_large(path)
-                columns = [[plain(value) for value in column.to_pylist()] for column in batch.columns]
+            for batch in table.batches():
+                columns = [[plain(value) for value in values_of(column)] for column in batch.columns]
                 for values in zip(*columns, strict=True):
-                    rows.add(len(rows.kept) + 1, dict(zip(names, values, strict=True)))
+                    rows.add(len(rows.kept) + 1, dict(zip(table.names, values, strict=True)))
         except UnicodeDecodeError as error:
             raise InputError(
-                f"{path} holds text that is not UTF-8, in the {PARQUET_BATCH} rows after row {len(rows.kept)}",
+                f"{path} holds text that is not UTF-8, in the {ROWS_AT_A_TIME} rows after row {len(rows.kept)}",
                 allowed="UTF-8",
             ) from error
-        except (pa.ArrowException, OSError, OverflowError) as error:
-            raise InputError(
-                f"{path} is not a Parquet file, or is damaged", received=str(error).splitlines()[0]
-            ) from error
     if not rows.kept:
-        raise InputError(f"{path} holds no rows", received=f"a Parquet file with the columns {', '.join(names)}")
-    return Table(rows.kept, tuple(names), path, "parquet")
+        raise InputError(f"{path} holds no rows", received=f"a Parquet file with the columns {', '.join(table.names)}")
+    return Table(rows.kept, table.names, path, "parquet")
 
 
 _READERS: dict[str, Callable[[Path, Iterator[tuple[int, str]]], Table]] = {

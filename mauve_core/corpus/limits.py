@@ -16,6 +16,18 @@ ROWS_VARIABLE, ROWS = "MAUVE_LENS_MAX_ROWS", 2_000_000
 CHARACTERS_VARIABLE, CHARACTERS = "MAUVE_LENS_MAX_CHARACTERS", 1_000_000
 """Characters of one text, prompt or any other value: a thick book."""
 
+UNPACKED_VARIABLE, UNPACKED_MB = "MAUVE_LENS_MAX_UNPACKED_MB", 2048
+"""Megabytes (of 1,024 x 1,024 bytes) that a file or a folder may hold, unpacked and decoded where it is packed."""
+
+CELLS_VARIABLE, CELLS = "MAUVE_LENS_MAX_CELLS", 30_000_000
+"""Values of a file: rows times fields, and what lists and objects hold. A hundred bytes each in memory."""
+
+RESAMPLES_VARIABLE, RESAMPLES = "MAUVE_LENS_MAX_RESAMPLES", 1_000_000
+"""Pairs of histograms that the bootstrap of a comparison draws: resamples x seeds x candidates. A kilobyte each."""
+
+LABELS_VARIABLE, LABELS = "MAUVE_LENS_MAX_LABELS", 500_000_000
+"""Clusters of texts that a comparison finds: seeds x texts x partitions that they are in. Four bytes each, kept."""
+
 UPLOAD_VARIABLE, UPLOAD_MB = "MAUVE_LENS_MAX_UPLOAD_MB", 500
 """Megabytes of a file that a browser sends."""
 
@@ -43,6 +55,26 @@ def rows() -> int:
 def characters() -> int:
     """Characters that a value may have."""
     return _number(CHARACTERS_VARIABLE, CHARACTERS)
+
+
+def unpacked_bytes() -> int:
+    """Bytes that a file may hold once it is unpacked and decoded."""
+    return _number(UNPACKED_VARIABLE, UNPACKED_MB) << 20
+
+
+def cells() -> int:
+    """Values that a file may hold."""
+    return _number(CELLS_VARIABLE, CELLS)
+
+
+def resamples() -> int:
+    """Pairs of histograms that the bootstrap of a comparison may draw."""
+    return _number(RESAMPLES_VARIABLE, RESAMPLES)
+
+
+def labels() -> int:
+    """Clusters of texts that a comparison may find."""
+    return _number(LABELS_VARIABLE, LABELS)
 
 
 def upload_mb() -> int:
@@ -76,6 +108,24 @@ def too_many_rows(path: Path, most: int) -> InputError:
         f"{path} has too many rows",
         allowed=f"at most {most:,}",
         todo=f"Draw a sample of them; 10,000 texts a side tell fine differences. Or set {ROWS_VARIABLE}",
+    )
+
+
+def too_large(path: Path, most: int) -> InputError:
+    """The error for a file or folder that holds more bytes than that, or unpacks to more."""
+    return InputError(
+        f"{path} holds or unpacks to more than {most:,} bytes",
+        allowed=f"at most {unpacked_bytes():,} bytes, and fewer where few bytes unpack to many",
+        todo=f"Draw a sample of it, unpack it yourself, or set {UNPACKED_VARIABLE}",
+    )
+
+
+def too_many_cells(path: Path, most: int) -> InputError:
+    """The error for a file that holds more values than that."""
+    return InputError(
+        f"{path} holds too many values",
+        allowed=f"at most {most:,}, those in lists and objects included",
+        todo=f"Leave out fields that are not needed, or set {CELLS_VARIABLE}",
     )
 
 

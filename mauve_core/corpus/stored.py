@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mauve_core.corpus.metadata import python_values
+from mauve_core.corpus.parquet import read_metadata
 from mauve_core.errors import StorageError
 from mauve_core.files import write_atomically
 
@@ -60,8 +61,10 @@ def load_parquet(path: Path) -> StoredCorpus:
     import pyarrow.parquet as pq
 
     try:
-        table = pq.ParquetFile(path).read()
-        header = json.loads((table.schema.metadata or {})[KEY])
+        with path.open("rb") as stream:
+            about = read_metadata(stream, path)
+            table = pq.ParquetFile(stream, metadata=about).read()
+        header = json.loads((about.metadata or {})[KEY])
         if header["version"] != VERSION:
             raise StorageError(
                 f"{path} was written by another version of the program",

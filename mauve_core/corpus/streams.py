@@ -1,6 +1,7 @@
 """Bytes of a file as text: opened, unpacked within a limit, decoded line by line, with errors that name the place.
 
-Text is UTF-8; a byte order mark at the start is passed over. Source: RFC 1952 (gzip).
+Text is UTF-8; byte order marks at the start are passed over: two, where a program added one to a file that had one.
+Source: RFC 1952 (gzip).
 """
 
 from __future__ import annotations
@@ -14,9 +15,6 @@ from typing import IO
 
 from mauve_core.corpus import limits
 from mauve_core.errors import InputError
-
-UNPACKED_LIMIT = 2 * 1024**3
-"""Bytes that a compressed file may unpack to; a larger one is refused, so that a small file cannot fill the memory."""
 
 PACKED_RATIO, RATIO_FROM = 200, 64 * 1024**2
 """Times its packed size that a file may unpack to, above so many bytes: text is packed ten times, a bomb a thousand."""
@@ -48,35 +46,45 @@ def opened(path: Path, packed: bool) -> IO[bytes]:
     return gzip.open(path, "rb") if packed else path.open("rb")  # type: ignore[return-value]
 
 
-def too_large(path: Path) -> InputError:
-    """The error for a file that unpacks to more than the limit."""
-    most = _unpacked_limit(path)
-    return InputError(
-        f"{path} unpacks to more than {most:,} bytes",
-        allowed=f"at most {UNPACKED_LIMIT:,} bytes unpacked, and {PACKED_RATIO} times the packed size",
-        todo="Split it, or unpack it yourself and give the plain file",
-    )
-
-
 def decoded_lines(stream: IO[bytes], path: Path, packed: bool) -> Iterator[tuple[int, str]]:
     """Line number and line with its ending, decoded; lines end with a line feed alone, so no text is split."""
     number = total = 0
     most, longest = limits.rows() * limits.LINES_A_ROW, limits.characters() * limits.BYTES_A_CHARACTER
-    most_bytes = _unpacked_limit(path) if packed else None
+    most_bytes = _unpacked_limit(path) if packed else limits.unpacked_bytes()
     while True:
-        line = stream.readline(longest + 1 if most_bytes is None else min(longest, most_bytes - total) + 1)
+        line = stream.readline(min(longest, most_bytes - total) + 1)
         if not line:
             return
         number += 1
         total += len(line)
-        if most_bytes is not None and total > most_bytes:
-            raise too_large(path)
+        if total > most_bytes:
+            raise limits.too_large(path, most_bytes)
         if len(line) > longest:
             raise limits.too_long(path, f"Line {number}", limits.characters())
         if number > most:
             raise limits.too_many_rows(path, limits.rows())
         text = _decoded(line, path, f"Line {number}")
-        yield number, text.removeprefix(BOM) if number == 1 else text
+        yield number, text.lstrip(BOM) if number == 1 else text
+
+
+class RowsOfLines:
+    """Lines on their way to the csv module, which takes four bytes a character of a quoted cell until it ends."""
+
+    def __init__(self, path: Path, lines: Iterator[tuple[int, str]]) -> None:
+        self._path, self._lines, self._begins, self._length = path, lines, 1, 0
+        self._longest = limits.characters() * limits.BYTES_A_CHARACTER
+
+    def __iter__(self) -> Iterator[str]:
+        for number, line in self._lines:
+            self._begins = self._begins if self._length else number
+            self._length += len(line)
+            if self._length > self._longest:
+                raise limits.too_long(self._path, f"The row that begins on line {self._begins}", limits.characters())
+            yield line
+
+    def row_ends(self) -> None:
+        """The next line begins a row."""
+        self._length = 0
 
 
 def _decoded(data: bytes, path: Path, place: str) -> str:
@@ -103,20 +111,29 @@ def decoded_text(data: bytes, path: Path) -> str:
     """The whole content as one text, line endings as they are."""
     lines = data.splitlines(keepends=True)
     text = "".join(_decoded(line, path, f"Line {number}") for number, line in enumerate(lines, start=1))
-    return text.removeprefix(BOM)
+    return text.lstrip(BOM)
 
 
 def unpacked(path: Path) -> bytes:
     """The content of a gzip file, unless it is too large; then no more than the limit is ever held."""
-    most, data = _unpacked_limit(path), bytearray()
-    with gzip.open(path, "rb") as stream:
-        while part := stream.read(min(CHUNK, most + 1 - len(data))):
-            data += part
-            if len(data) > most:
-                raise too_large(path)
+    most = _unpacked_limit(path)
+    with opened(path, packed=True) as stream:
+        data = first_bytes(stream, most)
+    if data is None:
+        raise limits.too_large(path, most)
+    return data
+
+
+def first_bytes(stream: IO[bytes], most: int) -> bytes | None:
+    """The whole content; None where it is longer than that, of which no more is ever held."""
+    data = bytearray()
+    while part := stream.read(min(CHUNK, most + 1 - len(data))):
+        data += part
+        if len(data) > most:
+            return None
     return bytes(data)
 
 
 def _unpacked_limit(path: Path) -> int:
-    """Bytes that this file may unpack to."""
-    return min(UNPACKED_LIMIT, max(RATIO_FROM, PACKED_RATIO * path.stat().st_size))
+    """Bytes that this packed file may unpack to."""
+    return min(limits.unpacked_bytes(), max(RATIO_FROM, PACKED_RATIO * path.stat().st_size))

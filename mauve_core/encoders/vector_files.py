@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from mauve_core.corpus.streams import refusals
 from mauve_core.errors import InputError
+from mauve_core.files import require_plain_file
 from mauve_core.progress import Progress, silent
 
 STAGE = "Reading word vectors"
@@ -33,6 +34,9 @@ REPORT = 4096
 
 MOST_NUMBERS = 10_000
 """Numbers of the longest vector."""
+
+MOST_CELLS = 2**30
+"""Numbers of all vectors that are asked for: 4 GiB."""
 
 _BOM = b"\xef\xbb\xbf"
 _HEADER = re.compile(rb"([0-9]{1,18}) ([0-9]{1,18})")
@@ -72,7 +76,7 @@ def check_beginning(path: Path) -> None:
     """Refuse a file whose first two lines are not those of a vector file; InputError as :func:`read_vectors`."""
     with _opened(path) as (_, stream):
         lines = [line for line in (stream.readline(LINE_LIMIT + 1), stream.readline(LINE_LIMIT + 1)) if line]
-    reading = _Reading(path, {line.removeprefix(_BOM).partition(b" ")[0]: 0 for line in lines})
+    reading = _Reading(path, {_without_marks(line).partition(b" ")[0]: 0 for line in lines})
     for line in lines:
         reading.take(line)
     if not lines:
@@ -109,13 +113,16 @@ def read_vectors(path: Path, ids: Mapping[bytes, int], progress: Progress = sile
     return reading.finished()
 
 
+def _without_marks(line: bytes) -> bytes:
+    while line.startswith(_BOM):
+        line = line.removeprefix(_BOM)
+    return line
+
+
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     """The file as it lies on disk, and its bytes unpacked."""
-    if not path.is_file():
-        raise InputError(
-            f"{path} is not a file", allowed="a file of word vectors", todo="Check the name and the folder"
-        )
+    require_plain_file(path, "file of word vectors")
     with refusals(path), path.open("rb") as raw:
         yield raw, gzip.GzipFile(fileobj=raw) if path.suffix.lower() == ".gz" else raw  # type: ignore[misc]
 
@@ -138,7 +145,7 @@ class _Reading:
             raise self._refused(f"more than {LINE_LIMIT:,} bytes")
         line = line.rstrip(b" \r\n")
         if self.lines == 1:
-            line = line.removeprefix(_BOM)
+            line = _without_marks(line)
             header = _HEADER.fullmatch(line)
             if header:
                 self._declared, self._numbers = (int(field) for field in header.groups())
@@ -146,6 +153,13 @@ class _Reading:
                 self._numbers = line.count(b" ")
             if not 0 < self._numbers <= MOST_NUMBERS:
                 raise self._refused(repr(line[:40].decode(errors="replace")))
+            if len(self._ids) * self._numbers > MOST_CELLS:
+                raise InputError(
+                    f"The vectors of {len(self._ids):,} words would take too much memory",
+                    allowed=f"at most {MOST_CELLS:,} numbers",
+                    received=f"{self._numbers:,} a word, as the first line of {self._path} has it",
+                    todo="Give a sample of the texts, or shorter vectors",
+                )
             if header:
                 return
         fields = line.count(b" ")

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.arrays import load_array
 from mauve_core.feature_store import DamagedEntryWarning
 from mauve_core.files import home, write_array
 
@@ -89,7 +90,7 @@ def stored_or(path: Path, n: int, columns: int, compute: Computation) -> Positio
         return _read(path, n, columns)
     except FileNotFoundError:
         pass
-    except (ValueError, EOFError, OSError) as error:
+    except (ValueError, OSError) as error:
         message = f"The stored likelihoods {path} were damaged ({error}); they are computed again"
         warnings.warn(message, DamagedEntryWarning, stacklevel=2)
     found, cut = compute()
@@ -100,7 +101,7 @@ def stored_or(path: Path, n: int, columns: int, compute: Computation) -> Positio
 
 
 def _read(path: Path, n: int, columns: int) -> Positions:
-    array = np.load(path, allow_pickle=False)
+    array = load_array(path)
     if array.dtype != np.float64 or array.ndim != 2 or array.shape[1] != 2 + columns or not np.isfinite(array).all():
         raise ValueError(f"{array.dtype} array of shape {array.shape}")
     owner = array[:, 0].astype(np.int64)

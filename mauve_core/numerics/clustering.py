@@ -25,6 +25,8 @@ MOST_CLUSTERS = 5000
 """Clusters at most where none are named: the most for which scores rank models as the usual 500 do (NeurIPS 2021,
 appendix D.3, from 100 to 5,000), while the cost of clustering a tenth of the texts grows with their square."""
 
+RESTARTS_AT_ONCE = 16
+
 HEAT = 2
 """Iterations that every restart runs before all but the best are given up."""
 
@@ -135,16 +137,20 @@ def _best_run(
         runs = _heated(tried, k, children, min(HEAT, max_iterations))
     if runs is None:
         raise _too_few(first_partition(rows, k, np.random.default_rng(children[0])).centers, k)
-    objectives = tuple(run.objective() for run in runs)
-    best = runs[int(np.argmin(objectives))]
+    best, objectives = runs
     if tried is not rows:
         best = Lloyd(rows, k, *rows.nearest(best.centers().astype(np.float32)))
     best.run(max_iterations - best.iterations)
     return best, objectives
 
 
-def _heated(rows: Rows, k: int, seeds: Sequence[np.random.SeedSequence], iterations: int) -> list[Lloyd] | None:
-    """A restart for each seed, some iterations on; None where one finds fewer than k rows that can be told apart."""
+def _heated(
+    rows: Rows, k: int, seeds: Sequence[np.random.SeedSequence], iterations: int
+) -> tuple[Lloyd, tuple[float, ...]] | None:
+    """Of a restart for each seed, some iterations on, the best, and what each has reached.
+
+    None where one finds fewer than k rows that can be told apart. Few are held at once; each has centres of its own.
+    """
 
     def heat(child: np.random.SeedSequence) -> Lloyd | None:
         start = first_partition(rows, k, np.random.default_rng(child))
@@ -154,8 +160,17 @@ def _heated(rows: Rows, k: int, seeds: Sequence[np.random.SeedSequence], iterati
         run.run(iterations)
         return run
 
-    runs = [run for run in each(heat, seeds) if run is not None]
-    return runs if len(runs) == len(seeds) else None
+    best: Lloyd | None = None
+    objectives: list[float] = []
+    for start in range(0, len(seeds), RESTARTS_AT_ONCE):
+        for run in each(heat, seeds[start : start + RESTARTS_AT_ONCE]):
+            if run is None:
+                return None
+            reached = run.objective()
+            if best is None or reached < min(objectives):
+                best = run
+            objectives.append(reached)
+    return None if best is None else (best, tuple(objectives))
 
 
 def _sampled(rows: Rows, least: int, k: int, random: np.random.Generator) -> Rows:

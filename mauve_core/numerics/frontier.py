@@ -22,11 +22,14 @@ from mauve_core.numerics.divergences import mixture_terms
 
 REFERENCE_SIZE = 25
 REFERENCE_MARGIN = 1e-6
+MOST_WEIGHTS = 1_000_000
 
 
 def reference_weights(size: int = REFERENCE_SIZE) -> NDArray[np.float64]:
     """(size,) evenly spaced weights from 1e-6 to 1 - 1e-6: the grid on which published MAUVE values are areas."""
     size = _checks.whole("The number of mixture weights", size, low=2)
+    if size > MOST_WEIGHTS:
+        raise InputError("There are too many mixture weights", allowed=f"2 to {MOST_WEIGHTS:,}", received=f"{size:,}")
     return np.linspace(REFERENCE_MARGIN, 1 - REFERENCE_MARGIN, size)
 
 

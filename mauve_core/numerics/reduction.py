@@ -26,8 +26,9 @@ _LEAST_VARIANCE = 1e-12
 _ROWS_SUMMED = 4096
 """Rows of one product of the covariance at most: many, because every product is added to a (d, d) sum."""
 
-_GROUPS = 4
-"""Groups of blocks that are summed side by side; a fixed number, so that sums do not depend on the number of cores."""
+_GROUPS, _SCATTER_BYTES = 4, 2**30
+"""Groups of blocks that are summed side by side, and what their sums may take together: a number that follows from the
+columns alone, so that sums do not depend on the number of cores."""
 
 
 @dataclass(frozen=True)
@@ -109,16 +110,18 @@ def measure_side(
     inverse = 1 / (lengths if fit_rows is None else lengths[fit_rows])
     parts = blocks(len(fitted), min(_ROWS_SUMMED, -(-len(fitted) // _GROUPS)))
 
+    groups = min(_GROUPS, len(parts), max(1, _SCATTER_BYTES // (8 * table.shape[1] ** 2)))
+
     def moments(group: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         total, scatter = np.zeros(table.shape[1]), np.zeros((table.shape[1],) * 2)
-        for part in parts[group::_GROUPS]:
+        for part in parts[group::groups]:
             about = np.multiply(fitted.block(part.start, part.stop), inverse[part, None], dtype=np.float64)
             about -= reference
             total += about.sum(axis=0)
             scatter += about.T @ about  # NumPy sees the one operand and computes half of it
         return total, scatter
 
-    found = each(moments, range(min(_GROUPS, len(parts))))
+    found = each(moments, range(groups))
     total = np.sum([total for total, _ in found], axis=0)
     return Side(table, lengths, reference, fitted, total, np.sum([scatter for _, scatter in found], axis=0))
 

@@ -26,6 +26,9 @@ REPLICATE_TOLERANCE = 1e-6
 REPLICATES_AT_ONCE = 2_000_000
 """Cells of the win tables that are fitted together, for memory."""
 
+REPLICATE_CELLS = 50_000_000
+"""Cells of the win tables of all replicates: half a gigabyte, a few times over."""
+
 _Floats = NDArray[np.float64]
 
 
@@ -72,6 +75,13 @@ def score_intervals(
     if total == 0:
         raise InputError("There is no rated pair to resample")
     tail = (1 - confidence) / 2
+    if replicates * wins.size > REPLICATE_CELLS:
+        raise InputError(
+            "So many replicates take too much memory",
+            allowed=f"at most {REPLICATE_CELLS // wins.size:,} for {len(wins)} sources",
+            received=f"{replicates:,}",
+            todo="Ask for fewer; 500 place an interval well",
+        )
     scores, groups = _replicate_scores(wins, ties, total, replicates, rng)
     low, high = np.full(len(wins), -np.inf), np.full(len(wins), np.inf)
     for group in np.unique(fit.group):

@@ -7,6 +7,7 @@ memory or in a file that is mapped, in whatever precision they are kept; only a 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,6 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.errors import InputError
 from mauve_core.numerics import _checks
+
+COLUMNS_VARIABLE, COLUMNS = "MAUVE_LENS_MAX_COLUMNS", 8192
+"""Columns of features: twice those of the widest encoders. A side's covariance takes eight bytes a pair of columns."""
+
+BLOCK_BYTES = 2**26
+"""Of a block of rows in float32, at most."""
 
 
 class Stacked:
@@ -38,7 +45,7 @@ class Stacked:
     Raises
     ------
     InputError
-        No array, not two-dimensional, not numbers, different widths, or rows outside the pile.
+        No array, not two-dimensional, not numbers, too many columns, different widths, or rows outside the pile.
     """
 
     ndim = 2
@@ -85,7 +92,8 @@ class Stacked:
         return found[0] if len(found) == 1 else np.concatenate(found)
 
     def blocks(self, size: int = _checks.ROWS_AT_ONCE) -> Iterator[tuple[slice, NDArray[np.float32]]]:
-        """The table in order: where each block belongs, and its at most ``size`` rows."""
+        """The table in order: where each block belongs, and its at most ``size`` rows, fewer where rows are long."""
+        size = max(1, min(size, BLOCK_BYTES // (4 * self.shape[1])))
         for start in range(0, len(self), size):
             part = slice(start, min(start + size, len(self)))
             yield part, self.block(part.start, part.stop)
@@ -179,6 +187,20 @@ def _require_float_columns(values: Any, name: str) -> None:
         )
 
 
+def require_columns(columns: int, name: str = "features") -> None:
+    """InputError for more columns than features may have: their covariance would fill the memory."""
+    text = os.environ.get(COLUMNS_VARIABLE, "").strip() or str(COLUMNS)
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise InputError(f"{COLUMNS_VARIABLE} is no limit", allowed="a whole number above 0", received=repr(text))
+    if columns > int(text):
+        raise InputError(
+            f"The {name} have too many columns",
+            allowed=f"at most {int(text):,}",
+            received=f"{columns:,}",
+            todo=f"Give a row for each text, not a column; or set {COLUMNS_VARIABLE}",
+        )
+
+
 def _table(values: ArrayLike, name: str) -> NDArray[np.generic]:
     _require_float_columns(values, name)
     try:
@@ -195,6 +217,7 @@ def _table(values: ArrayLike, name: str) -> NDArray[np.generic]:
             allowed="an array of shape (n, d) with d at least 1",
             received=f"shape {array.shape}",
         )
+    require_columns(array.shape[1], name)
     return array
 
 

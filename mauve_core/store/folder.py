@@ -28,10 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core import records
+from mauve_core.arrays import load_array
 from mauve_core.corpus import Corpus, limits
 from mauve_core.errors import InputError, StorageError
 from mauve_core.files import write_array, write_atomically
 from mauve_core.given_features import write_features
+from mauve_core.names import require_text
 from mauve_core.result import Comparison
 from mauve_core.store.about import ABOUT, About, read_about
 from mauve_core.typed import Count, read
@@ -156,7 +158,7 @@ class Run:
         if not path.exists():
             return None
         with damaged(self.id, path.name):
-            array: NDArray[np.floating] = np.load(path, mmap_mode="r", allow_pickle=False)
+            array: NDArray[np.floating] = load_array(path, mapped=True)
             if array.ndim != 2 or len(array) != len(self.corpora[source]):
                 raise ValueError(f"shape {array.shape} for {len(self.corpora[source])} texts")
         return array
@@ -298,6 +300,7 @@ def _described(summary: RunSummary, about: About, size: int) -> RunSummary:
 
 def run_id(name: str) -> str:
     """The id that a run of that name asks for: ``My Run (1)`` -> ``my-run-1``; InputError when nothing is left."""
+    require_text(name, "run")
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60].strip("-")
     if not slug:
         raise InputError("The run's name cannot be used", allowed="a name with a letter or digit", received=repr(name))
@@ -355,6 +358,6 @@ def parse_json(data: bytes) -> dict[str, Any]:
 def _read_arrays(folder: Path, record: records.ComparisonRecord) -> dict[str, NDArray[Any]]:
     arrays = {}
     for key in record.array_keys:
-        arrays[key] = np.load(folder / f"{key}.npy", allow_pickle=False)
+        arrays[key] = load_array(folder / f"{key}.npy")
         arrays[key].setflags(write=False)
     return arrays

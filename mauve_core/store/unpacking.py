@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from mauve_core.arrays import load_array
+from mauve_core.corpus.parquet import ParquetTable
 from mauve_core.errors import InputError, StorageError
 from mauve_core.files import require_plain_file, storage_errors
 from mauve_core.judgments import RatingStore
@@ -238,8 +238,7 @@ def _check_file(folder: Path, name: str) -> None:
     """Before a file is loaded: that loading it takes no more than its size promises."""
     path = folder / name
     if name.endswith(".npy"):
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-        if not isinstance(array, np.ndarray) or array.dtype.kind not in "fi":
+        if load_array(path, mapped=True).dtype.kind not in "fi":
             raise ValueError(f"{name} holds no numbers")
     elif name.endswith(".parquet"):
         _check_table(path)
@@ -250,25 +249,14 @@ def _check_file(folder: Path, name: str) -> None:
             raise ValueError(f"{name}: {error}") from error
 
 
-ROWS_AT_A_TIME = 256
-TABLE_RATIO, TABLE_FREE = 1000, 256 << 20
-"""How many bytes in memory a byte of a table may become, beyond the first 256 MiB: degenerate texts repeat a lot."""
-
-
 def _check_table(path: Path) -> None:
-    """Decode a table a few rows at a time, as far as is allowed."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    allowed, size = max(TABLE_FREE, TABLE_RATIO * path.stat().st_size), 0
+    """Decode a table a few rows at a time, as far as its budget allows."""
     try:
-        with pq.ParquetFile(path) as table:
-            for batch in table.iter_batches(ROWS_AT_A_TIME, use_threads=False):
-                size += batch.nbytes
-                if size > allowed:
-                    raise ValueError(f"{path.name} would take more than {allowed:,} bytes")
-    except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path.name} is no table: {error}") from error
+        with path.open("rb") as stream:
+            for _ in ParquetTable(stream, path).batches():
+                pass
+    except InputError as error:
+        raise ValueError(str(error).removesuffix(".")) from error
 
 
 def _refused(path: Path, why: str, **about: Any) -> InputError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 
 import numpy as np
 import pytest
@@ -41,6 +42,7 @@ def test_the_average_is_over_all_words_known_or_not(tmp_path):
         ("vectors.vec", ["6 3", *LINES], "\n"),
         ("vectors.vec.GZ".lower(), ["6 3", *LINES], " \n"),
         ("windows.txt", ["\ufeff6 3", *LINES], "\r\n"),
+        ("twice.txt", ["\ufeff\ufeff6 3", *LINES], "\n"),
     ],
 )
 def test_every_spelling_of_the_format_reads_the_same(tmp_path, name, lines, ending):
@@ -139,7 +141,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path):
     with pytest.raises(InputError, match="damaged gzip"):
         word_features({"a": ["the"]}, packed)
     for path in (tmp_path, tmp_path / "none.txt"):
-        with pytest.raises(InputError, match="is not a file"):
+        with pytest.raises(InputError, match=r"is a folder|does not exist"):
             word_features({"a": ["the"]}, path)
 
 
@@ -178,3 +180,17 @@ def test_the_features_serve_a_comparison(tmp_path):
     human = corpora.pop("human")
     near, far = compare(human, corpora, config, features=features).candidates
     assert near.scores["mauve"].mean > far.scores["mauve"].mean + 0.2
+
+
+def test_what_is_no_plain_file_is_not_opened(tmp_path):
+    os.mkfifo(tmp_path / "pipe.txt")
+    for path, said in ((tmp_path / "pipe.txt", "is a named pipe"), (tmp_path, "is a folder")):
+        with pytest.raises(InputError, match=said):
+            word_features({"a": ["the"]}, path)
+
+
+def test_vectors_that_fill_the_memory_are_refused_at_the_first_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(vector_files, "MOST_CELLS", 8)
+    assert word_features({"a": ["the cat"]}, written(tmp_path))
+    with pytest.raises(InputError, match=r"vectors of 3 words.*Received: 3 a word"):
+        word_features({"a": ["the cat sat"]}, written(tmp_path))

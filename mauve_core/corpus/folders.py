@@ -1,0 +1,91 @@
+"""A folder of text files: which they are, and the text in each, within the limits of one file.
+
+Links to folders are not followed, so that none is walked twice; pipes, devices and hidden names are passed over.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from mauve_core.corpus import limits
+from mauve_core.corpus.streams import BOM, decoded_text, first_bytes, opened, refusals
+from mauve_core.errors import InputError
+
+UTF8_BYTES = 4
+"""Of a character at most."""
+
+
+def spelled_out(name: str | os.PathLike[str]) -> str:
+    """A name of a file as text: bytes that are not UTF-8, which Python holds as half surrogates, as ``\\udce9``."""
+    return os.fspath(name).encode(errors="backslashreplace").decode()
+
+
+def text_files(folder: Path) -> tuple[list[Path], int]:
+    """Names of the .txt and .txt.gz files below a folder, sorted, and how many other files there are.
+
+    Raises
+    ------
+    InputError
+        There are none, or more files, or bytes, than one file may have rows and bytes.
+    """
+    wanted: list[str] = []
+    others, size, most, most_bytes, pending = 0, 0, limits.rows(), limits.unpacked_bytes(), [""]
+    while pending:
+        below = pending.pop()
+        with refusals(folder / below), os.scandir(folder / below) as entries:
+            for entry in entries:
+                name = f"{below}{entry.name}"
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(f"{name}/")
+                elif not (_is_text_name(Path(name)) and Path(entry).is_file()):
+                    others += not Path(entry).is_dir()
+                else:
+                    wanted.append(name)
+                    size += entry.stat().st_size
+                    if len(wanted) > most:
+                        raise limits.too_many_rows(folder, most)
+                    if size > most_bytes:
+                        raise limits.too_large(folder, most_bytes)
+    if not wanted:
+        raise InputError(
+            f"The folder {folder} holds no .txt file",
+            received=f"{others} files of other kinds",
+            allowed=".txt, .txt.gz",
+        )
+    return sorted(map(Path, wanted)), others
+
+
+def texts_of(folder: Path, names: Sequence[Path]) -> Iterator[tuple[Path, str]]:
+    """Name and text of each file, line endings as they are.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read, is not UTF-8 or too long, or all together unpack to more than one file may.
+    """
+    left = limits.unpacked_bytes()
+    for name in names:
+        file = folder / name
+        with refusals(file):
+            data = _content(file)
+        left -= len(data)
+        if left < 0:
+            raise limits.too_large(folder, limits.unpacked_bytes())
+        yield name, decoded_text(data, file)
+
+
+def _content(file: Path) -> bytes:
+    """The bytes of a file that is one text, unpacked where it is packed; InputError where that is too long."""
+    most = limits.characters() * UTF8_BYTES + 2 * len(BOM.encode()) + len("\r\n")
+    with opened(file, file.suffix.lower() == ".gz") as stream:
+        data = first_bytes(stream, most)
+    if data is None:
+        raise limits.too_long(file, "The content", limits.characters())
+    return data
+
+
+def _is_text_name(name: Path) -> bool:
+    hidden = any(part.startswith(".") for part in name.parts)
+    return not hidden and name.name.lower().endswith((".txt", ".txt.gz"))

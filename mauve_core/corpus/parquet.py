@@ -1,0 +1,236 @@
+"""Parquet files that nobody vouches for, decoded within a budget that is checked before memory is taken.
+
+A kilobyte can say "this text of ten megabytes, a thousand times". Therefore the footer and the pages are measured
+first (``parquet_pages.py``); columns of bytes are read as dictionaries, in which a repeated value lies once; where a
+value may be repeated otherwise, few rows are decoded at a time; and what a batch's values take together is counted
+before any of them is written out.
+
+Of the footer, Arrow's own copy of the schema is left aside: it adds little to Parquet's (the unit of a duration, the
+name of a time zone), and a small one can describe an arbitrarily large one.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from mauve_core.corpus import limits
+from mauve_core.corpus.parquet_pages import DICTIONARY_ENCODINGS, MOST_PAGES, Chunk, Group, groups_of, measure_chunk
+from mauve_core.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FREE, RATIO = 256 << 20, 1000
+"""Bytes that any file may become, and how many a byte of it may: degenerate texts repeat a lot."""
+
+FOOTER_FREE, FOOTER_SHARE = 1 << 16, 256
+"""Bytes that any footer may have, and the share of the budget that a longer one may: a byte becomes that many."""
+
+ROWS_AT_A_TIME = 1024
+BATCH_BYTES = 64 << 20
+"""What a batch's values may take where pages can repeat one of them for next to nothing."""
+
+COLUMNS = 1000
+"""Columns, those inside of columns included."""
+
+NESTING = 32
+"""How deep lists and structs may be nested."""
+
+_MAGIC = b"PAR1"
+_ARROW_SCHEMA, _LEFT_ASIDE = b"ARROW:schema", b"ARROW_schema"
+_SHARED = frozenset({"STRING", "NONE", "ENUM", "JSON", "BSON"})
+"""Logical types of bytes that can be read as dictionaries, from pages of these encodings:"""
+_SHARED_ENCODINGS = DICTIONARY_ENCODINGS | {0}
+_WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
+
+
+class ParquetTable:
+    """A Parquet file whose batches of rows are decoded within a budget.
+
+    Parameters
+    ----------
+    stream : seekable stream of bytes
+    path : Path
+        What errors call the file.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Columns.
+    budget : int
+        Bytes that all values may take together, each as often as it occurs.
+
+    Raises
+    ------
+    InputError
+        No Parquet file, damaged, or beyond the budgets of bytes, rows, columns or cells. Reading batches raises it too.
+    """
+
+    def __init__(self, stream: IO[bytes], path: Path) -> None:
+        self._stream, self._path = stream, path
+        with refusals(path):
+            size = stream.seek(0, io.SEEK_END)
+            self.budget = min(limits.unpacked_bytes(), max(FREE, RATIO * size))
+            footer = _footer(stream, path, max(FOOTER_FREE, self.budget // FOOTER_SHARE))
+            self._meta = _metadata(footer)
+            self.names: tuple[str, ...] = tuple(self._meta.schema.to_arrow_schema().names)
+            self._columns = [self._meta.schema.column(place) for place in range(self._meta.num_columns)]
+            self._check_names()
+            self._chunks = self._measured(groups_of(footer, len(self._columns)))
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows in order, some at a time; a column of text may be a dictionary's places."""
+        import pyarrow.parquet as pq
+
+        total = 0
+        shared: list[str] | None = None
+        with refusals(self._path):
+            for group, chunks in enumerate(self._chunks):
+                apart = [self._is_shared(place, chunk) for place, chunk in enumerate(chunks)]
+                paths = [column.path for column, is_shared in zip(self._columns, apart, strict=True) if is_shared]
+                if shared != paths:
+                    shared = paths
+                    file = pq.ParquetFile(
+                        self._stream,
+                        metadata=self._meta,
+                        read_dictionary=shared,
+                        pre_buffer=False,
+                        buffer_size=1 << 16,
+                        arrow_extensions_enabled=False,
+                    )
+                rows = self._rows_at_a_time(group, apart)
+                for batch in file.iter_batches(rows, row_groups=[group], use_threads=False):
+                    total += sum(decoded_bytes(column) for column in batch.columns)
+                    if total > self.budget:
+                        raise limits.too_large(self._path, self.budget)
+                    yield batch
+
+    def _check_names(self) -> None:
+        paths = [column.path for column in self._columns]
+        if len(paths) > COLUMNS:
+            raise InputError(
+                f"{self._path} has more than {COLUMNS} different fields",
+                allowed=f"at most {COLUMNS}, those inside of others included",
+            )
+        if len(set(self.names)) != len(self.names) or len(set(paths)) != len(paths):
+            raise InputError(f"{self._path} has two columns of one name", allowed="different names")
+
+    def _measured(self, groups: Sequence[Group]) -> list[list[Chunk]]:
+        """The chunks of every group of rows, all of them within the budgets."""
+        rows, most_cells = sum(group.rows for group in groups), limits.cells()
+        if rows > limits.rows():
+            raise limits.too_many_rows(self._path, limits.rows())
+        cells, unpacked, pages = rows * len(self._columns), 0, 0
+        if cells > most_cells:
+            raise limits.too_many_cells(self._path, most_cells)
+        found: list[list[Chunk]] = []
+        for group in groups:
+            found.append([])
+            for place, column in zip(group.places, self._columns, strict=True):
+                chunk = measure_chunk(self._stream, place, MOST_PAGES - pages)
+                found[-1].append(chunk)
+                pages, unpacked = pages + chunk.pages, unpacked + chunk.unpacked
+                cells += chunk.values if column.max_repetition_level else 0
+                if cells > most_cells:
+                    raise limits.too_many_cells(self._path, most_cells)
+                if unpacked > self.budget:
+                    raise limits.too_large(self._path, self.budget)
+        return found
+
+    def _is_shared(self, place: int, chunk: Chunk) -> bool:
+        column = self._columns[place]
+        bytes_of_text = column.physical_type == "BYTE_ARRAY" and column.logical_type.type in _SHARED
+        return bytes_of_text and chunk.encodings <= _SHARED_ENCODINGS
+
+    def _rows_at_a_time(self, group: int, shared: Sequence[bool]) -> int:
+        """So many that a batch stays within its bytes, whatever value is repeated; InputError where one row may not."""
+        a_row = 0
+        for column, chunk, is_shared in zip(self._columns, self._chunks[group], shared, strict=True):
+            if column.physical_type == "BYTE_ARRAY":
+                width = 0 if is_shared else chunk.repeatable
+            else:
+                width = _WIDTHS.get(column.physical_type, column.length)
+            if column.max_repetition_level and width * chunk.values > self.budget:
+                raise limits.too_large(self._path, self.budget)
+            a_row += 0 if column.max_repetition_level else width
+        return max(1, min(ROWS_AT_A_TIME, BATCH_BYTES // max(a_row, 1)))
+
+
+def read_metadata(stream: IO[bytes], path: Path) -> Any:
+    """The footer (``pyarrow.parquet.FileMetaData``) without Arrow's own schema; to be given to ``ParquetFile``.
+
+    Raises
+    ------
+    ValueError, OSError, pyarrow.ArrowException
+        There is none, or it is damaged.
+    """
+    return _metadata(_footer(stream, path, math.inf))
+
+
+def _footer(stream: IO[bytes], path: Path, most: float) -> bytes:
+    size = stream.seek(0, io.SEEK_END)
+    stream.seek(max(0, size - 8))
+    tail = stream.read(8)
+    length = int.from_bytes(tail[:4], "little")
+    if tail[4:] != _MAGIC or length > size - 12:
+        raise ValueError("it does not end as a Parquet file does")
+    if length > most:
+        raise InputError(
+            f"The footer of {path} is too long",
+            allowed=f"at most {most:,} bytes",
+            received=f"{length:,}",
+            todo=f"Write it with fewer columns or groups of rows, or set {limits.UNPACKED_VARIABLE}",
+        )
+    stream.seek(size - 8 - length)
+    return stream.read(length).replace(_ARROW_SCHEMA, _LEFT_ASIDE)
+
+
+def _metadata(footer: bytes) -> Any:
+    import pyarrow.parquet as pq
+
+    whole = io.BytesIO(_MAGIC + footer + len(footer).to_bytes(4, "little") + _MAGIC)
+    return pq.ParquetFile(whole, schema_depth_limit=NESTING, arrow_extensions_enabled=False).metadata
+
+
+@contextmanager
+def refusals(path: Path) -> Iterator[None]:
+    """Turn what is said of a damaged Parquet file into an InputError."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except InputError:
+        raise
+    except (pa.ArrowException, OSError, OverflowError, ValueError) as error:
+        reason = str(error).splitlines()
+        raise InputError(
+            f"{path} is not a Parquet file, or is damaged", received=reason[0] if reason else type(error).__name__
+        ) from error
+
+
+def decoded_bytes(array: pa.Array) -> int:
+    """Bytes of the values when each is written out as often as it occurs."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(array, pa.DictionaryArray):
+        lengths = pc.binary_length(array.dictionary)
+        return int(pc.sum(lengths.take(array.indices).cast(pa.int64())).as_py() or 0) + int(array.indices.nbytes)
+    if isinstance(array, pa.StructArray):
+        return sum(decoded_bytes(part) for part in array.flatten())
+    if isinstance(array, pa.ListArray | pa.LargeListArray | pa.FixedSizeListArray):  # maps are lists of structs
+        return decoded_bytes(array.flatten()) + 8 * len(array)
+    return int(array.nbytes)
+
+
+def values_of(array: pa.Array) -> list[Any]:
+    """The values as Python's."""
+    import pyarrow as pa
+
+    flat = array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
+    return list(flat.to_pylist())

@@ -1,0 +1,267 @@
+"""What the pages of a Parquet file would take once they are unpacked, from the footer and their headers alone.
+
+The footer says it too, but nobody checks the footer against the pages; a reader takes the memory that a page's own
+header names. So every header of a column chunk is read, and no page is unpacked.
+
+Source: apache/parquet-format, parquet.thrift (FileMetaData, PageHeader) and Encodings.md; Thrift's compact protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, Any
+
+HEADER_WINDOWS = (1 << 10, 1 << 16, 1 << 20)
+"""Bytes that a header is looked for in; statistics of long texts make the second one necessary."""
+
+PADDING = 100
+"""Bytes that a chunk may go on behind its end: some old writers forgot a part, so readers grant it."""
+
+MOST_PAGES = 200_000
+"""Pages of one file; each costs some microseconds."""
+
+DICTIONARY_ENCODINGS = frozenset({2, 8})
+"""PLAIN_DICTIONARY, RLE_DICTIONARY: a value is a place in the dictionary page, so that few bytes repeat a long one."""
+
+PREFIX_ENCODING = 7
+"""DELTA_BYTE_ARRAY: a value is a share of the one before and what follows, so that few bytes repeat a long one."""
+
+_I32, _BINARY, _STRUCT = 5, 8, 12
+_LISTS, _DOUBLE, _BYTE, _TRUTHS, _WHOLES = (9, 10), 7, 3, (1, 2), (4, 5, 6)
+_I64 = 6
+_DEPTH, _LAST_FIELD = 16, 2**15 - 1
+
+_Fields = dict[int, tuple[int, Any]]
+"""Type and value of a struct's fields, by their numbers."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """One column in one group of rows.
+
+    Attributes
+    ----------
+    unpacked : int
+        Bytes of all its pages once they are unpacked.
+    values : int
+        Values that its pages say they hold, missing ones included.
+    encodings : frozenset of int
+        Of its data pages.
+    repeatable : int
+        Bytes of the longest value that pages can repeat for next to nothing; 0 where none can.
+    pages : int
+    """
+
+    unpacked: int
+    values: int
+    encodings: frozenset[int]
+    repeatable: int
+    pages: int
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the footer says that a chunk lies: its first byte, its bytes, and the values in it."""
+
+    start: int
+    length: int
+    values: int
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group of rows: how many, and where the chunk of each column lies."""
+
+    rows: int
+    places: tuple[Place, ...]
+
+
+def groups_of(footer: bytes, columns: int) -> list[Group]:
+    """The groups of rows of a footer, read here because pyarrow ends the process where some of what they say is wrong.
+
+    Parameters
+    ----------
+    footer : bytes
+    columns : int
+        Chunks that each must have.
+
+    Raises
+    ------
+    ValueError
+        It is no footer, or a group does not have all columns.
+    """
+    try:
+        found = [_group(fields) for fields in _structs(_Compact(footer).struct(), 4)]
+    except IndexError as error:
+        raise ValueError("the footer is not whole") from error
+    if any(len(group.places) != columns for group in found):
+        raise ValueError("a group of rows does not have all columns")
+    return found
+
+
+def _group(fields: _Fields) -> Group:
+    places = []
+    for chunk in _structs(fields, 1):
+        about = _part(chunk, 3)
+        start, length, values = (_number(about, field, _I64) for field in (9, 7, 5))
+        dictionary = _number(about, 11, _I64) if 11 in about else 0
+        places.append(Place(dictionary if 0 < dictionary < start else start, length, values))
+    return Group(_number(fields, 3, _I64), tuple(places))
+
+
+def _structs(fields: _Fields, field: int) -> list[_Fields]:
+    kind, value = fields.get(field, (0, None))
+    if kind not in _LISTS or not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise ValueError("the footer lacks a list, or has one that cannot be")
+    return value
+
+
+def measure_chunk(stream: IO[bytes], place: Place, most_pages: int) -> Chunk:
+    """Walk the pages of a chunk as a reader does: until it has its values, or ends.
+
+    Parameters
+    ----------
+    stream : seekable stream of bytes
+    place : Place
+    most_pages : int
+
+    Raises
+    ------
+    ValueError
+        A header is none, or there are too many pages.
+    """
+    unpacked = seen = pages = longest = dictionary = 0
+    encodings: set[int] = set()
+    for kind, size, count, encoding in _pages(stream, place.start, place.length + PADDING) if place.values else ():
+        pages += 1
+        if pages > most_pages:
+            raise ValueError("it has too many pages")
+        unpacked += size
+        if kind == _DICTIONARY_PAGE:
+            dictionary = max(dictionary, size)
+        elif kind in _DATA_PAGES:
+            longest, seen = max(longest, size), seen + count
+            encodings.add(encoding)
+            if seen >= place.values:
+                break
+    repeated = [dictionary] if encodings & DICTIONARY_ENCODINGS else []
+    repeated += [longest] if PREFIX_ENCODING in encodings else []
+    return Chunk(unpacked, seen, frozenset(encodings), max(repeated, default=0), pages)
+
+
+_DICTIONARY_PAGE, _DATA_PAGES = 2, {0: 5, 3: 8}
+"""Kinds of pages; for those of data, the field of the header that says how many values there are."""
+
+
+def _pages(stream: IO[bytes], start: int, length: int) -> Iterator[tuple[int, int, int, int]]:
+    """Kind, bytes in memory, values and encoding of each page."""
+    at = start
+    while at < start + length:
+        header, ends = _header(stream, at)
+        if header is None:
+            return
+        kind, packed = _number(header, 1), _number(header, 3)
+        size, count, encoding = max(_number(header, 2), packed), 0, -1
+        if kind in _DATA_PAGES:
+            about = _part(header, _DATA_PAGES[kind])
+            count, encoding = _number(about, 1), _number(about, 2 if kind == 0 else 4)
+        yield kind, size, count, encoding
+        at = ends + packed
+
+
+def _header(stream: IO[bytes], at: int) -> tuple[_Fields | None, int]:
+    """The header at that place, and where it ends; None at the end of the file."""
+    for window in HEADER_WINDOWS:
+        stream.seek(at)
+        data = stream.read(window)
+        if not data:
+            return None, at
+        reader = _Compact(data)
+        try:
+            return reader.struct(), at + reader.at
+        except IndexError:
+            if len(data) < window:
+                break
+    raise ValueError(f"the header of the page at byte {at} is not whole, or longer than {HEADER_WINDOWS[-1]:,} bytes")
+
+
+def _number(fields: _Fields, field: int, expected: int = _I32) -> int:
+    kind, value = fields.get(field, (0, 0))
+    if kind != expected or value < 0:
+        raise ValueError("the header of a page, or the footer, lacks a number or has one that cannot be")
+    return int(value)
+
+
+def _part(fields: _Fields, field: int) -> _Fields:
+    kind, value = fields.get(field, (0, {}))
+    if kind != _STRUCT:
+        raise ValueError("the header of a page, or the footer, does not say what it is about")
+    return dict(value)
+
+
+class _Compact:
+    """Thrift's compact protocol, as far as a header needs it: numbers are kept, texts passed over.
+
+    Raises IndexError where the data end, ValueError where they cannot be.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self.at = data, 0
+
+    def struct(self, depth: int = 0) -> _Fields:
+        """Type and value by the number of the field; no field twice, which readers understand differently."""
+        fields: _Fields = {}
+        field = 0
+        while head := self._byte():
+            kind, step = head & 15, head >> 4
+            field = field + step if step else self._zigzag()
+            if field in fields or not 0 < field <= _LAST_FIELD:
+                raise ValueError("a header has a field twice, or of a number that cannot be")
+            fields[field] = kind, (kind == 1 if kind in _TRUTHS else self._value(kind, depth + 1))
+        return fields
+
+    def _value(self, kind: int, depth: int) -> Any:
+        if depth > _DEPTH:
+            raise ValueError("a header is nested too deeply")
+        if kind in _WHOLES:
+            return self._zigzag()
+        if kind == _BINARY:
+            return self._skip(self._varint())
+        if kind == _STRUCT:
+            return self.struct(depth)
+        if kind in _LISTS:
+            return self._items(depth)
+        if kind in (*_TRUTHS, _BYTE, _DOUBLE):
+            return self._skip(8 if kind == _DOUBLE else 1)
+        raise ValueError("a header holds what a header does not")
+
+    def _items(self, depth: int) -> list[Any]:
+        head = self._byte()
+        count, kind = head >> 4, head & 15
+        return [self._value(kind, depth + 1) for _ in range(self._varint() if count == 15 else count)]
+
+    def _byte(self) -> int:
+        value = self._data[self.at]
+        self.at += 1
+        return value
+
+    def _skip(self, count: int) -> None:
+        self.at += count
+        if self.at > len(self._data):
+            raise IndexError
+
+    def _varint(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self._byte()
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+            if shift > 63:
+                raise ValueError("a header holds a number that is too long")
+
+    def _zigzag(self) -> int:
+        value = self._varint()
+        return (value >> 1) ^ -(value & 1)
