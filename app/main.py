@@ -6,6 +6,7 @@ import streamlit as st
 
 from app import access, ended_sessions, own_server, session
 from app.components import charts, face, news, sidebar, tour_panel, visit
+from mauve_core.encoders import hub
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
 
 ICON = (
@@ -18,6 +19,7 @@ ICON = (
 st.set_page_config(page_title="MAUVE Lens", page_icon=ICON, layout="wide")
 
 ended_sessions.note()
+hub.never_ask()  # pages look nothing up; the jobs that they start may
 own_server.warn()
 visitor = access.require_visitor()
 sections = {

@@ -24,6 +24,13 @@ PartitionKind = Literal["pairwise", "joint"]
 HUMAN = "human"
 """Name of the reference side (P) in every partition, table and figure."""
 
+DEFAULT_MODEL = "smollm2-135m"
+"""The encoder where none is named. It comes with the program: a default depends on no machine and on no network."""
+
+PAPERS_MODEL = "gpt2-large"
+"""The encoder of the papers, which is fetched from the Hugging Face hub. ``compute_mauve`` alone takes it unasked, as
+the reference package does: who switches imports shall not get other numbers by another encoder."""
+
 SCORES = ("mauve", "mauve_star", "frontier_integral", "mid")
 """The scores of a candidate, in the order in which they are shown."""
 
@@ -76,7 +83,7 @@ class EncoderConfig(_Settings):
         Encode prompt + text instead of the text alone.
     """
 
-    model: str = "smollm2-135m"
+    model: str = DEFAULT_MODEL
     revision: str | None = None
     pooling: Pooling = "auto"
     layer: int = -1

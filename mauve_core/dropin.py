@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mauve_core.config import EncoderConfig
+from mauve_core.config import PAPERS_MODEL, EncoderConfig
 from mauve_core.encoders import Encoder
 from mauve_core.errors import InputError
 from mauve_core.numerics.clustering import default_k, kmeans
@@ -74,7 +74,7 @@ def compute_mauve(
     kmeans_explained_var: float = 0.9,
     kmeans_num_redo: int = 5,
     kmeans_max_iter: int = 500,
-    featurize_model_name: str = "gpt2-large",
+    featurize_model_name: str = PAPERS_MODEL,
     device_id: int = -1,
     max_text_length: int = 1024,
     divergence_curve_discretization_size: int = 25,
@@ -105,8 +105,9 @@ def compute_mauve(
     kmeans_num_redo, kmeans_max_iter : int >= 1
         k-means restarts, and iterations of each at most.
     featurize_model_name : str
-        See ``mauve_core.encoders.available_models``. Whatever the model, the last real token in the last layer stands
-        for a text.
+        See ``mauve_core.encoders.available_models``. The default is the reference package's, ``gpt2-large``, which is
+        fetched from the Hugging Face hub once; everything else here defaults to ``smollm2-135m``. Whatever the model,
+        the last real token in the last layer stands for a text.
     device_id : int
         CUDA device of the encoder; -1 takes the CPU.
     max_text_length : int

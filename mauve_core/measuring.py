@@ -11,10 +11,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.config import HUMAN
+from mauve_core.config import DEFAULT_MODEL, HUMAN
 from mauve_core.corpus import Corpus
 from mauve_core.decoding import parse_decoder
-from mauve_core.encoders.catalogue import OFFLINE_DEFAULT, names_word_vectors
+from mauve_core.encoders.catalogue import names_word_vectors
 from mauve_core.errors import InputError, StorageError
 from mauve_core.feature_store import DamagedEntryWarning
 from mauve_core.metrics import MEASURES, Collection, Measurements, Row, Tools, measure
@@ -127,7 +127,7 @@ def measure_run(
     human = sides.pop(HUMAN)
     encoder = run.comparison.config.encoder
     if encoder is None or names_word_vectors(encoder.model):
-        tokenizer, revision = OFFLINE_DEFAULT, None
+        tokenizer, revision = DEFAULT_MODEL, None
     else:
         tokenizer, revision = encoder.model, encoder.revision
     tools = Tools(model, tokenizer=tokenizer, tokenizer_revision=revision, device=device)

@@ -26,8 +26,8 @@ def folder(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def tiny_tokenizer(folder, monkeypatch):
     """The packaged model would be converted anew in each test's own home."""
-    monkeypatch.setattr("mauve_core.measuring.OFFLINE_DEFAULT", folder)
-    monkeypatch.setattr("mauve_core.metrics.tools.OFFLINE_DEFAULT", folder)
+    monkeypatch.setattr("mauve_core.measuring.DEFAULT_MODEL", folder)
+    monkeypatch.setattr("mauve_core.metrics.tools.DEFAULT_MODEL", folder)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.components import job_panel, model_picker
 from app.components.markup import escaped
-from mauve_core.encoders import identify
+from mauve_core.encoders import check_model
 from mauve_core.errors import MauveLensError
 from mauve_core.figures.measures import titled
 from mauve_core.measuring import MeasuresTask
@@ -72,7 +72,7 @@ def _start(run: Run, names: Sequence[str], model: str | None) -> None:
     try:
         if model is not None:
             with st.spinner("Looking for the model"):
-                identify(model)
+                check_model(model)
         task = MeasuresTask(run.id, tuple(name for name in MEASURES if name in names), model)
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")

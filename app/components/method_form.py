@@ -9,6 +9,7 @@ import streamlit as st
 
 from app.components import job_panel, model_picker
 from app.components.markup import escaped
+from mauve_core.encoders import check_model
 from mauve_core.errors import InputError, MauveLensError
 from mauve_core.methods import ESTIMATORS, PRESETS, SUMMARIES, Method, MethodsTask, MethodTable, parse_method
 from mauve_core.methods.running import SEEDS
@@ -242,6 +243,8 @@ def _start(
 ) -> None:
     try:
         task = MethodsTask(run.id, tuple(specs), *numbers, *models)
+        for model in filter(None, models):
+            check_model(model)
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return

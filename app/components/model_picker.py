@@ -6,10 +6,14 @@ import streamlit as st
 
 from app.components.markup import escaped
 from mauve_core import encoders
-from mauve_core.encoders.catalogue import names_word_vectors
+from mauve_core.config import DEFAULT_MODEL
+from mauve_core.encoders import hub
+from mauve_core.encoders.catalogue import must_be_fetched, names_word_vectors
 
 TYPED = "Or type a Hugging Face id, or the path of a folder or a GGUF file."
 TYPED_VECTORS = "A file of word vectors (.txt or .vec, also .gz) will do too."
+NO_HUB = "Not on this machine, and HF_HUB_OFFLINE keeps this program from the Hugging Face hub."
+TO_FETCH = "Not on this machine: the job that you start fetches it from the Hugging Face hub."
 WORD_VECTORS = "Averages of the file's word vectors: what words a text has, and not their order"
 NO_WRITER = "Word vectors can neither write nor score texts"
 
@@ -34,8 +38,11 @@ def show(label: str, *, key: str, causal: bool = False, help_text: str = "") -> 
         persist_state="session",
         help=" ".join(filter(None, (help_text, TYPED, "" if causal else TYPED_VECTORS))),
     )
+    fetched = (NO_HUB if hub.is_offline() else TO_FETCH) if chosen and must_be_fetched(chosen) else ""
     if chosen in models:
-        st.caption(escaped(models[chosen]))
+        st.caption(escaped(". ".join(filter(None, (models[chosen], fetched)))))
+    elif fetched:
+        st.caption(fetched)
     elif chosen and names_word_vectors(chosen):
         st.caption(NO_WRITER if causal else WORD_VECTORS)
     return str(chosen)
@@ -44,11 +51,9 @@ def show(label: str, *, key: str, causal: bool = False, help_text: str = "") -> 
 @st.cache_resource(ttl=60, show_spinner="Looking for models")
 def _models(causal: bool) -> dict[str, str]:
     """Name and description of each model, the default one at the head, then those that are on this machine."""
-    found = sorted(
-        encoders.available_models(), key=lambda model: (model.name != encoders.default_model(), not model.ready)
-    )
+    found = sorted(encoders.available_models(), key=lambda model: (model.name != DEFAULT_MODEL, not model.ready))
     return {
-        model.name: model.description + ("" if model.ready else "; not on this machine yet")
+        model.name: model.description + ("" if model.ready or must_be_fetched(model.name) else "; not installed")
         for model in found
         if model.causal or not causal
     }

@@ -13,7 +13,7 @@ from app.components.markup import escaped
 from mauve_core import jobs
 from mauve_core.again import AgainTask, changed, suggested_name
 from mauve_core.config import CompareConfig, EncoderConfig
-from mauve_core.encoders import identify
+from mauve_core.encoders import check_model
 from mauve_core.errors import MauveLensError
 from mauve_core.store import Run
 
@@ -123,7 +123,7 @@ def _start(run: Run, name: str, config: CompareConfig, left_out: tuple[str, ...]
         access.require_change()
         if config.encoder is not None and config.encoder != run.comparison.config.encoder:
             with st.spinner("Looking for the encoder"):
-                identify(config.encoder.model, config.encoder.revision)
+                check_model(config.encoder.model, config.encoder.revision)
         jobs.start("again", AgainTask(name, run.id, config, left_out).as_dict())
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")

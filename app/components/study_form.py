@@ -14,7 +14,7 @@ from app.components.markup import escaped
 from app.components.settings_tree import LARGEST
 from mauve_core.config import HUMAN, CompareConfig, EncoderConfig
 from mauve_core.decoding import GenerationSettings
-from mauve_core.encoders import identify
+from mauve_core.encoders import check_model
 from mauve_core.errors import MauveLensError
 from mauve_core.pipeline import MIN_TEXTS
 from mauve_core.store import Run
@@ -209,8 +209,8 @@ def _start(task: StudyTask | None) -> None:
         return
     try:
         with st.spinner("Looking for the models"):
-            identify(task.model)
-            identify(task.config.encoder.model)
+            check_model(task.model)
+            check_model(task.config.encoder.model)
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return

@@ -15,7 +15,7 @@ from app.components.upload_card import ReadFile
 from mauve_core import jobs
 from mauve_core.again import changed
 from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.encoders import identify
+from mauve_core.encoders import check_model
 from mauve_core.errors import MauveLensError
 from mauve_core.task import ComparisonTask
 
@@ -147,9 +147,9 @@ def _start(human: Sequence[ReadFile], models: Sequence[ReadFile], settings: Sett
     if settings is None or settings.config.encoder is None:
         return
     try:
+        access.require_change()
         with st.spinner("Looking for the encoder"):
-            access.require_change()
-            identify(settings.config.encoder.model, settings.config.encoder.revision)
+            check_model(settings.config.encoder.model, settings.config.encoder.revision)
         candidates = {model.name: model.file for model in models}
         jobs.start("comparison", ComparisonTask(settings.name, human[0].file, candidates, settings.config).as_dict())
     except MauveLensError as error:

@@ -42,7 +42,7 @@ def add_actions(actions: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     again.add_argument("--leave-out", action="append", default=[], metavar="NAME", help="a candidate; may be repeated")
     again.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one JSON object")
     add_output_options(again)
-    add_encoder_options(again)
+    add_encoder_options(again, default="that of the run")
     add_score_options(again)
     again.set_defaults(run=_again)
 

@@ -9,12 +9,17 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, get_args
 
-from mauve_core.config import HUMAN, Dtype, EncoderConfig, Pooling, ScoreConfig
+from mauve_core.config import DEFAULT_MODEL, HUMAN, PAPERS_MODEL, Dtype, EncoderConfig, Pooling, ScoreConfig
 from mauve_core.decoding.decoders import DECODERS, DecoderKind
 from mauve_core.errors import InputError
 from mauve_core.progress import ConsoleProgress, Progress, silent
 
 _DEFAULTS = EncoderConfig()
+_DEFAULT_ENCODER = f"{DEFAULT_MODEL}, which comes with the program (the papers: {PAPERS_MODEL}, fetched from the hub)"
+_DEFAULT_TAKEN = (
+    f"Encoder: {DEFAULT_MODEL} (the default; the papers use --encoder {PAPERS_MODEL}, which is fetched from the "
+    "Hugging Face hub)"
+)
 _SCORE = ScoreConfig()
 ENCODER_OPTIONS = ("encoder", "revision", "pooling", "layer", "max_tokens", "dtype", "with_prompt")
 SCORE_OPTIONS = ("k", "seeds", "seed", "scale", "bootstrap", "confidence", "explained_variance", "restarts")
@@ -85,11 +90,15 @@ def _given_twice(option: str, first: str, second: str) -> InputError:
     return InputError(f"{option} is given twice", allowed="once", received=f"{first!r} and {second!r}")
 
 
-def add_encoder_options(parser: argparse.ArgumentParser) -> None:
-    """How texts become features. What is left out is None, so that an option given can be told from a default."""
+def add_encoder_options(parser: argparse.ArgumentParser, *, default: str = _DEFAULT_ENCODER) -> None:
+    """How texts become features. What is left out is None, so that an option given can be told from a default.
+
+    ``default`` says what is taken where no encoder is named.
+    """
     group = parser.add_argument_group("encoder")
     models = (
-        "catalogue name, Hugging Face id, local folder or GGUF file, or a file of word vectors (.txt, .vec, also .gz)"
+        "catalogue name, Hugging Face id, local folder or GGUF file, or a file of word vectors (.txt, .vec, also .gz); "
+        f"default {default}"
     )
     group.add_argument("--encoder", metavar="MODEL", help=models)
     group.add_argument("--revision", help="commit, tag or branch of a hub model")
@@ -102,14 +111,13 @@ def add_encoder_options(parser: argparse.ArgumentParser) -> None:
 
 
 def encoder_config(args: argparse.Namespace) -> EncoderConfig:
-    """The encoder that the options ask for; the default model is looked up only when none is named."""
+    """The encoder that the options ask for; where the default is taken, standard error says so unless ``--quiet``."""
     given = {name: getattr(args, name) for name in ENCODER_OPTIONS if getattr(args, name) is not None}
     model = given.pop("encoder", None)
-    if model is None:
-        from mauve_core.encoders import default_model
-
-        model = default_model()
-    return EncoderConfig(model=model, **given)
+    config = EncoderConfig(model=DEFAULT_MODEL if model is None else model, **given)
+    if model is None and not args.quiet:
+        sys.stderr.write(f"{_DEFAULT_TAKEN}\n")
+    return config
 
 
 def add_score_options(parser: argparse.ArgumentParser) -> None:

@@ -3,7 +3,7 @@
 Importing this package loads neither torch nor transformers; :func:`encode` does when features must be computed.
 """
 
-from mauve_core.encoders.catalogue import AvailableModel, ModelIdentity, available_models, default_model, identify
+from mauve_core.encoders.catalogue import AvailableModel, ModelIdentity, available_models, check_model, identify
 from mauve_core.encoders.encoder import Encoder, encode
 from mauve_core.encoders.features import Features
 from mauve_core.encoders.keys import feature_key
@@ -16,7 +16,7 @@ __all__ = [
     "ModelIdentity",
     "PrefixEncoder",
     "available_models",
-    "default_model",
+    "check_model",
     "encode",
     "encode_prefixes",
     "feature_key",

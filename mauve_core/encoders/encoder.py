@@ -23,7 +23,7 @@ from mauve_core.encoders.batching import pad, plan_batches, plan_packed
 from mauve_core.encoders.catalogue import ModelIdentity, identify
 from mauve_core.encoders.features import Features, from_store, kept_features, of_tokens
 from mauve_core.encoders.keys import FORMAT, checked_texts, key_of
-from mauve_core.encoders.lanes import Lane, Lanes, threads_kept
+from mauve_core.encoders.lanes import Lane, Lanes, lane_threads, threads_kept
 from mauve_core.encoders.models import LoadedModel, load_model, replicas, resolve_devices
 from mauve_core.encoders.packed import PackedModel
 from mauve_core.encoders.pooling import ResolvedPooling, pool, resolve_pooling
@@ -240,7 +240,6 @@ class Encoder:
 
     def _lanes(self, tokens: Tokenized) -> list[Lane[NDArray[np.int64], tuple[NDArray[np.float32], str]]]:
         """One a device; on a CPU alone, where the model is known, one for each of torch's threads."""
-        import torch
 
         def lane(index: int, threads: int | None) -> Lane[NDArray[np.int64], tuple[NDArray[np.float32], str]]:
             loaded = self._loaded[index]
@@ -251,7 +250,7 @@ class Encoder:
                 threads=threads,
             )
 
-        threads = torch.get_num_threads()
+        threads = lane_threads()
         if self._packed and [loaded.device for loaded in self._loaded] == ["cpu"]:
             count = min(threads, MOST_LANES)
             return [lane(0, threads // count) for _ in range(count)]

@@ -3,10 +3,14 @@
 A CPU encodes faster in as many lanes of one thread as it has cores than batch by batch with all of them, because no
 lane waits for another within a layer. A GPU lane starts its next batch before it fetches the last one's result, so that
 the device never waits for the way back. Nothing here knows a model.
+
+What torch's threads need of a process that forks stands here too: OpenMP's do not survive it.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -114,6 +118,20 @@ class Lanes(Generic[Batch, Result]):
 
 
 _users, _threads_before, _lock = 0, 0, threading.Lock()
+_torch_works, _threads_of_parent = False, 0
+
+
+def note_work() -> None:
+    """To be called before torch computes anything here: a forked child has to know."""
+    global _torch_works
+    _torch_works = True
+
+
+def lane_threads() -> int:
+    """Threads for lanes of a CPU: as many as torch takes, or took before the process forked."""
+    import torch
+
+    return _threads_of_parent or torch.get_num_threads()
 
 
 @contextmanager
@@ -133,3 +151,20 @@ def threads_kept() -> Iterator[None]:
             _users -= 1
             if not _users:
                 torch.set_num_threads(_threads_before)
+
+
+def _after_fork_in_child() -> None:
+    """Torch goes on with one thread, as in the workers of its own DataLoader; with more it would wait for ever.
+
+    Lanes of one thread are threads of ours, and remain as many.
+    """
+    global _users, _lock, _threads_of_parent
+    if _torch_works:
+        torch = sys.modules["torch"]
+        _threads_of_parent = _threads_of_parent or (_threads_before if _users else torch.get_num_threads())
+        torch.set_num_threads(1)
+    _users, _lock = 0, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 from mauve_core.config import Dtype
 from mauve_core.encoders.catalogue import ModelIdentity, identify
+from mauve_core.encoders.lanes import note_work
 from mauve_core.errors import InputError, ModelUnavailableError
 from mauve_core.files import close_to_others, home, make_folder, storage_errors
 
@@ -86,6 +87,7 @@ def load_model(
         import torch
         from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer
 
+        note_work()
         target = resolve_device(device)
         source = str(_plain_checkpoint(identity))
         options: dict[str, Any] = {"revision": identity.revision} if identity.kind == "hub" else {}

@@ -12,7 +12,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.encoders.catalogue import OFFLINE_DEFAULT, identify
+from mauve_core.config import DEFAULT_MODEL
+from mauve_core.encoders.catalogue import identify
 from mauve_core.errors import InputError
 from mauve_core.metrics.positions import Computed, Positions, entry_path, stored_or
 from mauve_core.progress import Progress, silent
@@ -87,7 +88,7 @@ class Tools:
         seed: int = 0,
     ) -> None:
         self.scorer = scorer
-        self.tokenizer = tokenizer or scorer or OFFLINE_DEFAULT
+        self.tokenizer = tokenizer or scorer or DEFAULT_MODEL
         self.revision = revision
         self.tokenizer_revision = tokenizer_revision if tokenizer else revision
         self.device = device

@@ -4,6 +4,8 @@ NumPy's BLAS can split one product over cores, but its threads wait for each oth
 on the machine one eigendecomposition takes tens of times as long. Independent pieces of work (restarts, partitions,
 blocks of rows) need not wait for each other, and what each computes does not depend on the number of cores, so results
 do not either.
+
+A process that forks leaves its threads behind: the child begins with a pool of its own (``os.register_at_fork``).
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
@@ -82,25 +84,65 @@ class _Hold:
     """Counts who is inside, because the limit belongs to the whole process."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal's handler may fork while it is held
         self._inside = 0
         self._limit: Any = None
 
     def enter(self) -> None:
+        controller = _controller()  # before the lock, which is held for moments alone
         with self._lock:
             if self._inside == 0:
-                self._limit = _controller().limit(limits=1, user_api="blas")
+                _take_control()
+                self._limit = controller.limit(limits=1, user_api="blas")
             self._inside += 1
+        _here.holds = getattr(_here, "holds", 0) + 1
 
     def leave(self) -> None:
+        _here.holds -= 1
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
-                self._limit.restore_original_limits()
+                self._restore()
+
+    def before_fork(self) -> None:
+        self._lock.acquire()
+
+    def after_fork_in_parent(self) -> None:
+        self._lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Of all threads only the one that forked is left, with what it holds itself."""
+        others = self._inside
+        self._lock, self._inside = threading.RLock(), getattr(_here, "holds", 0)
+        if others and not self._inside:
+            self._restore()
+
+    def _restore(self) -> None:
+        _take_control()
+        self._limit.restore_original_limits()
+        _take_control()
 
 
 _hold = _Hold()
 _here = threading.local()
+
+
+def _take_control() -> None:
+    """Let this thread set the limit, and none be its owner: threadpoolctl heeds the first thread that did so alone."""
+    OpenBLASController.clear_controlling_thread(force=True)
+
+
+def _after_fork_in_child() -> None:
+    _pool.cache_clear()
+    _hold.after_fork_in_child()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_hold.before_fork,
+        after_in_parent=_hold.after_fork_in_parent,
+        after_in_child=_after_fork_in_child,
+    )
 
 
 def _inside(function: Callable[[Item], Made], item: Item) -> Made:

@@ -136,7 +136,7 @@ def test_the_cheap_ones_are_started_as_one_job(
 def test_a_model_goes_along_with_measures_that_need_one(
     open_page: OpenPage, run: Run, started: list[tuple[str, MeasuresTask]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.components.measure_form.identify", lambda name: None)
+    monkeypatch.setattr("app.components.measure_form.check_model", lambda name: None)
     app = open_page(VIEW)
     assert "minilm" not in app.selectbox(key="measure_model").options  # it cannot score texts
     for item in app.checkbox:
@@ -441,7 +441,7 @@ def test_a_job_that_cannot_start_is_said(
 def known(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Models that were looked for, in place of their weights."""
     found: list[str] = []
-    monkeypatch.setattr("app.components.study_form.identify", found.append)
+    monkeypatch.setattr("app.components.study_form.check_model", found.append)
     return found
 
 

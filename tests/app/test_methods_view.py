@@ -414,7 +414,11 @@ def test_a_run_that_is_not_there_is_said(open_page: OpenPage) -> None:
     assert len(app.error) == 1
 
 
-def test_direct_estimation_asks_for_two_models(open_page: OpenPage, run: Run, started: list[Any]) -> None:
+def test_direct_estimation_asks_for_two_models(
+    open_page: OpenPage, run: Run, started: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[str] = []
+    monkeypatch.setattr("app.components.method_form.check_model", checked.append)
     app = open_page(VIEW)
     assert all("model_" not in str(box.key) for box in app.selectbox)
     choose(app, "estimator", "direct")
@@ -425,3 +429,4 @@ def test_direct_estimation_asks_for_two_models(open_page: OpenPage, run: Run, st
     methods = (*MethodsTask.methods, "direct")
     expected = MethodsTask(run.id, methods, SEEDS, human_model="gpt2-large", candidate_model="gpt2")
     assert started == [("methods", expected)]
+    assert checked == ["gpt2-large", "gpt2"]

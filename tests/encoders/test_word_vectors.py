@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from mauve_core.__main__ import main
-from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.config import DEFAULT_MODEL, HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.decoding import GenerationSettings, generate_files, read_prompts
 from mauve_core.encoders import (
@@ -29,7 +29,7 @@ from mauve_core.encoders import (
     vector_files,
     word_vectors,
 )
-from mauve_core.encoders.catalogue import OFFLINE_DEFAULT, names_word_vectors
+from mauve_core.encoders.catalogue import names_word_vectors
 from mauve_core.encoders.glove import WordTable, word_features
 from mauve_core.encoders.models import load_model, load_tokenizer
 from mauve_core.encoders.vector_files import read_vectors
@@ -516,7 +516,7 @@ def test_measures_of_such_a_run_take_the_packaged_models_tokens(study: Path, mon
     monkeypatch.setattr(models, "load_tokenizer", tokenizer)
     assert main([*arguments(study), "--quiet", "--out", "words"]) == 0
     measure_run(RunStore().load("words"), ["repetition"])
-    assert set(asked) == {(OFFLINE_DEFAULT, None)}
+    assert set(asked) == {(DEFAULT_MODEL, None)}
 
 
 @pytest.mark.slow
