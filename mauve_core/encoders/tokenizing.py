@@ -35,7 +35,8 @@ class Tokenized:
     limit : int
         Where texts were cut: the smaller of ``max_tokens`` and what the model takes.
     notes : tuple of str
-        Says so when texts were cut at the model's limit although ``max_tokens`` allowed more.
+        What a sentence-transformers model was encoded by; and where texts were cut at the model's limit although
+        ``max_tokens`` allowed more.
     """
 
     ids: tuple[TokenIds, ...]
@@ -56,26 +57,30 @@ def tokenize(texts: Sequence[str], loaded: LoadedModel, max_tokens: int, progres
     tokenizer = loaded.tokenizer
     tokenizer.truncation_side = "right"
     limit = min(max_tokens, loaded.max_positions)
-    special = len(_token_ids(tokenizer, [""])[0])
+    special = len(_token_ids(tokenizer, [loaded.prompt])[0])
     if limit <= special:
-        allowed = f"{special + 1} to {loaded.max_positions}: the model adds {special} special tokens to each text"
+        what = "special tokens" if not loaded.prompt else "tokens of its prompt and special ones"
+        allowed = f"{special + 1} to {loaded.max_positions}: the model adds {special} {what} to each text"
         raise InputError("The setting max_tokens leaves no room for text", allowed=allowed, received=str(max_tokens))
     ids: list[TokenIds] = []
     cut = np.zeros(len(texts), dtype=np.bool_)
     for start in range(0, len(texts), CHUNK):
         progress(STAGE, start, len(texts))
-        rows = _token_ids(tokenizer, list(texts[start : start + CHUNK]))
+        given = [loaded.prompt + text for text in texts[start : start + CHUNK]]
+        rows = _token_ids(tokenizer, given)
         too_long = [index for index, row in enumerate(rows) if len(row) > limit]
         if too_long:
-            shortened = _token_ids(tokenizer, [texts[start + index] for index in too_long], limit)
+            shortened = _token_ids(tokenizer, [given[index] for index in too_long], limit)
             for index, row in zip(too_long, shortened, strict=True):
                 rows[index] = row
                 cut[start + index] = True
         ids += [np.asarray(row, dtype=np.int32) for row in rows]
     progress(STAGE, len(texts), len(texts))
-    refuse_texts(
-        (index for index, row in enumerate(ids) if len(row) <= special), "The model's tokenizer finds no token in"
-    )
+    few = [index for index, row in enumerate(ids) if len(row) <= special]
+    if loaded.prompt and few:  # a text's first token may have joined the prompt's last
+        bare = len(_token_ids(tokenizer, [""])[0])
+        few = [index for index in few if len(_token_ids(tokenizer, [texts[index]])[0]) <= bare]
+    refuse_texts(few, "The model's tokenizer finds no token in")
     return _tokenized(ids, cut, limit, loaded, max_tokens)
 
 
@@ -112,10 +117,10 @@ def refuse_texts(indices: Iterable[int], wrong: str) -> None:
 def _tokenized(
     ids: list[TokenIds], cut: NDArray[np.bool_], limit: int, loaded: LoadedModel, max_tokens: int
 ) -> Tokenized:
-    notes: tuple[str, ...] = ()
+    notes = loaded.notes
     if limit < max_tokens and cut.any():
         name = loaded.identity.name
-        notes = (
+        notes += (
             f"{name} takes at most {limit} tokens: {int(cut.sum())} of {len(ids)} texts were cut there, "
             f"although max_tokens = {max_tokens} allows more",
         )

@@ -1,0 +1,244 @@
+"""Models and tokenizers from folders that may hold anything: by transformers, without code of theirs, within budgets.
+
+transformers decides what a folder means; here stands what it is kept from. No Python of a model is run and nobody is
+asked whether it may be. Nothing is fetched: a hub model was fetched before, into a folder. A configuration cannot make
+more modules or more numbers than the weights on the disk hold. Every weight comes from the disk: what is missing, left
+over or of another shape is an error, with two exceptions by rule: the pooler of a model like BERT, which reads what the
+layers give and whose output is not used, may be missing, and heads on top of the bare model may be left over.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mauve_core.encoders.model_files import CONFIG, Held, damaged, find_weights, first_line, read_config, read_object
+from mauve_core.errors import InputError, MauveLensError, ModelUnavailableError
+
+MOST_MODULES = 200_000
+"""Modules of a model; one of 61 layers with 256 experts in each has about 100,000."""
+
+SPARE_NUMBERS = 10_000_000
+"""Numbers beyond twice those on the disk that a model may have: embeddings that are tied count twice while it is built,
+and a pooler may be missing."""
+
+SAFE = {"trust_remote_code": False, "local_files_only": True}
+
+
+def load_config(folder: Path, name: str) -> Any:
+    """transformers' configuration of the model in ``folder``.
+
+    Raises
+    ------
+    ModelUnavailableError, InputError
+        See :func:`mauve_core.encoders.model_files.read_config`; or the type is not known, or settings contradict.
+    """
+    values = read_config(folder)
+    from transformers import AutoConfig
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+
+    if values["model_type"] not in CONFIG_MAPPING_NAMES:
+        if values.get("auto_map"):
+            raise _own_code(name, folder / CONFIG)
+        raise damaged(folder / CONFIG, f"transformers knows no model_type {values['model_type']!r}")
+    with third_party(f"The settings of the model {name} ({folder / CONFIG})", name, folder):
+        return AutoConfig.from_pretrained(str(folder), **SAFE)
+
+
+def load_tokenizer_files(folder: Path, name: str) -> Any:
+    """The tokenizer in ``folder``.
+
+    Raises
+    ------
+    ModelUnavailableError
+        Its files are missing or damaged, or it wants to run code of its own.
+    """
+    from transformers import AutoTokenizer
+
+    settings = folder / "tokenizer_config.json"
+    if settings.exists():
+        read_object(settings)
+    with third_party(f"The tokenizer of the model {name} in {folder}", name, folder):
+        tokenizer = AutoTokenizer.from_pretrained(str(folder), **SAFE)
+    files = dict(getattr(tokenizer, "vocab_files_names", {}) or {})
+    whole = files.pop("tokenizer_file", None)
+    if not (whole and (folder / whole).exists()) and (
+        missing := [f for f in files.values() if not (folder / f).exists()]
+    ):
+        # transformers would make an empty one, to which every text is unknown.
+        wanted = " and ".join(files.values()) + (f", or {whole}" if whole else "")
+        raise ModelUnavailableError(
+            f"The folder {folder} lacks its tokenizer: there is no {missing[0]}",
+            allowed=f"a folder with {wanted}",
+            todo="Copy the tokenizer's files beside the weights",
+        )
+    longest = tokenizer.model_max_length
+    if isinstance(longest, bool) or not isinstance(longest, int | float) or not longest >= 1:
+        raise damaged(settings, f"model_max_length is {longest!r}", "a number from 1")
+    return tokenizer
+
+
+def load_weights(folder: Path, name: str, config: Any, dtype: Any, *, with_head: bool) -> Any:
+    """The model in ``folder``, whose every weight is from there.
+
+    Raises
+    ------
+    ModelUnavailableError, InputError
+        See the module.
+    """
+    from transformers import AutoModel, AutoModelForCausalLM
+
+    held = find_weights(folder, read_config(folder))
+    factory = AutoModelForCausalLM if with_head else AutoModel
+    with third_party(f"The model {name} in {folder}", name, folder), building_budget(held, dtype.itemsize, name):
+        model, found = factory.from_pretrained(
+            str(folder), config=config, dtype=dtype, weights_only=True, output_loading_info=True, **SAFE
+        )
+    check_loaded(model, found, " and ".join(str(file) for file in held.files[:3]))
+    return model
+
+
+def check_loaded(model: Any, found: Mapping[str, Any], where: str) -> None:
+    """Refuse a model that has weights from elsewhere than its files, or not all of theirs.
+
+    Parameters
+    ----------
+    model : transformers.PreTrainedModel
+    found : mapping
+        What ``output_loading_info`` gives.
+    where : str
+        The files, for the message.
+
+    Raises
+    ------
+    ModelUnavailableError
+        Names the weights.
+    """
+    base = model.base_model
+    prefix = f"{model.base_model_prefix}."
+    own = {name.split(".")[0] for name in (*base.state_dict(), *(child for child, _ in base.named_children()))}
+
+    def is_head(key: str) -> bool:
+        return not key.startswith(prefix) and key.split(".")[0] not in own
+
+    missing = sorted(key for key in found["missing_keys"] if not key.removeprefix(prefix).startswith("pooler."))
+    unexpected = sorted(key for key in found["unexpected_keys"] if not is_head(key))
+    mismatched = sorted(str(key[0] if isinstance(key, tuple) else key) for key in found["mismatched_keys"])
+    parts = [
+        f"{what} {len(keys)}: {', '.join(keys[:5])}{', ...' if len(keys) > 5 else ''}"
+        for what, keys in (("missing", missing), ("unexpected", unexpected), ("of another shape", mismatched))
+        if keys
+    ]
+    if parts:
+        raise ModelUnavailableError(
+            f"The weights in {where} are not those of the model that {CONFIG} describes ({type(model).__name__}); "
+            + "; ".join(parts),
+            todo="Copy or download the whole model again, with the configuration that belongs to its weights",
+        )
+
+
+def check_vocabulary(model: Any, tokenizer: Any, name: str) -> None:
+    """Refuse a tokenizer that gives tokens for which the model has no embedding.
+
+    Raises
+    ------
+    ModelUnavailableError
+    """
+    known = int(model.get_input_embeddings().num_embeddings)
+    largest = max(tokenizer.get_vocab().values(), default=-1)
+    if largest >= known:
+        raise ModelUnavailableError(
+            f"The tokenizer of the model {name} is not the model's: its tokens go up to id {largest:,}",
+            allowed=f"ids from 0 to {known - 1:,}, for which there are embeddings",
+            todo="Copy the tokenizer's files from where the weights come from",
+        )
+
+
+@contextmanager
+def building_budget(held: Held, itemsize: int, name: str) -> Iterator[None]:
+    """Stop the building of a model that the weights on the disk cannot fill, or this machine's memory cannot hold.
+
+    transformers builds it without memory first, module by module, and torch tells of each as it is registered.
+    """
+    from torch.nn.modules.module import (
+        register_module_module_registration_hook,
+        register_module_parameter_registration_hook,
+    )
+
+    most = 2 * held.numbers + SPARE_NUMBERS
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    here, modules, numbers = threading.get_ident(), 0, 0
+
+    def count_module(*_: Any) -> None:
+        nonlocal modules
+        modules += threading.get_ident() == here
+        if modules > MOST_MODULES:
+            raise InputError(
+                f"The configuration of the model {name} asks for more parts than any model has",
+                allowed=f"{MOST_MODULES:,} modules",
+                todo=f"Check the numbers of layers and experts in its {CONFIG}",
+            )
+
+    def count_numbers(_module: Any, _name: str, parameter: Any) -> None:
+        nonlocal numbers
+        if parameter is None or parameter.device.type != "meta" or threading.get_ident() != here:
+            return
+        numbers += parameter.numel()
+        if numbers > most:
+            raise ModelUnavailableError(
+                f"The configuration of the model {name} asks for more numbers than its weights hold "
+                f"({', '.join(file.name for file in held.files[:3])})",
+                allowed=f"about {held.numbers:,}",
+                received=f"{numbers:,} and more",
+                todo=f"Check the sizes in its {CONFIG}",
+            )
+        if numbers * itemsize > memory:
+            raise InputError(
+                f"The model {name} does not fit into this machine's memory",
+                allowed=f"{memory:,} bytes",
+                received=f"{numbers * itemsize:,} and more",
+                todo="Choose a smaller model, or --dtype bfloat16",
+            )
+
+    hooks = (
+        register_module_module_registration_hook(count_module),
+        register_module_parameter_registration_hook(count_numbers),
+    )
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+@contextmanager
+def third_party(what: str, name: str, folder: Path) -> Iterator[None]:
+    """Turn whatever libraries raise over a model's files into an error that names them.
+
+    Raises
+    ------
+    ModelUnavailableError
+    """
+    try:
+        yield
+    except (MauveLensError, MemoryError):
+        raise
+    except Exception as error:
+        if "trust_remote_code" in str(error):
+            raise _own_code(name, folder) from error
+        raise ModelUnavailableError(
+            f"{what} cannot be loaded: {first_line(error)}",
+            todo="Copy or download the model again, or save it again with save_pretrained",
+        ) from error
+
+
+def _own_code(name: str, where: Path) -> ModelUnavailableError:
+    return ModelUnavailableError(
+        f"The model {name} comes with Python code of its own (auto_map in {where}), which is never run",
+        allowed="models whose type transformers knows",
+        todo="Convert the model to such a type, or compute features elsewhere and give them by --features",
+    )
