@@ -52,8 +52,8 @@ def converted(identity: ModelIdentity) -> Path:
     return folder
 
 
-def check_header(path: Path) -> int:
-    """Hold every count and length in a GGUF file's header against the file, and give the numbers that its tensors hold.
+def check_header(path: Path) -> Held:
+    """What the tensors of a GGUF file hold, after every count and length in its header was held against the file.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def check_header(path: Path) -> int:
         raise damaged(path, f"it has {size} bytes, too few for a GGUF file")
     with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
         try:
-            return _Header(path, data).numbers()
+            return _Header(path, data).held()
         except struct.error as error:
             raise damaged(path, "its header ends before it is complete") from error
 
@@ -76,7 +76,7 @@ class _Header:
     def __init__(self, path: Path, data: mmap.mmap) -> None:
         self._path, self._data, self._at = path, data, 4
 
-    def numbers(self) -> int:
+    def held(self) -> Held:
         if self._data[:4] != b"GGUF":
             raise damaged(self._path, "it does not begin as GGUF files do")
         version, tensors, fields = self._take("I"), self._take("Q"), self._take("Q")
@@ -88,7 +88,7 @@ class _Header:
             self._field()
         numbers = sum(self._tensor() for _ in range(tensors))
         self._require(numbers <= NUMBERS_A_BYTE * len(self._data), f"{numbers:,} weights in {len(self._data):,} bytes")
-        return numbers
+        return Held((self._path,), tensors, numbers)
 
     def _field(self) -> None:
         name, kind = self._string(), self._take("I")
@@ -149,7 +149,7 @@ def _convert(gguf: Path, folder: Path) -> None:
     """Write the GGUF file's weights (as float32) and tokenizer into ``folder``, whole or not at all."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    held = Held((gguf,), check_header(gguf))
+    held = check_header(gguf)
     logging.getLogger(__name__).info("Converting %s into a plain checkpoint (once, about 20 s)", gguf.name)
     with storage_errors(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)

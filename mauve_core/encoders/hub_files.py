@@ -10,7 +10,7 @@ import functools
 from pathlib import Path
 
 from mauve_core.encoders.catalogue import HUB_TIMEOUT_S
-from mauve_core.encoders.model_files import VOCABULARIES, WEIGHTS_IN_ORDER, first_line, shards
+from mauve_core.encoders.model_files import VOCABULARIES, WEIGHTS_IN_ORDER, shards, words_of
 from mauve_core.errors import ModelUnavailableError
 
 SMALL = ("*.json", "*.txt", "*.model", "*.codes", "*.tiktoken", "*.jinja")
@@ -109,4 +109,4 @@ def _asked(name: str, commit: str, file: str, cache: str) -> Path | None:  # noq
 
 
 def _refused(name: str, error: Exception) -> ModelUnavailableError:
-    return ModelUnavailableError(f"The hub does not give the files of the model {name!r}: {first_line(error)}")
+    return ModelUnavailableError(f"The hub does not give the files of the model {name!r}: {words_of(error)}")

@@ -16,15 +16,29 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mauve_core.encoders.model_files import CONFIG, Held, damaged, find_weights, first_line, read_config, read_object
+from mauve_core.encoders.model_files import (
+    CONFIG,
+    VOCABULARIES,
+    Held,
+    damaged,
+    find_weights,
+    read_config,
+    read_object,
+    words_of,
+)
 from mauve_core.errors import InputError, MauveLensError, ModelUnavailableError
 
 MOST_MODULES = 200_000
 """Modules of a model; one of 61 layers with 256 experts in each has about 100,000."""
 
-SPARE_NUMBERS = 10_000_000
+SPARE_NUMBERS = 50_000_000
 """Numbers beyond twice those on the disk that a model may have: embeddings that are tied count twice while it is built,
-and a pooler may be missing."""
+a pooler may be missing, and tables such as masks are no weights."""
+
+ALWAYS_FINE = 100
+"""Layers that a configuration may count whatever the weights hold; weights that are missing are then named."""
+
+SIZES = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim")
 
 SAFE = {"trust_remote_code": False, "local_files_only": True}
 
@@ -46,7 +60,12 @@ def load_config(folder: Path, name: str) -> Any:
             raise _own_code(name, folder / CONFIG)
         raise damaged(folder / CONFIG, f"transformers knows no model_type {values['model_type']!r}")
     with third_party(f"The settings of the model {name} ({folder / CONFIG})", name, folder):
-        return AutoConfig.from_pretrained(str(folder), **SAFE)
+        config = AutoConfig.from_pretrained(str(folder), **SAFE)
+        sizes = {size: getattr(config.get_text_config(), size, None) for size in SIZES}
+    for size, value in sizes.items():
+        if isinstance(value, int) and value < 1:
+            raise damaged(folder / CONFIG, f"{size} = {value}", "whole numbers from 1")
+    return config
 
 
 def load_tokenizer_files(folder: Path, name: str) -> Any:
@@ -62,20 +81,15 @@ def load_tokenizer_files(folder: Path, name: str) -> Any:
     settings = folder / "tokenizer_config.json"
     if settings.exists():
         read_object(settings)
+    if not any(path.name != settings.name for pattern in VOCABULARIES for path in folder.glob(pattern)):
+        raise _no_tokenizer(folder, " or ".join(VOCABULARIES))
     with third_party(f"The tokenizer of the model {name} in {folder}", name, folder):
         tokenizer = AutoTokenizer.from_pretrained(str(folder), **SAFE)
     files = dict(getattr(tokenizer, "vocab_files_names", {}) or {})
     whole = files.pop("tokenizer_file", None)
-    if not (whole and (folder / whole).exists()) and (
-        missing := [f for f in files.values() if not (folder / f).exists()]
-    ):
+    if not (whole and (folder / whole).exists()) and not all((folder / file).exists() for file in files.values()):
         # transformers would make an empty one, to which every text is unknown.
-        wanted = " and ".join(files.values()) + (f", or {whole}" if whole else "")
-        raise ModelUnavailableError(
-            f"The folder {folder} lacks its tokenizer: there is no {missing[0]}",
-            allowed=f"a folder with {wanted}",
-            todo="Copy the tokenizer's files beside the weights",
-        )
+        raise _no_tokenizer(folder, " and ".join(files.values()) + (f", or {whole}" if whole else ""))
     longest = tokenizer.model_max_length
     if isinstance(longest, bool) or not isinstance(longest, int | float) or not longest >= 1:
         raise damaged(settings, f"model_max_length is {longest!r}", "a number from 1")
@@ -93,10 +107,19 @@ def load_weights(folder: Path, name: str, config: Any, dtype: Any, *, with_head:
     from transformers import AutoModel, AutoModelForCausalLM
 
     held = find_weights(folder, read_config(folder))
+    layers = getattr(config.get_text_config(), "num_hidden_layers", None) or 0
+    if layers > max(held.tensors, ALWAYS_FINE):
+        raise damaged(folder / CONFIG, f"it counts {layers:,} layers, and its weights hold {held.tensors:,} tensors")
     factory = AutoModelForCausalLM if with_head else AutoModel
     with third_party(f"The model {name} in {folder}", name, folder), building_budget(held, dtype.itemsize, name):
         model, found = factory.from_pretrained(
-            str(folder), config=config, dtype=dtype, weights_only=True, output_loading_info=True, **SAFE
+            str(folder),
+            config=config,
+            dtype=dtype,
+            weights_only=True,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
+            **SAFE,
         )
     check_loaded(model, found, " and ".join(str(file) for file in held.files[:3]))
     return model
@@ -165,6 +188,7 @@ def building_budget(held: Held, itemsize: int, name: str) -> Iterator[None]:
     transformers builds it without memory first, module by module, and torch tells of each as it is registered.
     """
     from torch.nn.modules.module import (
+        register_module_buffer_registration_hook,
         register_module_module_registration_hook,
         register_module_parameter_registration_hook,
     )
@@ -183,11 +207,11 @@ def building_budget(held: Held, itemsize: int, name: str) -> Iterator[None]:
                 todo=f"Check the numbers of layers and experts in its {CONFIG}",
             )
 
-    def count_numbers(_module: Any, _name: str, parameter: Any) -> None:
+    def count_numbers(_module: Any, _name: str, tensor: Any) -> None:
         nonlocal numbers
-        if parameter is None or parameter.device.type != "meta" or threading.get_ident() != here:
+        if tensor is None or tensor.device.type != "meta" or threading.get_ident() != here:
             return
-        numbers += parameter.numel()
+        numbers += tensor.numel()
         if numbers > most:
             raise ModelUnavailableError(
                 f"The configuration of the model {name} asks for more numbers than its weights hold "
@@ -207,6 +231,7 @@ def building_budget(held: Held, itemsize: int, name: str) -> Iterator[None]:
     hooks = (
         register_module_module_registration_hook(count_module),
         register_module_parameter_registration_hook(count_numbers),
+        register_module_buffer_registration_hook(count_numbers),
     )
     try:
         yield
@@ -231,9 +256,17 @@ def third_party(what: str, name: str, folder: Path) -> Iterator[None]:
         if "trust_remote_code" in str(error):
             raise _own_code(name, folder) from error
         raise ModelUnavailableError(
-            f"{what} cannot be loaded: {first_line(error)}",
+            f"{what} cannot be loaded: {words_of(error)}",
             todo="Copy or download the model again, or save it again with save_pretrained",
         ) from error
+
+
+def _no_tokenizer(folder: Path, wanted: str) -> ModelUnavailableError:
+    return ModelUnavailableError(
+        f"The folder {folder} lacks its tokenizer",
+        allowed=f"a folder with {wanted}",
+        todo="Copy the tokenizer's files beside the weights",
+    )
 
 
 def _own_code(name: str, where: Path) -> ModelUnavailableError:

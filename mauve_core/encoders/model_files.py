@@ -29,6 +29,9 @@ MOST_TOKENIZER_BYTES = 2**30
 MOST_OF_A_KIND = 10_000
 """Layers, experts, labels or the like that a configuration may count; models have up to a few hundred."""
 
+MOST_WORDS = 240
+"""Characters of a library's own message in one of ours."""
+
 SETTINGS = (
     "config.json",
     "*_config.json",
@@ -63,11 +66,12 @@ class Held:
     Attributes
     ----------
     files : tuple of Path
-    numbers : int
-        Most numbers that can be in them.
+    tensors, numbers : int
+        Most tensors, and most numbers in all of them, that can be there.
     """
 
     files: tuple[Path, ...]
+    tensors: int
     numbers: int
 
 
@@ -112,7 +116,7 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise damaged(path, f"no JSON ({first_line(error)})") from error
+        raise damaged(path, f"no JSON ({words_of(error)})") from error
     except OSError as error:
         raise ModelUnavailableError(f"The file {path} cannot be read: {error.strerror or error}") from error
 
@@ -144,10 +148,17 @@ def read_config(folder: Path) -> dict[str, Any]:
     config = read_object(path)
     if not isinstance(config.get("model_type"), str) or not config["model_type"]:
         raise damaged(path, "it names no model_type", 'a type that transformers knows, such as "gpt2"')
+    architectures = config.get("architectures")
+    if architectures is not None and not _are_names(architectures):
+        raise damaged(path, "its architectures are unusable", "a list of names")
     for name, number in _counts(config):
         if number > MOST_OF_A_KIND:
             raise damaged(path, f"{name} = {number:,} is more than any model has", f"at most {MOST_OF_A_KIND:,}")
     return config
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
 def files_in(folder: Path) -> FindFile:
@@ -207,10 +218,11 @@ def find_weights(folder: Path, config: dict[str, Any]) -> Held:
     for file in files:
         if not file.exists():
             raise ModelUnavailableError(f"The file {file} is missing, which {found.name} names", todo="Copy all shards")
-    numbers = sum(check_weights(file) for file in files)
+    parts = [check_weights(file) for file in files]
+    tensors, numbers = (sum(part) for part in zip(*parts, strict=True))
     if config.get("quantization_config"):  # packed: down to a bit a number
         numbers = 8 * sum(file.stat().st_size for file in files)
-    return Held(files, numbers)
+    return Held(files, tensors, numbers)
 
 
 def shards(index: Path) -> tuple[str, ...]:
@@ -228,19 +240,26 @@ def _name_inside(path: Path, name: Any) -> str:
     return name
 
 
-def check_weights(file: Path) -> int:
-    """Numbers that a file of weights holds, of a pickle its bytes; as :func:`find_weights` where it is damaged."""
+def check_weights(file: Path) -> tuple[int, int]:
+    """Tensors and numbers that a file of weights holds, of a pickle its entries and bytes.
+
+    Raises
+    ------
+    ModelUnavailableError, InputError
+        As :func:`find_weights`.
+    """
     size = require_plain_file(file, "model file")
     if file.suffix == ".safetensors":
-        return sum(prod(shape) for shape in tensor_shapes(file).values())
+        shapes = tensor_shapes(file).values()
+        return len(shapes), sum(prod(shape) for shape in shapes)
     try:
         with zipfile.ZipFile(file) as archive:
-            packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist())
+            entries = archive.infolist()
     except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as error:
         raise damaged(file, "no weights as torch.save writes them since 2020", "safetensors") from error
-    if packed:
+    if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
         raise damaged(file, "its entries are compressed, which torch.save never does", "safetensors")
-    return size
+    return len(entries), size
 
 
 def tensor_shapes(file: Path) -> dict[str, tuple[int, ...]]:
@@ -252,7 +271,7 @@ def tensor_shapes(file: Path) -> dict[str, tuple[int, ...]]:
         with safe_open(file, framework="numpy") as opened:
             return {name: tuple(opened.get_slice(name).get_shape()) for name in opened.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, ValueError) as error:
-        raise damaged(file, f"no safetensors file ({first_line(error)})") from error
+        raise damaged(file, f"no safetensors file ({words_of(error)})") from error
 
 
 def damaged(path: Path, what: str, allowed: str = "") -> ModelUnavailableError:
@@ -264,10 +283,10 @@ def damaged(path: Path, what: str, allowed: str = "") -> ModelUnavailableError:
     )
 
 
-def first_line(error: BaseException) -> str:
-    """What a library says first, for a message of ours."""
-    lines = str(error).strip().splitlines()
-    return lines[0].strip().rstrip(".:") if lines else type(error).__name__
+def words_of(error: BaseException) -> str:
+    """What a library says, on one line and not for long, for a message of ours."""
+    words = " ".join(str(error).split())
+    return (words[:MOST_WORDS] + "..." if len(words) > MOST_WORDS else words.rstrip(".:")) or type(error).__name__
 
 
 def _require_size(path: Path, size: int, most: int) -> None:

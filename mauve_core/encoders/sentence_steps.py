@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mauve_core.encoders.model_files import check_weights, damaged, first_line
+from mauve_core.encoders.model_files import check_weights, damaged, words_of
 from mauve_core.encoders.sentence_modules import Step
 
 if TYPE_CHECKING:
@@ -81,4 +81,4 @@ def _weights(path: Path, device: str) -> dict[str, Tensor]:
             tensors = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
         return {name: tensor.to(device, torch.float32) for name, tensor in tensors.items()}
     except Exception as error:
-        raise damaged(path, first_line(error)) from error
+        raise damaged(path, words_of(error)) from error
