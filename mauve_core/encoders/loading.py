@@ -38,6 +38,9 @@ a pooler may be missing, and tables such as masks are no weights."""
 ALWAYS_FINE = 100
 """Layers that a configuration may count whatever the weights hold; weights that are missing are then named."""
 
+CONVERTED = ("tekken.json", "tokenizer.model*", "tiktoken.model")
+"""Vocabularies that transformers reads in place of a tokenizer's own files."""
+
 SIZES = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim")
 
 SAFE = {"trust_remote_code": False, "local_files_only": True}
@@ -87,7 +90,9 @@ def load_tokenizer_files(folder: Path, name: str) -> Any:
         tokenizer = AutoTokenizer.from_pretrained(str(folder), **SAFE)
     files = dict(getattr(tokenizer, "vocab_files_names", {}) or {})
     whole = files.pop("tokenizer_file", None)
-    if not (whole and (folder / whole).exists()) and not all((folder / file).exists() for file in files.values()):
+    others = any(True for pattern in CONVERTED for _ in folder.glob(pattern))
+    there = others or (whole is not None and (folder / whole).exists())
+    if not there and not all((folder / file).exists() for file in files.values()):
         # transformers would make an empty one, to which every text is unknown.
         raise _no_tokenizer(folder, " and ".join(files.values()) + (f", or {whole}" if whole else ""))
     longest = tokenizer.model_max_length
@@ -165,14 +170,20 @@ def check_loaded(model: Any, found: Mapping[str, Any], where: str) -> None:
 
 
 def check_vocabulary(model: Any, tokenizer: Any, name: str) -> None:
-    """Refuse a tokenizer that gives tokens for which the model has no embedding.
+    """Refuse a tokenizer whose vocabulary is larger than the model's embedding, and give it a padding token.
+
+    Tokens that were added to it may lie beyond, as an unused padding token does in many a model; texts that hold one
+    are refused (:func:`mauve_core.encoders.tokenizing.refuse_unknown_tokens`).
 
     Raises
     ------
     ModelUnavailableError
     """
     known = int(model.get_input_embeddings().num_embeddings)
-    largest = max(tokenizer.get_vocab().values(), default=-1)
+    if tokenizer.pad_token is None or tokenizer.pad_token_id >= known:
+        tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
+    added = set(tokenizer.get_added_vocab().values())
+    largest = max((index for index in tokenizer.get_vocab().values() if index not in added), default=-1)
     if largest >= known:
         raise ModelUnavailableError(
             f"The tokenizer of the model {name} is not the model's: its tokens go up to id {largest:,}",

@@ -20,10 +20,10 @@ from mauve_core.files import require_plain_file
 
 CONFIG, MODULES = "config.json", "modules.json"
 
-MOST_JSON_BYTES = 64 * 2**20
+MOST_JSON_BYTES = 32 * 2**20
 """Bytes of a JSON file of settings; those of models have kilobytes, an index of shards a few megabytes."""
 
-MOST_TOKENIZER_BYTES = 2**30
+MOST_TOKENIZER_BYTES = 256 * 2**20
 """Bytes of a vocabulary; large ones have 40 MB."""
 
 MOST_OF_A_KIND = 10_000
@@ -41,7 +41,7 @@ SETTINGS = (
     "chat_template*",
     "*.jinja",
 )
-VOCABULARIES = ("tokenizer*", "vocab*", "merges.txt", "*.model", "*.codes", "*.tiktoken")
+VOCABULARIES = ("tokenizer*", "vocab*", "merges.txt", "*.model", "*.codes", "*.tiktoken", "tekken.json")
 WEIGHTS = ("*.safetensors", "*.bin", "*.gguf")
 
 WEIGHTS_IN_ORDER = (

@@ -13,9 +13,9 @@ from mauve_core.config import Dtype, Pooling
 from mauve_core.encoders.catalogue import ModelIdentity, identify
 from mauve_core.encoders.devices import resolve_device
 from mauve_core.encoders.gguf_files import converted
-from mauve_core.encoders.hub_files import hub_file, hub_snapshot
+from mauve_core.encoders.hub_files import hub_file, hub_snapshot, is_known
 from mauve_core.encoders.loading import check_vocabulary, load_config, load_tokenizer_files, load_weights
-from mauve_core.encoders.model_files import CONFIG, damaged, files_in, require_plain_files, transformer_place
+from mauve_core.encoders.model_files import CONFIG, MODULES, damaged, files_in, require_plain_files, transformer_place
 from mauve_core.encoders.pooling import TokenPooling, resolve_pooling
 from mauve_core.encoders.sentence_modules import SentenceRecipe
 from mauve_core.encoders.sentence_steps import Apply, load_steps
@@ -106,8 +106,6 @@ def load_model(
         positions = _max_positions(config, tokenizer, folder)
         model = load_weights(folder, name, config, getattr(torch, dtype), with_head=with_head)
     check_vocabulary(model, tokenizer, name)
-    if tokenizer.pad_token is None:
-        tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
     return LoadedModel(
         model=model.eval().requires_grad_(requires_grad=False).to(target),
         tokenizer=tokenizer,
@@ -153,7 +151,13 @@ def with_pooling(loaded: LoadedModel, pooling: Pooling, recipe: SentenceRecipe |
         Weights of the recipe are damaged or do not fit.
     """
     if recipe is None:
-        return replace(loaded, poolings=(resolve_pooling(pooling, loaded.default_pooling),))
+        resolved, notes = resolve_pooling(pooling, loaded.default_pooling), loaded.notes
+        if pooling == "auto" and not _is_told(loaded.identity):
+            notes += (
+                f"{loaded.identity.name} is pooled by its {resolved} token: whether it has a modules.json that says "
+                "otherwise is not known on this machine, and the hub did not answer",
+            )
+        return replace(loaded, poolings=(resolved,), notes=notes)
     if recipe.lower_case:
         _lower_case(loaded)
     return replace(
@@ -165,6 +169,11 @@ def with_pooling(loaded: LoadedModel, pooling: Pooling, recipe: SentenceRecipe |
         steps=_steps(loaded, recipe, loaded.device),
         notes=(f"{loaded.identity.name} is encoded as its modules.json says: {recipe.in_words()}",),
     )
+
+
+def _is_told(identity: ModelIdentity) -> bool:
+    """Whether it is known on this machine if the model is one of sentence-transformers."""
+    return identity.kind != "hub" or is_known(identity.location, identity.revision or "main", MODULES)
 
 
 def replicas(loaded: LoadedModel, devices: Sequence[str]) -> list[LoadedModel]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +82,7 @@ def tokenize(texts: Sequence[str], loaded: LoadedModel, max_tokens: int, progres
         bare = len(_token_ids(tokenizer, [""])[0])
         few = [index for index in few if len(_token_ids(tokenizer, [texts[index]])[0]) <= bare]
     refuse_texts(few, "The model's tokenizer finds no token in")
+    refuse_unknown_tokens(ids, loaded)
     return _tokenized(ids, cut, limit, loaded, max_tokens)
 
 
@@ -96,13 +98,16 @@ def from_token_ids(token_ids: Sequence[Sequence[int]], loaded: LoadedModel, max_
     full = [np.asarray(row).reshape(-1) for row in token_ids]
     refuse_texts((index for index, row in enumerate(full) if not len(row)), "There is no token in")
     refuse_texts((index for index, row in enumerate(full) if row.dtype.kind not in "iu"), "Not whole numbers in")
-    known = int(loaded.model.get_input_embeddings().num_embeddings)
-    refuse_texts(
-        (index for index, row in enumerate(full) if row.min() < 0 or row.max() >= known),
-        f"Token ids outside 0 to {known - 1} in",
-    )
+    refuse_unknown_tokens(full, loaded)
     cut = np.array([len(row) > limit for row in full], dtype=np.bool_)
     return _tokenized([row[:limit].astype(np.int32) for row in full], cut, limit, loaded, max_tokens)
+
+
+def refuse_unknown_tokens(rows: Iterable[NDArray[Any]], loaded: LoadedModel) -> None:
+    """Raise an InputError that names the texts with a token for which the model has no embedding, unless none has."""
+    known = int(loaded.model.get_input_embeddings().num_embeddings)
+    outside = (index for index, row in enumerate(rows) if row.size and (row.min() < 0 or row.max() >= known))
+    refuse_texts(outside, f"Token ids outside 0 to {known - 1} in")
 
 
 def refuse_texts(indices: Iterable[int], wrong: str) -> None:

@@ -115,6 +115,8 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
     "config a pipe": (pipe(CONFIG), "config.json"),
     "config endless": (endless(CONFIG), "config.json"),
     "config a folder": (all_of(remove(CONFIG), lambda f: (f / CONFIG).mkdir()), "config.json"),
+    "config of ten gigabytes": (lambda f: os.truncate(f / CONFIG, 10**10), "10,000,000,000 bytes"),
+    "tokenizer of ten gigabytes": (lambda f: os.truncate(f / TOKENIZER, 10**10), "10,000,000,000 bytes"),
     "type unknown": (change(CONFIG, model_type="toaster"), "config.json"),
     "type a list": (change(CONFIG, model_type=["gpt2"]), "config.json"),
     "type of pictures": (change(CONFIG, model_type="vit", architectures=["ViTModel"]), "vit"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import shutil
 import struct
@@ -17,13 +18,18 @@ from transformers import AutoModel
 
 from mauve_core.__main__ import main
 from mauve_core.config import EncoderConfig
-from mauve_core.encoders import encode
+from mauve_core.decoding import GenerationSettings, Prompts, continue_prompts, parse_decoder
+from mauve_core.encoders import Encoder, encode
 from mauve_core.encoders.catalogue import PACKAGED
 from mauve_core.encoders.devices import resolve_device
 from mauve_core.encoders.gguf_files import check_header
+from mauve_core.encoders.likelihood import negative_log_likelihoods
 from mauve_core.encoders.models import load_model, load_tokenizer
 from mauve_core.errors import InputError, ModelUnavailableError
+from mauve_core.files import HOME_VARIABLE
 from tests.encoders.hostile_models import CODE, OWN_CODE, SPOILT, all_of, change, weights, write
+from tests.encoders.test_encode import RELATIVE, relative_error
+from tests.encoders.tiny_gguf import write_gguf
 from tests.tiny_models import WIDTH
 
 Tiny = Callable[[str], str]
@@ -142,11 +148,29 @@ def test_a_bare_model_with_weights_left_over_is_named(hostile: Path) -> None:
 
 
 def test_a_tokenizer_of_another_model_is_named(tiny: Tiny, hostile: Path) -> None:
-    more = load_tokenizer(tiny("gpt2"))
-    more.add_tokens(["<more>"])
-    more.save_pretrained(hostile)
+    settings = json.loads((hostile / "tokenizer.json").read_text())
+    settings["model"]["vocab"]["more"] = 400
+    (hostile / "tokenizer.json").write_text(json.dumps(settings))
     with pytest.raises(ModelUnavailableError, match=r"up to id 400\b.*0 to 399"):
         features(hostile)
+
+
+def test_an_added_token_without_an_embedding_is_refused_where_a_text_has_it(hostile: Path) -> None:
+    more = load_tokenizer(str(hostile))
+    more.add_tokens(["<more>"])
+    more.pad_token = "<more>"
+    more.save_pretrained(hostile)
+    assert features(hostile).array.shape == (1, WIDTH)
+    padded = Encoder(EncoderConfig(str(hostile)), device="cpu", packed=False)
+    assert padded.encode(["Short.", "Not as short."]).array.shape == (2, WIDTH)
+    with pytest.raises(InputError, match=r"outside 0 to 399 in text 1 \(counted from 0\)"):
+        padded.encode(["Some text.", "And <more>."])
+    loaded = load_model(str(hostile), device="cpu", with_head=True)
+    with pytest.raises(InputError, match="outside 0 to 399 in text 0"):
+        negative_log_likelihoods(loaded, ["And <more>."])
+    prompts = Prompts(ids=("a",), texts=("And <more>.",))
+    with pytest.raises(InputError, match="outside 0 to 399 in text 0"):
+        continue_prompts(loaded, prompts, parse_decoder("greedy"), GenerationSettings(max_new_tokens=2))
 
 
 def test_an_old_pickle_of_plain_tensors_still_loads(hostile: Path) -> None:
@@ -246,6 +270,26 @@ def test_gguf_files_that_lie(tmp_path: Path, name: str) -> None:
     path.write_bytes(GGUFS[name])
     with pytest.raises(ModelUnavailableError, match=r"lying\.gguf"):
         load_model(str(path), device="cpu")
+
+
+def test_a_gguf_file_is_read_alone_and_whole(
+    tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: list[str]
+) -> None:
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "home"))
+    sound = write_gguf(Path(tiny("llama")), tmp_path / "sound.gguf")
+    ids = [[5, 7, 9, 11, 13]]
+    expected = Encoder(EncoderConfig(tiny("llama")), device="cpu").encode_tokens(ids).array
+    (tmp_path / "own.py").write_text(CODE)
+    (tmp_path / "tokenizer_config.json").write_text('{"auto_map": {"AutoTokenizer": ["own.C", "own.C"]}}')
+    found = Encoder(EncoderConfig(str(sound)), device="cpu").encode_tokens(ids).array
+    assert relative_error(found, expected) < RELATIVE
+    assert asked == []
+    lacking = write_gguf(Path(tiny("llama")), tmp_path / "lacking.gguf", without="blk.1.attn_norm.weight")
+    with pytest.raises(
+        ModelUnavailableError, match=r"lacking\.gguf.*missing 1: model\.layers\.1\.input_layernorm\.weight"
+    ):
+        load_model(str(lacking), device="cpu")
+    assert [path.name[:6] for path in (tmp_path / "home" / "models").iterdir()] == ["sound-"]
 
 
 def test_a_gguf_file_that_is_a_pipe(tmp_path: Path) -> None:

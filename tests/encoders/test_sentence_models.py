@@ -102,13 +102,19 @@ def sentence(tiny: Tiny, tmp_path: Path) -> Path:
     return make(tiny("bert"), tmp_path / "sentence", "mean", steps=["Normalize"], max_seq_length=20)
 
 
+def cached(folder: str | Path, cache: Path) -> Path:
+    """The folder's place in the hub's local cache as someone/FOLDER."""
+    place = cache / f"models--someone--{Path(folder).name}"
+    shutil.copytree(folder, place / "snapshots" / COMMIT)
+    (place / "refs").mkdir()
+    (place / "refs" / "main").write_text(COMMIT)
+    return place
+
+
 @pytest.fixture
 def hub(sentence: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The hub id under which the hub's local cache has the same model."""
-    cache = tmp_path / "cache" / "models--someone--sentence"
-    shutil.copytree(sentence, cache / "snapshots" / COMMIT)
-    (cache / "refs").mkdir()
-    (cache / "refs" / "main").write_text(COMMIT)
+    """The hub id under which the hub's local cache has the same model; the hub itself does not answer."""
+    cached(sentence, tmp_path / "cache")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
     return "someone/sentence"
 
@@ -181,7 +187,23 @@ def test_hub_id_folder_and_older_layout_are_the_same(
     np.testing.assert_array_equal(features(older, texts).array, found.array)
 
 
+def test_a_hub_model_that_may_have_more_files_says_so(
+    tiny: Tiny, hub: str, texts: tuple[str, ...], tmp_path: Path
+) -> None:
+    place = cached(tiny("bert"), tmp_path / "cache")
+    found, plain = (features(model, texts) for model in ("someone/tiny-bert", tiny("bert")))
+    np.testing.assert_array_equal(found.array, plain.array)
+    assert "pooled by its first token" in found.notes[0]
+    (place / ".no_exist" / COMMIT).mkdir(parents=True)
+    (place / ".no_exist" / COMMIT / "modules.json").touch()
+    assert features("someone/tiny-bert", texts).notes == plain.notes == ()
+    (place / "snapshots" / COMMIT / "model.safetensors").unlink()
+    with pytest.raises(ModelUnavailableError, match="not all on this machine"):
+        features("someone/tiny-bert", texts)
+
+
 @pytest.mark.skipif(PACKAGED["minilm"].locate() is None, reason="the minilm package is not installed")
+@pytest.mark.slow
 def test_the_package_and_its_folder_are_the_same(texts: tuple[str, ...]) -> None:
     folder = str(PACKAGED["minilm"].locate())
     found = features("minilm", texts[:8])
@@ -219,6 +241,7 @@ def test_everything_in_the_files_counts_in_the_key(sentence: Path, tmp_path: Pat
     assert feature_key(texts, config) == features(dense, texts).key
 
 
+@pytest.mark.slow
 def test_devices_the_padded_pass_prefixes_and_the_store(tiny: Tiny, texts: tuple[str, ...], tmp_path: Path) -> None:
     for name, pooling in (("gpt2", "mean"), ("gpt2", "weightedmean"), ("bert", "lasttoken")):
         folder = make(tiny(name), tmp_path / f"{name}-{pooling}", pooling, steps=["Dense", "LayerNorm", "Normalize"])
