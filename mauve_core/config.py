@@ -71,8 +71,9 @@ class EncoderConfig(_Settings):
     revision : str or None
         Commit, tag or branch of a hub model; None takes the default branch.
     pooling : {"auto", "last", "first", "mean"}
-        Which token stands for the text. "auto": last real token of a causal model, first token of a masked one, mean
-        over word vectors.
+        Which token stands for the text. "auto": what a sentence-transformers model's own files say (pooling, dense
+        layers, unit length, prompt, length), else the last real token of a causal model, the first token of a masked
+        one, the mean over word vectors. Another pooling is that of the plain model.
     layer : int
         Hidden layer, counted as transformers does: 0 is the embeddings, -1 the last one.
     max_tokens : int

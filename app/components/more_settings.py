@@ -22,7 +22,10 @@ MAP_HELP = (
 )
 
 _OF_THE_ENCODER = ("pooling", "layer", "dtype", "revision")
-_POOLING = "Which token stands for the text; auto: the last of a causal model, the first of a masked one."
+_POOLING = (
+    "Which token stands for the text; auto: what a sentence-transformers model says itself, else the last of a causal "
+    "model, the first of a masked one."
+)
 _LAYER = "Hidden layer: 0 is the embeddings, −1 the last one, as published."
 _DTYPE = "Of the forward pass; bfloat16 and float16 halve the memory. Features are float32 in any case."
 _REVISION = "Commit, tag or branch of a model of the hub; empty: its default branch."

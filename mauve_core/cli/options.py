@@ -102,12 +102,12 @@ def add_encoder_options(parser: argparse.ArgumentParser, *, default: str = _DEFA
     )
     group.add_argument("--encoder", metavar="MODEL", help=models)
     group.add_argument("--revision", help="commit, tag or branch of a hub model")
-    group.add_argument("--pooling", choices=get_args(Pooling), help=f"default {_DEFAULTS.pooling}")
+    group.add_argument("--pooling", choices=get_args(Pooling), help=f"default {_DEFAULTS.pooling}: the model's own")
     group.add_argument("--layer", type=int, metavar="N", help=f"hidden layer, default {_DEFAULTS.layer} (the last)")
     group.add_argument("--max-tokens", type=int, metavar="N", help=f"cut longer texts, default {_DEFAULTS.max_tokens}")
     group.add_argument("--dtype", choices=get_args(Dtype), help=f"precision, default {_DEFAULTS.dtype}")
     group.add_argument("--with-prompt", action="store_true", default=None, help="encode prompt + text")
-    group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 ...; default auto")
+    group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps ...; default auto")
 
 
 def encoder_config(args: argparse.Namespace) -> EncoderConfig:

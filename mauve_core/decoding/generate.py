@@ -22,6 +22,7 @@ from mauve_core.corpus.formats import read_table
 from mauve_core.decoding.decoders import Decoder, Writing, parse_decoder, stream_key
 from mauve_core.encoders.catalogue import package_version
 from mauve_core.encoders.models import LoadedModel, load_model
+from mauve_core.encoders.tokenizing import refuse_unknown_tokens
 from mauve_core.errors import InputError
 from mauve_core.files import write_atomically
 from mauve_core.progress import Progress, silent
@@ -163,6 +164,7 @@ def continue_prompts(
     width = batch["input_ids"].shape[1]
     if int(batch["attention_mask"].sum(dim=1).min()) == 0:
         raise InputError("A prompt has no token", todo="Remove empty prompts")
+    refuse_unknown_tokens(batch["input_ids"].numpy(force=True), loaded)
     if width + settings.max_new_tokens > loaded.max_positions:
         raise InputError(
             "Prompt and continuation are too long for the model",

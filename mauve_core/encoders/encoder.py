@@ -21,12 +21,13 @@ from numpy.typing import NDArray
 from mauve_core.config import EncoderConfig
 from mauve_core.encoders.batching import pad, plan_batches, plan_packed
 from mauve_core.encoders.catalogue import ModelIdentity, identify
+from mauve_core.encoders.devices import resolve_devices
 from mauve_core.encoders.features import Features, from_store, kept_features, of_tokens
-from mauve_core.encoders.keys import FORMAT, checked_texts, key_of
+from mauve_core.encoders.keys import FORMAT, checked_texts, key_of, recipe_of
 from mauve_core.encoders.lanes import Lane, Lanes, lane_threads, threads_kept
-from mauve_core.encoders.models import LoadedModel, load_model, replicas, resolve_devices
+from mauve_core.encoders.models import LoadedModel, load_model, replicas, with_pooling
 from mauve_core.encoders.packed import PackedModel
-from mauve_core.encoders.pooling import ResolvedPooling, pool, resolve_pooling
+from mauve_core.encoders.pooling import TokenPooling, pool_jointly
 from mauve_core.encoders.rows import Rows
 from mauve_core.encoders.tokenizing import Tokenized, from_token_ids, refuse_texts, tokenize
 from mauve_core.encoders.weights import read_weights
@@ -187,15 +188,20 @@ class Encoder:
         if not self._loaded:
             devices = resolve_devices(self._device)
             loaded = load_model(self.config.model, self.config.revision, self.config.dtype, devices[0])
+            loaded = with_pooling(loaded, self.config.pooling, recipe_of(self.config, loaded.identity))
             self._layer = _resolve_layer(self.config.layer, loaded)
             self._loaded = replicas(loaded, devices)
             for index, replica in enumerate(self._loaded):
-                weights = read_weights(replica.model.base_model) if self._allow_packed else None
-                if weights is not None:
-                    pooling = resolve_pooling(self.config.pooling, loaded.default_pooling)
-                    layer = len(weights.layers) if self._layer is None else self._layer
-                    self._packed[index] = PackedModel(weights, pooling, layer)
+                self._pack(index, replica)
         return self._loaded[0]
+
+    def _pack(self, index: int, loaded: LoadedModel) -> None:
+        """Make the packed pass ready where the model and its pooling are known to it."""
+        weights = read_weights(loaded.model.base_model) if self._allow_packed else None
+        pooling = loaded.poolings[0] if len(loaded.poolings) == 1 else None
+        if weights is not None and (pooling == "last" or pooling == "first" or pooling == "mean"):
+            layer = len(weights.layers) if self._layer is None else self._layer
+            self._packed[index] = PackedModel(weights, pooling, layer)
 
     def _compute(
         self, tokens: Tokenized, key: str, store: FeatureStore | None, progress: Progress
@@ -294,17 +300,26 @@ class Encoder:
         return array
 
     def _forward(self, loaded: LoadedModel, tokens: Tokenized, indices: NDArray[np.int64]) -> Tensor:
-        """(rows, d) pooled vectors on the device."""
+        """(rows, d) vectors on the device, those of prefixes side by side."""
+        import torch
+
         packed = self._packed.get(next(index for index, one in enumerate(self._loaded) if one is loaded))
         if packed is not None:
-            return packed.vectors([tokens.ids[index] for index in indices], self._prefixes)
-        return self._forward_padded(loaded, tokens, indices)
+            vectors = packed.vectors([tokens.ids[index] for index in indices], self._prefixes)
+        else:
+            vectors = self._forward_padded(loaded, tokens, indices)
+        if not loaded.steps:
+            return vectors
+        with torch.inference_mode():
+            vectors = vectors.reshape(len(indices) * max(1, len(self._prefixes)), -1)
+            for step in loaded.steps:
+                vectors = step(vectors)
+            return vectors.reshape(len(indices), -1)
 
     def _forward_padded(self, loaded: LoadedModel, tokens: Tokenized, indices: NDArray[np.int64]) -> Tensor:
         import torch
 
         ids, mask = pad([tokens.ids[index] for index in indices], loaded.tokenizer.pad_token_id or 0)
-        pooling = resolve_pooling(self.config.pooling, loaded.default_pooling)
         model: Any = loaded.model.base_model
         options: dict[str, Any] = {"use_cache": False} if loaded.kind == "causal" else {}
         with torch.inference_mode():
@@ -316,11 +331,11 @@ class Encoder:
                 **options,
             )
             hidden = output.last_hidden_state if self._layer is None else output.hidden_states[self._layer]
-            return self._pool(hidden, device_mask, pooling)
+            return self._pool(hidden, device_mask, loaded.poolings)
 
-    def _pool(self, hidden: Tensor, mask: Tensor, pooling: ResolvedPooling) -> Tensor:
+    def _pool(self, hidden: Tensor, mask: Tensor, poolings: Sequence[TokenPooling]) -> Tensor:
         """(rows, d) vectors from the (rows, longest, d) hidden states of one batch."""
-        return pool(hidden, mask, pooling)
+        return pool_jointly(hidden, mask, poolings)
 
 
 def _resolve_layer(layer: int, loaded: LoadedModel) -> int | None:

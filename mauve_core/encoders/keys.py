@@ -9,6 +9,7 @@ from typing import Any
 
 from mauve_core.config import EncoderConfig
 from mauve_core.encoders.catalogue import ModelIdentity, identify
+from mauve_core.encoders.sentence_modules import SentenceRecipe, read_recipe
 from mauve_core.encoders.tokenizing import refuse_texts
 from mauve_core.errors import InputError
 from mauve_core.text_lists import text_list
@@ -41,12 +42,24 @@ def key_of(texts: Sequence[str], config: EncoderConfig, identity: ModelIdentity)
 
         settings: list[Any] = [*key_settings(identity, config), len(texts)]
     else:
-        pooling = "mean" if config.pooling == "auto" and identity.mean_pooling else config.pooling
+        recipe = recipe_of(config, identity)
+        pooling = config.pooling if recipe is None else f"as its files say: {recipe.digest}"
         settings = [FORMAT, identity.digest, pooling, config.layer, config.max_tokens, config.dtype, len(texts)]
     total = hashlib.sha256(json.dumps(settings).encode())
     for index, text in enumerate(texts):
         total.update(hashlib.sha256(_utf8(text, index)).digest())
     return total.hexdigest()
+
+
+def recipe_of(config: EncoderConfig, identity: ModelIdentity) -> SentenceRecipe | None:
+    """What pooling "auto" means by the model's own files; None where another pooling is asked for, or they do not say.
+
+    Raises
+    ------
+    ModelUnavailableError
+        See :func:`mauve_core.encoders.sentence_modules.read_recipe`.
+    """
+    return read_recipe(identity) if config.pooling == "auto" else None
 
 
 def checked_texts(texts: Iterable[str]) -> list[str]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mauve_core.encoders.batching import TokenIds, pad, plan_batches
 from mauve_core.encoders.models import LoadedModel
+from mauve_core.encoders.tokenizing import refuse_unknown_tokens
 from mauve_core.errors import InputError
 from mauve_core.progress import Progress, silent
 from mauve_core.text_lists import text_list
@@ -118,6 +119,7 @@ def over_positions(
             allowed=f"texts that begin within {limit} tokens of their prompt's start",
             todo="Leave these texts out, or shorten their prompts",
         )
+    refuse_unknown_tokens((row.ids for row in rows), loaded)
     lengths = np.array([len(row.ids) for row in rows], dtype=np.int32)
     results: dict[int, NDArray[np.float64]] = {}
     done = 0

@@ -1,15 +1,7 @@
-"""From a model's identity to a model in memory, ready to encode or to write.
-
-GGUF files load slowly (about 20 s for 135 million weights), so the first use converts one into a plain checkpoint
-under the user's home of the program; later uses load that in a fraction of a second.
-"""
+"""From a model's identity to a model in memory, ready to encode or to write."""
 
 from __future__ import annotations
 
-import logging
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
@@ -17,14 +9,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from mauve_core.config import Dtype
+from mauve_core.config import Dtype, Pooling
 from mauve_core.encoders.catalogue import ModelIdentity, identify
+from mauve_core.encoders.devices import resolve_device
+from mauve_core.encoders.gguf_files import converted
+from mauve_core.encoders.hub_files import hub_file, hub_snapshot, is_known
 from mauve_core.encoders.lanes import note_work
+from mauve_core.encoders.loading import check_vocabulary, load_config, load_tokenizer_files, load_weights
+from mauve_core.encoders.model_files import CONFIG, MODULES, damaged, files_in, require_plain_files, transformer_place
+from mauve_core.encoders.pooling import TokenPooling, resolve_pooling
+from mauve_core.encoders.sentence_modules import SentenceRecipe
+from mauve_core.encoders.sentence_steps import Apply, load_steps
 from mauve_core.errors import InputError, ModelUnavailableError
-from mauve_core.files import close_to_others, home, make_folder, storage_errors
-
-CONVERSION_FORMAT = 1
-"""Part of a converted checkpoint's name; raised when the conversion itself changes."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +38,19 @@ class LoadedModel:
         "cpu", "cuda:0", ...
     max_positions : int
         Longest sequence, special tokens included, that the model takes.
-    default_pooling : {"last", "first", "mean"}
-        What pooling "auto" stands for.
+    default_pooling : {"last", "first"}
+        What pooling "auto" stands for where the model's own files do not say.
     identity : ModelIdentity
+    poolings : tuple of str
+        Kinds of pooling whose vectors are joined; empty until :func:`with_pooling` chooses.
+    prompt : str
+        Put before each text.
+    recipe : SentenceRecipe or None
+        Where the poolings are those that the model's own files ask for.
+    steps : sequence of callables
+        What becomes of pooled vectors, (rows, d) float32 on the device.
+    notes : tuple of str
+        What a reader of the features must know.
     """
 
     model: Any
@@ -52,8 +58,13 @@ class LoadedModel:
     kind: Literal["causal", "masked"]
     device: str
     max_positions: int
-    default_pooling: Literal["last", "first", "mean"]
+    default_pooling: Literal["last", "first"]
     identity: ModelIdentity
+    poolings: tuple[TokenPooling, ...] = ()
+    prompt: str = ""
+    recipe: SentenceRecipe | None = None
+    steps: Sequence[Apply] = ()
+    notes: tuple[str, ...] = ()
 
 
 def load_model(
@@ -78,39 +89,32 @@ def load_model(
     Raises
     ------
     ModelUnavailableError
-        The model is unknown or cannot be reached.
+        The model is unknown, cannot be reached, is damaged, or lacks weights or its tokenizer.
     InputError
-        The model is neither causal nor masked, or the device does not exist.
+        The model is neither causal nor masked, does not fit into the memory, or the device does not exist.
     """
     identity = _language_model(name, revision)
+    target = resolve_device(device)
     with _quiet_transformers():
         import torch
-        from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer
 
         note_work()
-        target = resolve_device(device)
-        source = str(_plain_checkpoint(identity))
-        options: dict[str, Any] = {"revision": identity.revision} if identity.kind == "hub" else {}
-        try:
-            config = AutoConfig.from_pretrained(source, **options)
-            kind = _kind_of(config, name)
-            if with_head and kind != "causal":
-                raise InputError(f"The model {name} cannot write text", allowed="a causal language model")
-            tokenizer = AutoTokenizer.from_pretrained(source, **options)
-            factory = AutoModelForCausalLM if with_head else AutoModel
-            model = factory.from_pretrained(source, dtype=getattr(torch, dtype), **options)
-        except (OSError, KeyError) as error:
-            raise ModelUnavailableError(f"The model {name} cannot be loaded: {_first_line(error)}") from error
-    if tokenizer.pad_token is None:
-        tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
-    pooling: Literal["last", "first", "mean"] = "last" if kind == "causal" else "first"
+        folder = _checked_folder(identity)
+        config = load_config(folder, name)
+        kind = _kind_of(config, name)
+        if with_head and kind != "causal":
+            raise InputError(f"The model {name} cannot write text", allowed="a causal language model")
+        tokenizer = load_tokenizer_files(folder, name)
+        positions = _max_positions(config, tokenizer, folder)
+        model = load_weights(folder, name, config, getattr(torch, dtype), with_head=with_head)
+    check_vocabulary(model, tokenizer, name)
     return LoadedModel(
         model=model.eval().requires_grad_(requires_grad=False).to(target),
         tokenizer=tokenizer,
         kind=kind,
         device=target,
-        max_positions=_max_positions(config, tokenizer),
-        default_pooling="mean" if identity.mean_pooling else pooling,
+        max_positions=positions,
+        default_pooling="last" if kind == "causal" else "first",
         identity=identity,
     )
 
@@ -121,58 +125,85 @@ def load_tokenizer(name: str, revision: str | None = None) -> Any:
     Raises
     ------
     ModelUnavailableError
-        The model is unknown or cannot be reached.
+        The model is unknown, cannot be reached, or lacks its tokenizer.
     InputError
         It is a file of word vectors, which has no tokenizer.
     """
     identity = _language_model(name, revision)
     with _quiet_transformers():
-        from transformers import AutoTokenizer
-
-        options: dict[str, Any] = {"revision": identity.revision} if identity.kind == "hub" else {}
-        try:
-            return AutoTokenizer.from_pretrained(str(_plain_checkpoint(identity)), **options)
-        except (OSError, KeyError) as error:
-            raise ModelUnavailableError(f"The tokenizer of {name} cannot be loaded: {_first_line(error)}") from error
+        folder = _checked_folder(identity)
+        load_config(folder, name)
+        return load_tokenizer_files(folder, name)
 
 
-def resolve_device(device: str) -> str:
-    """The torch device that ``device`` stands for; InputError when this machine lacks it."""
-    import torch
+def with_pooling(loaded: LoadedModel, pooling: Pooling, recipe: SentenceRecipe | None) -> LoadedModel:
+    """The model with its way to one vector a text.
 
-    if device == "auto":
-        return "cuda:0" if torch.cuda.is_available() else "cpu"
-    try:
-        kind = torch.device(device).type
-    except RuntimeError as error:
-        raise InputError(f"No device named {device!r}", allowed="auto, cpu, cuda, cuda:0, ...") from error
-    if kind == "cuda" and not torch.cuda.is_available():
-        raise InputError("This machine has no CUDA device", received=device, todo="Use --device cpu or auto")
-    return device
-
-
-def resolve_devices(device: str) -> tuple[str, ...]:
-    """All torch devices that ``device`` stands for: "auto" and "cuda" are every CUDA device, and commas separate names.
+    Parameters
+    ----------
+    loaded : LoadedModel
+        Its tokenizer lower-cases from now on where the recipe says so.
+    pooling : {"auto", "last", "first", "mean"}
+    recipe : SentenceRecipe or None
+        What "auto" means by the model's own files.
 
     Raises
     ------
-    InputError
-        This machine lacks one of them.
+    ModelUnavailableError
+        Weights of the recipe are damaged or do not fit.
     """
-    import torch
+    if recipe is None:
+        resolved, notes = resolve_pooling(pooling, loaded.default_pooling), loaded.notes
+        if pooling == "auto" and not _is_told(loaded.identity):
+            notes += (
+                f"{loaded.identity.name} is pooled by its {resolved} token: whether it has a modules.json that says "
+                "otherwise is not known on this machine, and the hub did not answer",
+            )
+        return replace(loaded, poolings=(resolved,), notes=notes)
+    if recipe.lower_case:
+        _lower_case(loaded)
+    return replace(
+        loaded,
+        max_positions=min(loaded.max_positions, recipe.max_tokens or loaded.max_positions),
+        poolings=recipe.poolings,
+        prompt=recipe.prompt,
+        recipe=recipe,
+        steps=_steps(loaded, recipe, loaded.device),
+        notes=(f"{loaded.identity.name} is encoded as its modules.json says: {recipe.in_words()}",),
+    )
 
-    found: list[str] = []
-    for name in (part.strip() for part in device.split(",")):
-        one = resolve_device(name)
-        every = name == "cuda" or (name == "auto" and one != "cpu")
-        found += [f"cuda:{index}" for index in range(torch.cuda.device_count())] if every else [one]
-    return tuple(found)
+
+def _is_told(identity: ModelIdentity) -> bool:
+    """Whether it is known on this machine if the model is one of sentence-transformers."""
+    return identity.kind != "hub" or is_known(identity.location, identity.revision or "main", MODULES)
 
 
 def replicas(loaded: LoadedModel, devices: Sequence[str]) -> list[LoadedModel]:
     """The model on each of ``devices``, of which the first is its own."""
-    copies = (replace(loaded, model=deepcopy(loaded.model).to(name), device=name) for name in devices[1:])
+    copies = [replace(loaded, model=deepcopy(loaded.model).to(name), device=name) for name in devices[1:]]
+    if loaded.recipe is not None:
+        copies = [replace(copy, steps=_steps(copy, loaded.recipe, copy.device)) for copy in copies]
     return [loaded, *copies]
+
+
+def _steps(loaded: LoadedModel, recipe: SentenceRecipe, device: str) -> list[Apply]:
+    width = len(recipe.poolings) * int(loaded.model.config.get_text_config().hidden_size)
+    return load_steps(recipe.steps, width, device)
+
+
+def _lower_case(loaded: LoadedModel) -> None:
+    """Lower-case texts before anything else is done to them; special tokens that they spell out stay."""
+    from tokenizers.normalizers import Lowercase
+    from tokenizers.normalizers import Sequence as Normalizers
+
+    backend = getattr(loaded.tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        raise ModelUnavailableError(
+            f"The tokenizer of {loaded.identity.name} cannot lower-case texts, which its files ask for",
+            todo="Choose how its tokens become one vector yourself: --pooling mean, last or first",
+        )
+    before = [] if backend.normalizer is None else [backend.normalizer]
+    backend.normalizer = Normalizers([Lowercase(), *before])
 
 
 def _language_model(name: str, revision: str | None) -> ModelIdentity:
@@ -186,41 +217,22 @@ def _language_model(name: str, revision: str | None) -> ModelIdentity:
     return identity
 
 
-def _plain_checkpoint(identity: ModelIdentity) -> Path | str:
-    """Where transformers can load the model from: GGUF files are converted first, once."""
-    if not identity.location.endswith(".gguf"):
-        return identity.location
-    folder = home() / "models" / f"{Path(identity.location).stem}-{identity.digest[:16]}-{CONVERSION_FORMAT}"
-    if not (folder / "config.json").exists():
-        _convert_gguf(Path(identity.location), folder)
+def _checked_folder(identity: ModelIdentity) -> Path:
+    """The folder that transformers can load the model from, all of whose files are plain."""
+    folder = _plain_folder(identity)
+    require_plain_files(folder)
     return folder
 
 
-def _convert_gguf(gguf: Path, folder: Path) -> None:
-    """Write the GGUF file's weights (as float32) and tokenizer into ``folder``, whole or not at all."""
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    logging.getLogger(__name__).info("Converting %s into a plain checkpoint (once, about 20 s)", gguf.name)
-    with storage_errors(folder):
-        make_folder(folder.parent)
-        scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-    try:
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name)
-            quantised = AutoModelForCausalLM.from_pretrained(str(gguf.parent), gguf_file=gguf.name)
-        except (OSError, ValueError, KeyError) as error:
-            raise ModelUnavailableError(f"The GGUF file {gguf} cannot be read: {_first_line(error)}") from error
-        settings = {name: value for name, value in quantised.config.to_dict().items() if name != "quantization_config"}
-        plain = AutoModelForCausalLM.from_config(type(quantised.config).from_dict(settings))
-        plain.load_state_dict(quantised.state_dict())
-        with storage_errors(folder):
-            plain.save_pretrained(scratch)
-            tokenizer.save_pretrained(scratch)
-            close_to_others(scratch)
-            if not folder.exists():  # another process may have been faster
-                os.replace(scratch, folder)  # noqa: PTH105 (a folder, renamed in one step)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+def _plain_folder(identity: ModelIdentity) -> Path:
+    """A GGUF file's folder is made first, a hub model's fetched."""
+    if identity.location.endswith(".gguf"):
+        return converted(identity)
+    if identity.kind == "hub":
+        name, commit = identity.location, identity.revision or "main"
+        return hub_snapshot(name, commit, transformer_place(lambda file: hub_file(name, commit, file)))
+    folder = Path(identity.location)
+    return folder / transformer_place(files_in(folder))
 
 
 def _kind_of(config: Any, name: str) -> Literal["causal", "masked"]:
@@ -242,11 +254,16 @@ def _kind_of(config: Any, name: str) -> Literal["causal", "masked"]:
     )
 
 
-def _max_positions(config: Any, tokenizer: Any) -> int:
+def _max_positions(config: Any, tokenizer: Any, folder: Path) -> int:
     """The smaller of what the model's positions and its tokenizer allow."""
-    positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
-    if positions is not None and config.model_type in {"roberta", "xlm-roberta", "camembert"}:
-        positions -= config.pad_token_id + 1  # these models count positions from the padding id on
+    positions = getattr(config, "max_position_embeddings", getattr(config, "n_positions", None))
+    padding = config.pad_token_id if config.model_type in {"roberta", "xlm-roberta", "camembert"} else -1
+    if not isinstance(positions, int | None) or not isinstance(padding, int):
+        raise damaged(folder / CONFIG, f"{positions!r} positions, padding {padding!r}", "whole numbers")
+    if positions is not None:
+        positions -= padding + 1  # these models count positions from the padding id on
+        if positions < 1:
+            raise damaged(folder / CONFIG, f"it leaves {positions} positions", "a whole number from 1")
     return int(min(positions or tokenizer.model_max_length, tokenizer.model_max_length))
 
 
@@ -264,7 +281,3 @@ def _quiet_transformers() -> Iterator[None]:
         transformers_logging.set_verbosity(verbosity)
         if bars:
             transformers_logging.enable_progress_bar()
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

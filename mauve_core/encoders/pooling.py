@@ -2,11 +2,14 @@
 
 Causal models: the last real token has seen the whole text (NeurIPS 2021, section 4). Masked models: the first token,
 which is BERT's [CLS] and RoBERTa's <s> (JMLR 2023, section 4.1). Mean over the real tokens, special ones included: any
-model.
+model. A sentence-transformers model says itself what it was trained with (:mod:`mauve_core.encoders.sentence_modules`),
+which may be further kinds: the largest of each number, the sum over the square root of the length, or a mean in which
+the token at place i counts i times.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from mauve_core.config import Pooling
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 ResolvedPooling = Literal["last", "first", "mean"]
+TokenPooling = Literal["last", "first", "mean", "max", "mean-sqrt-len", "weighted-mean"]
 
 
 def resolve_pooling(pooling: Pooling, default: ResolvedPooling) -> ResolvedPooling:
@@ -23,7 +27,7 @@ def resolve_pooling(pooling: Pooling, default: ResolvedPooling) -> ResolvedPooli
     return default if pooling == "auto" else pooling
 
 
-def pool(hidden: Tensor, mask: Tensor, pooling: ResolvedPooling) -> Tensor:
+def pool(hidden: Tensor, mask: Tensor, pooling: TokenPooling) -> Tensor:
     """One vector for each text.
 
     Parameters
@@ -31,30 +35,43 @@ def pool(hidden: Tensor, mask: Tensor, pooling: ResolvedPooling) -> Tensor:
     hidden : (rows, longest, d) floating tensor
     mask : (rows, longest) integer tensor
         1 at real tokens, at least one a row; padding may lie on either side.
-    pooling : {"last", "first", "mean"}
+    pooling : {"last", "first", "mean", "max", "mean-sqrt-len", "weighted-mean"}
 
     Returns
     -------
     (rows, d) float32 tensor
-        The mean is taken in float32 whatever the precision of ``hidden``.
+        Sums and means are taken in float32 whatever the precision of ``hidden``.
 
     Raises
     ------
     InputError
-        ``pooling`` is none of the three.
+        ``pooling`` is none of them.
     """
     import torch
 
-    if pooling == "mean":
+    if pooling in ("mean", "mean-sqrt-len", "weighted-mean"):
         weights = mask.to(torch.float32)
+        weights = weights * weights.cumsum(dim=1) if pooling == "weighted-mean" else weights
         total = torch.einsum("btd,bt->bd", hidden.to(torch.float32), weights)
-        return total / weights.sum(dim=1, keepdim=True)
+        by = weights.sum(dim=1, keepdim=True)
+        return total / (by.sqrt() if pooling == "mean-sqrt-len" else by)
+    if pooling == "max":
+        real = hidden.to(torch.float32).masked_fill(mask[:, :, None] == 0, float("-inf"))
+        return real.amax(dim=1)
     if pooling == "last":
         positions = torch.arange(mask.shape[1], device=mask.device)
         column = (positions * mask).argmax(dim=1)
     elif pooling == "first":
         column = mask.argmax(dim=1)
     else:
-        raise InputError("Unknown pooling", allowed="last, first, mean", received=repr(pooling))
+        allowed = "last, first, mean, max, mean-sqrt-len, weighted-mean"
+        raise InputError("Unknown pooling", allowed=allowed, received=repr(pooling))
     rows = torch.arange(mask.shape[0], device=mask.device)
     return hidden[rows, column].to(torch.float32)
+
+
+def pool_jointly(hidden: Tensor, mask: Tensor, poolings: Sequence[TokenPooling]) -> Tensor:
+    """(rows, len(poolings) * d) vectors of each kind, side by side; as :func:`pool`."""
+    import torch
+
+    return torch.cat([pool(hidden, mask, pooling) for pooling in poolings], dim=1)

@@ -24,7 +24,7 @@ from mauve_core.encoders.encoder import STAGE, Encoder
 from mauve_core.encoders.features import Features, from_store, kept_features
 from mauve_core.encoders.keys import checked_texts, feature_key
 from mauve_core.encoders.models import LoadedModel
-from mauve_core.encoders.pooling import ResolvedPooling, pool
+from mauve_core.encoders.pooling import TokenPooling, pool_jointly
 from mauve_core.encoders.rows import Rows
 from mauve_core.encoders.tokenizing import Tokenized, tokenize
 from mauve_core.encoders.weights import LENGTH_DEPENDENT_POSITIONS
@@ -161,14 +161,14 @@ class PrefixEncoder(Encoder):
         array, device = rows.finished()
         return kept_features(array, tokens, replace(self.config, max_tokens=length), key, device, store)
 
-    def _pool(self, hidden: Tensor, mask: Tensor, pooling: ResolvedPooling) -> Tensor:
+    def _pool(self, hidden: Tensor, mask: Tensor, poolings: Sequence[TokenPooling]) -> Tensor:
         """The vectors of all prefixes side by side, (rows, lengths * d), while prefixes are being encoded."""
         import torch
 
         if not self._prefixes:
-            return super()._pool(hidden, mask, pooling)
+            return super()._pool(hidden, mask, poolings)
         places = torch.arange(mask.shape[1], device=mask.device)
-        return torch.cat([pool(hidden, mask * (places < length), pooling) for length in self._prefixes], dim=1)
+        return torch.cat([pool_jointly(hidden, mask * (places < length), poolings) for length in self._prefixes], dim=1)
 
 
 def _one_pass_will_do(loaded: LoadedModel, tokens: Sequence[Tokenized]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,8 @@ class Tokenized:
     limit : int
         Where texts were cut: the smaller of ``max_tokens`` and what the model takes.
     notes : tuple of str
-        Says so when texts were cut at the model's limit although ``max_tokens`` allowed more.
+        What a sentence-transformers model was encoded by; and where texts were cut at the model's limit although
+        ``max_tokens`` allowed more.
     """
 
     ids: tuple[TokenIds, ...]
@@ -56,26 +58,31 @@ def tokenize(texts: Sequence[str], loaded: LoadedModel, max_tokens: int, progres
     tokenizer = loaded.tokenizer
     tokenizer.truncation_side = "right"
     limit = min(max_tokens, loaded.max_positions)
-    special = len(_token_ids(tokenizer, [""])[0])
+    special = len(_token_ids(tokenizer, [loaded.prompt])[0])
     if limit <= special:
-        allowed = f"{special + 1} to {loaded.max_positions}: the model adds {special} special tokens to each text"
+        what = "special tokens" if not loaded.prompt else "tokens of its prompt and special ones"
+        allowed = f"{special + 1} to {loaded.max_positions}: the model adds {special} {what} to each text"
         raise InputError("The setting max_tokens leaves no room for text", allowed=allowed, received=str(max_tokens))
     ids: list[TokenIds] = []
     cut = np.zeros(len(texts), dtype=np.bool_)
     for start in range(0, len(texts), CHUNK):
         progress(STAGE, start, len(texts))
-        rows = _token_ids(tokenizer, list(texts[start : start + CHUNK]))
+        given = [loaded.prompt + text for text in texts[start : start + CHUNK]]
+        rows = _token_ids(tokenizer, given)
         too_long = [index for index, row in enumerate(rows) if len(row) > limit]
         if too_long:
-            shortened = _token_ids(tokenizer, [texts[start + index] for index in too_long], limit)
+            shortened = _token_ids(tokenizer, [given[index] for index in too_long], limit)
             for index, row in zip(too_long, shortened, strict=True):
                 rows[index] = row
                 cut[start + index] = True
         ids += [np.asarray(row, dtype=np.int32) for row in rows]
     progress(STAGE, len(texts), len(texts))
-    refuse_texts(
-        (index for index, row in enumerate(ids) if len(row) <= special), "The model's tokenizer finds no token in"
-    )
+    few = [index for index, row in enumerate(ids) if len(row) <= special]
+    if loaded.prompt and few:  # a text's first token may have joined the prompt's last
+        bare = len(_token_ids(tokenizer, [""])[0])
+        few = [index for index in few if len(_token_ids(tokenizer, [texts[index]])[0]) <= bare]
+    refuse_texts(few, "The model's tokenizer finds no token in")
+    refuse_unknown_tokens(ids, loaded)
     return _tokenized(ids, cut, limit, loaded, max_tokens)
 
 
@@ -91,13 +98,16 @@ def from_token_ids(token_ids: Sequence[Sequence[int]], loaded: LoadedModel, max_
     full = [np.asarray(row).reshape(-1) for row in token_ids]
     refuse_texts((index for index, row in enumerate(full) if not len(row)), "There is no token in")
     refuse_texts((index for index, row in enumerate(full) if row.dtype.kind not in "iu"), "Not whole numbers in")
-    known = int(loaded.model.get_input_embeddings().num_embeddings)
-    refuse_texts(
-        (index for index, row in enumerate(full) if row.min() < 0 or row.max() >= known),
-        f"Token ids outside 0 to {known - 1} in",
-    )
+    refuse_unknown_tokens(full, loaded)
     cut = np.array([len(row) > limit for row in full], dtype=np.bool_)
     return _tokenized([row[:limit].astype(np.int32) for row in full], cut, limit, loaded, max_tokens)
+
+
+def refuse_unknown_tokens(rows: Iterable[NDArray[Any]], loaded: LoadedModel) -> None:
+    """Raise an InputError that names the texts with a token for which the model has no embedding, unless none has."""
+    known = int(loaded.model.get_input_embeddings().num_embeddings)
+    outside = (index for index, row in enumerate(rows) if row.size and (row.min() < 0 or row.max() >= known))
+    refuse_texts(outside, f"Token ids outside 0 to {known - 1} in")
 
 
 def refuse_texts(indices: Iterable[int], wrong: str) -> None:
@@ -112,10 +122,10 @@ def refuse_texts(indices: Iterable[int], wrong: str) -> None:
 def _tokenized(
     ids: list[TokenIds], cut: NDArray[np.bool_], limit: int, loaded: LoadedModel, max_tokens: int
 ) -> Tokenized:
-    notes: tuple[str, ...] = ()
+    notes = loaded.notes
     if limit < max_tokens and cut.any():
         name = loaded.identity.name
-        notes = (
+        notes += (
             f"{name} takes at most {limit} tokens: {int(cut.sum())} of {len(ids)} texts were cut there, "
             f"although max_tokens = {max_tokens} allows more",
         )

@@ -90,7 +90,8 @@ def _features(encoder: EncoderConfig | None) -> str:
     revision = f" at revision {printable(encoder.revision)}" if encoder.revision else ""
     what = "prompt and text" if encoder.with_prompt else "the text alone"
     pooling = {
-        "auto": "the model's usual pooling (last token of a causal model, first of a masked one)",
+        "auto": "the model's usual pooling (what its modules.json says, else the last token of a causal model, the "
+        "first of a masked one)",
         "last": "the last token",
         "first": "the first token",
         "mean": "the mean over tokens",

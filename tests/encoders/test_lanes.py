@@ -14,8 +14,8 @@ import torch
 from mauve_core.config import EncoderConfig
 from mauve_core.encoders import Encoder, encode, encode_prefixes, feature_key
 from mauve_core.encoders import encoder as encoder_module
+from mauve_core.encoders.devices import resolve_devices
 from mauve_core.encoders.lanes import Lane, Lanes, threads_kept
-from mauve_core.encoders.models import resolve_devices
 from mauve_core.errors import CancelledError, InputError
 from mauve_core.feature_store import FeatureStore
 from tests.encoders.cuda_stand_in import COUNT, stand_in

@@ -1,0 +1,47 @@
+"""Which devices there are on this machine, and what the names of devices stand for."""
+
+from __future__ import annotations
+
+from mauve_core.errors import InputError
+
+ALLOWED = "auto, cpu, cuda, cuda:0, ..., mps"
+
+
+def resolve_device(device: str) -> str:
+    """The torch device that ``device`` stands for; InputError when this machine lacks it."""
+    import torch
+
+    if device == "auto":
+        return "cuda:0" if torch.cuda.is_available() else "cpu"
+    try:
+        named = torch.device(device)
+    except RuntimeError as error:
+        raise InputError(f"No device named {device!r}", allowed=ALLOWED) from error
+    there = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
+    if named.type not in there:
+        raise InputError(f"Models cannot run on the device {device!r}", allowed=ALLOWED)
+    if not there[named.type]:
+        wrong = f"This machine has no {named.type.upper()} device"
+        raise InputError(wrong, received=device, todo="Use --device cpu or auto")
+    if (named.index or 0) >= there[named.type]:
+        named_here = ", ".join(f"{named.type}:{index}" for index in range(there[named.type]))
+        raise InputError(f"This machine has no device {device}", allowed=f"auto, cpu, {named_here}")
+    return device
+
+
+def resolve_devices(device: str) -> tuple[str, ...]:
+    """All torch devices that ``device`` stands for: "auto" and "cuda" are every CUDA device, and commas separate names.
+
+    Raises
+    ------
+    InputError
+        This machine lacks one of them.
+    """
+    import torch
+
+    found: list[str] = []
+    for name in (part.strip() for part in device.split(",")):
+        one = resolve_device(name)
+        every = name == "cuda" or (name == "auto" and one != "cpu")
+        found += [f"cuda:{index}" for index in range(torch.cuda.device_count())] if every else [one]
+    return tuple(found)

@@ -1,0 +1,177 @@
+"""GGUF files: their header checked before any library counts on it, and their conversion into a plain checkpoint.
+
+GGUF files load slowly (about 20 s for 135 million weights), so the first use converts one into a plain checkpoint
+under the user's home of the program; later uses load that in a fraction of a second.
+"""
+
+from __future__ import annotations
+
+import logging
+import mmap
+import os
+import shutil
+import struct
+import tempfile
+from math import prod
+from pathlib import Path
+
+from mauve_core.encoders.catalogue import ModelIdentity
+from mauve_core.encoders.loading import SAFE, building_budget, check_loaded, third_party
+from mauve_core.encoders.model_files import CONFIG, MOST_OF_A_KIND, Held, damaged
+from mauve_core.files import close_to_others, home, make_folder, require_plain_file, storage_errors
+
+CONVERSION_FORMAT = 1
+"""Part of a converted checkpoint's name; raised when the conversion itself changes."""
+
+MOST_FIELDS, MOST_TENSORS, MOST_DIMENSIONS = 100_000, 1_000_000, 8
+MOST_STRINGS = 10_000_000
+"""Strings of one list; a vocabulary has a few hundred thousand."""
+
+NUMBERS_A_BYTE = 8
+"""Most weights that a byte holds; the coarsest quantisation takes more than a bit each."""
+
+_STRING, _LIST = 8, 9
+_SCALARS = dict(enumerate("BbHhIif?")) | {10: "Q", 11: "q", 12: "d"}
+"""GGUF's types of single values, as struct writes them."""
+
+
+def converted(identity: ModelIdentity) -> Path:
+    """The folder with the plain checkpoint of a GGUF file, made when it is missing.
+
+    Raises
+    ------
+    ModelUnavailableError, InputError
+        The file is damaged, or lacks weights that its own settings call for.
+    StorageError
+        The disk is full or refuses.
+    """
+    gguf = Path(identity.location)
+    folder = home() / "models" / f"{gguf.stem}-{identity.digest[:16]}-{CONVERSION_FORMAT}"
+    if not (folder / CONFIG).exists():
+        _convert(gguf, folder)
+    return folder
+
+
+def check_header(path: Path) -> Held:
+    """What the tensors of a GGUF file hold, after every count and length in its header was held against the file.
+
+    Raises
+    ------
+    ModelUnavailableError, InputError
+        It is damaged, or counts what cannot be in it.
+    """
+    size = require_plain_file(path, "GGUF file")
+    if size < 24:
+        raise damaged(path, f"it has {size} bytes, too few for a GGUF file")
+    with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        try:
+            return _Header(path, data).held()
+        except struct.error as error:
+            raise damaged(path, "its header ends before it is complete") from error
+
+
+class _Header:
+    """A walk through a header, which begins with its magic, version, number of tensors and number of fields."""
+
+    def __init__(self, path: Path, data: mmap.mmap) -> None:
+        self._path, self._data, self._at = path, data, 4
+
+    def held(self) -> Held:
+        if self._data[:4] != b"GGUF":
+            raise damaged(self._path, "it does not begin as GGUF files do")
+        version, tensors, fields = self._take("I"), self._take("Q"), self._take("Q")
+        if version not in (2, 3):
+            raise damaged(self._path, f"it is of GGUF version {version}", "version 2 or 3")
+        self._require(fields <= MOST_FIELDS, f"{fields:,} fields")
+        self._require(tensors <= MOST_TENSORS, f"{tensors:,} tensors")
+        for _ in range(fields):
+            self._field()
+        numbers = sum(self._tensor() for _ in range(tensors))
+        self._require(numbers <= NUMBERS_A_BYTE * len(self._data), f"{numbers:,} weights in {len(self._data):,} bytes")
+        return Held((self._path,), tensors, numbers)
+
+    def _field(self) -> None:
+        name, kind = self._string(), self._take("I")
+        if kind == _STRING:
+            self._string()
+        elif kind == _LIST:
+            self._list(name)
+        else:
+            value = self._value(kind)
+            counts = name.endswith((b".block_count", b".expert_count"))
+            self._require(not counts or value <= MOST_OF_A_KIND, f"{name.decode(errors='replace')} = {value:,}")
+
+    def _list(self, name: bytes) -> None:
+        kind, length = self._take("I"), self._take("Q")
+        if kind == _STRING:
+            self._require(length <= MOST_STRINGS, f"{length:,} strings in {name.decode(errors='replace')}")
+            for _ in range(length):
+                self._string()
+            return
+        if kind not in _SCALARS:
+            raise damaged(self._path, f"it holds a list of type {kind}")
+        self._skip(length * struct.calcsize(f"<{_SCALARS[kind]}"))
+
+    def _tensor(self) -> int:
+        self._string()
+        dimensions = self._take("I")
+        self._require(dimensions <= MOST_DIMENSIONS, f"a tensor of {dimensions:,} dimensions")
+        numbers = prod(self._take("Q") for _ in range(dimensions))
+        self._take("I")
+        self._take("Q")
+        return numbers
+
+    def _value(self, kind: int) -> float:
+        if kind not in _SCALARS:
+            raise damaged(self._path, f"it holds a value of type {kind}")
+        return self._take(_SCALARS[kind])
+
+    def _string(self) -> bytes:
+        start = self._at + 8
+        self._skip(self._take("Q"))
+        return self._data[start : self._at]
+
+    def _take(self, kind: str) -> int:
+        (value,) = struct.unpack_from(f"<{kind}", self._data, self._at)
+        self._at += struct.calcsize(f"<{kind}")
+        return value  # type: ignore[no-any-return]
+
+    def _skip(self, length: int) -> None:
+        self._require(length <= len(self._data) - self._at, f"{length:,} bytes after byte {self._at:,}")
+        self._at += length
+
+    def _require(self, fits: bool, what: str) -> None:
+        if not fits:
+            raise damaged(self._path, f"its header promises {what}, which it cannot hold")
+
+
+def _convert(gguf: Path, folder: Path) -> None:
+    """Write the GGUF file's weights (as float32) and tokenizer into ``folder``, whole or not at all."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    held = check_header(gguf)
+    logging.getLogger(__name__).info("Converting %s into a plain checkpoint (once, about 20 s)", gguf.name)
+    with storage_errors(folder):
+        make_folder(folder.parent)
+        scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+        alone = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+        (alone / "model.gguf").symlink_to(gguf)  # the files beside it are none of its own
+    try:
+        with third_party(f"The GGUF file {gguf}", gguf.name, gguf), building_budget(held, 4, gguf.name):
+            tokenizer = AutoTokenizer.from_pretrained(str(alone), gguf_file="model.gguf", **SAFE)
+            quantised, found = AutoModelForCausalLM.from_pretrained(
+                str(alone), gguf_file="model.gguf", output_loading_info=True, **SAFE
+            )
+            settings = {key: value for key, value in quantised.config.to_dict().items() if key != "quantization_config"}
+            plain = AutoModelForCausalLM.from_config(type(quantised.config).from_dict(settings))
+            plain.load_state_dict(quantised.state_dict())
+        check_loaded(quantised, found, str(gguf))
+        with storage_errors(folder):
+            plain.save_pretrained(scratch)
+            tokenizer.save_pretrained(scratch)
+            close_to_others(scratch)
+            if not folder.exists():  # another process may have been faster
+                os.replace(scratch, folder)  # noqa: PTH105 (a folder, renamed in one step)
+    finally:
+        for place in (scratch, alone):
+            shutil.rmtree(place, ignore_errors=True)

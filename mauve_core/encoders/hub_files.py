@@ -1,0 +1,112 @@
+"""Files of a hub model in the hub's local cache, fetched where they are not there yet.
+
+A model is always read from its snapshot there, as any folder is, so that the same checks hold for it. Once its files
+and its modules.json, or the knowledge that it has none, are in the cache, nobody is asked any more.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+from mauve_core.encoders.hub import HUB_TIMEOUT_S
+from mauve_core.encoders.model_files import VOCABULARIES, WEIGHTS_IN_ORDER, shards, words_of
+from mauve_core.errors import ModelUnavailableError
+
+SMALL = ("*.json", "*.txt", "*.model", "*.codes", "*.tiktoken", "*.jinja")
+"""Settings and vocabularies; weights are fetched by their names, code never."""
+
+ELSEWHERE = ("onnx/*", "openvino/*", "coreml/*", "original/*", "tf/*", "flax/*")
+
+
+def hub_file(name: str, commit: str, file: str) -> Path | None:
+    """A file of the model ``name`` at ``commit`` in the local cache; None where the model has none, or nobody can tell.
+
+    Raises
+    ------
+    ModelUnavailableError
+        The hub refuses it.
+    """
+    from huggingface_hub import constants, try_to_load_from_cache
+
+    found = try_to_load_from_cache(name, file, revision=commit)
+    if isinstance(found, str):
+        return Path(found)
+    return _asked(name, commit, file, str(constants.HF_HUB_CACHE)) if found is None else None
+
+
+def is_known(name: str, commit: str, file: str) -> bool:
+    """Whether the local cache says that the model has this file, or that it has none."""
+    from huggingface_hub import try_to_load_from_cache
+
+    return try_to_load_from_cache(name, file, revision=commit) is not None
+
+
+def hub_snapshot(name: str, commit: str, transformer: str = "") -> Path:
+    """The folder in the local cache with the model's settings, tokenizer and weights.
+
+    Parameters
+    ----------
+    name, commit : str
+    transformer : str
+        The folder inside that has the weights; "" is the outermost.
+
+    Raises
+    ------
+    ModelUnavailableError
+        They are neither there nor can be fetched.
+    """
+    place = f"{transformer}/" if transformer else ""
+    config = hub_file(name, commit, f"{place}config.json")
+    asked = all(is_known(name, commit, file) for file in ("modules.json", f"{place}tokenizer_config.json"))
+    if not asked or config is None or not _vocabularies(config.parent):
+        _fetch_small_files(name, commit)
+        config = hub_file(name, commit, f"{place}config.json")
+    weights = next((path for file in WEIGHTS_IN_ORDER if (path := hub_file(name, commit, place + file))), None)
+    if config is None or weights is None:
+        raise ModelUnavailableError(
+            f"The files of the model {name!r} are not all on this machine, and the hub does not give them",
+            todo="Connect to the hub once, or choose a model that works offline",
+        )
+    for shard in shards(weights) if weights.name.endswith(".index.json") else ():
+        hub_file(name, commit, place + shard)
+    return config.parent
+
+
+def _vocabularies(folder: Path) -> bool:
+    found = (path.name for pattern in VOCABULARIES for path in folder.glob(pattern))
+    return any(name != "tokenizer_config.json" for name in found)
+
+
+def _fetch_small_files(name: str, commit: str) -> None:
+    """All settings and vocabularies, as far as the hub answers; what is missing then is named where it is needed."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    small, elsewhere = list(SMALL), list(ELSEWHERE)
+    try:
+        snapshot_download(
+            name, revision=commit, etag_timeout=HUB_TIMEOUT_S, allow_patterns=small, ignore_patterns=elsewhere
+        )
+    except LocalEntryNotFoundError:
+        return
+    except Exception as error:
+        raise _refused(name, error) from error
+
+
+@functools.lru_cache(maxsize=1024)
+def _asked(name: str, commit: str, file: str, cache: str) -> Path | None:  # noqa: ARG001 (the cache is part of the key)
+    """What the hub gives; a hub that does not answer is asked once in the life of the process."""
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError
+
+    try:
+        return Path(hf_hub_download(name, file, revision=commit, etag_timeout=HUB_TIMEOUT_S))
+    except EntryNotFoundError:  # or a hub that cannot be reached
+        return None
+    except Exception as error:
+        raise _refused(name, error) from error
+
+
+def _refused(name: str, error: Exception) -> ModelUnavailableError:
+    return ModelUnavailableError(f"The hub does not give the files of the model {name!r}: {words_of(error)}")

@@ -1,0 +1,297 @@
+"""Models and tokenizers from folders that may hold anything: by transformers, without code of theirs, within budgets.
+
+transformers decides what a folder means; here stands what it is kept from. No Python of a model is run and nobody is
+asked whether it may be. Nothing is fetched: a hub model was fetched before, into a folder. A configuration cannot make
+more modules or more numbers than the weights on the disk hold. Every weight comes from the disk: what is missing, left
+over or of another shape is an error, with three exceptions by rule. The pooler of a model like BERT may be missing, for
+its output is not used; heads on top of the bare model may be left over, and so may tables that are not learnt and that
+the model makes for itself, such as masks and positions, which older versions wrote.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mauve_core.encoders.model_files import (
+    CONFIG,
+    VOCABULARIES,
+    Held,
+    damaged,
+    find_weights,
+    read_config,
+    read_object,
+    words_of,
+)
+from mauve_core.errors import InputError, MauveLensError, ModelUnavailableError
+
+MOST_MODULES = 200_000
+"""Modules of a model; one of 61 layers with 256 experts in each has about 100,000."""
+
+SPARE_NUMBERS = 50_000_000
+"""Numbers beyond twice those on the disk that a model may have: embeddings that are tied count twice while it is built,
+a pooler may be missing, and tables such as masks are no weights."""
+
+ALWAYS_FINE = 100
+"""Layers that a configuration may count whatever the weights hold; weights that are missing are then named."""
+
+CONVERTED = ("tekken.json", "tokenizer.model*", "tiktoken.model")
+"""Vocabularies that transformers reads in place of a tokenizer's own files."""
+
+SIZES = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim")
+
+MASK = ".masked_bias"
+"""The end of a name in checkpoints of GPT-2's kind that were written before 2023: what the mask put in, a constant."""
+
+SAFE = {"trust_remote_code": False, "local_files_only": True}
+
+
+def load_config(folder: Path, name: str) -> Any:
+    """transformers' configuration of the model in ``folder``.
+
+    Raises
+    ------
+    ModelUnavailableError, InputError
+        See :func:`mauve_core.encoders.model_files.read_config`; or the type is not known, or settings contradict.
+    """
+    values = read_config(folder)
+    from transformers import AutoConfig
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+
+    if values["model_type"] not in CONFIG_MAPPING_NAMES:
+        if values.get("auto_map"):
+            raise _own_code(name, folder / CONFIG)
+        raise damaged(folder / CONFIG, f"transformers knows no model_type {values['model_type']!r}")
+    with third_party(f"The settings of the model {name} ({folder / CONFIG})", name, folder):
+        config = AutoConfig.from_pretrained(str(folder), **SAFE)
+        sizes = {size: getattr(config.get_text_config(), size, None) for size in SIZES}
+    for size, value in sizes.items():
+        if isinstance(value, int) and value < 1:
+            raise damaged(folder / CONFIG, f"{size} = {value}", "whole numbers from 1")
+    return config
+
+
+def load_tokenizer_files(folder: Path, name: str) -> Any:
+    """The tokenizer in ``folder``.
+
+    Raises
+    ------
+    ModelUnavailableError
+        Its files are missing or damaged, or it wants to run code of its own.
+    """
+    from transformers import AutoTokenizer
+
+    settings = folder / "tokenizer_config.json"
+    if settings.exists():
+        read_object(settings)
+    if not any(path.name != settings.name for pattern in VOCABULARIES for path in folder.glob(pattern)):
+        raise _no_tokenizer(folder, " or ".join(VOCABULARIES))
+    with third_party(f"The tokenizer of the model {name} in {folder}", name, folder):
+        tokenizer = AutoTokenizer.from_pretrained(str(folder), **SAFE)
+    files = dict(getattr(tokenizer, "vocab_files_names", {}) or {})
+    whole = files.pop("tokenizer_file", None)
+    others = any(True for pattern in CONVERTED for _ in folder.glob(pattern))
+    there = others or (whole is not None and (folder / whole).exists())
+    if not there and not all((folder / file).exists() for file in files.values()):
+        # transformers would make an empty one, to which every text is unknown.
+        raise _no_tokenizer(folder, " and ".join(files.values()) + (f", or {whole}" if whole else ""))
+    longest = tokenizer.model_max_length
+    if isinstance(longest, bool) or not isinstance(longest, int | float) or not longest >= 1:
+        raise damaged(settings, f"model_max_length is {longest!r}", "a number from 1")
+    return tokenizer
+
+
+def load_weights(folder: Path, name: str, config: Any, dtype: Any, *, with_head: bool) -> Any:
+    """The model in ``folder``, whose every weight is from there.
+
+    Raises
+    ------
+    ModelUnavailableError, InputError
+        See the module.
+    """
+    from transformers import AutoModel, AutoModelForCausalLM
+
+    held = find_weights(folder, read_config(folder))
+    layers = getattr(config.get_text_config(), "num_hidden_layers", None) or 0
+    if layers > max(held.tensors, ALWAYS_FINE):
+        raise damaged(folder / CONFIG, f"it counts {layers:,} layers, and its weights hold {held.tensors:,} tensors")
+    factory = AutoModelForCausalLM if with_head else AutoModel
+    with third_party(f"The model {name} in {folder}", name, folder), building_budget(held, dtype.itemsize, name):
+        model, found = factory.from_pretrained(
+            str(folder),
+            config=config,
+            dtype=dtype,
+            weights_only=True,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
+            **SAFE,
+        )
+    check_loaded(model, found, " and ".join(str(file) for file in held.files[:3]))
+    return model
+
+
+def check_loaded(model: Any, found: Mapping[str, Any], where: str) -> None:
+    """Refuse a model that has weights from elsewhere than its files, or not all of theirs.
+
+    Parameters
+    ----------
+    model : transformers.PreTrainedModel
+    found : mapping
+        What ``output_loading_info`` gives.
+    where : str
+        The files, for the message.
+
+    Raises
+    ------
+    ModelUnavailableError
+        Names the weights.
+    """
+    base = model.base_model
+    prefix = f"{model.base_model_prefix}."
+    own = {name.split(".")[0] for name in (*base.state_dict(), *(child for child, _ in base.named_children()))}
+
+    def is_head(key: str) -> bool:
+        return not key.startswith(prefix) and key.split(".")[0] not in own
+
+    made = {name.removeprefix(prefix) for name, _ in model.named_buffers()}
+
+    def is_made(key: str) -> bool:
+        return key.removeprefix(prefix) in made or key.endswith(MASK)
+
+    missing = sorted(key for key in found["missing_keys"] if not key.removeprefix(prefix).startswith("pooler."))
+    unexpected = sorted(key for key in found["unexpected_keys"] if not is_head(key) and not is_made(key))
+    mismatched = sorted(str(key[0] if isinstance(key, tuple) else key) for key in found["mismatched_keys"])
+    parts = [
+        f"{what} {len(keys)}: {', '.join(keys[:5])}{', ...' if len(keys) > 5 else ''}"
+        for what, keys in (("missing", missing), ("unexpected", unexpected), ("of another shape", mismatched))
+        if keys
+    ]
+    if parts:
+        raise ModelUnavailableError(
+            f"The weights in {where} are not those of the model that {CONFIG} describes ({type(model).__name__}); "
+            + "; ".join(parts),
+            todo="Copy or download the whole model again, with the configuration that belongs to its weights",
+        )
+
+
+def check_vocabulary(model: Any, tokenizer: Any, name: str) -> None:
+    """Refuse a tokenizer whose vocabulary is larger than the model's embedding, and give it a padding token.
+
+    Tokens that were added to it may lie beyond, as an unused padding token does in many a model; texts that hold one
+    are refused (:func:`mauve_core.encoders.tokenizing.refuse_unknown_tokens`).
+
+    Raises
+    ------
+    ModelUnavailableError
+    """
+    known = int(model.get_input_embeddings().num_embeddings)
+    if tokenizer.pad_token is None or tokenizer.pad_token_id >= known:
+        tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
+    added = set(tokenizer.get_added_vocab().values())
+    largest = max((index for index in tokenizer.get_vocab().values() if index not in added), default=-1)
+    if largest >= known:
+        raise ModelUnavailableError(
+            f"The tokenizer of the model {name} is not the model's: its tokens go up to id {largest:,}",
+            allowed=f"ids from 0 to {known - 1:,}, for which there are embeddings",
+            todo="Copy the tokenizer's files from where the weights come from",
+        )
+
+
+@contextmanager
+def building_budget(held: Held, itemsize: int, name: str) -> Iterator[None]:
+    """Stop the building of a model that the weights on the disk cannot fill, or this machine's memory cannot hold.
+
+    transformers builds it without memory first, module by module, and torch tells of each as it is registered.
+    """
+    from torch.nn.modules.module import (
+        register_module_buffer_registration_hook,
+        register_module_module_registration_hook,
+        register_module_parameter_registration_hook,
+    )
+
+    most = 2 * held.numbers + SPARE_NUMBERS
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    here, modules, numbers = threading.get_ident(), 0, 0
+
+    def count_module(*_: Any) -> None:
+        nonlocal modules
+        modules += threading.get_ident() == here
+        if modules > MOST_MODULES:
+            raise InputError(
+                f"The configuration of the model {name} asks for more parts than any model has",
+                allowed=f"{MOST_MODULES:,} modules",
+                todo=f"Check the numbers of layers and experts in its {CONFIG}",
+            )
+
+    def count_numbers(_module: Any, _name: str, tensor: Any) -> None:
+        nonlocal numbers
+        if tensor is None or tensor.device.type != "meta" or threading.get_ident() != here:
+            return
+        numbers += tensor.numel()
+        if numbers > most:
+            raise ModelUnavailableError(
+                f"The configuration of the model {name} asks for more numbers than its weights hold "
+                f"({', '.join(file.name for file in held.files[:3])})",
+                allowed=f"about {held.numbers:,}",
+                received=f"{numbers:,} and more",
+                todo=f"Check the sizes in its {CONFIG}",
+            )
+        if numbers * itemsize > memory:
+            raise InputError(
+                f"The model {name} does not fit into this machine's memory",
+                allowed=f"{memory:,} bytes",
+                received=f"{numbers * itemsize:,} and more",
+                todo="Choose a smaller model, or --dtype bfloat16",
+            )
+
+    hooks = (
+        register_module_module_registration_hook(count_module),
+        register_module_parameter_registration_hook(count_numbers),
+        register_module_buffer_registration_hook(count_numbers),
+    )
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+@contextmanager
+def third_party(what: str, name: str, folder: Path) -> Iterator[None]:
+    """Turn whatever libraries raise over a model's files into an error that names them.
+
+    Raises
+    ------
+    ModelUnavailableError
+    """
+    try:
+        yield
+    except (MauveLensError, MemoryError):
+        raise
+    except Exception as error:
+        if "trust_remote_code" in str(error):
+            raise _own_code(name, folder) from error
+        raise ModelUnavailableError(
+            f"{what} cannot be loaded: {words_of(error)}",
+            todo="Copy or download the model again, or save it again with save_pretrained",
+        ) from error
+
+
+def _no_tokenizer(folder: Path, wanted: str) -> ModelUnavailableError:
+    return ModelUnavailableError(
+        f"The folder {folder} lacks its tokenizer",
+        allowed=f"a folder with {wanted}",
+        todo="Copy the tokenizer's files beside the weights",
+    )
+
+
+def _own_code(name: str, where: Path) -> ModelUnavailableError:
+    return ModelUnavailableError(
+        f"The model {name} comes with Python code of its own (auto_map in {where}), which is never run",
+        allowed="models whose type transformers knows",
+        todo="Convert the model to such a type, or compute features elsewhere and give them by --features",
+    )

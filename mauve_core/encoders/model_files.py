@@ -1,0 +1,298 @@
+"""What a model folder holds, seen before any library opens it.
+
+Whatever is read here comes from somewhere else: files must be plain ones of a bearable size, counts must be such as a
+model can have, and weights must hold the tensors that a configuration promises. Needs neither torch nor transformers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from mauve_core.errors import InputError, ModelUnavailableError
+from mauve_core.files import require_plain_file
+
+CONFIG, MODULES = "config.json", "modules.json"
+
+MOST_JSON_BYTES = 32 * 2**20
+"""Bytes of a JSON file of settings; those of models have kilobytes, an index of shards a few megabytes."""
+
+MOST_TOKENIZER_BYTES = 256 * 2**20
+"""Bytes of a vocabulary; large ones have 40 MB."""
+
+MOST_OF_A_KIND = 10_000
+"""Layers, experts, labels or the like that a configuration may count; models have up to a few hundred."""
+
+MOST_WORDS = 240
+"""Characters of a library's own message in one of ours."""
+
+SETTINGS = (
+    "config.json",
+    "*_config.json",
+    "*.index.json",
+    "modules.json",
+    "*_tokens*.json",
+    "chat_template*",
+    "*.jinja",
+)
+VOCABULARIES = ("tokenizer*", "vocab*", "merges.txt", "*.model", "*.codes", "*.tiktoken", "tekken.json")
+WEIGHTS = ("*.safetensors", "*.bin", "*.gguf")
+
+WEIGHTS_IN_ORDER = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+)
+"""What transformers looks for, the first that is there."""
+
+_COUNTS = re.compile(r"(?:^|_)(?:layers?|blocks?|block_count|depths?|stages?|experts?|labels|attention_types)\Z")
+
+
+FindFile = Callable[[str], Path | None]
+"""From a file's name inside a model's folder to its path; None where there is none."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """What files of weights hold, as their headers say.
+
+    Attributes
+    ----------
+    files : tuple of Path
+    tensors, numbers : int
+        Most tensors, and most numbers in all of them, that can be there.
+    """
+
+    files: tuple[Path, ...]
+    tensors: int
+    numbers: int
+
+
+def require_plain_files(folder: Path) -> None:
+    """Refuse a folder with a named pipe, a device or a socket where a model's files belong, and files beyond all sizes.
+
+    Raises
+    ------
+    ModelUnavailableError
+        The folder cannot be listed.
+    InputError
+        Names the file.
+    """
+    try:
+        entries = sorted(folder.iterdir())
+        templates = folder / "additional_chat_templates"  # transformers reads these beside the tokenizer
+        entries += sorted(templates.iterdir()) if templates.is_dir() else []
+    except OSError as error:
+        raise ModelUnavailableError(f"The folder {folder} cannot be read: {error.strerror or error}") from error
+    for entry in entries:
+        patterns = (*SETTINGS, *VOCABULARIES, *WEIGHTS)
+        if entry.is_dir() or not any(entry.match(pattern) for pattern in patterns):
+            continue
+        size = require_plain_file(entry, "model file")
+        if any(entry.match(pattern) for pattern in VOCABULARIES):
+            _require_size(entry, size, MOST_TOKENIZER_BYTES)
+        elif any(entry.match(pattern) for pattern in SETTINGS):
+            _require_size(entry, size, MOST_JSON_BYTES)
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file of settings.
+
+    Raises
+    ------
+    ModelUnavailableError
+        It is no JSON in UTF-8, or too large; names the file.
+    InputError
+        It is missing, or no plain file.
+    """
+    _require_size(path, require_plain_file(path, "model file"), MOST_JSON_BYTES)
+    try:
+        return json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise damaged(path, f"no JSON ({words_of(error)})") from error
+    except OSError as error:
+        raise ModelUnavailableError(f"The file {path} cannot be read: {error.strerror or error}") from error
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """As :func:`read_json`, for a file that holds an object."""
+    values = read_json(path)
+    if not isinstance(values, dict):
+        raise damaged(path, f"it holds a JSON {type(values).__name__}", "an object { ... }")
+    return values
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """The model's config.json, with the counts that something is built from held against what models have.
+
+    Raises
+    ------
+    ModelUnavailableError, InputError
+        It is missing, is no object, names no type, counts beyond ``MOST_OF_A_KIND``, or belongs to an adapter.
+    """
+    if (folder / "adapter_config.json").exists():
+        raise ModelUnavailableError(
+            f"The folder {folder} holds an adapter (adapter_config.json), which is no model without its base model",
+            todo="Merge the adapter into its base model (peft: merge_and_unload), save that, and name its folder",
+        )
+    path = folder / CONFIG
+    if not path.exists():
+        raise ModelUnavailableError(f"The folder {folder} holds no model: {CONFIG} is missing")
+    config = read_object(path)
+    if not isinstance(config.get("model_type"), str) or not config["model_type"]:
+        raise damaged(path, "it names no model_type", 'a type that transformers knows, such as "gpt2"')
+    architectures = config.get("architectures")
+    if architectures is not None and not _are_names(architectures):
+        raise damaged(path, "its architectures are unusable", "a list of names")
+    for name, number in _counts(config):
+        if number > MOST_OF_A_KIND:
+            raise damaged(path, f"{name} = {number:,} is more than any model has", f"at most {MOST_OF_A_KIND:,}")
+    return config
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+
+
+def files_in(folder: Path) -> FindFile:
+    """Looks for files in a folder by their names there."""
+    return lambda name: folder / name if (folder / name).exists() else None
+
+
+def transformer_place(find: FindFile) -> str:
+    """The folder of a model's transformer inside the model's, "" for itself; sentence-transformers may have another."""
+    path = None if find(CONFIG) is not None else find(MODULES)
+    return "" if path is None else str(read_modules(path)[0]["path"])
+
+
+def read_modules(path: Path) -> list[dict[str, Any]]:
+    """The entries of modules.json (sentence-transformers), each with its type and a folder inside the model's."""
+    modules = read_json(path)
+    if not isinstance(modules, list) or not modules or not all(isinstance(module, dict) for module in modules):
+        raise damaged(path, "it holds no list of modules")
+    for module in modules:
+        place = module.setdefault("path", "")
+        if not isinstance(place, str) or not isinstance(module.get("type"), str):
+            raise damaged(path, "a module lacks its type or path")
+        inside = PurePosixPath(place)
+        if inside.is_absolute() or ".." in inside.parts or "\\" in place:
+            raise damaged(path, f"the module path {place!r} leads out of the model's folder")
+    return modules
+
+
+def _counts(values: Any, name: str = "") -> Iterator[tuple[str, int]]:
+    """Whole numbers that say how many there are of something, with their names."""
+    if isinstance(values, dict):
+        for key, value in values.items():
+            yield from _counts(value, str(key))
+    elif isinstance(values, list):
+        for value in values:
+            yield from _counts(value, name)
+    elif isinstance(values, int | float) and _COUNTS.search(name):
+        yield name, int(min(values, 1e18)) if values == values else 0
+
+
+def find_weights(folder: Path, config: dict[str, Any]) -> Held:
+    """The files that transformers will load, checked by their headers.
+
+    Raises
+    ------
+    ModelUnavailableError
+        There are none, a shard is missing, or one is damaged; names the file.
+    InputError
+        One is no plain file.
+    """
+    named = config.get("transformers_weights")
+    choices = (_name_inside(folder / CONFIG, named),) if named is not None else WEIGHTS_IN_ORDER
+    found = next((folder / name for name in choices if (folder / name).exists()), None)
+    if found is None:
+        raise ModelUnavailableError(f"The folder {folder} holds no weights: no file named {' or '.join(choices)}")
+    files = tuple(folder / name for name in shards(found)) if found.name.endswith(".index.json") else (found,)
+    for file in files:
+        if not file.exists():
+            raise ModelUnavailableError(f"The file {file} is missing, which {found.name} names", todo="Copy all shards")
+    parts = [check_weights(file) for file in files]
+    tensors, numbers = (sum(part) for part in zip(*parts, strict=True))
+    if config.get("quantization_config"):  # packed: down to a bit a number
+        numbers = 8 * sum(file.stat().st_size for file in files)
+    return Held(files, tensors, numbers)
+
+
+def shards(index: Path) -> tuple[str, ...]:
+    """Names of the files that an index names; ModelUnavailableError where it is damaged."""
+    weights = read_object(index).get("weight_map")
+    if not isinstance(weights, dict) or not weights:
+        raise damaged(index, "it names no shards (weight_map)")
+    return tuple(sorted({_name_inside(index, name) for name in weights.values()}))
+
+
+def _name_inside(path: Path, name: Any) -> str:
+    """A file's name in the folder of ``path``, which names it."""
+    if not isinstance(name, str) or not name or PurePosixPath(name).name != name or "\\" in name:
+        raise damaged(path, f"it names weights {name!r}", "names of files in the same folder")
+    return name
+
+
+def check_weights(file: Path) -> tuple[int, int]:
+    """Tensors and numbers that a file of weights holds, of a pickle its entries and bytes.
+
+    Raises
+    ------
+    ModelUnavailableError, InputError
+        As :func:`find_weights`.
+    """
+    size = require_plain_file(file, "model file")
+    if file.suffix == ".safetensors":
+        shapes = tensor_shapes(file).values()
+        return len(shapes), sum(prod(shape) for shape in shapes)
+    try:
+        with zipfile.ZipFile(file) as archive:
+            entries = archive.infolist()
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as error:
+        raise damaged(file, "no weights as torch.save writes them since 2020", "safetensors") from error
+    if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
+        raise damaged(file, "its entries are compressed, which torch.save never does", "safetensors")
+    return len(entries), size
+
+
+def tensor_shapes(file: Path) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of the tensors in a safetensors file; ModelUnavailableError where its header is damaged."""
+    from safetensors import SafetensorError, safe_open
+
+    require_plain_file(file, "model file")
+    try:
+        with safe_open(file, framework="numpy") as opened:
+            return {name: tuple(opened.get_slice(name).get_shape()) for name in opened.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError) as error:
+        raise damaged(file, f"no safetensors file ({words_of(error)})") from error
+
+
+def damaged(path: Path, what: str, allowed: str = "") -> ModelUnavailableError:
+    """The error for a file of a model that cannot be used."""
+    return ModelUnavailableError(
+        f"The model file {path} cannot be used: {what}",
+        allowed=allowed,
+        todo="Copy or download the model again, or save it again with save_pretrained",
+    )
+
+
+def words_of(error: BaseException) -> str:
+    """What a library says, on one line and not for long, for a message of ours."""
+    words = " ".join(str(error).split())
+    return (words[:MOST_WORDS] + "..." if len(words) > MOST_WORDS else words.rstrip(".:")) or type(error).__name__
+
+
+def _require_size(path: Path, size: int, most: int) -> None:
+    if size > most:
+        raise InputError(
+            f"The model file {path} has {size:,} bytes",
+            allowed=f"at most {most:,}",
+            todo="Check that it is what it says",
+        )

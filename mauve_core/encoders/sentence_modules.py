@@ -1,0 +1,283 @@
+"""How a sentence-transformers model makes one vector of a text, as its own files say.
+
+Such a model lists its parts in modules.json: the transformer, a pooling of one or several kinds, and what follows it
+(dense layers, layer norms, unit length). Pooling "auto" does what they say, a default prompt, the length at which texts
+are cut and lower-casing included. A part that is not known here is refused by its name. Needs neither torch nor
+transformers; :mod:`mauve_core.encoders.sentence_steps` loads the weights of the parts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from mauve_core.encoders.catalogue import ModelIdentity
+from mauve_core.encoders.hub_files import hub_file
+from mauve_core.encoders.model_files import (
+    MODULES,
+    WEIGHTS_IN_ORDER,
+    FindFile,
+    damaged,
+    files_in,
+    read_modules,
+    read_object,
+)
+from mauve_core.encoders.pooling import TokenPooling
+from mauve_core.errors import ModelUnavailableError
+from mauve_core.files import digest_of_file, require_plain_file
+
+POOLINGS: Mapping[str, TokenPooling] = {
+    "cls": "first",
+    "max": "max",
+    "mean": "mean",
+    "mean_sqrt_len_tokens": "mean-sqrt-len",
+    "weightedmean": "weighted-mean",
+    "lasttoken": "last",
+}
+"""sentence-transformers' kinds of pooling, in the order in which its older files join them."""
+
+_OLDER = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+    "pooling_mode_weightedmean_tokens": "weightedmean",
+    "pooling_mode_lasttoken": "lasttoken",
+}
+
+ACTIVATIONS = ("Identity", "Tanh", "ReLU", "GELU", "SiLU", "Sigmoid")
+"""Activations of a dense layer, all of torch.nn and without settings."""
+
+_TEXT_SETTINGS = tuple(
+    f"sentence_{name}_config.json"
+    for name in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
+)
+_HARMLESS = ("trust_remote_code", "padding_side", "use_fast", "torch_dtype", "dtype", "add_pooling_layer")
+"""Arguments of models and tokenizers that change no vector; the precision is what the encoder was asked for."""
+
+StepKind = Literal["dense", "layer-norm", "unit-length"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """What becomes of pooled vectors.
+
+    Attributes
+    ----------
+    kind : {"dense", "layer-norm", "unit-length"}
+    weights : Path or None
+        File of its weights, safetensors or a pickle of plain tensors.
+    width : int
+        Numbers that it gives, for kinds that have weights.
+    activation : str
+        One of ``ACTIVATIONS``, behind a dense layer.
+    residual : bool
+        Whether the dense layer's input is added to what it gives.
+    """
+
+    kind: StepKind
+    weights: Path | None = None
+    width: int = 0
+    activation: str = "Identity"
+    residual: bool = False
+
+
+@dataclass(frozen=True)
+class SentenceRecipe:
+    """From hidden states to one vector a text.
+
+    Attributes
+    ----------
+    poolings : tuple of str
+        Their vectors are joined.
+    steps : tuple of Step
+        Applied to that in turn.
+    max_tokens : int or None
+        Where the model wants texts cut; None leaves it to the model.
+    lower_case : bool
+    prompt : str
+        Put before each text.
+    digest : str
+        SHA-256 of all that, weights included.
+    """
+
+    poolings: tuple[TokenPooling, ...]
+    steps: tuple[Step, ...]
+    max_tokens: int | None
+    lower_case: bool
+    prompt: str
+    digest: str
+
+    def in_words(self) -> str:
+        """ "mean pooling, unit length, prompt 'query: '"."""
+        parts = ["+".join(self.poolings) + " pooling"]
+        names = {"dense": "a dense layer to {} numbers", "layer-norm": "layer norm", "unit-length": "unit length"}
+        parts += [names[step.kind].format(step.width) for step in self.steps]
+        parts += ["lower case"] if self.lower_case else []
+        parts += [f"prompt {self.prompt!r}"] if self.prompt else []
+        return ", ".join(parts)
+
+
+def read_recipe(identity: ModelIdentity) -> SentenceRecipe | None:
+    """What pooling "auto" means for this model by its own files; None where it is no sentence-transformers model.
+
+    Raises
+    ------
+    ModelUnavailableError
+        Its files are damaged, or ask for something that is not known here; says which part, and what to choose.
+    InputError
+        One of them is no plain file.
+    """
+    if identity.kind not in ("package", "folder", "hub") or Path(identity.location).is_file():
+        return None
+    find = _finder(identity)
+    path = find(MODULES)
+    if path is None:
+        return None
+    modules = read_modules(path)
+    kinds = [_kind(module) for module in modules]
+    if kinds[:2] != ["Transformer", "Pooling"]:
+        raise _unsupported(path, f"the modules {', '.join(kinds)}")
+    texts = _text_settings(find, modules[0]["path"])
+    poolings, include_prompt = _poolings(_required(find, path, f"{modules[1]['path']}/config.json"))
+    prompt = _prompt(find)
+    if prompt and not include_prompt:
+        raise _unsupported(path, "a pooling that leaves the prompt out (include_prompt false)")
+    steps = [_step(find, path, module) for module in modules[2:]]
+    made = [step for step in steps if step is not None]
+    settings = {
+        "poolings": poolings,
+        "steps": [[s.kind, _digest(s.weights), s.width, s.activation, s.residual] for s in made],
+        "texts": texts,
+        "prompt": prompt,
+    }
+    digest = hashlib.sha256(json.dumps(settings).encode()).hexdigest()
+    return SentenceRecipe(poolings, tuple(made), texts[0], texts[1], prompt, digest)
+
+
+def _finder(identity: ModelIdentity) -> FindFile:
+    if identity.kind != "hub":
+        return files_in(Path(identity.location))
+    return lambda name: hub_file(identity.location, identity.revision or "main", name)
+
+
+def _kind(module: dict[str, Any]) -> str:
+    """ "Pooling" of sentence_transformers' own class, whatever its module is called; the whole name of any other."""
+    name = str(module["type"])
+    return name.rpartition(".")[2] if name.startswith("sentence_transformers.") else name
+
+
+def _text_settings(find: FindFile, place: str) -> tuple[int | None, bool]:
+    """Where texts are cut, and whether they are lower-cased."""
+    prefix = f"{place}/" if place else ""
+    path = next((found for name in _TEXT_SETTINGS if (found := find(prefix + name)) is not None), None)
+    if path is None:
+        return None, False
+    values = read_object(path)
+    for group in ("model_args", "model_kwargs", "tokenizer_args", "processor_kwargs", "config_args", "config_kwargs"):
+        strange = sorted(set(values.get(group) or ()) - set(_HARMLESS))
+        if strange:
+            raise _unsupported(path, f"{group} with {', '.join(strange)}")
+    text = {"method": "forward", "method_output_name": "last_hidden_state"}
+    expected = {"transformer_task": "feature-extraction", "module_output_name": "token_embeddings"}
+    strange = [name for name, value in expected.items() if values.get(name, value) != value]
+    strange += [name for name in ("query_expansion", "processing_kwargs") if values.get(name)]
+    strange += ["modality_config"] if values.get("modality_config", {"text": text}) != {"text": text} else []
+    if strange:
+        raise _unsupported(path, f"the settings {', '.join(strange)}")
+    most, lower = values.get("max_seq_length"), values.get("do_lower_case") or False
+    if not (most is None or (type(most) is int and most > 0)) or not isinstance(lower, bool):
+        raise damaged(path, "max_seq_length or do_lower_case is unusable", "a number of tokens; true or false")
+    return most, lower
+
+
+def _poolings(path: Path) -> tuple[tuple[TokenPooling, ...], bool]:
+    """The kinds of pooling, and whether the prompt's tokens belong to the text."""
+    values = read_object(path)
+    named = values.get("pooling_mode")
+    if named is None:
+        named = [kind for key, kind in _OLDER.items() if values.get(key)] or ["mean"]
+    kinds = [named] if isinstance(named, str) else named
+    if not isinstance(kinds, list) or not kinds or not all(isinstance(kind, str) for kind in kinds):
+        raise damaged(path, "its pooling_mode is unusable", ", ".join(POOLINGS))
+    unknown = [kind for kind in kinds if kind not in POOLINGS]
+    if unknown:
+        raise _unsupported(path, f"the pooling {', '.join(unknown)}")
+    return tuple(POOLINGS[kind] for kind in kinds), bool(values.get("include_prompt", True))
+
+
+def _prompt(find: FindFile) -> str:
+    """The prompt that stands before each text unless another is asked for."""
+    path = find("config_sentence_transformers.json")
+    if path is None:
+        return ""
+    values = read_object(path)
+    name, prompts = values.get("default_prompt_name"), values.get("prompts") or {}
+    if name is None:
+        return ""
+    prompt = prompts.get(name, 0) if isinstance(prompts, dict) and isinstance(name, str) else 0
+    if not isinstance(prompt, str | None):
+        raise damaged(path, f"it has no prompt named {name!r}, its default_prompt_name")
+    return prompt or ""
+
+
+def _step(find: FindFile, modules: Path, module: dict[str, Any]) -> Step | None:
+    """A part behind the pooling; None for one that does nothing to a trained model."""
+    kind, place = _kind(module), module["path"]
+    if kind == "Dropout":
+        return None
+    if kind not in ("Dense", "LayerNorm", "Normalize"):
+        raise _unsupported(modules, f"the module {kind}")
+    path = find(f"{place}/config.json")
+    if path is None and kind != "Normalize":
+        raise damaged(modules, f"the file {place}/config.json is missing, which belongs to it")
+    values = {} if path is None else read_object(path)
+    named = [values.get(f"module_{end}_name") for end in ("input", "output")]
+    if any(name not in (None, "sentence_embedding") for name in named):
+        raise _unsupported(path or modules, f"the module {kind} of other vectors than the text's")
+    if path is None or kind == "Normalize":
+        return Step("unit-length")
+    width = values.get("out_features" if kind == "Dense" else "dimension")
+    if type(width) is not int or width < 1:
+        raise damaged(path, "its number of features is unusable", "a whole number from 1")
+    weights = next((found for name in WEIGHTS_IN_ORDER[::2] if (found := find(f"{place}/{name}")) is not None), None)
+    if weights is None:
+        raise damaged(modules, f"the weights of the module {place} are missing")
+    if kind == "LayerNorm":
+        return Step("layer-norm", weights, width)
+    return Step("dense", weights, width, _activation(path, values), bool(values.get("use_residual")))
+
+
+def _activation(path: Path, values: dict[str, Any]) -> str:
+    """The name of a torch.nn class without settings."""
+    name = str(values.get("activation_function", "torch.nn.modules.activation.Tanh"))
+    first, _, last = name.rpartition(".")
+    if not first.startswith("torch.nn") or last not in ACTIVATIONS:
+        raise _unsupported(path, f"the activation {name}")
+    return last
+
+
+def _required(find: FindFile, modules: Path, name: str) -> Path:
+    path = find(name)
+    if path is None:
+        raise damaged(modules, f"the file {name} is missing, which belongs to it")
+    return path
+
+
+def _digest(path: Path | None) -> str:
+    if path is None:
+        return ""
+    require_plain_file(path, "model file")
+    return digest_of_file(path)
+
+
+def _unsupported(path: Path, what: str) -> ModelUnavailableError:
+    return ModelUnavailableError(
+        f"The file {path} asks for something that is not known here: {what}",
+        allowed=f"a Transformer, a Pooling ({', '.join(POOLINGS)}), then Dense, LayerNorm, Normalize",
+        todo="Choose how its tokens become one vector yourself: --pooling mean, last or first",
+    )

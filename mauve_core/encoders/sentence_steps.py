@@ -1,0 +1,84 @@
+"""What becomes of the pooled vectors of a sentence-transformers model: dense layers, layer norms, unit length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mauve_core.encoders.model_files import check_weights, damaged, words_of
+from mauve_core.encoders.sentence_modules import Step
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Apply = Callable[["Tensor"], "Tensor"]
+
+
+def load_steps(steps: Sequence[Step], width: int, device: str) -> list[Apply]:
+    """Functions on (rows, ``width``) float32 vectors, one after the other, with their weights on ``device``.
+
+    Raises
+    ------
+    ModelUnavailableError
+        Weights are damaged, or do not fit one another; names the file.
+    """
+    made = []
+    for step in steps:
+        made.append(_function(step, width, device))
+        width = step.width or width
+    return made
+
+
+def _function(step: Step, width: int, device: str) -> Apply:
+    from torch.nn import functional
+
+    if step.weights is None:
+        return partial(functional.normalize, dim=-1)
+    weights = _weights(step.weights, device)
+    if step.kind == "layer-norm":
+        expected: dict[str, tuple[int, ...]] = {"norm.weight": (width,), "norm.bias": (width,)}
+    else:
+        expected = {"linear.weight": (step.width, width)}
+        expected |= {"linear.bias": (step.width,)} if "linear.bias" in weights else {}
+        expected |= {"residual.weight": (step.width, width)} if step.residual and step.width != width else {}
+    found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    if found != expected:
+        raise damaged(step.weights, f"it holds {found} for vectors of {width} numbers", str(expected))
+    if step.kind == "layer-norm":
+        weight, bias = weights["norm.weight"], weights["norm.bias"]
+        return lambda x: functional.layer_norm(x, (width,), weight, bias)
+    return _dense(step, weights)
+
+
+def _dense(step: Step, weights: dict[str, Tensor]) -> Apply:
+    import torch
+    from torch.nn.functional import linear
+
+    weight, bias, across = weights["linear.weight"], weights.get("linear.bias"), weights.get("residual.weight")
+    activation = getattr(torch.nn, step.activation)()
+
+    def apply(x: Tensor) -> Tensor:
+        y: Tensor = activation(linear(x, weight, bias))
+        if not step.residual:
+            return y
+        return y + (x if across is None else linear(x, across))
+
+    return apply
+
+
+def _weights(path: Path, device: str) -> dict[str, Tensor]:
+    """Float32 tensors by name, of safetensors or of a pickle that holds nothing else."""
+    import torch
+    from safetensors.torch import load_file
+
+    check_weights(path)
+    try:
+        if path.suffix == ".safetensors":
+            tensors = load_file(path)
+        else:
+            tensors = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+        return {name: tensor.to(device, torch.float32) for name, tensor in tensors.items()}
+    except Exception as error:
+        raise damaged(path, words_of(error)) from error

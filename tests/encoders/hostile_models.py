@@ -1,0 +1,193 @@
+"""Model folders that are damaged, lying or hostile: each changes a copy of a sound tiny one, in one way."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import struct
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+
+Spoil = Callable[[Path], object]
+CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model.safetensors"
+
+
+def change(name: str, **values: Any) -> Spoil:
+    """Set values of a JSON file."""
+
+    def spoil(folder: Path) -> None:
+        path = folder / name
+        path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+    return spoil
+
+
+def write(name: str, content: str | bytes) -> Spoil:
+    data = content.encode() if isinstance(content, str) else content
+    return lambda folder: (folder / name).write_bytes(data)
+
+
+def remove(*names: str) -> Spoil:
+    return lambda folder: [(folder / name).unlink() for name in names]
+
+
+def weights(edit: Callable[[dict[str, torch.Tensor]], object]) -> Spoil:
+    """Edit the tensors in place and write them back."""
+
+    def spoil(folder: Path) -> None:
+        tensors = load_file(folder / WEIGHTS)
+        edit(tensors)
+        save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
+
+    return spoil
+
+
+def all_of(*parts: Spoil) -> Spoil:
+    return lambda folder: [part(folder) for part in parts]
+
+
+def pipe(name: str) -> Spoil:
+    def spoil(folder: Path) -> None:
+        (folder / name).unlink(missing_ok=True)
+        os.mkfifo(folder / name)
+
+    return spoil
+
+
+def endless(name: str) -> Spoil:
+    def spoil(folder: Path) -> None:
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to("/dev/zero")
+
+    return spoil
+
+
+def shards(index: str) -> Spoil:
+    """The weights under a shard's name, and an index that ought to name it."""
+    rename: Spoil = lambda folder: (folder / WEIGHTS).rename(folder / "b.safetensors")  # noqa: E731
+    return all_of(rename, write("model.safetensors.index.json", index))
+
+
+class Touch:
+    """Unpickled, it writes the file that shows that code was run."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Path.touch, (self._path,))
+
+
+def pickled(folder: Path) -> None:
+    """Weights of torch.save's form whose pickle runs code."""
+    (folder / WEIGHTS).unlink()
+    with zipfile.ZipFile(folder / "pytorch_model.bin", "w") as archive:
+        archive.writestr("archive/data.pkl", pickle.dumps({"wte.weight": Touch(folder / "was-run")}, protocol=2))
+        archive.writestr("archive/version", "3\n")
+
+
+def compressed_pickle(folder: Path) -> None:
+    """Ten megabytes in ten kilobytes."""
+    torch.save(load_file(folder / WEIGHTS), folder / "pytorch_model.bin")
+    (folder / WEIGHTS).unlink()
+    with zipfile.ZipFile(folder / "pytorch_model.bin", "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("archive/data/999", bytes(10**7))
+
+
+CODE = "import pathlib\npathlib.Path(__file__).with_name('was-run').touch()\n"
+OWN_CODE = write(
+    "own.py", CODE + "from transformers import PretrainedConfig\nclass C(PretrainedConfig): model_type='own'\n"
+)
+
+SPOILT: dict[str, tuple[Spoil, str]] = {
+    "config a list": (write(CONFIG, "[]"), "config.json"),
+    "config empty": (write(CONFIG, "{}"), "config.json"),
+    "config nothing": (write(CONFIG, ""), "config.json"),
+    "config null": (write(CONFIG, "null"), "config.json"),
+    "config not UTF-8": (write(CONFIG, b"\xff\xfe\x00{"), "config.json"),
+    "config deep": (write(CONFIG, "[" * 100_000), "config.json"),
+    "config a pipe": (pipe(CONFIG), "config.json"),
+    "config endless": (endless(CONFIG), "config.json"),
+    "config a folder": (all_of(remove(CONFIG), lambda f: (f / CONFIG).mkdir()), "config.json"),
+    "config of ten gigabytes": (lambda f: os.truncate(f / CONFIG, 10**10), "10,000,000,000 bytes"),
+    "tokenizer of ten gigabytes": (lambda f: os.truncate(f / TOKENIZER, 10**10), "10,000,000,000 bytes"),
+    "type unknown": (change(CONFIG, model_type="toaster"), "config.json"),
+    "type a list": (change(CONFIG, model_type=["gpt2"]), "config.json"),
+    "type of pictures": (change(CONFIG, model_type="vit", architectures=["ViTModel"]), "vit"),
+    **{
+        f"{name} {value!r}": (change(CONFIG, **{name: value}), "hostile")
+        for name in ("n_layer", "n_embd", "vocab_size", "n_positions", "n_head")
+        for value in (0, -1, "x")
+    },
+    "positions of a hundred million": (change(CONFIG, n_positions=10**8), "more numbers than its weights hold"),
+    "heads 7": (change(CONFIG, n_head=7), "hostile"),
+    "layers a million": (change(CONFIG, n_layer=10**6), "10,000"),
+    "layers 9,999": (change(CONFIG, n_layer=9_999), "9,999 layers"),
+    "labels a thousand million": (change(CONFIG, num_labels=10**9), "10,000"),
+    "words a thousand million": (change(CONFIG, vocab_size=10**9), "more numbers than its weights hold"),
+    "width a million": (change(CONFIG, n_embd=10**6, n_head=1), "more numbers than its weights hold"),
+    "activation unknown": (change(CONFIG, activation_function="toast"), "hostile"),
+    "epsilon a word": (change(CONFIG, layer_norm_epsilon="x"), "hostile"),
+    "architectures a number": (change(CONFIG, architectures=7), "hostile"),
+    "an adapter": (write("adapter_config.json", '{"base_model_name_or_path": "gpt2"}'), "adapter"),
+    "tokenizer garbage": (write(TOKENIZER, "\x00garbage"), "okenizer"),
+    "tokenizer a list": (write(TOKENIZER, "[]"), "okenizer"),
+    "tokenizer empty": (write(TOKENIZER, "{}"), "okenizer"),
+    "tokenizer a pipe": (pipe(TOKENIZER), "tokenizer.json"),
+    "tokenizer missing": (remove(TOKENIZER), "tokenizer"),
+    "tokenizer and its settings missing": (remove(TOKENIZER, "tokenizer_config.json"), "tokenizer"),
+    "tokenizer half there": (all_of(remove(TOKENIZER), write("vocab.json", '{"a": 0}')), "tokenizer"),
+    "tokenizer settings a list": (write("tokenizer_config.json", "[]"), "tokenizer_config.json"),
+    "tokenizer settings a pipe": (pipe("tokenizer_config.json"), "tokenizer_config.json"),
+    "tokenizer of no length": (change("tokenizer_config.json", model_max_length=0), "model_max_length"),
+    "tokenizer of a worded length": (change("tokenizer_config.json", model_max_length="x"), "okenizer"),
+    "tokenizer class a number": (change("tokenizer_config.json", tokenizer_class=7), "okenizer"),
+    "index garbage": (shards("x"), "index.json"),
+    "index a list": (shards("[]"), "index.json"),
+    "index empty": (shards("{}"), "index.json"),
+    "index numbers": (shards('{"weight_map": {"wte.weight": 7}}'), "index.json"),
+    "index leads out": (shards('{"weight_map": {"wte.weight": "../x.safetensors"}}'), "index.json"),
+    "index of missing shards": (shards('{"weight_map": {"wte.weight": "a.safetensors"}}'), "a.safetensors"),
+    "weights garbage": (write(WEIGHTS, b"\x00garbage" * 100), WEIGHTS),
+    "weights nothing": (write(WEIGHTS, b""), WEIGHTS),
+    "weights of a huge header": (write(WEIGHTS, struct.pack("<Q", 2**60) + b"{}"), WEIGHTS),
+    "weights cut off": (lambda f: os.truncate(f / WEIGHTS, 3000), WEIGHTS),
+    "weights a pipe": (pipe(WEIGHTS), WEIGHTS),
+    "weights endless": (endless(WEIGHTS), WEIGHTS),
+    "weights without tensors": (weights(lambda t: t.clear()), "missing 40: "),
+    "weights lack one": (weights(lambda t: t.pop("transformer.h.1.ln_1.weight")), "missing 1: h.1.ln_1.weight"),
+    "weights have more": (
+        weights(lambda t: t.update({"transformer.h.1.extra": torch.zeros(3)})),
+        "unexpected 1: transformer.h.1.extra",
+    ),
+    "weights of more layers": (change(CONFIG, n_layer=2), "unexpected 11: "),
+    "weights of another shape": (
+        weights(lambda t: t.update({"transformer.ln_f.weight": torch.zeros(5)})),
+        "ln_f.weight",
+    ),
+    "a pickle with code": (pickled, "hostile"),
+    "a compressed pickle": (compressed_pickle, "compressed"),
+    "a pickle of the old form": (
+        all_of(remove(WEIGHTS), write("pytorch_model.bin", pickle.dumps({}))),
+        "pytorch_model",
+    ),
+    "code for the settings": (
+        all_of(OWN_CODE, change(CONFIG, model_type="own", auto_map={"AutoConfig": "own.C", "AutoModel": "own.C"})),
+        "never run",
+    ),
+    "code for a known type's tokenizer": (
+        all_of(
+            OWN_CODE,
+            remove(TOKENIZER),
+            change("tokenizer_config.json", tokenizer_class="Own", auto_map={"AutoTokenizer": ["own.C", None]}),
+        ),
+        "okenizer",
+    ),
+}
+"""How a folder is spoilt, and what the error names."""
