@@ -1,8 +1,9 @@
 """What takes long to find out about a run and never changes, kept beside it: scores, words, properties, trust, errors.
 
 Files lie in the run's folder, below ``derived``, one an item: plain arrays, no pickle. They follow from the run alone,
-so they may be deleted at any time; what is missing, damaged or of another format is found out again and kept. A folder
-that cannot be written keeps nothing, and everything is found out each time.
+so they may be deleted at any time; what is missing, damaged, of another format, of another run or of another item (each
+file says whose it is) is found out again and kept. A folder that cannot be written keeps nothing, and everything is
+found out each time.
 """
 
 from __future__ import annotations
@@ -35,8 +36,11 @@ from mauve_core.trust import trust
 from mauve_core.words import DistinctiveWord, WordCounts, count_words, joined
 
 DERIVED = "derived"
-FORMAT = 1
+FORMAT = 2
 """Version of the files; those of another version are made again."""
+
+ABOUT = "about"
+"""Entry of a file that says which version, run and item it is of."""
 
 KEPT_SMOOTHINGS: tuple[Smoothing, ...] = ("none", "krichevsky-trofimov", "laplace")
 """Smoothings whose score bases are kept; about 2 MB a candidate, partition and smoothing."""
@@ -256,17 +260,17 @@ def _place(run: Run, source: str) -> int:
 
 def _kept(run: Run, name: str, make: Callable[[], Mapping[str, NDArray[Any]]]) -> _Arrays:
     """The arrays kept under that name, else those that ``make`` returns, which are then kept."""
-    path = run.path / DERIVED / f"{name}.npz"
+    path, about = run.path / DERIVED / f"{name}.npz", f"{FORMAT} {run.digest} {name}"
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            if int(file["format"]) == FORMAT:
+            if str(file[ABOUT]) == about:
                 return {key: file[key] for key in file.files}
     except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile):
         pass  # not there, damaged or of another format: made again
     arrays = dict(make())
     if run.path.is_dir():
         with suppress(StorageError):  # a home that is full or read-only can still be looked at
-            write_atomically(path, lambda stream: np.savez(stream, format=np.array(FORMAT), **arrays))  # type: ignore[arg-type]
+            write_atomically(path, lambda stream: np.savez(stream, **{ABOUT: np.array(about)}, **arrays))  # type: ignore[arg-type]
     return arrays
 
 

@@ -109,7 +109,8 @@ class ComparisonRecord:
 
     def __post_init__(self) -> None:
         names = [source.name for source in self.sources]
-        if names[0] != HUMAN or len(set(names)) < len(names) or not all(0 < each.n < 2**31 for each in self.sources):
+        told_apart = all(names) and len(set(names)) == len(names)
+        if names[0] != HUMAN or not told_apart or not all(0 < each.n < 2**31 for each in self.sources):
             raise InputError("The sources cannot be used", allowed=f"{HUMAN} first, names all different, with texts")
         _check_partitions(self.joint)
         for candidate in self.candidates:

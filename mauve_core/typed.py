@@ -225,7 +225,7 @@ def _any(value: Any, place: str, depth: int) -> Any:
 def _number(value: Any, place: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not -1e308 <= value <= 1e308:
         raise _WrongError(place, "a finite number", value)
-    return float(value)
+    return value if abs(value) <= MAX_WHOLE else float(value)  # 2 stays 2, so that it is written as it was
 
 
 def _whole(value: Any, place: str) -> int:

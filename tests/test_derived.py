@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -183,7 +184,7 @@ def test_a_damaged_file_is_made_again(run: Run, content: bytes) -> None:
 
 def test_a_file_of_another_format_is_made_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run_properties(run, HUMAN)
-    monkeypatch.setattr(derived, "FORMAT", 2)
+    monkeypatch.setattr(derived, "FORMAT", derived.FORMAT + 1)
     monkeypatch.setattr(derived, "text_properties", lambda texts: dict.fromkeys(PROPERTIES, np.zeros(len(texts))))
     assert not run_properties(run, HUMAN)["length"].any()
 
@@ -200,3 +201,21 @@ def test_a_home_that_refuses_keeps_nothing(run: Run, monkeypatch: pytest.MonkeyP
 def test_an_unknown_source_is_refused(run: Run) -> None:
     with pytest.raises(InputError, match="No source"):
         run_words(run, "other")
+
+
+def test_a_file_of_another_run_or_item_is_made_again(run: Run, tmp_path: Path) -> None:
+    other = make_run(tmp_path / "home", name="other", n=50, seeds=2, projection=False)
+    for each in (run, other):
+        derive(each)
+    names = sorted(path.name for path in (run.path / DERIVED).iterdir())
+    assert names == sorted(path.name for path in (other.path / DERIVED).iterdir())
+    whole = {name: (run.path / DERIVED / name).read_bytes() for name in names}
+    shutil.rmtree(run.path / DERIVED)
+    shutil.copytree(other.path / DERIVED, run.path / DERIVED)
+    again = RunStore(run.path.parent).load(run.id)
+    derive(again)
+    assert {name: (run.path / DERIVED / name).read_bytes() for name in names} == whole
+    for name, next_one in zip(names, [*names[1:], names[0]], strict=True):
+        (run.path / DERIVED / name).write_bytes(whole[next_one])
+    derive(again)
+    assert {name: (run.path / DERIVED / name).read_bytes() for name in names} == whole

@@ -10,6 +10,7 @@ What people say of it is ``about.json`` (``about.py``).
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import os
 import re
@@ -17,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any, NoReturn
@@ -117,6 +119,10 @@ class RunRecord:
     summary: Line
     comparison: records.ComparisonRecord
 
+    def __post_init__(self) -> None:
+        if (self.name, self.created) != (self.summary.name, self.summary.created):
+            raise InputError("Its line in a list has another name or time", received=f"{self.name!r}, {self.created}")
+
 
 @dataclass(frozen=True)
 class Run:
@@ -154,6 +160,12 @@ class Run:
             if array.ndim != 2 or len(array) != len(self.corpora[source]):
                 raise ValueError(f"shape {array.shape} for {len(self.corpora[source])} texts")
         return array
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the comparison's record, hexadecimal: what follows from this run alone is known by it."""
+        record = records.record_of_comparison(self.comparison)
+        return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
     @property
     def ratings_path(self) -> Path:

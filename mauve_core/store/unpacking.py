@@ -47,8 +47,8 @@ MAX_FILES = 100_000
 MAX_DIRECTORY = 16 << 20
 """Bytes of the zip file's list of files, which is read as a whole."""
 
-MAX_JSON = 256 << 20
-"""Bytes of the manifest or any other JSON file."""
+MAX_JSON, MAX_MANIFEST = 256 << 20, 32 << 20
+"""Bytes of a JSON file, and of the manifest."""
 
 MAX_RATIO, RATIO_FROM = 300, 1 << 20
 """How many bytes one compressed byte may become, in entries of more than 1 MiB: JSON reaches a tenth of that."""
@@ -129,6 +129,9 @@ def read_manifest(archive: zipfile.ZipFile) -> Manifest:
         raise _refused(path, "it has no manifest", allowed="a file that the program exported")
     try:
         values = parse_json(archive.read(MANIFEST))
+    except (ValueError, RecursionError) as error:
+        raise _refused(path, f"its manifest is damaged: {error}") from error
+    try:
         if values["format"] != FORMAT:
             received = f"layout {values['format']!r} of version {values['program']!r}"
             raise _refused(path, "it has another layout", allowed=f"layout {FORMAT}", received=received)
@@ -161,8 +164,9 @@ def _check_entry(path: Path, info: zipfile.ZipInfo) -> None:
     if size > RATIO_FROM and size > MAX_RATIO * info.compress_size:
         wrong = f"{name} would become {size:,} bytes from {info.compress_size:,}"
         raise _refused(path, wrong, allowed=f"{MAX_RATIO} to one")
-    if name.endswith(".json") and size > MAX_JSON:
-        raise _refused(path, f"{name} is too large", allowed=f"up to {MAX_JSON >> 20} MiB", received=f"{size:,} bytes")
+    most = MAX_MANIFEST if name == MANIFEST else MAX_JSON
+    if name.endswith(".json") and size > most:
+        raise _refused(path, f"{name} is too large", allowed=f"up to {most >> 20} MiB", received=f"{size:,} bytes")
 
 
 def _unpack(archive: zipfile.ZipFile, manifest: Manifest, folder: Path) -> None:

@@ -95,6 +95,7 @@ def test_openid_connect(page: Page, tmp_path: Path) -> None:
             f'client_id = "{CLIENT}"\nclient_secret = "{SECRET}"\n'
             f'server_metadata_url = "{known.address}/.well-known/openid-configuration"\n'
         )
+        (home / sharing.SECRETS).chmod(0o600)
         with serving(home, port=port, **{sharing.ALLOWED: "anna@example.org, @lab.example"}) as url:
             target = f"{url}/clusters?run=synthetic&cluster=3"
             known.email = "mallory@example.org"

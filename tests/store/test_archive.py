@@ -456,7 +456,7 @@ def test_a_list_of_files_that_is_too_long_is_not_read(
         for number in range(1000):
             packed.writestr(f"{number}", b"")
     monkeypatch.setattr(unpacking._Bounded, "most", 10_000)
-    with pytest.raises(InputError, match="its list of files takes .* bytes, 10,000 are allowed"):
+    with pytest.raises(InputError, match=r"its list of files takes .* bytes, 10,000 are allowed"):
         elsewhere.import_(path)
 
 
@@ -476,7 +476,10 @@ def test_json_of_too_many_values_is_not_parsed(
         elsewhere.import_(path)
 
 
-def test_damaged_ratings_stop_an_export_with_the_way_out(store: RunStore, run: Run, tmp_path: Path) -> None:
+def test_damaged_ratings_stop_an_export_with_the_way_out(
+    store: RunStore, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAUVE_LENS_HOME", str(store.root.parent))
     run.ratings_path.write_bytes(b"no database" * 1000)
     path = tmp_path / "out.zip"
     with pytest.raises(StorageError, match=r"The ratings .* are damaged: .*\.recover.*--without-ratings"):

@@ -280,6 +280,7 @@ def test_a_run_that_was_to_take_a_place_is_kept_beside_it(tmp_path: Path) -> Non
     for path in tmp_path.glob(f"{CATALOGUE}*"):
         path.unlink()
     (tmp_path / CATALOGUE).mkdir()
-    with pytest.warns(UserWarning, match="The run is stored as one-2, the earlier one stays"):
+    kept = pytest.warns(UserWarning, match="The run is stored as one-2, the earlier one stays")
+    with pytest.warns(CatalogueWarning), kept:
         assert store.save("one", make_comparison(), make_corpora(), replace=True).id == "one-2"
     assert {line.id for line in store.list()} == {"one", "one-2"}

@@ -1,0 +1,63 @@
+"""A run with something of every kind beside it, and stored JSON with one leaf swapped for something else."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mauve_core.attributing.task import AttributesTask
+from mauve_core.config import HUMAN
+from mauve_core.measuring import measure_run
+from mauve_core.methods.method import PRESETS
+from mauve_core.methods.task import MethodsTask
+from mauve_core.probing.task import ATTACHMENT as PROBES
+from mauve_core.store import Run, RunStore
+from mauve_core.sweeps.task import SweepTask
+from tests.probe_tables import table_of
+from tests.synthetic import make_run
+
+SWAPPED: tuple[Any, ...] = ([], {}, "", None, 10**30, 1e30, -1, True, float("nan"), float("inf"))
+"""What stands in a leaf's place; the program itself writes NaN and Infinity nowhere."""
+
+Place = tuple[str | int, ...]
+
+
+def make_full_run(home: Path) -> Run:
+    """A run called ``synthetic`` with something of every kind beside it; ``home`` is the program's home."""
+    run = make_run(home, n=40, seeds=2, projection=False)
+    measure_run(run, ["length", "distinct"], device="cpu")
+    MethodsTask(run.id, tuple(method.spec for method in PRESETS["divergences"]), permutations=19).compute()
+    SweepTask(run.id, "scale", (1.0, 5.0)).perform()
+    AttributesTask(run.id, splits=2).compute()
+    ids = run.corpora[HUMAN].ids[::2]
+    table = table_of(run, {"typos": {ids[0]: 1}, "drop-articles": {ids[1]: 0}})
+    RunStore(run.path.parent).attach(run.id, PROBES, table.as_dict())
+    RunStore(run.path.parent).describe(run.id, tags=["a"], notes="notes")
+    return run
+
+
+def leaves(value: Any, place: Place = ()) -> Iterator[Place]:
+    """Every leaf, list and mapping; of the items of a list, the first."""
+    if isinstance(value, list) and value:
+        yield place
+        yield from leaves(value[0], (*place, 0))
+    elif isinstance(value, dict) and value:
+        yield place
+        for key in value:
+            yield from leaves(value[key], (*place, key))
+    else:
+        yield place
+
+
+def swapped(values: Any, place: Place, leaf: Any) -> Any:
+    """The same with another leaf at that place."""
+    if not place:
+        return leaf
+    changed = copy.deepcopy(values)
+    inner = changed
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = leaf
+    return changed

@@ -1,0 +1,149 @@
+"""Every leaf of what is stored, swapped: reading refuses it with an error of ours, or whatever reads it works."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mauve_core import records
+from mauve_core.__main__ import main
+from mauve_core.attributing.task import stored_attributes
+from mauve_core.errors import InputError, MauveLensError
+from mauve_core.measuring import stored_measurements
+from mauve_core.methods.task import stored_methods
+from mauve_core.probing.task import stored_probes
+from mauve_core.reporting import attached_sections as sections
+from mauve_core.reporting.attributes_section import attributes_blocks
+from mauve_core.reporting.html_report import html_report
+from mauve_core.result import Candidate, Comparison, Partition
+from mauve_core.store import Run, RunStore
+from mauve_core.store.folder import about_run, read_record
+from mauve_core.sweeps.task import stored_sweep
+from tests.mutations import SWAPPED, Place, leaves, make_full_run, swapped
+
+Reader = Callable[[Run], object]
+ATTACHED: dict[str, tuple[Reader, Reader]] = {
+    "measures": (stored_measurements, sections._measures),
+    "methods": (stored_methods, sections._methods),
+    "probes": (stored_probes, sections._probes),
+    "sweep-scale": (lambda run: stored_sweep(run, "scale"), sections._sweeps),
+    "attributes": (stored_attributes, attributes_blocks),
+}
+"""What reads a document, and what draws it."""
+
+
+@pytest.fixture(scope="module")
+def full_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    home = tmp_path_factory.mktemp("full")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MAUVE_LENS_HOME", str(home))
+        yield make_full_run(home)
+
+
+@pytest.fixture
+def run(full_run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("MAUVE_LENS_HOME", str(full_run.path.parent.parent))
+    return full_run
+
+
+def each_swapped(path: Path) -> Iterator[tuple[Place, Any]]:
+    """Write every mutation in turn, and in the end what was there."""
+    original = path.read_bytes()
+    values = json.loads(original)
+    for place in leaves(values):
+        for leaf in SWAPPED:
+            path.write_text(json.dumps(swapped(values, place, leaf)))
+            yield place, leaf
+    path.write_bytes(original)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["comparison", "about"])
+def test_a_swapped_leaf_of_a_run_is_refused_or_does_no_harm(run: Run, name: str) -> None:
+    path, refused, worked = run.path / f"{name}.json", 0, 0
+    drawn: set[Place] = set()
+    for place, leaf in each_swapped(path):
+        try:
+            read_record(run.path)
+            about_run(run.path)
+        except MauveLensError:
+            refused += 1
+            continue
+        try:
+            found = RunStore().load(run.id)
+            if place not in drawn:
+                html_report(found)
+        except MauveLensError:
+            assert place == ("comparison", "joint"), f"{place} = {leaf!r} is refused too late"
+        drawn.add(place)
+        worked += 1
+    assert refused > 10 * worked > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ATTACHED)
+def test_a_swapped_leaf_of_a_document_is_refused_or_drawn(run: Run, name: str) -> None:
+    read, draw = ATTACHED[name]
+    refused, drawn = 0, set()
+    for place, _ in each_swapped(run.path / "attached" / f"{name}.json"):
+        try:
+            read(run)
+        except MauveLensError:
+            refused += 1
+            continue
+        if place not in drawn:
+            draw(run)
+            drawn.add(place)
+    assert refused > 3 * len(drawn) > 0
+
+
+@pytest.mark.parametrize("leaf", [[], "", None, 10**30, 2.0, -0.1, True], ids=repr)
+def test_a_score_that_is_none_stands_for_itself_everywhere(
+    run: Run, leaf: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = run.path / "comparison.json"
+    store, original = RunStore(), path.read_bytes()
+    place = ("comparison", "candidates", 0, "scores", "mid", "high")
+    other = store.import_(store.export(run.id, tmp_path), name="sound")
+    try:
+        path.write_text(json.dumps(swapped(json.loads(original), place, leaf)))
+        archive = store.export(run.id, tmp_path)
+        with pytest.raises(InputError, match="cannot be imported"):
+            store.import_(archive)
+        assert [line.id for line in store.list()] == [other.id]
+        assert list(store.damaged()) == [run.id]
+        for command in (["runs", "show", run.id], ["report", run.id, "--out", str(tmp_path / "x.html")]):
+            assert main(command) == 1
+            assert f"Run {run.id} cannot be read" in capsys.readouterr().err
+        assert main(["runs", "show", other.id]) == 0
+    finally:
+        path.write_bytes(original)
+        store.delete(other.id)
+        store.purge()
+
+
+def test_records_have_every_field_of_what_they_stand_for() -> None:
+    """A field that is stored and not checked, or checked and not stored, is noticed here."""
+
+    def names(kind: type) -> set[str]:
+        return {field.name for field in dataclasses.fields(kind)}
+
+    assert names(records.ComparisonRecord) == names(Comparison)
+    assert names(records.CandidateRecord) == names(Candidate)
+    assert names(records.PartitionRecord) | {"kind", "labels"} == names(Partition)
+
+
+def test_more_clusters_than_texts_are_refused_before_anything_counts_them(run: Run) -> None:
+    record = records.record_of_comparison(run.comparison)
+    arrays = records.arrays_of_comparison(run.comparison)
+    for k in (81, 2**31 - 1):
+        changed = swapped(record, ("candidates", 0, "partitions", 0, "k"), k)
+        with pytest.raises(ValueError, match="clusters of 80 texts"):
+            records.comparison_from_record(records.read_comparison_record(changed), arrays)
+    assert np.array_equal(arrays["joint"], records.arrays_of_comparison(run.comparison)["joint"])
