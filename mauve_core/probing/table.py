@@ -108,6 +108,10 @@ class ProbeLine:
     flow: Flow | None = None
     notes: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        if not set(MEASURES) <= set(self.scores):
+            raise InputError("A line of probes lacks scores", allowed=", ".join(MEASURES))
+
     @property
     def title(self) -> str:
         """The line as a table names it; patterns and sources stand in it as they were given."""
@@ -186,4 +190,8 @@ class ProbeTable:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The table that ``as_dict`` wrote; InputError when it is none."""
-        return read(cls, values, "table of probes")
+        table = read(cls, values, "table of probes")
+        for line in (table.control, *table.lines):  # there is a control, and every name says what was done
+            if not line.title or any(not line.scores[measure].values for measure in MEASURES):
+                raise InputError("A line of probes has no name or no scores")
+        return table

@@ -124,4 +124,8 @@ def stored_probes(run: Run) -> ProbeTable | None:
         What was kept is damaged.
     """
     values = run.attachment(ATTACHMENT)
-    return None if values is None else ProbeTable.from_dict(values)
+    if values is None:
+        return None
+    table = ProbeTable.from_dict(values)
+    run.require_sources([table.source, *(line.name for line in table.lines if line.kind == "source")], "The table")
+    return table

@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -166,6 +166,13 @@ class Run:
         """SHA-256 of the comparison's record, hexadecimal: what follows from this run alone is known by it."""
         record = records.record_of_comparison(self.comparison)
         return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+
+    def require_sources(self, names: Iterable[str], what: str) -> None:
+        """InputError unless all names are of sources of this run."""
+        known = [item.name for item in self.comparison.sources]
+        for name in names:
+            if name not in known:
+                raise InputError(f"{what} is not of run {self.id}", allowed=", ".join(known), received=repr(name)[:80])
 
     @property
     def ratings_path(self) -> Path:

@@ -115,4 +115,12 @@ def stored_sweep(run: Run, over: Over) -> Sweep | None:
         What was kept is damaged.
     """
     values = run.attachment(attachment_name(require_axis(over)))
-    return None if values is None else Sweep.from_dict(values)
+    if values is None:
+        return None
+    sweep = Sweep.from_dict(values)
+    run.require_sources((point.source for point in sweep.points), "The sweep")
+    if sweep.over != over or not sweep.points:
+        raise InputError("The sweep is another one", allowed=over, received=sweep.over)
+    if over != "decoder":  # whose lines are called after the decoders' families
+        run.require_sources(sweep.candidates, "The sweep")
+    return sweep
