@@ -61,7 +61,7 @@ def test_what_cannot_be_said_is_refused(store: RunStore, capsys: pytest.CaptureF
         (("purge",), "not clear what to remove"),
         (("purge", "one", "--all"), "not clear what to remove"),
         (("export", "none"), "No run has the id 'none'"),
-        (("import", "none.zip"), "There is no file none.zip"),
+        (("import", "none.zip"), "The archive of a run none.zip cannot be read: it does not exist"),
     ):
         assert message in said(capsys, *arguments, code=2)
     assert listed(capsys) == ["one", "two"]

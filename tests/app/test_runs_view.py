@@ -22,6 +22,7 @@ from mauve_core.errors import InputError, StorageError
 from mauve_core.jobs import JobState
 from mauve_core.settings_difference import differences, one_leaderboard
 from mauve_core.store import Run, RunStore
+from mauve_core.store.catalogue import CatalogueWarning
 from mauve_core.written_numbers import UNBROKEN, file_size
 from tests.handmade import make_comparison, make_corpora, make_features
 
@@ -128,6 +129,45 @@ def test_a_catalogue_that_cannot_be_read_is_said(
     app.run()
     assert not app.exception
     assert "The catalogue is damaged" in said(app)
+
+
+def test_a_damaged_catalogue_is_made_anew_and_the_page_is_whole(open_page: OpenPage, store: RunStore) -> None:
+    (store.root / "catalogue.sqlite").write_bytes(b"garbage" * 1000)
+    for path in store.root.glob("catalogue.sqlite-*"):
+        path.unlink()
+    with pytest.warns(CatalogueWarning, match="made anew"):
+        app = open_page(VIEW)
+    assert not app.exception
+    assert "cannot be used" not in said(app)
+    assert len(store.list()) == 3
+
+
+def test_without_a_catalogue_runs_are_listed_and_the_page_says_why_they_cannot_change(
+    open_page: OpenPage, store: RunStore
+) -> None:
+    for path in store.root.glob("catalogue.sqlite*"):
+        path.unlink()
+    (store.root / "catalogue.sqlite").mkdir()
+    (store.root / "two" / "comparison.json").write_text("{")
+    with pytest.warns(CatalogueWarning, match="cannot be used"):
+        app = open_page(VIEW)
+    assert not app.exception
+    assert "catalogue.sqlite cannot be used" in said(app)
+    assert "Run two cannot be read" in said(app)
+    assert [b for b in app.button if b.key == "delete_one"]
+
+
+def test_a_damaged_entry_of_the_bin_is_shown_as_such(open_page: OpenPage, store: RunStore) -> None:
+    for name in ("one", "two"):
+        store.delete(name)
+    two, one = store.deleted()
+    (store.root / ".bin" / one.token / "deleted.json").write_text("{")
+    app = open_page(VIEW, shelf="bin")
+    assert not app.exception
+    assert "deleted.json is damaged" in said(app)
+    for token in (two.token, one.token):
+        next(b for b in app.button if b.key == f"restore_{token}").click().run()
+    assert {line.id for line in store.list()} == {"one", "two", "finer"}
 
 
 # Describing

@@ -8,6 +8,9 @@ import io
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from tests.synthetic import make_comparison_inputs
 
 AWAY = "https://example.org"
@@ -50,6 +53,7 @@ REFUSED = {
     "fields.jsonl": "different fields",
     "bomb.txt.gz": "too long",
     "bomb.jsonl.gz": "too many rows",
+    "bomb.parquet": "unpacks to more than",
 }
 """Files that cannot, and what is said of each."""
 
@@ -81,11 +85,20 @@ def write_refused(folder: Path) -> dict[str, Path]:
         "fields.jsonl": json.dumps(dict.fromkeys(fields, "x")).encode() + b"\n",
         "bomb.txt.gz": gzip.compress(b"0" * 2**24) * 64,
         "bomb.jsonl.gz": gzip.compress(lines) * 1024,
+        "bomb.parquet": _parquet_bomb(),
     }
     assert contents.keys() == REFUSED.keys()
     for name, data in contents.items():
         (folder / name).write_bytes(data)
     return {name: folder / name for name in contents}
+
+
+def _parquet_bomb() -> bytes:
+    """About a kilobyte that says the same ten million characters 1,024 times."""
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 1024, pa.int32()), pa.array(["x" * 10_000_000]))
+    stream = io.BytesIO()
+    pq.write_table(pa.table({"text": texts}), stream, compression="zstd")
+    return stream.getvalue()
 
 
 def _write(folder: Path, name: str, rows: list[dict[str, str]]) -> Path:

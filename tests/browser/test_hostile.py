@@ -8,8 +8,10 @@ from __future__ import annotations
 import csv
 import io
 import re
+import threading
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -19,7 +21,7 @@ from playwright.sync_api import Browser, Page, expect
 from mauve_core.corpus import limits
 from mauve_core.store import RunStore
 from tests.browser import charts
-from tests.browser.conftest import serving
+from tests.browser.conftest import free_port, server_process, serving, wait_until_healthy
 from tests.browser.hostile_files import REFUSED, TEXTS, write_readable, write_refused
 from tests.browser.test_upload import JOB_TIMEOUT_MS, choose_encoder, uploader
 from tests.tiny_models import make_gpt2
@@ -29,6 +31,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(1800)]
 N = 40
 VIEWS = ("", "decoders", "decoders?section=generate", "methods", "clusters", "gap", "probes", "map", "judge", "runs",
          "published", "new_run")  # fmt: skip
+MOST_MB = 1500
+"""The server by itself takes some 300, a file of the sizes that are allowed some hundred more."""
+
 AREA = "-1000,-1000;1000,-1000;1000,1000;-1000,1000"
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 
@@ -116,7 +121,39 @@ def _is_number(cell: str) -> bool:
         return False
 
 
-def test_files_that_are_no_corpora_are_refused(page: Page, app: str, tmp_path: Path) -> None:
+def test_files_that_are_no_corpora_are_refused(page: Page, tmp_path: Path) -> None:
+    """And meanwhile the server answers others, and takes no more memory than honest files of that size do."""
+    port, home = free_port(), tmp_path / "live-home"
+    with server_process(home, port, **{limits.ROWS_VARIABLE: "20000"}) as server, ThreadPoolExecutor(1) as threads:
+        wait_until_healthy(port, server, tmp_path / "app.log")
+        app, refused = f"http://127.0.0.1:{port}", threading.Event()
+        answers = threads.submit(_asked_until, refused, f"{app}/_stcore/health")
+        try:
+            _expect_refusals(page, app, tmp_path)
+        finally:
+            refused.set()
+        assert set(answers.result()) == {200}
+        assert _most_megabytes(server.pid) < MOST_MB
+
+
+def _asked_until(end: threading.Event, url: str) -> list[int]:
+    """What the server answers to someone else, again and again."""
+    found = []
+    while not end.is_set() or not found:
+        with urllib.request.urlopen(url, timeout=30) as answer:
+            found.append(answer.status)
+        end.wait(0.1)
+    return found
+
+
+def _most_megabytes(process: int) -> int:
+    """The most memory that a process has had, by Linux's count."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    (peak,) = [line.split()[1] for line in lines if line.startswith("VmHWM:")]
+    return int(peak) // 1024
+
+
+def _expect_refusals(page: Page, app: str, tmp_path: Path) -> None:
     page.goto(f"{app}/new_run")
     expect(page.get_by_text(re.compile("20,000 rows")).first).to_be_visible()
     for name, path in write_refused(tmp_path).items():

@@ -291,8 +291,8 @@ def test_every_candidate_has_a_row_for_every_weight() -> None:
 def test_the_human_halves_are_a_row_in_blue_with_a_line_down_to_the_last_candidate() -> None:
     figure = interval_figure(APART, "pairwise")
     dots = [trace for trace in figure.data if trace.mode == "markers" and trace.marker.color == HUMAN_COLOUR]
-    assert [(dot.x[0], dot.y[0]) for dot in dots] == [(0.9, -1)] * len(SCORES)
+    assert [(dot.x[0], dot.y[0]) for dot in dots] == [(0.6, -1)] * len(SCORES)
     lines = [trace for trace in figure.data if trace.mode == "lines" and trace.line.dash == "dot"]
-    assert [(line.x, line.y) for line in lines] == [((0.9, 0.9), (-1, 1.5))] * len(SCORES)
+    assert [(line.x, line.y) for line in lines] == [((0.6, 0.6), (-1, 1.5))] * len(SCORES)
     assert figure.layout.yaxis.ticktext[-1] == "human halves"
     assert "human halves" not in interval_figure(APART, "joint").layout.yaxis.ticktext

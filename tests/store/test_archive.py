@@ -284,7 +284,7 @@ REASONS = {
     "not finite": "the run in it cannot be read: .*finite",
     "not a number": "measures.json: it holds NaN",
     "name of no text": "name of the run cannot be used",
-    "summary of another": "its line in a list is not that of its comparison",
+    "summary of another": "Its line in a list has another name or time",
     "changed text": "cannot be read: texts-0.parquet does not hold the texts it was written with",
     "ratings with a trigger": "its tables are not those of ratings",
     "compressed beyond measure": "would become 8,388,[0-9]+ bytes.*Allowed: 300 to one",
