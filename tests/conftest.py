@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -77,6 +77,20 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     """Say it once more at the very end, where it is seen."""
     for reason in sorted(config.stash[LEFT_OUT]):
         terminalreporter.write_line(reason, red=True, bold=True)
+
+
+@pytest.fixture
+def one_torch_thread() -> Iterator[None]:
+    """What is trained has equal digits on equally many threads alone, and some libraries change their number for good.
+
+    The threads of two test workers on two cores would wait for one another, too.
+    """
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture(autouse=True)

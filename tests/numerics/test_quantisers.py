@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -27,15 +26,7 @@ SMALL = {
 OWN_SIZE = ["drmm", "lattice"]
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Labels are equal for equally many threads, and libraries of other tests change their number for good."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 
 def blobs(sizes, d: int = 6, seed: int = 0, spread: float = 0.3) -> tuple[np.ndarray, np.ndarray]:
