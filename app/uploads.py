@@ -224,7 +224,7 @@ def _outline(path: str) -> Outline | InputError:
     try:
         guess = guess_fields(table)
     except InputError as error:
-        return Outline((*table.columns, *table.inner_fields), None, str(error), None)
+        return Outline((*table.columns, *table.inner_fields), None, error.wrong, None)
     parts = (part for part in (guess.text, guess.prompt, guess.id) if part)
     fields = tuple(dict.fromkeys((*table.columns, *table.inner_fields, *parts)))
     return Outline(fields, guess, "", _looked(table, guess.text, guess.prompt or "", guess.id or ""))

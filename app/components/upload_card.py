@@ -101,8 +101,11 @@ def _choose_fields(upload: Upload, outline: Outline) -> tuple[str, str, str] | N
         )
     text, prompt, identifier = chosen
     if text is None:
-        st.error(escaped(upload.without_folder(outline.problem)), icon=":material/error:")
+        problem = upload.without_folder(outline.problem)
+        st.error(escaped(f"{problem}. Choose the text field above."), icon=":material/error:")
         return None
+    if "." in fields[text]:  # a path is too long for its box
+        st.caption(f"Text field: {escaped(fields[text])}")
     return fields[text], fields[prompt - 1] if prompt else "", fields[identifier - 1] if identifier else ""
 
 

@@ -130,6 +130,8 @@ def test_fields_inside_of_others_are_guessed(
     assert not app.exception
     assert not app.error
     assert chosen(app, 1)[:2] == [layout.text, layout.prompt or "(no prompts)"]
+    shown = [caption.value.replace("\\", "") for caption in app.caption]
+    assert (f"Text field: {layout.text}" in shown) == ("." in (layout.text or "")), "a path is shown whole"
     assert app.dataframe[1].value["Text"].tolist() == list(map(text, range(3)))
     app.selectbox(key="encoder_model").set_value("minilm").run()
     start_button(app).click().run()
@@ -149,8 +151,11 @@ def test_a_field_that_cannot_be_guessed_is_chosen_before_anything_is_read(
     assert not app.exception
     assert chosen(app, 1) == [None, "(no prompts)", "(line numbers)"]
     (error,) = app.error
+    said = error.value.replace("\\", "")
     for part in layout.refused[:1]:
-        assert part in error.value.replace("\\", "")
+        assert part in said
+    assert said.endswith("Choose the text field above.")
+    assert "--text" not in said, "no option of the command line on a page"
     assert len(app.dataframe) == 1, "texts of the candidate are shown before their field is known"
     assert start_button(app).disabled
     box = key_of(app, "Text", 1)
