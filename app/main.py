@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import access, ended_sessions, own_server, session
-from app.components import charts, face, news, sidebar, tour_panel, visit
+from app.components import charts, news, page_chrome, sidebar, tour_panel, visit
+from app.server import access, ended_sessions, own_server
+from app.url import session
 from mauve_core.encoders import hub
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
 
@@ -24,29 +25,29 @@ own_server.warn()
 visitor = access.require_visitor()
 sections = {
     "Compare": [
-        st.Page("views/compare.py", title="Compare", icon=":material/leaderboard:", default=True),
-        st.Page("views/decoders.py", title="Decoders", icon=":material/tune:"),
-        st.Page("views/methods.py", title="Methods", icon=":material/compare_arrows:"),
+        st.Page("views/compare/compare.py", title="Compare", icon=":material/leaderboard:", default=True),
+        st.Page("views/decoders/decoders.py", title="Decoders", icon=":material/tune:"),
+        st.Page("views/methods/methods.py", title="Methods", icon=":material/compare_arrows:"),
     ],
     "Look inside": [
-        st.Page("views/clusters.py", title="Clusters", icon=":material/bar_chart:"),
-        st.Page("views/gap.py", title="Gap", icon=":material/balance:"),
-        st.Page("views/map.py", title="Map", icon=":material/scatter_plot:"),
+        st.Page("views/clusters/clusters.py", title="Clusters", icon=":material/bar_chart:"),
+        st.Page("views/gap/gap.py", title="Gap", icon=":material/balance:"),
+        st.Page("views/map/map.py", title="Map", icon=":material/scatter_plot:"),
     ],
     "Test": [
-        st.Page("views/probes.py", title="Probes", icon=":material/experiment:"),
-        st.Page("views/judge.py", title="Judge", icon=":material/thumbs_up_down:"),
-        st.Page("views/published.py", title="Published", icon=":material/menu_book:"),
+        st.Page("views/probes/probes.py", title="Probes", icon=":material/experiment:"),
+        st.Page("views/judge/judge.py", title="Judge", icon=":material/thumbs_up_down:"),
+        st.Page("views/published/published.py", title="Published", icon=":material/menu_book:"),
     ],
 }
 if access.may_change():
     sections["Library"] = [
-        st.Page("views/runs.py", title="Runs", icon=":material/inventory_2:"),
-        st.Page("views/new_run.py", title="New run", icon=":material/add_circle:"),
+        st.Page("views/runs/runs.py", title="Runs", icon=":material/inventory_2:"),
+        st.Page("views/new_run/new_run.py", title="New run", icon=":material/add_circle:"),
     ]
 page = st.navigation(sections, expanded=True)
 session.keep_url(page.url_path)
-face.styles()
+page_chrome.styles()
 access.note()
 with st.sidebar:
     news.watch()

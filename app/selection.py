@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mauve_core.errors import InputError
-from mauve_core.result import Comparison, Partition
+from mauve_core.base.errors import InputError
+from mauve_core.scoring.result import Comparison, Partition
 
 MAX_CORNERS = 60
 """Corners of a polygon in a link: about 800 characters of URL."""

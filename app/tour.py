@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.components.markup import escaped
-from app.state import State
-from mauve_core.config import HUMAN
+from app.url.state import State
+from mauve_core.base.config import HUMAN
 from mauve_core.figures.theme import short_name
-from mauve_core.result import Comparison
+from mauve_core.scoring.result import Comparison
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def _comparing(plain: State, best: str, worst: str) -> list[Step]:
             "Each row is a pile of model texts held against the human ones; a MAUVE near 1 means that the two can "
             f"hardly be told apart. {_bold(best)} leads and {_bold(worst)} comes last; rows of one rank are tied, "
             "because their intervals overlap.",
-            "views/compare.py",
+            "views/compare/compare.py",
             plain,
             "leaderboard_chart",
         ),
@@ -74,7 +74,7 @@ def _comparing(plain: State, best: str, worst: str) -> list[Step]:
             "A model can add what people never write (horizontal) or miss what they do (vertical), and a curve near "
             f"the upper right corner means little of both. Move the weight λ and watch {_bold(worst)}: the table "
             "beside the curves splits its gap into the two errors.",
-            "views/compare.py",
+            "views/compare/compare.py",
             plain,
             "frontier_chart",
         ),
@@ -88,7 +88,7 @@ def _inside(looked: State, inside: State, worst: str, cluster: int) -> list[Step
             "All texts were sorted into clusters by what a language model makes of them. Blue is the share of human "
             f"texts, orange that of {_bold(worst)}: it overfills the clusters on the right and starves those on the "
             "left.",
-            "views/clusters.py",
+            "views/clusters/clusters.py",
             looked,
             "clusters_chart",
         ),
@@ -96,7 +96,7 @@ def _inside(looked: State, inside: State, worst: str, cluster: int) -> list[Step
             "Read the texts behind a bar",
             f"This is cluster {cluster}, which {_bold(worst)} overfills most: human texts stand on the left, its own "
             "on the right. Read one of each; the line of words above says what sets the cluster apart from the others.",
-            "views/clusters.py",
+            "views/clusters/clusters.py",
             inside,
             "cluster_detail_tabs",
         ),
@@ -105,7 +105,7 @@ def _inside(looked: State, inside: State, worst: str, cluster: int) -> list[Step
             "Left, the clusters by what the model adds; right, by what it misses; each bar is a share of that error. "
             "*Trust* says which differences hold over other seeds, other numbers of clusters and chance, so begin "
             "with those marked stable.",
-            "views/gap.py",
+            "views/gap/gap.py",
             inside,
             "gap_ledger_type_1",
         ),
@@ -114,7 +114,7 @@ def _inside(looked: State, inside: State, worst: str, cluster: int) -> list[Step
             "Phrases that one side uses and the other does not, plain properties such as length and repetition, and "
             "the most similar pairs. A flag on top means that one property alone tells the sides apart: look at that "
             "before anything deeper.",
-            "views/clusters.py",
+            "views/clusters/clusters.py",
             dataclasses.replace(inside, detail="why"),
             "cluster_detail_tabs",
         ),
@@ -122,7 +122,7 @@ def _inside(looked: State, inside: State, worst: str, cluster: int) -> list[Step
             "Find your way on the map",
             "Every dot is a text, neighbours are alike, and the chosen cluster is marked. Draw a lasso around any "
             "area to read what lies in it; the map is for finding things, the scores come from the clusters.",
-            "views/map.py",
+            "views/map/map.py",
             inside,
             "map_chart",
         ),
@@ -135,7 +135,7 @@ def _testing(plain: State, inside: State, worst: str) -> list[Step]:
             "What does the score notice?",
             "Here texts are changed on purpose, words shuffled or articles dropped, and scored again. A change beyond "
             "the grey band is noticed; one within it escapes the score.",
-            "views/probes.py",
+            "views/probes/probes.py",
             plain,
         ),
         Step(
@@ -143,7 +143,7 @@ def _testing(plain: State, inside: State, worst: str) -> list[Step]:
             "The classic measures, each with the human value as a blue line: the best decoder is not at an end but at "
             f"that line. Find {_bold(worst)} in every panel: agreeing with people in one measure does not close the "
             "gap.",
-            "views/decoders.py",
+            "views/decoders/decoders.py",
             State(run=inside.run, section="measures"),
             "measures_chart",
         ),
@@ -152,7 +152,7 @@ def _testing(plain: State, inside: State, worst: str) -> list[Step]:
             "Other estimators and divergences rank the same candidates here; level lines mean that they agree. Below "
             "stands how many texts and clusters such a score needs. That was the tour: open *New run* to compare your "
             "own texts.",
-            "views/methods.py",
+            "views/methods/methods.py",
             plain,
         ),
     ]

@@ -20,14 +20,14 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from app import access
-from mauve_core import leftovers
+from app.server import access
+from mauve_core.base.errors import InputError
+from mauve_core.base.files import write_atomically
 from mauve_core.corpus import Corpus, corpus_from_table, limits
 from mauve_core.corpus.fields import Fields, guess_fields
 from mauve_core.corpus.formats import Table, read_table
 from mauve_core.corpus.looks import doubt_about
-from mauve_core.errors import InputError
-from mauve_core.files import write_atomically
+from mauve_core.jobs import leftovers
 
 SUFFIXES = ["jsonl", "ndjson", "json", "csv", "tsv", "parquet", "txt", "gz"]
 """What the browser offers to upload; ``gz`` around any of the others."""

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.config import HUMAN, CompareConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.corpus import Corpus, corpus_from_texts
-from mauve_core.pipeline import compare
+from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
 
 TOPICS, DIMENSION = 60, 16

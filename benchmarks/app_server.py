@@ -48,7 +48,7 @@ def serve(script: str, port: int) -> None:
     StarletteSessionClient.write_forward_msg = sent  # type: ignore[method-assign,assignment]
     started = Path(os.environ[LOG] + START)
     if Path(script) == MAIN:
-        from app import serve as own  # as it is served to people: middleware, headers, host names
+        from app.server import serve as own  # as it is served to people: middleware, headers, host names
 
         options = own.protected({"server.port": port, "server.headless": True})
         own.prepare()

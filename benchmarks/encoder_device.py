@@ -33,12 +33,12 @@ import torch
 from encoder_peer import documents, make_gpt2, peer
 from numpy.typing import NDArray
 
-from mauve_core.config import EncoderConfig
+from mauve_core.base.config import EncoderConfig
+from mauve_core.base.files import write_atomically
 from mauve_core.corpus import read_corpus
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.models import load_model
 from mauve_core.encoders.tokenizing import Tokenized, tokenize
-from mauve_core.files import write_atomically
 
 
 @dataclass(frozen=True)

@@ -35,14 +35,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from mauve_core.config import EncoderConfig
+from mauve_core.base.config import EncoderConfig
+from mauve_core.base.files import write_atomically
 from mauve_core.corpus import read_corpus
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.batching import pad, padded_tokens, plan_batches
 from mauve_core.encoders.encoder import BATCH_TOKENS
 from mauve_core.encoders.models import LoadedModel, load_model
 from mauve_core.encoders.tokenizing import Tokenized, tokenize
-from mauve_core.files import write_atomically
 
 Array = NDArray[np.float32]
 Way = Callable[[], Array]

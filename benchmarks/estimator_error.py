@@ -24,15 +24,15 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.stats import chi2, norm
 
-from mauve_core.files import write_atomically
-from mauve_core.numerics.classifier_ratios import classifier_ratios
-from mauve_core.numerics.clustering import default_k, kmeans
-from mauve_core.numerics.frontier import REFERENCE_WEIGHTS, Frontier, divergence_frontier, trapezoid_area
-from mauve_core.numerics.gaussian_ratios import gaussian_ratios
-from mauve_core.numerics.kde_ratios import kde_ratios
-from mauve_core.numerics.knn_ratios import knn_ratios
-from mauve_core.numerics.ratios import EXPECTATIONS, LogRatios, ratio_frontier
-from mauve_core.numerics.smoothing import probabilities
+from mauve_core.base.files import write_atomically
+from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier, divergence_frontier, trapezoid_area
+from mauve_core.numerics.divergences.smoothing import probabilities
+from mauve_core.numerics.kmeans.clustering import default_k, kmeans
+from mauve_core.numerics.ratios.classifier import classifier_ratios
+from mauve_core.numerics.ratios.gaussian import gaussian_ratios
+from mauve_core.numerics.ratios.kde import kde_ratios
+from mauve_core.numerics.ratios.knn import knn_ratios
+from mauve_core.numerics.ratios.log_ratios import EXPECTATIONS, LogRatios, ratio_frontier
 
 Array = NDArray[np.float64]
 

@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 from peer import best_objective, in_turn, made_up_sides, printed_by, ratio
 from sklearn.cluster import KMeans
 
-from mauve_core.dropin import compute_mauve
-from mauve_core.files import write_atomically
-from mauve_core.numerics.clustering import kmeans
-from mauve_core.numerics.reduction import reduce_features
+from mauve_core.base.files import write_atomically
+from mauve_core.numerics.feature_space.reduction import reduce_features
+from mauve_core.numerics.kmeans.clustering import kmeans
+from mauve_core.scoring.compute_mauve import compute_mauve
 
 DECAYS = (0.3, 0.5, 0.7)
 """Powers of the rank with which standard deviations fall."""

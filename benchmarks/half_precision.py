@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.config import HUMAN, SCORES, ScoreConfig
-from mauve_core.files import write_atomically
-from mauve_core.numerics.scores import score_counts
-from mauve_core.partitioning import clustering_seeds, partitions
+from mauve_core.base.config import HUMAN, SCORES, ScoreConfig
+from mauve_core.base.files import write_atomically
+from mauve_core.numerics.divergences.scores import score_counts
+from mauve_core.scoring.partitioning import clustering_seeds, partitions
 
 Sides = dict[str, NDArray[np.floating]]
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import sys
 
-from mauve_core import probing
-from mauve_core.config import SCORES
-from mauve_core.measuring import stored_measurements
-from mauve_core.metrics import MEASURES, Value
-from mauve_core.report import HALVES_TITLE, TITLES, standings
-from mauve_core.result import Candidate, Estimate
+from mauve_core.base.config import SCORES
+from mauve_core.experiments import robustness
+from mauve_core.experiments.text_measures import MEASURES, Value
+from mauve_core.experiments.text_measures.stored import stored_measurements
+from mauve_core.scoring.result import Candidate, Estimate
+from mauve_core.scoring.tables import HALVES_TITLE, TITLES, standings
 from mauve_core.store import RunStore
 
 
@@ -76,13 +76,13 @@ def measures(run_id: str) -> str:
 
 def probes(run_id: str) -> str:
     """A row a comparison half, a column a divergence; empty when nothing was probed."""
-    found = probing.stored_probes(RunStore().load(run_id))
+    found = robustness.stored_probes(RunStore().load(run_id))
     if found is None:
         return ""
-    lines = ["| comparison half | " + " | ".join(probing.MEASURES) + " |"]
-    lines.append("| --- |" + " --- |" * len(probing.MEASURES))
+    lines = ["| comparison half | " + " | ".join(robustness.MEASURES) + " |"]
+    lines.append("| --- |" + " --- |" * len(robustness.MEASURES))
     for line in found.lines:
-        spreads = [line.scores[name] for name in probing.MEASURES]
+        spreads = [line.scores[name] for name in robustness.MEASURES]
         cells = [f"{one.mean:.3g}" + ("" if one.sd is None else f" ± {one.sd:.1g}") for one in spreads]
         name = f"*{line.name}*" if line.kind == "source" else line.name
         lines.append(f"| {name} | " + " | ".join(cells) + " |")

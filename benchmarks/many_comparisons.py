@@ -22,12 +22,12 @@ import mauve
 import numpy as np
 from peer import best_objective, in_turn, made_up_sides, printed_by
 
-from mauve_core.config import HUMAN, CompareConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
+from mauve_core.base.files import write_atomically
 from mauve_core.corpus import corpus_from_texts
-from mauve_core.files import write_atomically
-from mauve_core.numerics.scores import score_counts
-from mauve_core.partitioning import clustering_seeds, grouped_partitions, measured
-from mauve_core.pipeline import compare
+from mauve_core.numerics.divergences.scores import score_counts
+from mauve_core.scoring.compare import compare
+from mauve_core.scoring.partitioning import clustering_seeds, grouped_partitions, measured
 
 DECAY = 0.5
 

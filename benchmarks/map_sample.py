@@ -27,9 +27,16 @@ from numpy.typing import NDArray
 from sklearn.manifold import trustworthiness
 from sklearn.neighbors import NearestNeighbors
 
-from mauve_core.files import write_atomically
-from mauve_core.numerics.projection import NEIGHBOURS, PLACED_BY, placed, project, reducer_of, sampled_rows
-from mauve_core.numerics.reduction import reduce_features
+from mauve_core.base.files import write_atomically
+from mauve_core.numerics.feature_space.projection import (
+    NEIGHBOURS,
+    PLACED_BY,
+    placed,
+    project,
+    reducer_of,
+    sampled_rows,
+)
+from mauve_core.numerics.feature_space.reduction import reduce_features
 
 TOPICS, DIMENSION, JUDGED = 60, 256, 4_000
 """JUDGED: rows of the subsample on which neighbourhoods are judged."""
@@ -124,8 +131,8 @@ def measure(options: argparse.Namespace) -> list[list[str]]:
 def first_maps(texts: int, rounds: int) -> list[list[str]]:
     """The first map of a process, in processes of their own, in turn: UMAP's own search, then ours."""
     start = f"import time, numpy as np; x = np.random.default_rng(0).normal(size=({texts}, 64)).astype(np.float32)"
-    lead = "from mauve_core.numerics.projection import project, reducer_of; import umap; start = time.process_time()"
-    ways = {OWN: "reducer_of(x, 0).fit_transform(x)", FULL: "project(x, seed=0)"}
+    lead = "from mauve_core.numerics.feature_space import projection; import umap; start = time.process_time()"
+    ways = {OWN: "projection.reducer_of(x, 0).fit_transform(x)", FULL: "projection.project(x, seed=0)"}
     spent: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(rounds):
         for way, work in ways.items():

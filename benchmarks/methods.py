@@ -15,14 +15,14 @@ from pathlib import Path
 import numpy as np
 from numpy.random import SeedSequence
 
-from mauve_core.files import write_atomically
-from mauve_core.methods import ESTIMATORS, PRESETS, Method, MethodTable, methods_run
-from mauve_core.methods.fitting import fit
-from mauve_core.methods.running import sides_of
-from mauve_core.numerics.generators import GENERATORS
-from mauve_core.numerics.rank_correlation import spearman
-from mauve_core.numerics.smoothing import SMOOTHINGS
-from mauve_core.progress import ConsoleProgress
+from mauve_core.base.files import write_atomically
+from mauve_core.base.progress import ConsoleProgress
+from mauve_core.experiments.methods import ESTIMATORS, PRESETS, Method, MethodTable, methods_run
+from mauve_core.experiments.methods.evaluation import sides_of
+from mauve_core.experiments.methods.fitting import fit
+from mauve_core.numerics.divergences.generators import GENERATORS
+from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
+from mauve_core.numerics.statistics.rank_correlation import spearman
 from mauve_core.store import Run, RunStore
 
 ROUNDS = 3

@@ -14,10 +14,10 @@ import time
 import numpy as np
 from peer import best_objective, printed_by
 
-from mauve_core.config import HUMAN
-from mauve_core.dropin import compute_mauve
-from mauve_core.numerics.clustering import default_k, kmeans
-from mauve_core.numerics.reduction import reduce_features
+from mauve_core.base.config import HUMAN
+from mauve_core.numerics.feature_space.reduction import reduce_features
+from mauve_core.numerics.kmeans.clustering import default_k, kmeans
+from mauve_core.scoring.compute_mauve import compute_mauve
 from mauve_core.store import RunStore
 
 

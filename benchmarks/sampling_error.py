@@ -19,12 +19,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.files import write_atomically
-from mauve_core.numerics.sampling_bounds import oracle_bound, oracle_rate, uniform_bound, uniform_rate
-from mauve_core.numerics.sampling_clusters import merged, recommend_clusters
-from mauve_core.numerics.sampling_error import FRONTIER, measured_errors
-from mauve_core.numerics.sampling_texts import errors_against_n, log_slope, recommend_texts
-from mauve_core.numerics.smoothing import added_count
+from mauve_core.base.files import write_atomically
+from mauve_core.numerics.divergences.smoothing import added_count
+from mauve_core.numerics.resampling.sampling_bounds import oracle_bound, oracle_rate, uniform_bound, uniform_rate
+from mauve_core.numerics.resampling.sampling_clusters import merged, recommend_clusters
+from mauve_core.numerics.resampling.sampling_error import FRONTIER, measured_errors
+from mauve_core.numerics.resampling.sampling_texts import errors_against_n, log_slope, recommend_texts
 
 SIZES = [2**power for power in range(7, 15)]
 BINS = [8, 16, 32, 64, 128, 256, 512]

@@ -27,7 +27,7 @@ from log_plot import figure, panel, slope
 from numpy.lib.format import open_memmap
 from scale_point import ITERATIONS, RESAMPLES, TOPICS
 
-from mauve_core.files import write_atomically
+from mauve_core.base.files import write_atomically
 
 STAGES = ("reduction", "clustering", "scores")
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.config import CompareConfig, ScoreConfig
-from mauve_core.estimates import CountSamples, basis_of, estimates_of
-from mauve_core.numerics.bootstrap import resampled_counts, weight_blocks
-from mauve_core.numerics.clustering import kmeans
-from mauve_core.numerics.reduction import reduce_features
-from mauve_core.numerics.stacked import Stacked
-from mauve_core.task import ComparisonTask, TextFile, perform
+from mauve_core.base.config import CompareConfig, ScoreConfig
+from mauve_core.numerics.feature_space.reduction import reduce_features
+from mauve_core.numerics.feature_space.stacked import Stacked
+from mauve_core.numerics.kmeans.clustering import kmeans
+from mauve_core.numerics.resampling.bootstrap import resampled_counts, weight_blocks
+from mauve_core.scoring.estimates import CountSamples, basis_of, estimates_of
+from mauve_core.tasks.comparison import ComparisonTask, TextFile, perform
 
 ITERATIONS = 20
 """Lloyd iterations of the one k-means start, at every size the same work."""

@@ -20,11 +20,11 @@ import mauve
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.config import HUMAN, ScoreConfig
-from mauve_core.files import write_atomically
-from mauve_core.numerics.clustering import default_k
-from mauve_core.numerics.scores import score_counts
-from mauve_core.partitioning import grouped_partitions, measured
+from mauve_core.base.config import HUMAN, ScoreConfig
+from mauve_core.base.files import write_atomically
+from mauve_core.numerics.divergences.scores import score_counts
+from mauve_core.numerics.kmeans.clustering import default_k
+from mauve_core.scoring.partitioning import grouped_partitions, measured
 from mauve_core.store import RunStore
 
 

@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.files import write_atomically
-from mauve_core.numerics.divergences import frontier_integral
-from mauve_core.numerics.smoothing import SMOOTHINGS, probabilities
+from mauve_core.base.files import write_atomically
+from mauve_core.numerics.divergences.kl import frontier_integral
+from mauve_core.numerics.divergences.smoothing import SMOOTHINGS, probabilities
 
 EMPIRICAL, GOOD_TURING, KRICHEVSKY = "none", "good-turing", "krichevsky-trofimov"
 STANDARD_ERRORS = 2.0

@@ -33,9 +33,9 @@ import numpy as np
 from app_runs import make_run
 from playwright.async_api import Browser, Page, async_playwright
 
-from mauve_core.config import HUMAN
-from mauve_core.derived import derive
-from mauve_core.files import write_atomically
+from mauve_core.analysis.precomputed import derive
+from mauve_core.base.config import HUMAN
+from mauve_core.base.files import write_atomically
 from mauve_core.store import Run, RunStore
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -204,7 +204,7 @@ class Reader:
 
 def served(home: Path, port: int, log: Path) -> subprocess.Popen[bytes]:
     added = {"MAUVE_LENS_HOME": str(home), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "app.serve", "--server.port", str(port)]
+    command = [sys.executable, "-m", "app.server.serve", "--server.port", str(port)]
     with log.open("wb") as output:
         server = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **added}, stdout=output, stderr=output)
     for _ in range(1200):

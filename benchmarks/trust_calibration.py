@@ -17,13 +17,13 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
-from mauve_core.config import HUMAN
-from mauve_core.files import write_atomically
-from mauve_core.numerics.clustering import default_k, kmeans
-from mauve_core.numerics.reduction import reduce_features
-from mauve_core.numerics.trust import LABELS, Trust, cluster_trust
+from mauve_core.base.config import HUMAN
+from mauve_core.base.files import write_atomically
+from mauve_core.numerics.feature_space.reduction import reduce_features
+from mauve_core.numerics.kmeans.clustering import default_k, kmeans
+from mauve_core.numerics.resampling.stability import LABELS, Trust, cluster_trust
 from mauve_core.store import Run, RunStore
-from mauve_core.stored_features import stored_features
+from mauve_core.store.features import stored_features
 
 SEEDS, TEXTS, TOPICS = 5, 1000, 40
 FACTORS = (1.5, 2.0, 3.0)

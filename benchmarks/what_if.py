@@ -18,12 +18,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.files import write_atomically
-from mauve_core.numerics.clustering import kmeans
-from mauve_core.numerics.greedy import greedy
-from mauve_core.numerics.scores import score_counts
-from mauve_core.numerics.trust import cluster_trust
-from mauve_core.numerics.what_if import dropped, weighted_counts, what_if
+from mauve_core.base.files import write_atomically
+from mauve_core.numerics.divergences.greedy import greedy
+from mauve_core.numerics.divergences.scores import score_counts
+from mauve_core.numerics.divergences.what_if import dropped, weighted_counts, what_if
+from mauve_core.numerics.kmeans.clustering import kmeans
+from mauve_core.numerics.resampling.stability import cluster_trust
 
 TOPICS, DIMENSION, SEEDS, ROUNDS = 40, 64, 5, 9
 

@@ -17,18 +17,18 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Page, expect, sync_playwright
 
-from mauve_core.cluster_table import cluster_table, error_intervals
-from mauve_core.config import HUMAN
-from mauve_core.files import write_atomically
-from mauve_core.measuring import stored_measurements
-from mauve_core.numerics.trust import Trust
-from mauve_core.numerics.what_if import matched
-from mauve_core.other_partitions import other_partitions
-from mauve_core.result import Estimate
+from mauve_core.analysis.cluster_table import cluster_table, error_intervals
+from mauve_core.analysis.repartition import other_partitions
+from mauve_core.analysis.stability import trust
+from mauve_core.analysis.what_if import prepare, text_weights, what_if
+from mauve_core.analysis.why import PropertyEffect, WhyCard, why_card, why_source
+from mauve_core.base.config import HUMAN
+from mauve_core.base.files import write_atomically
+from mauve_core.experiments.text_measures.stored import stored_measurements
+from mauve_core.numerics.divergences.what_if import matched
+from mauve_core.numerics.resampling.stability import Trust
+from mauve_core.scoring.result import Estimate
 from mauve_core.store import Run, RunStore
-from mauve_core.trust import trust
-from mauve_core.what_if import prepare, text_weights, what_if
-from mauve_core.why import PropertyEffect, WhyCard, why_card, why_source
 from tests.browser.conftest import CHROMIUM_FLAGS, CHROMIUM_NAMES, serving
 
 RUN, WEIGHT = "demo", 0.5

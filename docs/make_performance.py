@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mauve_core.errors import InputError
-from mauve_core.files import write_atomically
+from mauve_core.base.errors import InputError
+from mauve_core.base.files import write_atomically
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "benchmarks" / "results"

@@ -10,27 +10,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mauve_core.config import CompareConfig, EncoderConfig, ScoreConfig
+    from mauve_core.base.config import CompareConfig, EncoderConfig, ScoreConfig
+    from mauve_core.base.errors import InputError, MauveLensError, StorageError
     from mauve_core.corpus import Corpus, corpus_from_texts, read_corpus
-    from mauve_core.dropin import compute_mauve
     from mauve_core.encoders import encode
-    from mauve_core.errors import InputError, MauveLensError, StorageError
-    from mauve_core.feature_store import FeatureStore
-    from mauve_core.pipeline import compare
-    from mauve_core.report import to_json, to_table
-    from mauve_core.result import Candidate, Comparison, Estimate, Partition
+    from mauve_core.encoders.feature_store import FeatureStore
+    from mauve_core.scoring.compare import compare
+    from mauve_core.scoring.compute_mauve import compute_mauve
+    from mauve_core.scoring.result import Candidate, Comparison, Estimate, Partition
+    from mauve_core.scoring.tables import to_json, to_table
     from mauve_core.store import Run, RunStore
 
 _HOMES = {
-    "pipeline": ("compare",),
-    "config": ("CompareConfig", "EncoderConfig", "ScoreConfig"),
+    "base.config": ("CompareConfig", "EncoderConfig", "ScoreConfig"),
+    "base.errors": ("InputError", "MauveLensError", "StorageError"),
     "corpus": ("Corpus", "corpus_from_texts", "read_corpus"),
-    "dropin": ("compute_mauve",),
     "encoders": ("encode",),
-    "errors": ("InputError", "MauveLensError", "StorageError"),
-    "feature_store": ("FeatureStore",),
-    "report": ("to_json", "to_table"),
-    "result": ("Candidate", "Comparison", "Estimate", "Partition"),
+    "encoders.feature_store": ("FeatureStore",),
+    "scoring.compare": ("compare",),
+    "scoring.compute_mauve": ("compute_mauve",),
+    "scoring.result": ("Candidate", "Comparison", "Estimate", "Partition"),
+    "scoring.tables": ("to_json", "to_table"),
     "store": ("Run", "RunStore"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mauve_core.config import HUMAN, CompareConfig, ScoreConfig
-from mauve_core.task import ComparisonTask, TextFile
+from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
+from mauve_core.tasks.comparison import ComparisonTask, TextFile
 from tests.synthetic import make_comparison_inputs
 
 FAST = ScoreConfig(seeds=2, restarts=1, bootstrap=100)

@@ -7,9 +7,9 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.config import HUMAN, SCORES, CompareConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
 from mauve_core.corpus import Corpus, corpus_from_texts
-from mauve_core.result import OTHER_HALF, Candidate, Comparison, Estimate, Partition, Source
+from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, Estimate, Partition, Source
 
 N = {HUMAN: 7, "grün & <b>": 5, "b": 6}
 """Texts of each source; one name is awkward on purpose."""

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mauve_core import jobs
-from mauve_core.job_state import ALIVE, LOG, TASK, JobState, write_state
+from mauve_core.jobs import queue
+from mauve_core.jobs.state import ALIVE, LOG, TASK, JobState, write_state
 
 
 @contextmanager
 def job(number: int, log: str = "", **values: Any) -> Iterator[JobState]:
     """A job's folder; while the block runs, its worker looks alive if the job is active."""
     state = JobState(**{"id": f"20260101-00000000{number:04d}-abcd", "name": f"job {number}", **values})
-    folder = jobs.jobs_folder() / state.id
+    folder = queue.jobs_folder() / state.id
     folder.mkdir(parents=True)
     (folder / LOG).write_text(log)
     (folder / TASK).write_text(json.dumps({}))

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from mauve_core import jobs
-from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.feature_store import FeatureStore
-from mauve_core.files import HOME_VARIABLE
-from mauve_core.job_state import JobState
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.files import HOME_VARIABLE
+from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.jobs import queue
+from mauve_core.jobs.state import JobState
 from mauve_core.store import RunStore
-from mauve_core.task import ComparisonTask, TextFile, perform
+from mauve_core.tasks.comparison import ComparisonTask, TextFile, perform
 from tests.synthetic import make_comparison_inputs
 from tests.tiny_models import make_gpt2
 
@@ -69,7 +69,7 @@ def require_whole(job: JobState) -> None:
 
     A damaged entry or part would warn, which is an error in tests.
     """
-    assert [found.id for found in jobs.list()] == [job.id]
+    assert [found.id for found in queue.list()] == [job.id]
     runs = RunStore()
     for summary in runs.list():
         run = runs.load(summary.id)
@@ -95,4 +95,4 @@ def require_no_leftovers(job: JobState) -> None:
     """A job that is done has left one run, no parts of features, and no file under a name for the time being."""
     assert [summary.id for summary in RunStore().list()] == [job.run]
     assert list(FeatureStore().root.glob("*.npz")) == []
-    assert list((jobs.jobs_folder() / job.id).glob(".*")) == []
+    assert list((queue.jobs_folder() / job.id).glob(".*")) == []

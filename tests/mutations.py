@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from mauve_core.attributing.task import AttributesTask
-from mauve_core.config import HUMAN
-from mauve_core.measuring import measure_run
-from mauve_core.methods.method import PRESETS
-from mauve_core.methods.task import MethodsTask
-from mauve_core.probing.task import ATTACHMENT as PROBES
+from mauve_core.base.config import HUMAN
+from mauve_core.experiments.attributes_over_k.task import AttributesTask
+from mauve_core.experiments.methods.method import PRESETS
+from mauve_core.experiments.methods.task import MethodsTask
+from mauve_core.experiments.robustness.task import ATTACHMENT as PROBES
+from mauve_core.experiments.sweeps.task import SweepTask
+from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.store import Run, RunStore
-from mauve_core.sweeps.task import SweepTask
 from tests.probe_tables import table_of
 from tests.synthetic import make_run
 

@@ -106,10 +106,12 @@ def test_what_may_point_back_does_so_inside_functions_alone():
 def test_the_walk_notices_an_import_that_points_back(tmp_path, monkeypatch):
     for folder in ("numerics", "store"):
         (tmp_path / "mauve_core" / folder).mkdir(parents=True)
-    (tmp_path / "mauve_core/numerics/frontier.py").write_text("def f():\n    from mauve_core.store import RunStore\n")
-    (tmp_path / "mauve_core/store/runs.py").write_text("import mauve_core.numerics.frontier\n")
+    (tmp_path / "mauve_core/numerics/divergences/frontier.py").write_text(
+        "def f():\n    from mauve_core.store import RunStore\n"
+    )
+    (tmp_path / "mauve_core/store/runs.py").write_text("import mauve_core.numerics.divergences.frontier\n")
     monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
-    assert wrong_directions() == ["mauve_core/numerics/frontier.py:2: numerics imports store"]
+    assert wrong_directions() == ["mauve_core/numerics/divergences/frontier.py:2: numerics imports store"]
 
 
 def test_numerics_knows_arrays_alone():
@@ -148,9 +150,9 @@ def test_the_app_imports_public_modules_of_the_core():
     [
         "import mauve_core",
         "from mauve_core import CompareConfig, RunStore, compare, read_corpus, to_json",
-        "import mauve_core.numerics.scores, mauve_core.encoders, mauve_core.jobs, mauve_core.__main__",
-        "import mauve_core.methods.running, mauve_core.numerics.quantisers, mauve_core.encoders.glove",
-        "import mauve_core.numerics.transport_frontiers, mauve_core.numerics.string_models, mauve_core.study",
+        "import mauve_core.numerics.divergences.scores, mauve_core.jobs.queue, mauve_core.__main__",
+        "import mauve_core.experiments.methods.evaluation, mauve_core.numerics.quantisers, mauve_core.encoders.glove",
+        "import mauve_core.numerics.strings.string_models, mauve_core.tasks.study",
     ],
 )
 def test_importing_loads_neither_torch_nor_transformers(statement):

@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mauve_core import records
 from mauve_core.__main__ import main
-from mauve_core.attributing.task import stored_attributes
-from mauve_core.errors import InputError, MauveLensError
-from mauve_core.measuring import stored_measurements
-from mauve_core.methods.task import stored_methods
-from mauve_core.probing.task import stored_probes
+from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.experiments.attributes_over_k.task import stored_attributes
+from mauve_core.experiments.methods.task import stored_methods
+from mauve_core.experiments.robustness.task import stored_probes
+from mauve_core.experiments.sweeps.task import stored_sweep
+from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.reporting import attached_sections as sections
 from mauve_core.reporting.attributes_section import attributes_blocks
 from mauve_core.reporting.html_report import html_report
-from mauve_core.result import Candidate, Comparison, Partition
+from mauve_core.scoring import serialization
+from mauve_core.scoring.result import Candidate, Comparison, Partition
 from mauve_core.store import Run, RunStore
 from mauve_core.store.folder import read_record
-from mauve_core.sweeps.task import stored_sweep
 from tests.mutations import SWAPPED, Place, leaves, make_full_run, swapped
 
 Reader = Callable[[Run], object]
@@ -132,16 +132,16 @@ def test_records_have_every_field_of_what_they_stand_for() -> None:
     def names(kind: type) -> set[str]:
         return {field.name for field in dataclasses.fields(kind)}
 
-    assert names(records.ComparisonRecord) == names(Comparison)
-    assert names(records.CandidateRecord) == names(Candidate)
-    assert names(records.PartitionRecord) | {"kind", "labels"} == names(Partition)
+    assert names(serialization.ComparisonRecord) == names(Comparison)
+    assert names(serialization.CandidateRecord) == names(Candidate)
+    assert names(serialization.PartitionRecord) | {"kind", "labels"} == names(Partition)
 
 
 def test_more_clusters_than_texts_are_refused_before_anything_counts_them(run: Run) -> None:
-    record = records.record_of_comparison(run.comparison)
-    arrays = records.arrays_of_comparison(run.comparison)
+    record = serialization.record_of_comparison(run.comparison)
+    arrays = serialization.arrays_of_comparison(run.comparison)
     for k in (81, 2**31 - 1):
         changed = swapped(record, ("candidates", 0, "partitions", 0, "k"), k)
         with pytest.raises(ValueError, match="clusters of 80 texts"):
-            records.comparison_from_record(records.read_comparison_record(changed), arrays)
-    assert np.array_equal(arrays["joint"], records.arrays_of_comparison(run.comparison)["joint"])
+            serialization.comparison_from_record(serialization.read_comparison_record(changed), arrays)
+    assert np.array_equal(arrays["joint"], serialization.arrays_of_comparison(run.comparison)["joint"])

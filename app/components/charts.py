@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from app.export import csv_bytes
+from app.components.export import csv_bytes
 from mauve_core.figures.theme import mode_bar
 
 _IMAGE_FORMAT = "image_format"

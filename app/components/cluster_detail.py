@@ -7,15 +7,16 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from app import cache, session
+from app.caching import cache
 from app.components import linked_tabs, texts, why_panel
 from app.components.focus import Focus
 from app.components.markup import escaped
-from app.state import Detail
-from mauve_core.cluster_table import CONFIDENCE, value_counts, wilson_interval
-from mauve_core.config import HUMAN, Smoothing
-from mauve_core.words import DistinctiveWord
-from mauve_core.written_numbers import NATS_DECIMALS, as_percent, percent_interval, written
+from app.url import session
+from app.url.state import Detail
+from mauve_core.analysis.cluster_table import CONFIDENCE, value_counts, wilson_interval
+from mauve_core.analysis.words import DistinctiveWord
+from mauve_core.base.config import HUMAN, Smoothing
+from mauve_core.base.formatting import NATS_DECIMALS, as_percent, percent_interval, written
 
 TABS: dict[Detail, str] = {"texts": "Texts", "why": "Why", "words": "Words", "metadata": "Metadata"}
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app import session
 from app.components.score_controls import PARTITION_TITLES
-from app.state import State
-from mauve_core.config import PartitionKind
-from mauve_core.result import Partition
+from app.url import session
+from app.url.state import State
+from mauve_core.base.config import PartitionKind
+from mauve_core.scoring.result import Partition
 from mauve_core.store import Run
 
 WEIGHT_STEP = 0.01

@@ -9,14 +9,15 @@ from typing import Any
 
 import streamlit as st
 
-from app import access, session
 from app.components import job_progress
 from app.components.markup import escaped
-from mauve_core import jobs
-from mauve_core.errors import MauveLensError
-from mauve_core.job_state import TASK, JobState, read_json
+from app.server import access
+from app.url import session
+from mauve_core.base.errors import MauveLensError
+from mauve_core.jobs import queue
+from mauve_core.jobs.state import TASK, JobState, read_json
 from mauve_core.store import RunStore
-from mauve_core.tasks import KEPT
+from mauve_core.tasks.registry import KEPT
 
 SHOWN = 5
 """Ended jobs that are listed before the reader asks for all."""
@@ -24,7 +25,7 @@ SHOWN = 5
 FEW = 2
 """The same where those of all kinds stand above something else."""
 
-COMPARE_PAGE = "views/compare.py"
+COMPARE_PAGE = "views/compare/compare.py"
 ENDINGS = {
     "done": ":green[done]",
     "failed": ":red[failed]",
@@ -59,7 +60,7 @@ def show(kinds: Sequence[str] = MAKING_RUNS, run: str | None = None, *, failed: 
     Parameters
     ----------
     kinds : sequence of str
-        Kinds of ``mauve_core.tasks.KINDS`` that concern the page.
+        Kinds of ``mauve_core.tasks.registry.KINDS`` that concern the page.
     run : str or None
         Leave out jobs that add to another run than this one.
     failed : bool
@@ -69,7 +70,7 @@ def show(kinds: Sequence[str] = MAKING_RUNS, run: str | None = None, *, failed: 
         return
     asked = _Asked(tuple(kinds), run, failed)
     try:
-        found = [job for job in jobs.list() if asked.concern(job)]
+        found = [job for job in queue.list() if asked.concern(job)]
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return
@@ -81,10 +82,10 @@ def start(kind: str, spec: Mapping[str, Any]) -> None:
     """Start a job and show it; on refusal say why. Jobs of its kind that have added what they should are forgotten."""
     try:
         access.require_change()
-        jobs.start(kind, spec)
-        for job in jobs.list():
+        queue.start(kind, spec)
+        for job in queue.list():
             if job.kind == kind and _has_added(job):
-                jobs.remove(job.id)
+                queue.remove(job.id)
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return
@@ -92,7 +93,7 @@ def start(kind: str, spec: Mapping[str, Any]) -> None:
 
 
 def _panel(asked: _Asked, at_work: frozenset[str]) -> None:
-    found = [job for job in jobs.list() if asked.concern(job)]
+    found = [job for job in queue.list() if asked.concern(job)]
     if at_work != _ids_at_work(found):
         st.rerun()  # the whole page: a run or a result has come
     active = [job for job in found if job.active]
@@ -127,7 +128,7 @@ def _adds_to(job: JobState) -> str | None:
 def _run_of(job: JobState) -> str | None:
     """Id of the run that the job reads; None when it reads none, or when its description is gone."""
     try:
-        run = read_json(jobs.jobs_folder() / job.id / TASK).get("run")
+        run = read_json(queue.jobs_folder() / job.id / TASK).get("run")
     except MauveLensError:
         return None
     return run if isinstance(run, str) else None
@@ -144,7 +145,7 @@ def _runs_gone(found: Sequence[JobState]) -> dict[str, str]:
 
 
 def _show_active(job: JobState) -> None:
-    stopping = jobs.is_stopping(job)
+    stopping = queue.is_stopping(job)
     with st.container(border=True):
         name, button = st.columns([6, 1], vertical_alignment="center")
         name.markdown(f"**{escaped(job.name)}**")
@@ -153,7 +154,7 @@ def _show_active(job: JobState) -> None:
             key=f"cancel_{job.id}",
             type="tertiary",
             on_click=_try,
-            args=(jobs.cancel, job.id),
+            args=(queue.cancel, job.id),
             disabled=stopping,
             help=_on_resuming(job.kind, "Cancelled work can be resumed"),
         )
@@ -179,7 +180,7 @@ def _show_ended(job: JobState, gone: str | None) -> None:
                 key=f"resume_{job.id}",
                 type="tertiary",
                 on_click=_try,
-                args=(jobs.resume, job.id),
+                args=(queue.resume, job.id),
                 disabled=gone is not None,
                 help=_on_resuming(job.kind, "It goes on where it was") if gone is None else "Its run was deleted",
             )
@@ -219,7 +220,7 @@ def _show_undo() -> None:
 def _show_log(job: JobState) -> None:
     """The last lines of its log, as they are."""
     try:
-        lines = jobs.log_lines(job.id, job_progress.LOG_LINES)
+        lines = queue.log_lines(job.id, job_progress.LOG_LINES)
     except MauveLensError:  # dismissed in another tab
         return
     if lines:
@@ -235,15 +236,15 @@ def _on_resuming(kind: str, promise: str) -> str:
 
 def _dismiss(job_id: str) -> None:
     access.require_change()
-    name = jobs.status(job_id).name
-    jobs.remove(job_id)
+    name = queue.status(job_id).name
+    queue.remove(job_id)
     st.session_state[_DISMISSED] = session.page(), job_id, name
 
 
 def _undo(job_id: str) -> None:
     access.require_change()
     st.session_state[_DISMISSED] = None
-    jobs.take_back(job_id)
+    queue.take_back(job_id)
 
 
 def _show_all() -> None:

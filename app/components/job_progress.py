@@ -15,11 +15,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from app import access, own_server
-from mauve_core import jobs
-from mauve_core.errors import InputError, MauveLensError
-from mauve_core.job_state import JobState
-from mauve_core.progress import format_seconds
+from app.server import access, own_server
+from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.base.progress import format_seconds
+from mauve_core.jobs import queue
+from mauve_core.jobs.state import JobState
 
 PROGRESS = "/progress/"
 BEAT_S = 1.0
@@ -56,12 +56,12 @@ def told(job: JobState) -> dict[str, Any]:
     InputError
         The job was removed in the meantime.
     """
-    text = progress_text(job, jobs.ahead_of(job.id, jobs.list()) if job.status == "queued" else 0)
+    text = progress_text(job, queue.ahead_of(job.id, queue.list()) if job.status == "queued" else 0)
     return {
         "active": job.active,
-        "text": f"Stopping. {text}" if jobs.is_stopping(job) else text,
+        "text": f"Stopping. {text}" if queue.is_stopping(job) else text,
         "share": min(job.done / job.total, 1.0) if job.total else 0.0,
-        "log": jobs.log_lines(job.id, LOG_LINES),
+        "log": queue.log_lines(job.id, LOG_LINES),
     }
 
 
@@ -76,7 +76,7 @@ def progress_text(job: JobState, ahead: int = 0) -> str:
 
 
 def routes() -> list[Route]:
-    """The route that browsers ask; ``app.middleware`` keeps strangers from it."""
+    """The route that browsers ask; ``app.server.middleware`` keeps strangers from it."""
     return [Route(f"{PROGRESS}{{job_id}}", _told, methods=["GET"])]
 
 
@@ -84,7 +84,7 @@ async def _told(request: Request) -> Response:
     if not access.may_change():  # as for the panel
         return PlainTextResponse(access.READ_ONLY_TEXT, 403)
     try:
-        answer = await run_in_threadpool(lambda: told(jobs.status(request.path_params["job_id"])))
+        answer = await run_in_threadpool(lambda: told(queue.status(request.path_params["job_id"])))
     except InputError as error:
         return PlainTextResponse(str(error), 404)
     except MauveLensError as error:

@@ -8,7 +8,7 @@ from typing import TypeVar
 import streamlit as st
 from streamlit.elements.lib.mutable_tab_container import TabContainer
 
-from app import session
+from app.url import session
 
 Name = TypeVar("Name", bound=str)
 
@@ -19,7 +19,7 @@ def show(field: str, titles: Mapping[Name, str], key: str) -> Sequence[TabContai
     Parameters
     ----------
     field : str
-        Field of :class:`app.state.State` that holds the open one, a key of ``titles``.
+        Field of :class:`app.url.state.State` that holds the open one, a key of ``titles``.
     key : str
         Of the tabs in the session.
     """

@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.components.markup import escaped
 from mauve_core import encoders
-from mauve_core.config import DEFAULT_MODEL
+from mauve_core.base.config import DEFAULT_MODEL
 from mauve_core.encoders import hub
 from mauve_core.encoders.catalogue import must_be_fetched, names_word_vectors
 

@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app.components.settings_tree import LARGEST
-from mauve_core.config import CompareConfig, Dtype, EncoderConfig, Pooling
+from mauve_core.base.config import CompareConfig, Dtype, EncoderConfig, Pooling
 from mauve_core.encoders.catalogue import names_word_vectors
 
 ENCODES_AGAIN = "Another value means that the texts are encoded again."
@@ -100,7 +100,7 @@ def show(
     Returns
     -------
     dict
-        By the names that ``mauve_core.again.changed`` takes.
+        By the names that ``mauve_core.tasks.recompare.changed`` takes.
     """
     kept: dict[str, Any] = {"persist_state": "session"} if persist else {}
     with st.expander("More settings", icon=":material/tune:"):

@@ -15,9 +15,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from app import access, own_server
-from mauve_core import jobs
-from mauve_core.errors import MauveLensError
+from app.server import access, own_server
+from mauve_core.base.errors import MauveLensError
+from mauve_core.jobs import queue
 from mauve_core.store import RunStore
 
 NEWS = "/news"
@@ -42,15 +42,15 @@ def sign() -> str:
     shown = access.shown_runs()
     try:
         runs = sorted(item for item in RunStore().signs().items() if shown is None or item[0] in shown)
-        found = jobs.list() if access.may_change() else ()
+        found = queue.list() if access.may_change() else ()
     except MauveLensError:  # the page itself says what is wrong
         return ""
-    at_work = [(job.id, "active" if job.active else job.status, jobs.is_stopping(job)) for job in found]
+    at_work = [(job.id, "active" if job.active else job.status, queue.is_stopping(job)) for job in found]
     return hashlib.sha256(repr((runs, at_work)).encode()).hexdigest()
 
 
 def routes() -> list[Route]:
-    """The route that browsers ask; ``app.middleware`` keeps strangers from it."""
+    """The route that browsers ask; ``app.server.middleware`` keeps strangers from it."""
     return [Route(NEWS, _told, methods=["GET"])]
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import session
-from app.state import State
-from mauve_core.config import PartitionKind, Smoothing
+from app.url import session
+from app.url.state import State
+from mauve_core.base.config import PartitionKind, Smoothing
 
 SCALES = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 50.0)
 

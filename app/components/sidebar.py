@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import access, cache, session
+from app.caching import cache
 from app.components.markup import escaped
-from mauve_core.errors import MauveLensError
+from app.server import access
+from app.url import session
+from mauve_core.base.errors import MauveLensError
 from mauve_core.store import Run, RunSummary
 
-NEW_RUN_PAGE = "views/new_run.py"
+NEW_RUN_PAGE = "views/new_run/new_run.py"
 _PICKER = "run_picker"
 
 

@@ -7,19 +7,29 @@ import re
 import pandas as pd
 import streamlit as st
 
-from app import access, session
-from app.components import charts, face, job_panel, linked_tabs, settings_tree
+from app.components import charts, job_panel, linked_tabs, page_chrome, settings_tree
 from app.components.markup import escaped
-from app.state import Form, State
-from mauve_core.config import SCORES
-from mauve_core.errors import InputError, MauveLensError
+from app.server import access
+from app.url import session
+from app.url.state import Form, State
+from mauve_core.base.config import SCORES
+from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.base.formatting import NONE, SCORE_DECIMALS, with_spread
+from mauve_core.experiments.sweeps import (
+    AXES,
+    Over,
+    SeedSpread,
+    Sweep,
+    SweepTask,
+    stored_sweep,
+    sweep_run,
+    usual_values,
+)
 from mauve_core.figures import sweeps as figures
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import short_name
-from mauve_core.report import TITLES
+from mauve_core.scoring.tables import TITLES
 from mauve_core.store import Run
-from mauve_core.sweeps import AXES, Over, SeedSpread, Sweep, SweepTask, stored_sweep, sweep_run, usual_values
-from mauve_core.written_numbers import NONE, SCORE_DECIMALS, with_spread
 
 FORMS: dict[Form, str] = {"chart": "Chart", "table": "Table"}
 _AXIS, _SCORE = "sweep_axis", "sweep_score"
@@ -85,7 +95,7 @@ def show(run: Run, state: State) -> None:
         if state.axis == "decoder":
             st.button("Generate texts with several values", icon=":material/edit_note:", on_click=_generate)
     elif sweep is None:
-        face.nothing_yet(
+        page_chrome.nothing_yet(
             "This sweep was not computed yet.",
             "There would be the score of every candidate at every value, with its spread over seeds: a ranking that "
             "holds over a range can be trusted further than one at a single setting.",

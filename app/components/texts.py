@@ -13,8 +13,8 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from app import session
 from app.components.markup import escaped
+from app.url import session
 from mauve_core.corpus import Corpus
 
 PAGE_SIZE = 8
@@ -44,7 +44,7 @@ def show_texts(
     Parameters
     ----------
     field : str
-        Field of :class:`app.state.State` with the place in the corpus of the text that is open.
+        Field of :class:`app.url.state.State` with the place in the corpus of the text that is open.
     pager : bool
         Also where one page is enough, so that both sides stand level.
     """

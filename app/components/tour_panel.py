@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
-from app import cache, session, tour
-from app.components import face
+from app import tour
+from app.caching import cache
+from app.components import page_chrome
 from app.components.markup import escaped
-from app.query_string import to_parameters
 from app.tour import Step
-from mauve_core.errors import MauveLensError
+from app.url import session
+from app.url.query_string import to_parameters
+from mauve_core.base.errors import MauveLensError
 
 _SEEN = "tour_seen"
 _COOKIE = "mauve_lens_tour"
@@ -31,14 +35,14 @@ def show(page: str) -> None:
         offered = bool(found) and not _seen()
         if offered:
             _offer(found)
-        face.in_browser(seen=st.session_state.get(_SEEN, False))
+        page_chrome.in_browser(seen=st.session_state.get(_SEEN, False))
         return
     place = min(max(state.tour, 1), len(found))
     here = _path(found[place - 1]) == page
     _panel(found, place, here=here)
     if place == 1 and run_id is not None and not run_id.startswith(_DEMO):
         _demo_instead()
-    face.in_browser(found[place - 1].points_at if here else "", f"{run_id} {place} {page}", seen=True)
+    page_chrome.in_browser(found[place - 1].points_at if here else "", f"{run_id} {place} {page}", seen=True)
 
 
 def starter() -> None:
@@ -99,7 +103,7 @@ def _demo_instead() -> None:
     demo = cache.opened_run_id(None)
     if demo is not None and demo.startswith(_DEMO):
         st.page_link(
-            "views/compare.py",
+            "views/compare/compare.py",
             label="This is your own run. Take the tour of the demo instead.",
             icon=":material/tour:",
             query_params={"run": demo, "tour": "1"},
@@ -121,5 +125,5 @@ def _remember() -> None:
 
 def _path(step: Step) -> str:
     """Of the step's page in its address: empty for the first page."""
-    name = step.page.removeprefix("views/").removesuffix(".py")
+    name = Path(step.page).stem
     return "" if name == "compare" else name

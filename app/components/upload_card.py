@@ -10,9 +10,9 @@ import streamlit as st
 from app import uploads
 from app.components.markup import escaped
 from app.uploads import Look, Outline, Upload
-from mauve_core.errors import MauveLensError
-from mauve_core.pipeline import MIN_TEXTS
-from mauve_core.task import TextFile
+from mauve_core.base.errors import MauveLensError
+from mauve_core.scoring.compare import MIN_TEXTS
+from mauve_core.tasks.comparison import TextFile
 
 _PARTS = {"Text": "", "Prompt": "(no prompts)", "Id": "(line numbers)"}
 """What the parts of a table are called, and what stands for none."""

@@ -12,9 +12,9 @@ from app.components import upload_card
 from app.components.markup import escaped
 from app.components.upload_card import ReadFile
 from app.uploads import Upload
+from mauve_core.base.errors import MauveLensError, StorageError
 from mauve_core.corpus import limits
-from mauve_core.errors import MauveLensError, StorageError
-from mauve_core.leftovers import remove_leftovers
+from mauve_core.jobs.leftovers import remove_leftovers
 
 _ENDINGS = ", ".join(f".{suffix}" for suffix in uploads.SUFFIXES)
 _INTAKE = "intakes"

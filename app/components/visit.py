@@ -6,8 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.access import Visitor
 from app.components.markup import escaped
+from app.server.access import Visitor
 
 _HERE = Path(__file__)
 _bar = st.components.v2.component(

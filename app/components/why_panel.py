@@ -1,20 +1,21 @@
-"""Why a cluster is one, and why the sides differ in it: the card of ``mauve_core.why`` as a page shows it."""
+"""Why a cluster is one, and why the sides differ in it: the card of ``mauve_core.analysis.why`` as a page shows it."""
 
 from __future__ import annotations
 
 import pandas as pd
 import streamlit as st
 
-from app import cache, session
+from app.caching import cache
 from app.components import charts
 from app.components.focus import Focus
 from app.components.markup import escaped
-from mauve_core.config import HUMAN
+from app.url import session
+from mauve_core.analysis.phrases import Phrase
+from mauve_core.analysis.properties import PROPERTIES
+from mauve_core.analysis.why import PropertyEffect, WhyCard
+from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import UNBROKEN, as_percent, interval, significant, written
 from mauve_core.figures.why import effects_figure, effects_frame, phrases_frame
-from mauve_core.phrases import Phrase
-from mauve_core.properties import PROPERTIES
-from mauve_core.why import PropertyEffect, WhyCard
-from mauve_core.written_numbers import UNBROKEN, as_percent, interval, significant, written
 
 PAIR_HEIGHT = 220
 _PAIR = "why_pair"

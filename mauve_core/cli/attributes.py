@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from mauve_core.attributes import CATEGORICAL, NUMERIC, Attribute, Repeated
-from mauve_core.attributing import ALL, SPLITS, AttributesTask, AttributeTable
+from mauve_core.analysis.attributes import CATEGORICAL, NUMERIC, Attribute, Repeated
+from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
 from mauve_core.cli.options import add_output_options, progress_of, results_only, write, write_json
-from mauve_core.config import HUMAN
-from mauve_core.report import aligned, printable
-from mauve_core.written_numbers import SCORE_DECIMALS, with_spread
+from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributesTask, AttributeTable
+from mauve_core.scoring.tables import aligned, printable
 
 _TITLES = {
     "accuracy": "accuracy",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from mauve_core.base.config import HUMAN, CompareConfig
+from mauve_core.base.errors import InputError
 from mauve_core.cli.options import (
     ENCODER_OPTIONS,
     add_encoder_options,
@@ -20,11 +22,9 @@ from mauve_core.cli.options import (
     write,
     write_json,
 )
-from mauve_core.config import HUMAN, CompareConfig
 from mauve_core.corpus.folders import spelled_out
-from mauve_core.errors import InputError
-from mauve_core.report import to_json, to_table
-from mauve_core.task import ComparisonTask, TextFile, perform
+from mauve_core.scoring.tables import to_json, to_table
+from mauve_core.tasks.comparison import ComparisonTask, TextFile, perform
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -9,12 +9,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import get_args
 
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
+from mauve_core.base.files import write_atomically
+from mauve_core.base.formatting import CORRELATION_DECIMALS, NONE, correlation, interval, written
 from mauve_core.cli.options import write, write_json
-from mauve_core.config import HUMAN
 from mauve_core.corpus import Corpus
-from mauve_core.errors import InputError
-from mauve_core.files import write_atomically
-from mauve_core.indicators import score_indicators
+from mauve_core.experiments.indicators import score_indicators
 from mauve_core.judgments import (
     QUESTIONS,
     Correlation,
@@ -31,9 +32,8 @@ from mauve_core.judgments import (
     ratings_to_csv,
     with_digests,
 )
-from mauve_core.report import aligned, printable
+from mauve_core.scoring.tables import aligned, printable
 from mauve_core.store import Run, RunStore
-from mauve_core.written_numbers import CORRELATION_DECIMALS, NONE, correlation, interval, written
 
 _READING = (
     "Score: Bradley-Terry; a source beats one that is 100 points lower in 73% of pairs. Mean 0 over finite scores.",

@@ -6,7 +6,9 @@ import argparse
 import dataclasses
 from typing import Any
 
-from mauve_core.again import AgainTask, changed, suggested_name
+from mauve_core.analysis.comparability import Difference, differences, one_leaderboard, require_comparable
+from mauve_core.base.config import SCORES
+from mauve_core.base.errors import InputError
 from mauve_core.cli.options import (
     ENCODER_OPTIONS,
     SCORE_OPTIONS,
@@ -18,12 +20,19 @@ from mauve_core.cli.options import (
     write,
     write_json,
 )
-from mauve_core.config import SCORES
-from mauve_core.errors import InputError
-from mauve_core.report import TITLES, aligned, interval_of, mean_and_spread, printable, standings, to_json, to_table
-from mauve_core.result import Comparison, Estimate
-from mauve_core.settings_difference import Difference, differences, one_leaderboard, require_comparable
+from mauve_core.scoring.result import Comparison, Estimate
+from mauve_core.scoring.tables import (
+    TITLES,
+    aligned,
+    interval_of,
+    mean_and_spread,
+    printable,
+    standings,
+    to_json,
+    to_table,
+)
 from mauve_core.store import RunStore
+from mauve_core.tasks.recompare import AgainTask, changed, suggested_name
 
 
 def add_actions(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

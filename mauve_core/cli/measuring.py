@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 import dataclasses
 
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import NONE, UNKNOWN, with_spread
 from mauve_core.cli.options import (
     add_field_options,
     add_output_options,
@@ -15,14 +18,11 @@ from mauve_core.cli.options import (
     write,
     write_json,
 )
-from mauve_core.config import HUMAN
-from mauve_core.errors import InputError
-from mauve_core.measuring import MeasuresTask, collection_of, measure_run
-from mauve_core.metrics import MEASURES, Measurements, Tools, Value, measure
-from mauve_core.report import aligned, printable
+from mauve_core.experiments.text_measures import MEASURES, Measurements, Tools, Value, measure
+from mauve_core.experiments.text_measures.stored import MeasuresTask, collection_of, measure_run
+from mauve_core.scoring.tables import aligned, printable
 from mauve_core.store import RunStore
-from mauve_core.task import TextFile
-from mauve_core.written_numbers import NONE, UNKNOWN, with_spread
+from mauve_core.tasks.comparison import TextFile
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

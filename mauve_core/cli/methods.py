@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from mauve_core.cli.options import add_output_options, progress_of, results_only, write, write_json
-from mauve_core.methods import ESTIMATORS, PRESETS, SUMMARIES, MethodScore, MethodsTask, MethodTable, parse_method
-from mauve_core.methods.running import SEEDS
-from mauve_core.report import aligned, printable
-from mauve_core.written_numbers import (
+from mauve_core.base.formatting import (
     NONE,
     correlation,
     decimals_of,
@@ -17,6 +13,18 @@ from mauve_core.written_numbers import (
     with_two_spreads,
     written,
 )
+from mauve_core.cli.options import add_output_options, progress_of, results_only, write, write_json
+from mauve_core.experiments.methods import (
+    ESTIMATORS,
+    PRESETS,
+    SUMMARIES,
+    MethodScore,
+    MethodsTask,
+    MethodTable,
+    parse_method,
+)
+from mauve_core.experiments.methods.evaluation import SEEDS
+from mauve_core.scoring.tables import aligned, printable
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

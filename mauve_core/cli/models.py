@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from mauve_core.base.errors import InputError
 from mauve_core.cli.options import (
     add_decoder_options,
     add_encoder_options,
@@ -15,10 +16,9 @@ from mauve_core.cli.options import (
     results_only,
     write,
 )
-from mauve_core.errors import InputError
-from mauve_core.given_features import write_features
-from mauve_core.report import printable
-from mauve_core.task import TextFile
+from mauve_core.encoders.external_features import write_features
+from mauve_core.scoring.tables import printable
+from mauve_core.tasks.comparison import TextFile
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -56,7 +56,7 @@ def _encode(args: argparse.Namespace) -> int:
         config = encoder_config(args)
         texts = corpus.encoder_inputs(config.with_prompt)
         from mauve_core.encoders import encode
-        from mauve_core.feature_store import FeatureStore
+        from mauve_core.encoders.feature_store import FeatureStore
 
         features = encode(texts, config, store=FeatureStore(), device=args.device, progress=progress_of(args))
         write_features(out, features.array, half=args.half)

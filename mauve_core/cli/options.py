@@ -9,10 +9,10 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, get_args
 
-from mauve_core.config import DEFAULT_MODEL, HUMAN, PAPERS_MODEL, Dtype, EncoderConfig, Pooling, ScoreConfig
+from mauve_core.base.config import DEFAULT_MODEL, HUMAN, PAPERS_MODEL, Dtype, EncoderConfig, Pooling, ScoreConfig
+from mauve_core.base.errors import InputError
+from mauve_core.base.progress import ConsoleProgress, Progress, silent
 from mauve_core.decoding.decoders import DECODERS, DecoderKind
-from mauve_core.errors import InputError
-from mauve_core.progress import ConsoleProgress, Progress, silent
 
 _DEFAULTS = EncoderConfig()
 _DEFAULT_ENCODER = f"{DEFAULT_MODEL}, which comes with the program (the papers: {PAPERS_MODEL}, fetched from the hub)"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 
+from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import NONE, as_percent, with_spread
 from mauve_core.cli.options import add_output_options, progress_of, results_only, write, write_json
-from mauve_core.config import HUMAN
-from mauve_core.perturbations import PERTURBATIONS, usage
-from mauve_core.probing import MEASURES, PAPER, SPLITS, ProbesTask, ProbeTable
-from mauve_core.report import aligned, printable
-from mauve_core.sweeps import SeedSpread
-from mauve_core.written_numbers import NONE, as_percent, with_spread
+from mauve_core.experiments.perturbations import PERTURBATIONS, usage
+from mauve_core.experiments.robustness import MEASURES, PAPER, SPLITS, ProbesTask, ProbeTable
+from mauve_core.experiments.sweeps import SeedSpread
+from mauve_core.scoring.tables import aligned, printable
 
 _TITLES = {
     "forward-kl": "KL(P|Q)",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import textwrap
 
+from mauve_core.base.formatting import NONE, interval, written
 from mauve_core.cli.options import write, write_json
-from mauve_core.published import (
+from mauve_core.experiments.published import (
     DOMAINS,
     MEASURES,
     OUTCOMES,
@@ -19,8 +20,7 @@ from mauve_core.published import (
     column_agreements,
     notes,
 )
-from mauve_core.report import aligned
-from mauve_core.written_numbers import NONE, interval, written
+from mauve_core.scoring.tables import aligned
 
 _WIDTH = 120
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from mauve_core.base.errors import InputError
+from mauve_core.base.files import write_atomically
+from mauve_core.base.formatting import file_size, with_plain_spaces
 from mauve_core.cli.options import write
-from mauve_core.errors import InputError
-from mauve_core.files import write_atomically
 from mauve_core.reporting.html_report import html_report
 from mauve_core.reporting.methods_text import methods_text
 from mauve_core.reporting.written import latex_table, markdown_table
 from mauve_core.store import RunStore
-from mauve_core.written_numbers import file_size, with_plain_spaces
 
 _WRITERS = {"latex": latex_table, "markdown": markdown_table, "methods": methods_text}
 """Formats of plain text; they go to standard output unless a file is named."""

@@ -10,11 +10,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from mauve_core import sharing
+from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.base.files import HOME_VARIABLE, home
 from mauve_core.cli.options import add_output_options, progress_of, results_only, write
-from mauve_core.errors import InputError, MauveLensError
-from mauve_core.files import HOME_VARIABLE, home
-from mauve_core.passwords import hashed
+from mauve_core.serving import sharing
+from mauve_core.serving.passwords import hashed
 from mauve_core.store import RunStore
 
 DEBUG_VARIABLE = "MAUVE_LENS_DEBUG"
@@ -123,7 +123,7 @@ def app_command(port: int, sharing_options: SharingOptions | None = None) -> App
         "server.headless": "true",
         "browser.gatherUsageStats": "false",
     }
-    arguments = [sys.executable, "-m", "app.serve", *(f"--{k}={v}" for k, v in options.items())]
+    arguments = [sys.executable, "-m", "app.server.serve", *(f"--{k}={v}" for k, v in options.items())]
     environment = {**os.environ, **shared.environment(), HOME_VARIABLE: str(home().absolute())}
     return AppCommand(tuple(arguments), main.parent.parent, environment)
 
@@ -152,7 +152,7 @@ def _password(_: argparse.Namespace) -> int:
 
 def _demo(args: argparse.Namespace) -> int:
     if args.rebuild:
-        from mauve_core.demo import build_demo
+        from mauve_core.demo.demo_run import build_demo
 
         with results_only():
             build_demo(progress=progress_of(args))
@@ -162,7 +162,7 @@ def _demo(args: argparse.Namespace) -> int:
 
 
 def _prepare(args: argparse.Namespace) -> str:
-    from mauve_core.demo import prepare_demo
+    from mauve_core.demo.demo_run import prepare_demo
 
     with results_only():
         return prepare_demo(progress=progress_of(args))
@@ -170,7 +170,7 @@ def _prepare(args: argparse.Namespace) -> str:
 
 def _work(args: argparse.Namespace) -> int:
     """Standard error is the job's log, in which the worker says by itself what stopped it."""
-    from mauve_core.worker import work
+    from mauve_core.jobs.worker import work
 
     os.umask(0o077)  # all that a worker writes is the program's, what libraries write for it included
     with results_only():

@@ -8,12 +8,12 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import file_size, with_plain_spaces
 from mauve_core.cli import library
 from mauve_core.cli.options import add_output_options, progress_of, write, write_json
-from mauve_core.errors import InputError
-from mauve_core.report import aligned, printable, to_json, to_table
+from mauve_core.scoring.tables import aligned, printable, to_json, to_table
 from mauve_core.store import RunStore, RunSummary
-from mauve_core.written_numbers import file_size, with_plain_spaces
 
 _Command = Callable[[argparse.Namespace], int]
 
@@ -183,7 +183,7 @@ def _export(args: argparse.Namespace) -> int:
 def _import(args: argparse.Namespace) -> int:
     summary = RunStore().import_(args.file, name=args.name)
     write(f"Stored as run {summary.id}")
-    from mauve_core.preparing import PrepareTask  # and scikit-learn, which the other actions do without
+    from mauve_core.tasks.precompute import PrepareTask  # and scikit-learn, which the other actions do without
 
     PrepareTask(summary.id).perform(progress_of(args))
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from mauve_core.base.config import CompareConfig
 from mauve_core.cli import measuring
 from mauve_core.cli.options import (
     add_decoder_options,
@@ -18,13 +19,12 @@ from mauve_core.cli.options import (
     write,
     write_json,
 )
-from mauve_core.config import CompareConfig
 from mauve_core.decoding import GenerationSettings
-from mauve_core.measuring import stored_measurements
-from mauve_core.report import to_json, to_table
+from mauve_core.experiments.text_measures.stored import stored_measurements
+from mauve_core.scoring.tables import to_json, to_table
 from mauve_core.store import RunStore
-from mauve_core.study import ADVERSARIAL, StudyTask
-from mauve_core.task import TextFile
+from mauve_core.tasks.comparison import TextFile
+from mauve_core.tasks.study import ADVERSARIAL, StudyTask
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
+from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
 from mauve_core.cli.options import add_output_options, progress_of, results_only, write, write_json
-from mauve_core.errors import InputError
-from mauve_core.report import TITLES, aligned, printable
-from mauve_core.sweeps import AXES, SeedSpread, Sweep, SweepTask
-from mauve_core.written_numbers import SCORE_DECIMALS, with_spread
+from mauve_core.experiments.sweeps import AXES, SeedSpread, Sweep, SweepTask
+from mauve_core.scoring.tables import TITLES, aligned, printable
 
 _TITLES = {"length": "Tokens", "n": "n", "k": "k", "scale": "c", "decoder": "Parameter"}
 _SHOWN = "mauve"

@@ -7,11 +7,11 @@ import dataclasses
 import sys
 from collections.abc import Sequence
 
-from mauve_core import jobs
+from mauve_core.base.progress import format_seconds
 from mauve_core.cli.options import write, write_json
-from mauve_core.job_state import JobState
-from mauve_core.progress import format_seconds
-from mauve_core.report import aligned, printable
+from mauve_core.jobs import queue
+from mauve_core.jobs.state import JobState
+from mauve_core.scoring.tables import aligned, printable
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -21,7 +21,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     actions = parser.add_subparsers(metavar="{log,cancel,resume,remove}")
     log = actions.add_parser("log", help="what a job's worker wrote")
     log.add_argument("id", metavar="ID")
-    log.add_argument("--lines", type=int, default=jobs.LOG_LINES, metavar="N", help=f"default {jobs.LOG_LINES}")
+    log.add_argument("--lines", type=int, default=queue.LOG_LINES, metavar="N", help=f"default {queue.LOG_LINES}")
     log.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one JSON object, with its state")
     log.set_defaults(run=_log)
     for name, does in (
@@ -35,12 +35,12 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _list(args: argparse.Namespace) -> int:
-    found = jobs.list()
+    found = queue.list()
     if args.json:
         write_json({"jobs": [_as_dict(job, found) for job in found]})
         return 0
     if not found:
-        write(f"There are no jobs in {jobs.jobs_folder()}. The app starts them")
+        write(f"There are no jobs in {queue.jobs_folder()}. The app starts them")
         return 0
     rows = [["Job", "Name", "Kind", "Status", "Progress"]]
     for job in found:
@@ -51,9 +51,9 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _log(args: argparse.Namespace) -> int:
-    state, lines = jobs.status(args.id), jobs.log_lines(args.id, max(1, args.lines))
+    state, lines = queue.status(args.id), queue.log_lines(args.id, max(1, args.lines))
     if getattr(args, "json", False):
-        write_json({**_as_dict(state, jobs.list()), "log": list(lines)})
+        write_json({**_as_dict(state, queue.list()), "log": list(lines)})
         return 0
     for line in lines:
         write(printable(line))
@@ -63,19 +63,19 @@ def _log(args: argparse.Namespace) -> int:
 
 
 def _act(args: argparse.Namespace) -> int:
-    if args.action == "cancel" and not (state := jobs.status(args.id)).active:
+    if args.action == "cancel" and not (state := queue.status(args.id)).active:
         write(f"Nothing to stop, the job is {state.status}: {args.id}")
         return 0
     said = {"cancel": "Asked to stop", "resume": "Resumed", "remove": "Removed"}
-    {"cancel": jobs.cancel, "resume": jobs.resume, "remove": jobs.remove}[args.action](args.id)
+    {"cancel": queue.cancel, "resume": queue.resume, "remove": queue.remove}[args.action](args.id)
     write(f"{said[args.action]}: {args.id}")
     return 0
 
 
 def _progress(job: JobState, found: Sequence[JobState]) -> str:
-    stopping = ", stopping" if jobs.is_stopping(job) else ""
+    stopping = ", stopping" if queue.is_stopping(job) else ""
     if job.status == "queued":
-        return f"{jobs.ahead_of(job.id, found)} before it{stopping}"
+        return f"{queue.ahead_of(job.id, found)} before it{stopping}"
     if job.status == "running":
         left = "" if job.seconds_left is None else f", about {format_seconds(job.seconds_left)} left"
         return f"{job.stage}: {job.done:,} of {job.total:,}{left}{stopping}"
@@ -83,5 +83,5 @@ def _progress(job: JobState, found: Sequence[JobState]) -> str:
 
 
 def _as_dict(job: JobState, found: Sequence[JobState]) -> dict[str, object]:
-    waiting = jobs.ahead_of(job.id, found) if job.status == "queued" else 0
+    waiting = queue.ahead_of(job.id, found) if job.status == "queued" else 0
     return {**dataclasses.asdict(job), "jobs_before": waiting, "seconds_left": job.seconds_left}

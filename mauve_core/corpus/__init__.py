@@ -1,12 +1,6 @@
 """Files -> texts with stable ids, prompts and metadata; everything left out is counted and named."""
 
-from mauve_core.corpus.corpus import (
-    Corpus,
-    Exclusion,
-    corpus_from_table,
-    corpus_from_texts,
-    read_corpus,
-)
+from mauve_core.corpus.corpus import Corpus, Exclusion, corpus_from_table, corpus_from_texts, read_corpus
 from mauve_core.corpus.fields import Fields, guess_fields
 from mauve_core.corpus.formats import SUFFIXES, Table, read_table
 

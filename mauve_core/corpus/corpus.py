@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.text_lists import text_list
 from mauve_core.corpus.entries import (
     Exclusion,
     filled_prompts,
@@ -35,8 +37,6 @@ from mauve_core.corpus.folders import spelled_out
 from mauve_core.corpus.formats import Table, read_table, title_of
 from mauve_core.corpus.metadata import frame_of, is_missing, values_of
 from mauve_core.corpus.stored import REREAD, StoredCorpus, load_parquet, write_parquet
-from mauve_core.errors import InputError, StorageError
-from mauve_core.text_lists import text_list
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from mauve_core.base.errors import InputError
 from mauve_core.corpus.looks import doubt_about
-from mauve_core.errors import InputError
 
 EXAMPLES = 5
 """How many excluded or offending entries a message names; the count is always complete."""

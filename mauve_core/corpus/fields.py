@@ -11,20 +11,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from mauve_core.base.errors import InputError
 from mauve_core.corpus.entries import listing
 from mauve_core.corpus.formats import Table
 from mauve_core.corpus.layouts import Found, Unfinished, known_texts, several
-from mauve_core.corpus.looks import (
-    are_blank,
-    hold_text,
-    look_like_ids,
-    look_like_labels,
-    look_like_prose,
-    repeat,
-)
+from mauve_core.corpus.looks import are_blank, hold_text, look_like_ids, look_like_labels, look_like_prose, repeat
 from mauve_core.corpus.metadata import is_plain
 from mauve_core.corpus.paths import PLACE
-from mauve_core.errors import InputError
 
 TEXT_NAMES = (
     "text", "content", "completion", "continuation", "generation", "generated_text", "generated", "gen", "output",

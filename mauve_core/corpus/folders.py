@@ -9,9 +9,9 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from mauve_core.base.errors import InputError
 from mauve_core.corpus import limits
 from mauve_core.corpus.streams import BOM, decoded_text, first_bytes, opened, refusals
-from mauve_core.errors import InputError
 
 UTF8_BYTES = 4
 """Of a character at most."""

@@ -20,13 +20,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from mauve_core.base.errors import InputError
 from mauve_core.corpus import limits
 from mauve_core.corpus.folders import spelled_out, text_files, texts_of
 from mauve_core.corpus.metadata import plain
 from mauve_core.corpus.parquet import ROWS_AT_A_TIME, ParquetTable, values_of
 from mauve_core.corpus.paths import SAMPLED, at_path, text_paths
 from mauve_core.corpus.streams import RowsOfLines, decoded_lines, opened, refusals, unpacked
-from mauve_core.errors import InputError
 
 FIELD_LIMIT = 1000
 """Different fields of one file; more than that is taken for data in the wrong place."""

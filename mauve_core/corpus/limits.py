@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from mauve_core.errors import InputError
+from mauve_core.base.errors import InputError
 
 ROWS_VARIABLE, ROWS = "MAUVE_LENS_MAX_ROWS", 2_000_000
 """Rows of a file."""

@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mauve_core.base.errors import InputError
 from mauve_core.corpus.entries import position, require_encodable
-from mauve_core.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from mauve_core.base.errors import InputError
 from mauve_core.corpus import limits
 from mauve_core.corpus.parquet_pages import DICTIONARY_ENCODINGS, MOST_PAGES, Chunk, Group, groups_of, measure_chunk
-from mauve_core.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mauve_core.base.errors import StorageError
+from mauve_core.base.files import write_atomically
 from mauve_core.corpus.metadata import python_values
 from mauve_core.corpus.parquet import read_metadata
-from mauve_core.errors import StorageError
-from mauve_core.files import write_atomically
 
 if TYPE_CHECKING:
     import pandas as pd

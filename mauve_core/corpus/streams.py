@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from mauve_core.base.errors import InputError
 from mauve_core.corpus import limits
-from mauve_core.errors import InputError
 
 PACKED_RATIO, RATIO_FROM = 200, 64 * 1024**2
 """Times its packed size that a file may unpack to, above so many bytes: text is packed ten times, a bomb a thousand."""

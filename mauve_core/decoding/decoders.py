@@ -18,9 +18,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from mauve_core.base.errors import InputError
 from mauve_core.decoding.contrastive import ContrastiveSearch
 from mauve_core.decoding.processors import PerplexityChase, SeededDraw
-from mauve_core.errors import InputError
 
 
 @dataclass(frozen=True)

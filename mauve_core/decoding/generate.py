@@ -16,6 +16,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from mauve_core.base.errors import InputError
+from mauve_core.base.files import write_atomically
+from mauve_core.base.progress import Progress, silent
+from mauve_core.base.text_lists import text_list
 from mauve_core.corpus import corpus_from_table
 from mauve_core.corpus.fields import guess_prompt
 from mauve_core.corpus.formats import read_table
@@ -23,10 +27,6 @@ from mauve_core.decoding.decoders import Decoder, Writing, parse_decoder, stream
 from mauve_core.encoders.catalogue import package_version
 from mauve_core.encoders.models import LoadedModel, load_model
 from mauve_core.encoders.tokenizing import refuse_unknown_tokens
-from mauve_core.errors import InputError
-from mauve_core.files import write_atomically
-from mauve_core.progress import Progress, silent
-from mauve_core.text_lists import text_list
 
 DEFAULT_BATCH_ROWS = 128
 DEFAULT_BATCH_TOKENS = 128 * 256

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.errors import InputError
+from mauve_core.base.errors import InputError
 
 TokenIds = NDArray[np.int32]
 """(t,) token ids of one text."""

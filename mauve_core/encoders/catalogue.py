@@ -17,11 +17,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
-from mauve_core.config import DEFAULT_MODEL, PAPERS_MODEL
+from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL
+from mauve_core.base.errors import ModelUnavailableError
+from mauve_core.base.files import digest_of_file, require_plain_file
 from mauve_core.encoders import hub
 from mauve_core.encoders.model_files import files_in, require_plain_files, transformer_place
-from mauve_core.errors import ModelUnavailableError
-from mauve_core.files import digest_of_file, require_plain_file
 
 _WEIGHTS = ("*.safetensors", "*.bin", "*.gguf")
 _TOKENIZER = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mauve_core.errors import InputError
+from mauve_core.base.errors import InputError
 
 ALLOWED = "auto, cpu, cuda, cuda:0, ..., mps"
 

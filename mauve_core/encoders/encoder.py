@@ -18,23 +18,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.config import EncoderConfig
+from mauve_core.base.config import EncoderConfig
+from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.progress import Progress, silent
+from mauve_core.base.text_lists import entries_of
 from mauve_core.encoders.batching import pad, plan_batches, plan_packed
 from mauve_core.encoders.catalogue import ModelIdentity, identify
 from mauve_core.encoders.devices import resolve_devices
+from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features, from_store, kept_features, of_tokens
 from mauve_core.encoders.keys import FORMAT, checked_texts, key_of, recipe_of
-from mauve_core.encoders.lanes import Lane, Lanes, lane_threads, threads_kept
 from mauve_core.encoders.models import LoadedModel, load_model, replicas, with_pooling
 from mauve_core.encoders.packed import PackedModel
 from mauve_core.encoders.pooling import TokenPooling, pool_jointly
 from mauve_core.encoders.rows import Rows
 from mauve_core.encoders.tokenizing import Tokenized, from_token_ids, refuse_texts, tokenize
 from mauve_core.encoders.weights import read_weights
-from mauve_core.errors import InputError, StorageError
-from mauve_core.feature_store import FeatureStore
-from mauve_core.progress import Progress, silent
-from mauve_core.text_lists import entries_of
+from mauve_core.encoders.worker_pool import Lane, Lanes, lane_threads, threads_kept
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.config import EncoderConfig
+from mauve_core.base.config import EncoderConfig
+from mauve_core.encoders.feature_store import FeatureStore, StoredFeatures
 from mauve_core.encoders.tokenizing import Tokenized
-from mauve_core.feature_store import FeatureStore, StoredFeatures
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,10 +15,10 @@ import tempfile
 from math import prod
 from pathlib import Path
 
+from mauve_core.base.files import close_to_others, home, make_folder, require_plain_file, storage_errors
 from mauve_core.encoders.catalogue import ModelIdentity
 from mauve_core.encoders.loading import SAFE, building_budget, check_loaded, third_party
 from mauve_core.encoders.model_files import CONFIG, MOST_OF_A_KIND, Held, damaged
-from mauve_core.files import close_to_others, home, make_folder, require_plain_file, storage_errors
 
 CONVERSION_FORMAT = 1
 """Part of a converted checkpoint's name; raised when the conversion itself changes."""

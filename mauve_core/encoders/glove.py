@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from mauve_core.base.errors import InputError
+from mauve_core.base.progress import Progress, silent
+from mauve_core.base.text_lists import text_list
 from mauve_core.encoders.tokenizing import refuse_texts
 from mauve_core.encoders.vector_files import WordVectors, read_vectors
-from mauve_core.errors import InputError
-from mauve_core.progress import Progress, silent
-from mauve_core.text_lists import text_list
 
 _PATTERNS = {
     "words": re.compile(r"\w+?(?=n't\b)|n't\b|'(?:s|re|ve|ll|d|m)\b|\w+|[^\w\s]", re.IGNORECASE),

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mauve_core.errors import ModelUnavailableError
+from mauve_core.base.errors import ModelUnavailableError
 
 HUB_TIMEOUT_S = 5.0
 """How long the hub may take to say which commit a name stands for, looking up its address included."""

@@ -7,12 +7,12 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from mauve_core.config import EncoderConfig
+from mauve_core.base.config import EncoderConfig
+from mauve_core.base.errors import InputError
+from mauve_core.base.text_lists import text_list
 from mauve_core.encoders.catalogue import ModelIdentity, identify
 from mauve_core.encoders.sentence_modules import SentenceRecipe, read_recipe
 from mauve_core.encoders.tokenizing import refuse_texts
-from mauve_core.errors import InputError
-from mauve_core.text_lists import text_list
 
 FORMAT = 1
 """Part of every key; raised when the same settings would give other numbers. The packed pass did not raise it: it

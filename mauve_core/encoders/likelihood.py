@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.base.errors import InputError
+from mauve_core.base.progress import Progress, silent
+from mauve_core.base.text_lists import text_list
 from mauve_core.encoders.batching import TokenIds, pad, plan_batches
 from mauve_core.encoders.models import LoadedModel
 from mauve_core.encoders.tokenizing import refuse_unknown_tokens
-from mauve_core.errors import InputError
-from mauve_core.progress import Progress, silent
-from mauve_core.text_lists import text_list
 
 if TYPE_CHECKING:
     import torch

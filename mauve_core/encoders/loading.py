@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mauve_core.base.errors import InputError, MauveLensError, ModelUnavailableError
 from mauve_core.encoders.model_files import (
     CONFIG,
     VOCABULARIES,
@@ -27,7 +28,6 @@ from mauve_core.encoders.model_files import (
     read_object,
     words_of,
 )
-from mauve_core.errors import InputError, MauveLensError, ModelUnavailableError
 
 MOST_MODULES = 200_000
 """Modules of a model; one of 61 layers with 256 experts in each has about 100,000."""

@@ -15,8 +15,8 @@ from math import prod
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from mauve_core.errors import InputError, ModelUnavailableError
-from mauve_core.files import require_plain_file
+from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.base.files import require_plain_file
 
 CONFIG, MODULES = "config.json", "modules.json"
 

@@ -9,18 +9,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from mauve_core.config import Dtype, Pooling
+from mauve_core.base.config import Dtype, Pooling
+from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.encoders.catalogue import ModelIdentity, identify
 from mauve_core.encoders.devices import resolve_device
 from mauve_core.encoders.gguf_files import converted
 from mauve_core.encoders.hub_files import hub_file, hub_snapshot, is_known
-from mauve_core.encoders.lanes import note_work
 from mauve_core.encoders.loading import check_vocabulary, load_config, load_tokenizer_files, load_weights
 from mauve_core.encoders.model_files import CONFIG, MODULES, damaged, files_in, require_plain_files, transformer_place
 from mauve_core.encoders.pooling import TokenPooling, resolve_pooling
 from mauve_core.encoders.sentence_modules import SentenceRecipe
 from mauve_core.encoders.sentence_steps import Apply, load_steps
-from mauve_core.errors import InputError, ModelUnavailableError
+from mauve_core.encoders.worker_pool import note_work
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def load_model(
 
     Parameters
     ----------
-    name, revision : see :class:`mauve_core.config.EncoderConfig`
+    name, revision : see :class:`mauve_core.base.config.EncoderConfig`
     dtype : {"float32", "bfloat16", "float16"}
     device : str
         "auto" takes the first CUDA device, else the CPU; or any name that torch knows.

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from mauve_core.config import Pooling
-from mauve_core.errors import InputError
+from mauve_core.base.config import Pooling
+from mauve_core.base.errors import InputError
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -18,9 +18,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.config import EncoderConfig
+from mauve_core.base.config import EncoderConfig
+from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import names_word_vectors
 from mauve_core.encoders.encoder import STAGE, Encoder
+from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features, from_store, kept_features
 from mauve_core.encoders.keys import checked_texts, feature_key
 from mauve_core.encoders.models import LoadedModel
@@ -28,9 +31,6 @@ from mauve_core.encoders.pooling import TokenPooling, pool_jointly
 from mauve_core.encoders.rows import Rows
 from mauve_core.encoders.tokenizing import Tokenized, tokenize
 from mauve_core.encoders.weights import LENGTH_DEPENDENT_POSITIONS
-from mauve_core.errors import InputError, StorageError
-from mauve_core.feature_store import FeatureStore
-from mauve_core.progress import Progress, silent
 
 if TYPE_CHECKING:
     from torch import Tensor

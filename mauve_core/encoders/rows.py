@@ -7,9 +7,9 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.base.errors import InputError
+from mauve_core.encoders.feature_store import FeatureStore, Part
 from mauve_core.encoders.tokenizing import Tokenized
-from mauve_core.errors import InputError
-from mauve_core.feature_store import FeatureStore, Part
 
 PART_SECONDS = 1.0
 """Finished rows are stored as a part about this often: what a kill can lose."""

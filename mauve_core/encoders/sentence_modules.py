@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from mauve_core.base.errors import ModelUnavailableError
+from mauve_core.base.files import digest_of_file, require_plain_file
 from mauve_core.encoders.catalogue import ModelIdentity
 from mauve_core.encoders.hub_files import hub_file
 from mauve_core.encoders.model_files import (
@@ -27,8 +29,6 @@ from mauve_core.encoders.model_files import (
     read_object,
 )
 from mauve_core.encoders.pooling import TokenPooling
-from mauve_core.errors import ModelUnavailableError
-from mauve_core.files import digest_of_file, require_plain_file
 
 POOLINGS: Mapping[str, TokenPooling] = {
     "cls": "first",

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.base.errors import InputError
+from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.batching import TokenIds
 from mauve_core.encoders.models import LoadedModel
-from mauve_core.errors import InputError
-from mauve_core.progress import Progress, silent
 
 STAGE = "Tokenizing texts"
 """Stage name of the progress; counts texts."""

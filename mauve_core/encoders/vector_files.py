@@ -18,10 +18,10 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.base.errors import InputError
+from mauve_core.base.files import require_plain_file
+from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus.streams import refusals
-from mauve_core.errors import InputError
-from mauve_core.files import require_plain_file
-from mauve_core.progress import Progress, silent
 
 STAGE = "Reading word vectors"
 """Stage name of the progress; counts bytes of the file as it lies on disk."""

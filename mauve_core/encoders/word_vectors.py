@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.config import EncoderConfig
+from mauve_core.base.config import EncoderConfig
+from mauve_core.base.errors import InputError
+from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import ModelIdentity, identify
+from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features, kept_features
 from mauve_core.encoders.glove import WordTable, words_of
 from mauve_core.encoders.tokenizing import CHUNK, STAGE, Tokenized
-from mauve_core.errors import InputError
-from mauve_core.feature_store import FeatureStore
-from mauve_core.progress import Progress, silent
 
 FORMAT = 1
 """Part of every key; raised when the same words would be split or averaged otherwise."""

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from mauve_core.base.formatting import correlation
+from mauve_core.experiments.methods import Method, MethodTable
 from mauve_core.figures.theme import NEUTRAL_COLOUR, base_layout
-from mauve_core.methods import Method, MethodTable
-from mauve_core.written_numbers import correlation
 
 AGREEMENT_SCALE = ((0.0, "#8a5a1f"), (0.5, "#c9ccd1"), (1.0, "#5b45b0"))
 """From -1, brown, to 1, violet: apart in lightness and hue, with or without colour vision."""

@@ -16,12 +16,12 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from mauve_core.attributes import CATEGORICAL, NUMERIC, Attribute, Repeated
-from mauve_core.attributing import AttributeTable
-from mauve_core.attributing.table import Line
+from mauve_core.analysis.attributes import CATEGORICAL, NUMERIC, Attribute, Repeated
+from mauve_core.analysis.properties import PROPERTIES
+from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
+from mauve_core.experiments.attributes_over_k import AttributeTable
+from mauve_core.experiments.attributes_over_k.table import Line
 from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name, translucent
-from mauve_core.properties import PROPERTIES
-from mauve_core.written_numbers import SCORE_DECIMALS, with_spread
 
 TITLES = {
     "accuracy": "accuracy",

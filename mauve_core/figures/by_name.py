@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from mauve_core.cluster_table import cluster_table, error_intervals, ordered
-from mauve_core.config import HUMAN, PartitionKind
-from mauve_core.errors import InputError
+from mauve_core.analysis.cluster_table import cluster_table, error_intervals, ordered
+from mauve_core.analysis.gap_table import ledger_rows
+from mauve_core.base.config import HUMAN, PartitionKind
+from mauve_core.base.errors import InputError
 from mauve_core.figures.clusters import cluster_figure
 from mauve_core.figures.frontier import curve_points, error_curves, frontier_figure
 from mauve_core.figures.gap import ledger_figure
 from mauve_core.figures.leaderboard import interval_figure
 from mauve_core.figures.map_points import map_points, sampled_map
-from mauve_core.gap_table import ledger_rows
-from mauve_core.report import standings
-from mauve_core.result import Comparison
+from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.tables import standings
 
 
 @dataclass(frozen=True)

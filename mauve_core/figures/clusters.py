@@ -15,10 +15,10 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from mauve_core.base.formatting import as_percent
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR, NEUTRAL_COLOUR, base_layout, translucent
-from mauve_core.written_numbers import as_percent
 
 HEIGHT = 370
 MOST_TICKS = 60
@@ -36,7 +36,7 @@ def cluster_figure(rows: pd.DataFrame, candidate: str, *, chosen: int | None = N
     Parameters
     ----------
     rows : DataFrame
-        A table of ``mauve_core.cluster_table.cluster_table``, in the order in which clusters shall stand.
+        A table of ``mauve_core.analysis.cluster_table.cluster_table``, in the order in which clusters shall stand.
     candidate : str
         Name of the model side.
     chosen : int or None

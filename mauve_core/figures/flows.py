@@ -13,9 +13,9 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from mauve_core.cluster_table import CONFIDENCE, wilson_interval
+from mauve_core.analysis.cluster_table import CONFIDENCE, wilson_interval
+from mauve_core.experiments.robustness import Flow
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR, NEUTRAL_COLOUR, base_layout, translucent
-from mauve_core.probing import Flow
 
 SHOWN_CLUSTERS = 14
 """Clusters of the matrix; the others are counted."""

@@ -17,7 +17,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from mauve_core.config import HUMAN, PartitionKind, Smoothing
+from mauve_core.base.config import HUMAN, PartitionKind, Smoothing
+from mauve_core.base.formatting import UNBROKEN, decimals_of
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import (
@@ -30,10 +31,9 @@ from mauve_core.figures.theme import (
     short_name,
     translucent,
 )
-from mauve_core.numerics.frontier import divergence_frontier
-from mauve_core.numerics.smoothing import probabilities
-from mauve_core.result import Comparison
-from mauve_core.written_numbers import UNBROKEN, decimals_of
+from mauve_core.numerics.divergences.frontier import divergence_frontier
+from mauve_core.numerics.divergences.smoothing import probabilities
+from mauve_core.scoring.result import Comparison
 
 WEIGHT_STEP = 0.01
 _TAIL = 10.0 ** np.arange(-6, -2)

@@ -15,7 +15,9 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from mauve_core.config import SCORES
+from mauve_core.analysis.gap_table import TOGETHER
+from mauve_core.base.config import SCORES
+from mauve_core.base.formatting import NATS_DECIMALS, SCORE_DECIMALS, as_percent, with_spread, written
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.leaderboard import hover_label, titled
@@ -28,10 +30,8 @@ from mauve_core.figures.theme import (
     base_layout,
     translucent,
 )
-from mauve_core.gap_table import TOGETHER
-from mauve_core.numerics.greedy import BEST
-from mauve_core.result import Estimate
-from mauve_core.written_numbers import NATS_DECIMALS, SCORE_DECIMALS, as_percent, with_spread, written
+from mauve_core.numerics.divergences.greedy import BEST
+from mauve_core.scoring.result import Estimate
 
 ERROR_COLOURS = {"type_1": MODEL_COLOUR, "type_2": HUMAN_COLOUR}
 
@@ -61,8 +61,8 @@ def ledger_figure(
     Parameters
     ----------
     rows : DataFrame
-        Of ``mauve_core.gap_table.ledger_rows``, in the order in which bars shall stand; rows that sum up several get
-        none, because they would dwarf the others.
+        Of ``mauve_core.analysis.gap_table.ledger_rows``, in the order in which bars shall stand; rows that sum up
+        several get none, because they would dwarf the others.
     error : {"type_1", "type_2"}
     words : mapping of int to str
         What stands beside a cluster's number; from files, not trusted.
@@ -160,7 +160,7 @@ def steps_figure(rows: pd.DataFrame, score: str, words: Mapping[int, str]) -> go
     Parameters
     ----------
     rows : DataFrame
-        Of ``mauve_core.gap_table.step_rows``.
+        Of ``mauve_core.analysis.gap_table.step_rows``.
     score : str
         The score that the list went by.
     words : mapping of int to str

@@ -14,7 +14,8 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from mauve_core.config import HUMAN
+from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import CORRELATION_DECIMALS, NONE, correlation, interval, written
 from mauve_core.figures import draw
 from mauve_core.figures.leaderboard import rank_label
 from mauve_core.figures.theme import (
@@ -28,7 +29,6 @@ from mauve_core.figures.theme import (
     short_name,
 )
 from mauve_core.judgments import Correlation, Indicator, Player, Ranking
-from mauve_core.written_numbers import CORRELATION_DECIMALS, NONE, correlation, interval, written
 
 FEW = 6
 """With fewer candidates even the best correlations come about by chance in more than one case in a hundred."""

@@ -1,7 +1,7 @@
 """The scores of all candidates: a table of numbers and a dot-and-interval chart, ties drawn as ties.
 
-Ranks and ties are those of :func:`mauve_core.report.standings`, which the command line prints too: a candidate whose
-bootstrap interval overlaps that of the best of its group shares the group's rank.
+Ranks and ties are those of :func:`mauve_core.scoring.tables.standings`, which the command line prints too: a
+candidate whose bootstrap interval overlaps that of the best of its group shares the group's rank.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from mauve_core.config import SCORES, PartitionKind
+from mauve_core.base.config import SCORES, PartitionKind
+from mauve_core.base.formatting import NONE, SCORE_DECIMALS, interval, with_spread
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import (
@@ -26,7 +27,8 @@ from mauve_core.figures.theme import (
     candidate_style,
     short_name,
 )
-from mauve_core.report import (
+from mauve_core.scoring.result import Candidate, Comparison, Estimate
+from mauve_core.scoring.tables import (
     HALVES_TITLE,
     HIGHER_IS_CLOSER,
     TITLES,
@@ -35,8 +37,6 @@ from mauve_core.report import (
     mean_and_spread,
     standings,
 )
-from mauve_core.result import Candidate, Comparison, Estimate
-from mauve_core.written_numbers import NONE, SCORE_DECIMALS, interval, with_spread
 
 _ROW_HEIGHT = 34
 

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from mauve_core.cluster_table import cluster_table
-from mauve_core.config import HUMAN
-from mauve_core.errors import InputError
+from mauve_core.analysis.cluster_table import cluster_table
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
 from mauve_core.figures.map import MOST_POINTS, Colouring, Points, map_figure, stratified_sample
-from mauve_core.result import Comparison, Partition
+from mauve_core.scoring.result import Comparison, Partition
 
 
 def map_points(comparison: Comparison, partition: Partition, candidate: str, weight: float = 0.5) -> Points:

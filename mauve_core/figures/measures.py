@@ -1,7 +1,8 @@
 """Text measures of a run: a panel each with every candidate beside the human value, and two measures in a plane.
 
 T(Q) is a candidate's value, T(P) that of the human texts; |T(Q) - T(P)| is the gap (JMLR 2023, section 6.3). Intervals
-are those of :mod:`mauve_core.metrics`, about 95 % over texts. Where no spread is known, a dot stands without a line.
+are those of :mod:`mauve_core.experiments.text_measures`, about 95 % over texts. Where no spread is known, a dot
+stands without a line.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from mauve_core.config import HUMAN
+from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import NONE, UNKNOWN, decimals_of, interval, with_spread
+from mauve_core.experiments.text_measures import MEASURES, Measurements, Row, Value
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import (
@@ -26,9 +29,7 @@ from mauve_core.figures.theme import (
     short_name,
     translucent,
 )
-from mauve_core.metrics import MEASURES, Measurements, Row, Value
-from mauve_core.report import shared_ranks
-from mauve_core.written_numbers import NONE, UNKNOWN, decimals_of, interval, with_spread
+from mauve_core.scoring.tables import shared_ranks
 
 COLUMNS = 4
 """Panels in a row."""

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mauve_core.methods import Method, MethodScore, MethodTable
-from mauve_core.numerics.multiple_tests import holm
-from mauve_core.written_numbers import significant, written
+from mauve_core.base.formatting import significant, written
+from mauve_core.experiments.methods import Method, MethodScore, MethodTable
+from mauve_core.numerics.resampling.multiple_tests import holm
 
 LEVEL = 0.05
 """Corrected p-values up to this one have a star."""

@@ -1,8 +1,8 @@
 """What methods say of the candidates: their places under each one, side by side.
 
 A candidate's place under a method follows from its value alone, 1 being the closest to the human texts. Ranks are
-shared as in :func:`mauve_core.report.standings`: going down, a candidate whose interval over texts overlaps that of the
-first of its group belongs to the group. Bars join a group.
+shared as in :func:`mauve_core.scoring.tables.standings`: going down, a candidate whose interval over texts overlaps
+that of the first of its group belongs to the group. Bars join a group.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from mauve_core.config import HUMAN
+from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import decimals_of, even_decimals, interval, with_two_spreads
+from mauve_core.experiments.methods import MethodResult, MethodScore, MethodTable
 from mauve_core.figures.leaderboard import rank_label
 from mauve_core.figures.method_tests import Tested, Tests, p_values_of, z_label
 from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name, translucent
-from mauve_core.methods import MethodResult, MethodScore, MethodTable
-from mauve_core.written_numbers import decimals_of, even_decimals, interval, with_two_spreads
 
 Joined = Literal["", "overlap", "unknown"]
 

@@ -15,7 +15,12 @@ from typing import Any, Literal
 import pandas as pd
 import plotly.graph_objects as go
 
-from mauve_core.config import HUMAN
+from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import as_percent, with_spread
+from mauve_core.experiments.methods import SUMMARIES
+from mauve_core.experiments.perturbations import Perturbation, parse_perturbation
+from mauve_core.experiments.robustness import MEASURES, ProbeLine, ProbeTable
+from mauve_core.experiments.sweeps import SeedSpread
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import (
@@ -30,11 +35,6 @@ from mauve_core.figures.theme import (
     short_name,
     translucent,
 )
-from mauve_core.methods import SUMMARIES
-from mauve_core.perturbations import Perturbation, parse_perturbation
-from mauve_core.probing import MEASURES, ProbeLine, ProbeTable
-from mauve_core.sweeps import SeedSpread
-from mauve_core.written_numbers import as_percent, with_spread
 
 Setting = Literal["dose", "words", "rate", "times"]
 

@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from mauve_core.base.formatting import SCORE_DECIMALS, UNBROKEN, interval, written
+from mauve_core.experiments.published import DOMAINS, MEASURES, OUTCOMES, REFERENCES, Agreement
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import NEUTRAL_COLOUR, base_layout, candidate_style, translucent
-from mauve_core.published import DOMAINS, MEASURES, OUTCOMES, REFERENCES, Agreement
-from mauve_core.written_numbers import SCORE_DECIMALS, UNBROKEN, interval, written
 
 MARKS = {"reproduced": "=", "rounding": "≈", "undecided": "?", "different": "≠"}
 """Between ours and the published number, so that the outcome does not hang on colour."""

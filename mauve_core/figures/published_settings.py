@@ -15,11 +15,11 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from mauve_core.base.formatting import with_spread
+from mauve_core.experiments.published import MEASURES, REFERENCES
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import NEUTRAL_COLOUR, base_layout, candidate_style
-from mauve_core.published import MEASURES, REFERENCES
-from mauve_core.written_numbers import with_spread
 
 FAMILIES = ("sampling", "nucleus", "top-k", "greedy")
 """Families of decoders; the place decides colour and marker."""
@@ -40,7 +40,7 @@ _SIDES = {
 
 
 def plane_frame(settings: pd.DataFrame, reference: str, *, ranks: bool = False) -> pd.DataFrame:
-    """What the plane shows, from :func:`mauve_core.published.settings`.
+    """What the plane shows, from :func:`mauve_core.experiments.published.settings`.
 
     Returns
     -------

@@ -15,11 +15,11 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from mauve_core.base.formatting import decimals_of, significant, with_spread, written
 from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, translucent
-from mauve_core.numerics.sampling_clusters import ClusterAdvice
-from mauve_core.numerics.sampling_error import SamplingError
-from mauve_core.numerics.sampling_texts import TextAdvice
-from mauve_core.written_numbers import decimals_of, significant, with_spread, written
+from mauve_core.numerics.resampling.sampling_clusters import ClusterAdvice
+from mauve_core.numerics.resampling.sampling_error import SamplingError
+from mauve_core.numerics.resampling.sampling_texts import TextAdvice
 
 HEIGHT = 380
 ERROR, LOSS, TOTAL = "resampling", "partition, at most", "sum"

@@ -15,13 +15,13 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from mauve_core.config import SCORES
+from mauve_core.base.config import SCORES
+from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
+from mauve_core.experiments.sweeps import Over, SeedSpread, Sweep, SweepPoint
 from mauve_core.figures import draw
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name, translucent
-from mauve_core.result import Comparison
-from mauve_core.sweeps import Over, SeedSpread, Sweep, SweepPoint
-from mauve_core.written_numbers import SCORE_DECIMALS, with_spread
+from mauve_core.scoring.result import Comparison
 
 TITLES: dict[Over, str] = {
     "length": "Length of texts",
@@ -73,7 +73,7 @@ def sweep_figure(sweep: Sweep, score: str, order: Sequence[str], own: Sequence[f
     Parameters
     ----------
     score : str
-        Of ``mauve_core.config.SCORES``.
+        Of ``mauve_core.base.config.SCORES``.
     order : sequence of str
         The run's candidates, whose place decides colour, dash and marker.
     own : sequence of float

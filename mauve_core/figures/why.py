@@ -9,12 +9,12 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from mauve_core.analysis.phrases import Phrase
+from mauve_core.analysis.properties import PROPERTIES
+from mauve_core.analysis.why import PropertyEffect, WhyCard
+from mauve_core.base.formatting import interval, significant, written
 from mauve_core.figures import draw
 from mauve_core.figures.theme import HUMAN_COLOUR, NEUTRAL_COLOUR, base_layout
-from mauve_core.phrases import Phrase
-from mauve_core.properties import PROPERTIES
-from mauve_core.why import PropertyEffect, WhyCard
-from mauve_core.written_numbers import interval, significant, written
 
 _ROW_HEIGHT = 34
 _DELTA = "← smaller · Cliff's delta · larger →"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mauve_core.judgments.ranking import Ranking
-from mauve_core.numerics.rank_correlation import WorstCase, spearman, worst_case_spearman
+from mauve_core.numerics.statistics.rank_correlation import WorstCase, spearman, worst_case_spearman
 
 FEWEST = 3
 """Players under which a rank correlation is not given."""

@@ -19,9 +19,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.config import HUMAN
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus
-from mauve_core.errors import InputError
 from mauve_core.judgments.ratings import PairKey, Rating, pair_key, text_digest
 
 ABSENT = -1

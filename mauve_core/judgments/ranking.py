@@ -15,12 +15,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import written
 from mauve_core.corpus import Corpus
-from mauve_core.errors import InputError
 from mauve_core.judgments.ratings import OPTIONS, Rating, held
-from mauve_core.numerics.bradley_terry import BradleyTerryFit, fit_bradley_terry, standard_errors
-from mauve_core.numerics.score_intervals import score_intervals
-from mauve_core.written_numbers import written
+from mauve_core.numerics.statistics.bradley_terry import BradleyTerryFit, fit_bradley_terry, standard_errors
+from mauve_core.numerics.statistics.score_intervals import score_intervals
 
 TieRule = Literal["half", "random"]
 

@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus
-from mauve_core.errors import InputError
 
 QUESTIONS: Mapping[str, str] = {
     "interesting": "Which continuation is more interesting or creative, given the context?",

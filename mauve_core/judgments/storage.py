@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from mauve_core.errors import InputError, StorageError
-from mauve_core.files import private_opener, storage_errors
+from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.files import private_opener, storage_errors
 from mauve_core.judgments.plan import Pair
 from mauve_core.judgments.ratings import PairKey, Rating, pair_key
 

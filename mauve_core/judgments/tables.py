@@ -13,8 +13,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from mauve_core.base.errors import InputError
 from mauve_core.corpus import read_table
-from mauve_core.errors import InputError
 from mauve_core.judgments.ratings import DIGEST_LENGTH, OPTIONS, QUESTIONS, Rating
 
 COLUMNS = tuple(item.name for item in fields(Rating))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mauve_core.errors import InputError
+from mauve_core.base.errors import InputError
 
 SUM_TOLERANCE = 1e-9
 """How far the sum of a distribution may lie from 1: room for the rounding of a million additions, not for a mistake."""
@@ -130,7 +130,7 @@ def _distribution(values: ArrayLike, name: str) -> NDArray[np.float64]:
             f"{name} is not a distribution",
             allowed="numbers that sum to 1 over the last axis",
             received=f"a sum of {worst:.12g}",
-            todo="Turn counts into probabilities with mauve_core.numerics.smoothing.probabilities",
+            todo="Turn counts into probabilities with mauve_core.numerics.divergences.smoothing.probabilities",
         )
     return array
 

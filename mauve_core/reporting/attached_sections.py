@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mauve_core.config import HUMAN
-from mauve_core.errors import MauveLensError
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import MauveLensError
+from mauve_core.base.formatting import NONE, SCORE_DECIMALS, as_percent, with_spread
+from mauve_core.experiments.methods.task import stored_methods
+from mauve_core.experiments.robustness.task import stored_probes
+from mauve_core.experiments.sweeps import AXES, Over, Sweep
+from mauve_core.experiments.sweeps.task import stored_sweep
+from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.figures import measures as measure_figures
 from mauve_core.figures import methods as method_figures
 from mauve_core.figures import probes as probe_figures
 from mauve_core.figures import sweeps as sweep_figures
 from mauve_core.figures.leaderboard import titled
-from mauve_core.measuring import stored_measurements
-from mauve_core.methods.task import stored_methods
-from mauve_core.probing.task import stored_probes
 from mauve_core.reporting.attributes_section import TITLE as CAPTURED
 from mauve_core.reporting.attributes_section import attributes_blocks
 from mauve_core.reporting.blocks import Block, Chart, Remarks, Section, Table
 from mauve_core.reporting.judgments_section import judgments_blocks
 from mauve_core.store import Run
-from mauve_core.sweeps import AXES, Over, Sweep
-from mauve_core.sweeps.task import stored_sweep
-from mauve_core.written_numbers import NONE, SCORE_DECIMALS, as_percent, with_spread
 
 SWEPT_SCORE = "mauve"
 PROBED_BY = "jensen-shannon"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mauve_core.attributing import AttributeTable, stored_attributes
+from mauve_core.base.formatting import NONE
+from mauve_core.experiments.attributes_over_k import AttributeTable, stored_attributes
 from mauve_core.figures import attributes as figures
 from mauve_core.reporting.blocks import Block, Chart, Remarks, Table
 from mauve_core.store import Run
-from mauve_core.written_numbers import NONE
 
 TITLE = "What clusters capture"
 

@@ -10,19 +10,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mauve_core.cluster_table import CONFIDENCE, cluster_table, error_intervals, ordered
-from mauve_core.config import HUMAN, PartitionKind
+from mauve_core.analysis.cluster_table import CONFIDENCE, cluster_table, error_intervals, ordered
+from mauve_core.analysis.gap_table import ERRORS, TOGETHER, ledger_rows, row_labels
+from mauve_core.analysis.precomputed import run_cluster_words, run_trust
+from mauve_core.base.config import HUMAN, PartitionKind
+from mauve_core.base.errors import MauveLensError
+from mauve_core.base.formatting import NATS_DECIMALS, as_percent, percent_with_interval, written
 from mauve_core.corpus import Corpus
-from mauve_core.derived import run_cluster_words, run_trust
-from mauve_core.errors import MauveLensError
 from mauve_core.figures.clusters import cluster_figure
 from mauve_core.figures.gap import common_reach, ledger_figure
-from mauve_core.gap_table import ERRORS, TOGETHER, ledger_rows, row_labels
-from mauve_core.numerics.trust import LABELS
+from mauve_core.numerics.resampling.stability import LABELS
 from mauve_core.reporting.blocks import Block, Card, Cards, Chart, Part, Remarks, Sample, Section, Side, Table
 from mauve_core.reporting.score_sections import WEIGHT
 from mauve_core.store import Run
-from mauve_core.written_numbers import NATS_DECIMALS, as_percent, percent_with_interval, written
 
 KIND: PartitionKind = "joint"
 SEED = 0

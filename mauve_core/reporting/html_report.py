@@ -15,9 +15,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from mauve_core.errors import InputError
+from mauve_core.base.errors import InputError
 from mauve_core.figures.embedding import figures_json, plotly_script
-from mauve_core.report import standings
 from mauve_core.reporting.attached_sections import attached_sections
 from mauve_core.reporting.blocks import Section, charts_of
 from mauve_core.reporting.cluster_section import clusters_section
@@ -29,6 +28,7 @@ from mauve_core.reporting.score_sections import (
     map_section,
     trust_section,
 )
+from mauve_core.scoring.tables import standings
 from mauve_core.store import Run
 
 MOST_CANDIDATES = 12

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from mauve_core.errors import InputError
+from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import NONE, correlation, interval
+from mauve_core.experiments.indicators import run_indicators
 from mauve_core.figures import judgments as figures
 from mauve_core.figures.leaderboard import rank_label
-from mauve_core.indicators import run_indicators
 from mauve_core.judgments import QUESTIONS, Indicator, Ranking, RatingStore, correlations, rank
 from mauve_core.reporting.blocks import Block, Chart, Remarks, Table
 from mauve_core.store import Run
-from mauve_core.written_numbers import NONE, correlation, interval
 
 _SCALE = (
     "Bradley–Terry scores in the papers' unit: a source is preferred in 73 of 100 pairs to one that is 100 points "

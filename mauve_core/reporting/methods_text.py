@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mauve_core.config import EncoderConfig, PartitionKind
-from mauve_core.report import mean_and_spread, printable
-from mauve_core.result import Comparison
-from mauve_core.written_numbers import as_percent, with_plain_spaces
+from mauve_core.base.config import EncoderConfig, PartitionKind
+from mauve_core.base.formatting import as_percent, with_plain_spaces
+from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.tables import mean_and_spread, printable
 
 BIBTEX = """\
 @inproceedings{pillutla2021mauve,

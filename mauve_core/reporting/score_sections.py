@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from mauve_core.config import SCORES
+from mauve_core.base.config import SCORES
+from mauve_core.base.formatting import SCORE_DECIMALS, interval, with_spread, with_spreads
 from mauve_core.figures.frontier import (
     at_weight,
     banded_names,
@@ -19,11 +20,10 @@ from mauve_core.figures.frontier import (
 from mauve_core.figures.leaderboard import interval_figure, leaderboard_frame, rank_label, titled
 from mauve_core.figures.map import PLAIN_POINTS
 from mauve_core.figures.map_points import map_points, sampled_map
-from mauve_core.report import HALVES_TITLE, standings
 from mauve_core.reporting.blocks import Chart, Remarks, Section, Table, Verbatim
 from mauve_core.reporting.methods_text import BIBTEX, methods_paragraph
-from mauve_core.result import Comparison
-from mauve_core.written_numbers import SCORE_DECIMALS, interval, with_spread, with_spreads
+from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.tables import HALVES_TITLE, standings
 
 WEIGHT = 0.5
 """Weight of P in the mixture R wherever a report shows errors at one weight."""

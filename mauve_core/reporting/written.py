@@ -11,11 +11,11 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from mauve_core.config import SCORES, PartitionKind
+from mauve_core.base.config import SCORES, PartitionKind
+from mauve_core.base.formatting import SCORE_DECIMALS, as_formula, with_plain_spaces, with_spread, written
 from mauve_core.figures.leaderboard import leaderboard_frame, rank_label
-from mauve_core.report import HIGHER_IS_CLOSER, TITLES, printable
-from mauve_core.result import Comparison
-from mauve_core.written_numbers import SCORE_DECIMALS, as_formula, with_plain_spaces, with_spread, written
+from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES, printable
 
 PREAMBLE = (r"\usepackage[T1]{fontenc}", r"\usepackage{booktabs}")
 """What a paper needs before the LaTeX table."""

@@ -8,10 +8,10 @@ without it they are listed from the folders. Nothing is pickled, and loading imp
 """
 
 from mauve_core.store.about import About, ChangedMeanwhileError
-from mauve_core.store.deleted import PARTIAL, DeletedRun
 from mauve_core.store.folder import ATTACHED, COMPARISON, ID_PATTERN, Run, RunSummary, run_id
 from mauve_core.store.listing import DiskUse
 from mauve_core.store.runs import RunStore
+from mauve_core.store.trash import PARTIAL, DeletedRun
 
 __all__ = [
     "ATTACHED",

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mauve_core.errors import InputError
-from mauve_core.files import write_atomically
+from mauve_core.base.errors import InputError
+from mauve_core.base.files import write_atomically
 
 ABOUT = "about.json"
 MAX_NAME, MAX_TAG, MAX_TAGS, MAX_NOTES = 200, 40, 20, 20_000

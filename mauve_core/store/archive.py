@@ -16,8 +16,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
 
-from mauve_core.errors import StorageError
-from mauve_core.files import write_atomically
+from mauve_core.base.errors import StorageError
+from mauve_core.base.files import write_atomically
 from mauve_core.store.about import ABOUT
 from mauve_core.store.folder import ATTACHED, COMPARISON, RATINGS, damaged
 

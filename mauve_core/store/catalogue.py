@@ -20,13 +20,13 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from mauve_core.errors import StorageError
-from mauve_core.files import PRIVATE_FILE, storage_errors
+from mauve_core.base.errors import StorageError
+from mauve_core.base.files import PRIVATE_FILE, storage_errors
+from mauve_core.base.validation import read
 from mauve_core.store.database import DamagedCatalogueError, database_url, put_aside, shown_url, transaction
+from mauve_core.store.fingerprints import folder_signs
 from mauve_core.store.folder import COMPARISON, RunSummary, folder_bytes, read_summary
-from mauve_core.store.signs import folder_signs
 from mauve_core.store.tables import ROOTS, RUNS
-from mauve_core.typed import read
 
 ROOT_ID = ".root-id"
 """File below a root that names it, whatever path or machine it is reached from."""

@@ -20,8 +20,8 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from mauve_core.errors import InputError, StorageError
-from mauve_core.files import private_opener, storage_errors
+from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.files import private_opener, storage_errors
 from mauve_core.store.tables import HEAD, VERSION_TABLE
 
 DATABASE_VARIABLE = "MAUVE_LENS_DATABASE"

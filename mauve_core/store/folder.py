@@ -27,16 +27,16 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core import records
-from mauve_core.arrays import load_array
+from mauve_core.base.array_files import load_array
+from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.files import write_array, write_atomically
+from mauve_core.base.names import require_text
+from mauve_core.base.validation import Count, read
 from mauve_core.corpus import Corpus, limits
-from mauve_core.errors import InputError, StorageError
-from mauve_core.files import write_array, write_atomically
-from mauve_core.given_features import write_features
-from mauve_core.names import require_text
-from mauve_core.result import Comparison
+from mauve_core.encoders.external_features import write_features
+from mauve_core.scoring import serialization
+from mauve_core.scoring.result import Comparison
 from mauve_core.store.about import ABOUT, About, read_about
-from mauve_core.typed import Count, read
 
 COMPARISON = "comparison.json"
 ATTACHED = "attached"
@@ -119,7 +119,7 @@ class RunRecord:
     name: str
     created: str
     summary: Line
-    comparison: records.ComparisonRecord
+    comparison: serialization.ComparisonRecord
 
     def __post_init__(self) -> None:
         if (self.name, self.created) != (self.summary.name, self.summary.created):
@@ -166,7 +166,7 @@ class Run:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the comparison's record, hexadecimal: what follows from this run alone is known by it."""
-        record = records.record_of_comparison(self.comparison)
+        record = serialization.record_of_comparison(self.comparison)
         return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
     def require_sources(self, names: Iterable[str], what: str) -> None:
@@ -206,7 +206,7 @@ def read_run(folder: Path) -> Run:
     """The run in a folder, with all texts in memory and features left on disk; StorageError where a file is damaged."""
     meta = read_record(folder)
     with damaged(folder.name, "the labels or the map"):
-        comparison = records.comparison_from_record(meta.comparison, _read_arrays(folder, meta.comparison))
+        comparison = serialization.comparison_from_record(meta.comparison, _read_arrays(folder, meta.comparison))
     corpora = {}
     for index, source in enumerate(comparison.sources):
         file = f"texts-{index}.parquet"
@@ -256,7 +256,7 @@ def write_run(
     features: Mapping[str, NDArray[np.floating]] | None,
 ) -> None:
     """Fill the folder; the record comes last, so that a folder with one is complete."""
-    for key, array in records.arrays_of_comparison(comparison).items():
+    for key, array in serialization.arrays_of_comparison(comparison).items():
         write_array(folder / f"{key}.npy", array)
     for index, source in enumerate(comparison.sources):
         corpora[source.name].to_parquet(folder / f"texts-{index}.parquet")
@@ -265,7 +265,7 @@ def write_run(
     line = dataclasses.asdict(summary_of("", name, created, comparison))
     summary = {item.name: line[item.name] for item in dataclasses.fields(Line)}
     meta: dict[str, Any] = {"format": FORMAT, "name": name, "created": created, "summary": summary}
-    meta["comparison"] = records.record_of_comparison(comparison)
+    meta["comparison"] = serialization.record_of_comparison(comparison)
     text = json.dumps(meta, ensure_ascii=False, indent=1, allow_nan=False)
     write_atomically(folder / COMPARISON, lambda stream: stream.write(text.encode()))
 
@@ -355,7 +355,7 @@ def parse_json(data: bytes) -> dict[str, Any]:
     return values
 
 
-def _read_arrays(folder: Path, record: records.ComparisonRecord) -> dict[str, NDArray[Any]]:
+def _read_arrays(folder: Path, record: serialization.ComparisonRecord) -> dict[str, NDArray[Any]]:
     arrays = {}
     for key in record.array_keys:
         arrays[key] = load_array(folder / f"{key}.npy")

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from mauve_core.errors import StorageError
-from mauve_core.files import close_to_others
-from mauve_core.store import deleted
+from mauve_core.base.errors import StorageError
+from mauve_core.base.files import close_to_others
+from mauve_core.store import trash
 from mauve_core.store.about import ABOUT, write_about
-from mauve_core.store.deleted import PARTIAL
 from mauve_core.store.folder import RATINGS, about_run
+from mauve_core.store.trash import PARTIAL
 
 
 @contextmanager
@@ -86,13 +86,13 @@ def put(folder: Path, root: Path, base: str) -> Path:
 def take_place(folder: Path, final: Path) -> Path:
     """Rename a finished folder over a run, which leaves its ratings, tags and notes."""
     _take_what_people_made(final, folder)
-    entry = deleted.discard(final.parent, final.name)  # a kill before the next line leaves it to be restored
+    entry = trash.discard(final.parent, final.name)  # a kill before the next line leaves it to be restored
     try:
         folder.rename(final)
     except OSError:
-        deleted.folder_of(final.parent, entry.token).rename(final)
+        trash.folder_of(final.parent, entry.token).rename(final)
         raise
-    deleted.remove(final.parent, entry.token)
+    trash.remove(final.parent, entry.token)
     return final
 
 

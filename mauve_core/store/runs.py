@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.base.errors import InputError, MauveLensError, StorageError
+from mauve_core.base.files import home, make_folder, storage_errors, write_atomically
 from mauve_core.corpus import Corpus
-from mauve_core.errors import InputError, MauveLensError, StorageError
-from mauve_core.files import home, make_folder, storage_errors, write_atomically
-from mauve_core.result import Comparison
-from mauve_core.store import archive, deleted
+from mauve_core.scoring.result import Comparison
+from mauve_core.store import archive, trash
 from mauve_core.store.about import About, checked_name, checked_notes, checked_tags, merged, write_about
-from mauve_core.store.deleted import DeletedRun
+from mauve_core.store.fingerprints import folder_signs, shown_signs
 from mauve_core.store.folder import (
     ATTACHED,
     COMPARISON,
@@ -38,7 +38,7 @@ from mauve_core.store.folder import (
 )
 from mauve_core.store.listing import DiskUse, matching, used_tags
 from mauve_core.store.placing import clear_away, partial_folder, put, take_place
-from mauve_core.store.signs import folder_signs, shown_signs
+from mauve_core.store.trash import DeletedRun
 
 if TYPE_CHECKING:
     from mauve_core.store.catalogue import Catalogue
@@ -59,7 +59,7 @@ class RunStore:
     Parameters
     ----------
     root : Path or None
-        None takes ``runs`` below :func:`mauve_core.files.home`.
+        None takes ``runs`` below :func:`mauve_core.base.files.home`.
     """
 
     def __init__(self, root: Path | None = None) -> None:
@@ -241,11 +241,11 @@ class RunStore:
             The disk or the catalogue refuses.
         """
         with self._catalogue.changing(), storage_errors(self.root):
-            deleted.discard(self.root, self._folder(run_id).name)
+            trash.discard(self.root, self._folder(run_id).name)
 
     def deleted(self) -> Deleted:
         """What the bin holds, the latest first; a damaged entry says so and hides no other."""
-        return deleted.entries(self.root)
+        return trash.entries(self.root)
 
     def restore(self, token: str) -> RunSummary:
         """Take a run out of the bin, under its old id or, when that is taken, with ``-2``, ``-3`` ... behind it.
@@ -258,9 +258,9 @@ class RunStore:
             The disk or the catalogue refuses.
         """
         with self._catalogue.changing(), storage_errors(self.root):
-            entry = deleted.entry(self.root, token)
-            final = put(deleted.folder_of(self.root, token), self.root, entry.summary.id)
-            deleted.remove(self.root, token)
+            entry = trash.entry(self.root, token)
+            final = put(trash.folder_of(self.root, token), self.root, entry.summary.id)
+            trash.remove(self.root, token)
             return dataclasses.replace(entry.summary, id=final.name)
 
     def purge(self, token: str | None = None) -> int:
@@ -278,9 +278,9 @@ class RunStore:
         StorageError
             The disk refuses.
         """
-        tokens = deleted.tokens(self.root) if token is None else [deleted.entry(self.root, token).token]
+        tokens = trash.tokens(self.root) if token is None else [trash.entry(self.root, token).token]
         with storage_errors(self.root):
-            return sum(deleted.remove(self.root, each) for each in tokens)
+            return sum(trash.remove(self.root, each) for each in tokens)
 
     def export(self, run_id: str, path: Path, *, ratings: bool = True) -> Path:
         """Write a run to one file, which :meth:`import_` reads, here or elsewhere.
@@ -340,9 +340,7 @@ class RunStore:
     def disk_use(self) -> DiskUse:
         """What runs and bin take, every file looked at; the sizes in :meth:`list` are brought up to date by it."""
         runs = {summary.id: summary.bytes for summary in self._catalogue.measured()}
-        return DiskUse(
-            runs, sum(folder_bytes(deleted.folder_of(self.root, token)) for token in deleted.tokens(self.root))
-        )
+        return DiskUse(runs, sum(folder_bytes(trash.folder_of(self.root, token)) for token in trash.tokens(self.root)))
 
     @cached_property
     def _catalogue(self) -> Catalogue:

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mauve_core.arrays import load_array
+from mauve_core.base.array_files import load_array
+from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.files import require_plain_file, storage_errors
 from mauve_core.corpus.parquet import ParquetTable
-from mauve_core.errors import InputError, StorageError
-from mauve_core.files import require_plain_file, storage_errors
 from mauve_core.judgments import RatingStore
-from mauve_core.numerics.stacked import require_usable
+from mauve_core.numerics.feature_space.stacked import require_usable
 from mauve_core.store.archive import CHUNK, FORMAT, KNOWN_FILES, MANIFEST
 from mauve_core.store.folder import (
     COMPARISON,

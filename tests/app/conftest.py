@@ -9,7 +9,7 @@ import pytest
 import streamlit
 from streamlit.testing.v1 import AppTest
 
-from app import own_server
+from app.server import own_server
 from mauve_core.store import Run
 from tests.synthetic import make_run
 
@@ -33,7 +33,7 @@ def run_home(stored_run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def open_page(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
-    """``open_page("views/map.py", cluster="3")``: the app on that page with that query string, after its first run.
+    """``open_page("views/map/map.py", cluster="3")``: the app on that page with that query string, after its first run.
 
     ``tabs`` are those that the reader has open, by key; the content of the others is not made.
     """
@@ -42,7 +42,9 @@ def open_page(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
     streamlit.cache_data.clear()
     own_server.begin()
 
-    def opened(view: str = "views/compare.py", tabs: Mapping[str, str] | None = None, **parameters: str) -> AppTest:
+    def opened(
+        view: str = "views/compare/compare.py", tabs: Mapping[str, str] | None = None, **parameters: str
+    ) -> AppTest:
         app = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=TIMEOUT_S)
         app.switch_page(view)
         for name, value in parameters.items():

@@ -9,11 +9,15 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import access, cache, uploads
-from app.components import job_panel, judging
-from mauve_core import jobs, leftovers, sharing
-from mauve_core.errors import InputError, RefusedError
+from app import uploads
+from app.caching import cache
+from app.components import job_panel
+from app.server import access
+from app.views.judge import judging
+from mauve_core.base.errors import InputError, RefusedError
+from mauve_core.jobs import leftovers, queue
 from mauve_core.judgments import RatingStore
+from mauve_core.serving import sharing
 from mauve_core.store import Run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,7 +74,7 @@ def test_nothing_gets_past_the_guard(read_only: str, own_home: Path, stored_run:
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_no_page_offers_a_change(view: str, read_only: str, open_page: Callable[..., AppTest]) -> None:
-    app = open_page(f"views/{view}.py", run=read_only, section="generate", rater="someone", tab="rate")
+    app = open_page(f"views/{view}/{view}.py", run=read_only, section="generate", rater="someone", tab="rate")
     assert not app.exception
     offered = {button.label for button in app.button} & {
         "Start", "Compute", "Probe", "Measure", "Compute in full", "Add to this run", "Start rating", "Cancel",
@@ -96,7 +100,7 @@ def test_a_job_is_refused(read_only: str, monkeypatch: pytest.MonkeyPatch) -> No
     said: list[str] = []
     monkeypatch.setattr(job_panel.st, "error", lambda text, **_: said.append(text))
     monkeypatch.setattr(job_panel.st, "toast", lambda text, **_: said.append(text))
-    monkeypatch.setattr(jobs, "start", lambda *_: pytest.fail("a job was started"))
+    monkeypatch.setattr(queue, "start", lambda *_: pytest.fail("a job was started"))
     job_panel.start("methods", {})
     job_panel._try(lambda _: pytest.fail("a job was changed"), "id")
     assert len(said) == 2

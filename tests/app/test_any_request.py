@@ -14,13 +14,13 @@ from starlette.middleware import Middleware
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from app import access, middleware, run_export, serve, sign_in
 from app.components import job_progress, news
-from app.sign_in import Throttle
-from mauve_core import sharing
-from mauve_core.passwords import parse_hash
+from app.server import access, middleware, run_export, serve, sign_in
+from app.server.sign_in import Throttle
+from mauve_core.serving import sharing
+from mauve_core.serving.passwords import parse_hash
 from tests.app.asgi import asked, hash_of
-from tests.test_sharing import write_secrets
+from tests.serving.test_sharing import write_secrets
 
 FORM = (b"content-type", b"application/x-www-form-urlencoded")
 HERE = (b"host", b"127.0.0.1:8501")

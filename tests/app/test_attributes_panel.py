@@ -14,24 +14,24 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from app import session
-from app.components import purity_list
-from app.components.purity_list import shown_purity
-from app.purity_table import purest_clusters
-from mauve_core import jobs
-from mauve_core.attributes import CATEGORICAL, Attribute, Repeated
-from mauve_core.attributing import ALL, SPLITS, AttributesTask, AttributeTable, usual_ks
-from mauve_core.config import HUMAN
+from app.url import session
+from app.views.clusters import purity_list
+from app.views.clusters.purity_list import shown_purity
+from app.views.clusters.purity_table import purest_clusters
+from mauve_core.analysis.attributes import CATEGORICAL, Attribute, Repeated
+from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import UNBROKEN
 from mauve_core.corpus.metadata import python_values
+from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributesTask, AttributeTable, usual_ks
 from mauve_core.figures.attributes import MOST_LINES, shown_table
-from mauve_core.jobs import JobState
-from mauve_core.result import Partition
+from mauve_core.jobs import queue
+from mauve_core.jobs.queue import JobState
+from mauve_core.scoring.result import Partition
 from mauve_core.store import Run, RunStore
-from mauve_core.tasks import read_task
-from mauve_core.written_numbers import UNBROKEN
+from mauve_core.tasks.registry import read_task
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/clusters.py"
+VIEW = "views/clusters/clusters.py"
 NASTY = "*b* <img> [x](y)"
 
 
@@ -57,7 +57,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
         found.append((kind, read_task(kind, json.loads(json.dumps(spec)))))
         return JobState("20260101-000000000000-abcd", "x", "queued")
 
-    monkeypatch.setattr(jobs, "start", start)
+    monkeypatch.setattr(queue, "start", start)
     return found
 
 

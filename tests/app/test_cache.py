@@ -9,9 +9,9 @@ import numpy as np
 import streamlit
 from numpy.typing import NDArray
 
-from app import cache
-from mauve_core import cluster_table
-from mauve_core.config import HUMAN
+from app.caching import cache
+from mauve_core.analysis import cluster_table
+from mauve_core.base.config import HUMAN
 from mauve_core.store import Run
 from tests.synthetic import make_run
 

@@ -11,17 +11,17 @@ from streamlit.testing.v1 import AppTest
 
 from app.components.score_controls import SMOOTHING_TITLES
 from app.components.texts import PAGE_SIZE
-from mauve_core.cluster_table import cluster_table, ordered, wilson_interval
-from mauve_core.config import HUMAN
-from mauve_core.numerics.smoothing import SMOOTHINGS
-from mauve_core.result import Partition
+from mauve_core.analysis.cluster_table import cluster_table, ordered, wilson_interval
+from mauve_core.analysis.why import why_card, why_source
+from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import as_percent, percent_interval
+from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
+from mauve_core.scoring.result import Partition
 from mauve_core.store import Run
-from mauve_core.why import why_card, why_source
-from mauve_core.written_numbers import as_percent, percent_interval
 from tests.synthetic import TOPICS
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/clusters.py"
+VIEW = "views/clusters/clusters.py"
 
 pytestmark = pytest.mark.usefixtures("run_home")
 

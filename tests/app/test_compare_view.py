@@ -11,15 +11,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.components.score_controls import SMOOTHING_TITLES
-from mauve_core.config import HUMAN, SCORES, PartitionKind
-from mauve_core.estimates import basis_of, estimates_of, sample_counts
-from mauve_core.numerics.divergences import error_shares, kl_divergence
-from mauve_core.numerics.scores import score_counts
-from mauve_core.numerics.smoothing import SMOOTHINGS, probabilities
-from mauve_core.report import standings
-from mauve_core.result import Estimate
+from mauve_core.base.config import HUMAN, SCORES, PartitionKind
+from mauve_core.base.formatting import UNBROKEN
+from mauve_core.numerics.divergences.kl import error_shares, kl_divergence
+from mauve_core.numerics.divergences.scores import score_counts
+from mauve_core.numerics.divergences.smoothing import SMOOTHINGS, probabilities
+from mauve_core.scoring.estimates import basis_of, estimates_of, sample_counts
+from mauve_core.scoring.result import Estimate
+from mauve_core.scoring.tables import standings
 from mauve_core.store import Run
-from mauve_core.written_numbers import UNBROKEN
 from tests.synthetic import make_crowd, make_run
 
 OpenPage = Callable[..., AppTest]

@@ -19,17 +19,17 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from app.components import charts
-from app.export import csv_bytes
-from mauve_core.attributes import Attribute, Repeated
-from mauve_core.attributing import AttributesTask, AttributeTable
-from mauve_core.attributing.task import ATTACHMENT as ATTRIBUTES
-from mauve_core.config import HUMAN
+from app.components.export import csv_bytes
+from mauve_core.analysis.attributes import Attribute, Repeated
+from mauve_core.base.config import HUMAN
+from mauve_core.experiments.attributes_over_k import AttributesTask, AttributeTable
+from mauve_core.experiments.attributes_over_k.task import ATTACHMENT as ATTRIBUTES
+from mauve_core.experiments.methods import MethodsTask
+from mauve_core.experiments.robustness.task import ATTACHMENT as PROBES
+from mauve_core.experiments.sweeps import attachment_name, sweep_run
+from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.judgments import OPTIONS, QUESTIONS, RatingStore, pair_plan
-from mauve_core.measuring import measure_run
-from mauve_core.methods import MethodsTask
-from mauve_core.probing.task import ATTACHMENT as PROBES
 from mauve_core.store import Run, RunStore
-from mauve_core.sweeps import attachment_name, sweep_run
 from tests.probe_tables import table_of
 
 OpenPage = Callable[..., AppTest]
@@ -163,7 +163,7 @@ def test_every_chart_has_its_camera_and_its_numbers(open_page: OpenPage, run: Ru
     for view, tabs, query in WALK:
         seen.charts.clear()
         seen.tables.clear()
-        app = open_page(f"views/{view}.py", tabs, **{"run": run.id, **query})
+        app = open_page(f"views/{view}/{view}.py", tabs, **{"run": run.id, **query})
         assert not app.exception, view
         assert seen.charts, f"{view} {query} shows no chart"
         for key, options in seen.charts.items():

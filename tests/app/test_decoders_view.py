@@ -14,28 +14,29 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.components.decoder_picker import AT_FIRST
 from app.components.sweep_panel import read_numbers
-from mauve_core import encoders, jobs
-from mauve_core.config import HUMAN, SCORES
+from app.views.decoders.decoder_picker import AT_FIRST
+from mauve_core import encoders
+from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.formatting import UNBROKEN
 from mauve_core.decoding import GenerationSettings
 from mauve_core.encoders import AvailableModel
-from mauve_core.errors import InputError, StorageError
+from mauve_core.experiments.sweeps import SweepTask, attachment_name, stored_sweep, usual_values
+from mauve_core.experiments.text_measures import MEASURES, Measurements, Value
+from mauve_core.experiments.text_measures.stored import ATTACHMENT, MeasuresTask, measure_run
 from mauve_core.figures.measures import titled
-from mauve_core.job_state import ALIVE
-from mauve_core.jobs import JobState
-from mauve_core.measuring import ATTACHMENT, MeasuresTask, measure_run
-from mauve_core.metrics import MEASURES, Measurements, Value
-from mauve_core.report import TITLES, standings
+from mauve_core.jobs import queue
+from mauve_core.jobs.queue import JobState
+from mauve_core.jobs.state import ALIVE
+from mauve_core.scoring.tables import TITLES, standings
 from mauve_core.store import Run, RunStore
-from mauve_core.study import StudyTask
-from mauve_core.sweeps import SweepTask, attachment_name, stored_sweep, usual_values
-from mauve_core.tasks import read_task
-from mauve_core.written_numbers import UNBROKEN
+from mauve_core.tasks.registry import read_task
+from mauve_core.tasks.study import StudyTask
 from tests.synthetic import make_run
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/decoders.py"
+VIEW = "views/decoders/decoders.py"
 WITHOUT_TOKENIZER = ("diversity", "self-bleu", "precision", "recall", "length")
 COSTLY = [name for name, item in MEASURES.items() if "model" in item.needs]
 
@@ -62,7 +63,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
         found.append((kind, read_task(kind, json.loads(json.dumps(spec)))))
         return JobState("20260101-000000000000-abcd", "x", "queued")
 
-    monkeypatch.setattr(jobs, "start", start)
+    monkeypatch.setattr(queue, "start", start)
     return found
 
 
@@ -136,7 +137,7 @@ def test_the_cheap_ones_are_started_as_one_job(
 def test_a_model_goes_along_with_measures_that_need_one(
     open_page: OpenPage, run: Run, started: list[tuple[str, MeasuresTask]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.components.measure_form.check_model", lambda name: None)
+    monkeypatch.setattr("app.views.decoders.measure_form.check_model", lambda name: None)
     app = open_page(VIEW)
     assert "minilm" not in app.selectbox(key="measure_model").options  # it cannot score texts
     for item in app.checkbox:
@@ -379,10 +380,10 @@ def test_a_damaged_sweep_is_said(open_page: OpenPage, run: Run) -> None:
 def job(number: int, kind: str, run_id: str, **values: Any) -> Iterator[JobState]:
     """A job on disk that adds to a run; while the block runs its worker looks alive if the job is active."""
     state = JobState(**{"id": f"20260101-00000000{number:04d}-abcd", "name": f"job {number}", "kind": kind, **values})
-    folder = jobs.jobs_folder() / state.id
+    folder = queue.jobs_folder() / state.id
     folder.mkdir(parents=True)
-    (folder / jobs.TASK).write_text(json.dumps({"run": run_id}))
-    jobs.write_state(folder, state)
+    (folder / queue.TASK).write_text(json.dumps({"run": run_id}))
+    queue.write_state(folder, state)
     with (folder / ALIVE).open("w") as handle:
         if state.active:
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -417,7 +418,7 @@ def test_a_new_job_forgets_those_that_have_added_what_they_should(
         app = open_page(VIEW)
         button(app, "Measure").click().run()
         assert len(started) == 1
-        assert {found.name for found in jobs.list()} == {"job 2", "job 3"}
+        assert {found.name for found in queue.list()} == {"job 2", "job 3"}
 
 
 @pytest.mark.usefixtures("run")
@@ -428,7 +429,7 @@ def test_a_job_that_cannot_start_is_said(
     def refuse(kind: str, spec: Any) -> None:
         raise error
 
-    monkeypatch.setattr(jobs, "start", refuse)
+    monkeypatch.setattr(queue, "start", refuse)
     app = open_page(VIEW)
     button(app, "Measure").click().run()
     assert app.error[0].value.replace("\\", "") == str(error)
@@ -441,7 +442,7 @@ def test_a_job_that_cannot_start_is_said(
 def known(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Models that were looked for, in place of their weights."""
     found: list[str] = []
-    monkeypatch.setattr("app.components.study_form.check_model", found.append)
+    monkeypatch.setattr("app.views.decoders.study_form.check_model", found.append)
     return found
 
 
@@ -581,7 +582,7 @@ def test_the_choices_survive_a_change_of_page(open_page: OpenPage) -> None:
     app = open_page(VIEW, section="generate")
     app.multiselect(key="study_decoders").set_value(["greedy"]).run()
     app.number_input(key="study_max_tokens").set_value(77).run()
-    app.switch_page("views/compare.py").run()
+    app.switch_page("views/compare/compare.py").run()
     app.switch_page(VIEW).run()
     assert app.multiselect(key="study_decoders").value == ["greedy"]
     assert app.number_input(key="study_max_tokens").value == 77

@@ -53,7 +53,7 @@ def test_the_default_is_the_value(
     open_page: OpenPage, full_run: Run, monkeypatch: pytest.MonkeyPatch, view: str, query: dict[str, str], least: int
 ) -> None:
     monkeypatch.setenv("MAUVE_LENS_HOME", str(full_run.path.parent.parent))
-    app = open_page(f"views/{view}.py", **query)
+    app = open_page(f"views/{view}/{view}.py", **query)
     assert not app.exception
     followers = app.session_state["_shown_titles"]
     found = [item for item in app if getattr(item, "key", None) in followers and hasattr(item.proto, "default")]

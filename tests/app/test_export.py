@@ -7,7 +7,7 @@ import io
 import pandas as pd
 import pytest
 
-from app.export import csv_bytes
+from app.components.export import csv_bytes
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])

@@ -16,8 +16,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit import net_util
 from streamlit.web.server.starlette import starlette_websocket
 
-from app import access, middleware, sign_in
-from mauve_core import sharing
+from app.server import access, middleware, sign_in
+from mauve_core.serving import sharing
 from tests.app.asgi import hash_of
 
 HERE = "http://127.0.0.1:8501"

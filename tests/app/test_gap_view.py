@@ -11,22 +11,22 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_core import jobs
-from mauve_core.cluster_table import cluster_table, error_intervals
-from mauve_core.config import HUMAN, SCORES, PartitionKind
-from mauve_core.gap_table import error_totals
-from mauve_core.numerics.greedy import greedy
-from mauve_core.numerics.smoothing import SMOOTHINGS
-from mauve_core.numerics.what_if import capped, dropped, matched
-from mauve_core.other_partitions import other_partitions
-from mauve_core.result import Comparison, Partition
+from mauve_core.analysis.cluster_table import cluster_table, error_intervals
+from mauve_core.analysis.gap_table import error_totals
+from mauve_core.analysis.repartition import other_partitions
+from mauve_core.analysis.stability import trust
+from mauve_core.analysis.what_if import WhatIf, prepare, text_weights, what_if
+from mauve_core.base.config import HUMAN, SCORES, PartitionKind
+from mauve_core.base.formatting import decimals_of, interval, percent_with_interval, with_spread, written
+from mauve_core.jobs import queue
+from mauve_core.numerics.divergences.greedy import greedy
+from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
+from mauve_core.numerics.divergences.what_if import capped, dropped, matched
+from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.store import Run, RunStore
-from mauve_core.trust import trust
-from mauve_core.what_if import WhatIf, prepare, text_weights, what_if
-from mauve_core.written_numbers import decimals_of, interval, percent_with_interval, with_spread, written
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/gap.py"
+VIEW = "views/gap/gap.py"
 MODEL = "shifted"
 
 WHAT_IF = {"gap_tabs": "What would close the gap"}
@@ -283,7 +283,7 @@ def test_computing_in_full_starts_a_job_without_the_texts(
     open_page: OpenPage, stored_run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[tuple[str, dict[str, object]]] = []
-    monkeypatch.setattr(jobs, "start", lambda kind, spec: started.append((kind, dict(spec))))
+    monkeypatch.setattr(queue, "start", lambda kind, spec: started.append((kind, dict(spec))))
     cluster, part = over_written(stored_run), part_of(stored_run)
     app = open_page(VIEW, WHAT_IF, candidate=MODEL, chosen=str(cluster), side="both")
     app.button(key="what_if_start").click().run()

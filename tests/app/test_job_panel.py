@@ -11,15 +11,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.components.job_panel import FEW, SHOWN
-from mauve_core import jobs
-from mauve_core.job_state import CANCEL, TASK, JobState
+from mauve_core.jobs import queue
+from mauve_core.jobs.state import CANCEL, TASK, JobState
 from mauve_core.store import RunStore
 from tests.handmade import make_comparison, make_corpora
 from tests.job_folders import job
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/new_run.py"
-RUNS = "views/runs.py"
+VIEW = "views/new_run/new_run.py"
+RUNS = "views/runs/runs.py"
 
 
 def ended(number: int, run: str | None = None, **values: str) -> JobState:
@@ -27,7 +27,7 @@ def ended(number: int, run: str | None = None, **values: str) -> JobState:
     with job(number, log="what the worker wrote\n", **values) as state:
         pass
     if run is not None:
-        (jobs.jobs_folder() / state.id / TASK).write_text(json.dumps({"run": run}))
+        (queue.jobs_folder() / state.id / TASK).write_text(json.dumps({"run": run}))
     return state
 
 
@@ -65,7 +65,7 @@ def test_a_job_that_is_to_stop_says_so_and_is_not_asked_again(open_page: OpenPag
         app = open_page(VIEW)
         (button,) = [button for button in app.button if button.label == "Cancel"]
         app = button.click().run()
-        assert (jobs.jobs_folder() / state.id / CANCEL).exists()
+        assert (queue.jobs_folder() / state.id / CANCEL).exists()
         assert progress(app) == ["Stopping. Encoding: 1 of 4"]
         assert [button.disabled for button in app.button if button.label == "Cancel"] == [True]
 
@@ -74,7 +74,7 @@ def test_an_interrupted_job_says_what_is_kept_and_is_resumed(
     open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resumed: list[str] = []
-    monkeypatch.setattr(jobs, "resume", resumed.append)
+    monkeypatch.setattr(queue, "resume", resumed.append)
     with job(1, status="running") as state:
         pass  # the worker is gone
     app = open_page(VIEW)
@@ -107,7 +107,7 @@ def test_the_log_is_shown_as_it_is(open_page: OpenPage) -> None:
 def test_a_job_that_another_tab_has_removed_is_no_error(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
     with job(1, status="cancelled") as state:
         app = open_page(VIEW)
-    jobs.remove(state.id)
+    queue.remove(state.id)
     (button,) = [button for button in app.button if button.label == "Resume"]
     button.click().run()
     assert not app.exception
@@ -121,7 +121,7 @@ def test_a_refusal_to_resume_is_said(open_page: OpenPage, monkeypatch: pytest.Mo
     button.click().run()
     assert not app.exception
     assert "no description of a task" in app.toast[0].value
-    (state,) = jobs.list()
+    (state,) = queue.list()
     assert isinstance(state, JobState)
     assert state.status == "cancelled"
 
@@ -165,17 +165,17 @@ def test_runs_lists_what_failed_whatever_it_was_and_whether_its_run_is_there(
 
 def test_a_job_without_a_readable_description_is_listed_and_dismissed(open_page: OpenPage, own_home: Path) -> None:
     state = ended(1, kind="sweep", status="failed", message="It broke")
-    (jobs.jobs_folder() / state.id / TASK).write_text("{")
+    (queue.jobs_folder() / state.id / TASK).write_text("{")
     app = open_page(RUNS)
     assert listed(app) == [state.id]
     app.button(key=f"dismiss_{state.id}").click().run()
     assert not app.exception
-    assert jobs.list() == ()
+    assert queue.list() == ()
 
 
 def test_a_dismissed_job_comes_back_whole(open_page: OpenPage, own_home: Path) -> None:
     first, second = (ended(n, kind="sweep", status="failed", message="It *broke*") for n in (1, 2))
-    before = jobs.list()
+    before = queue.list()
     app = open_page(RUNS)
     app.button(key=f"dismiss_{first.id}").click().run()
     assert listed(app) == [second.id]
@@ -184,8 +184,8 @@ def test_a_dismissed_job_comes_back_whole(open_page: OpenPage, own_home: Path) -
     app.button(key="jobs_undo_button").click().run()
     assert not app.exception
     assert listed(app) == [second.id, first.id]
-    assert jobs.list() == before
-    assert jobs.log_lines(first.id) == ("what the worker wrote",)
+    assert queue.list() == before
+    assert queue.log_lines(first.id) == ("what the worker wrote",)
     assert "jobs_undo_button" not in [button.key for button in app.button]
 
 

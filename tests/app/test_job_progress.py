@@ -11,8 +11,9 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from app.components import job_progress
-from mauve_core import jobs, sharing
-from mauve_core.job_state import write_state
+from mauve_core.jobs import queue
+from mauve_core.jobs.state import write_state
+from mauve_core.serving import sharing
 from tests.job_folders import job
 
 
@@ -27,10 +28,10 @@ def test_the_route_follows_a_job_to_its_end(client: TestClient) -> None:
         answer = client.get(f"{job_progress.PROGRESS}{state.id}")
         assert answer.json() == {"active": True, "text": "Encoding: 1 of 4", "share": 0.25, "log": ["one", "two"]}
         assert answer.headers["cache-control"] == "no-store"
-        folder = jobs.jobs_folder() / state.id
+        folder = queue.jobs_folder() / state.id
         write_state(folder, dataclasses.replace(state, done=3))
         assert client.get(f"{job_progress.PROGRESS}{state.id}").json()["share"] == 0.75
-        jobs.cancel(state.id)
+        queue.cancel(state.id)
         assert client.get(f"{job_progress.PROGRESS}{state.id}").json()["text"] == "Stopping. Encoding: 3 of 4"
     ended = client.get(f"{job_progress.PROGRESS}{state.id}").json()
     assert not ended["active"]

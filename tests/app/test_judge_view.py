@@ -12,13 +12,15 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.components import answer_panel, judging
-from app.components.answer_panel import EXTRA, KEYS, Message, read_message
-from app.components.judge_results import raters_frame
-from mauve_core.config import HUMAN, SCORES
+from app.views.judge import answer_panel, judging
+from app.views.judge.answer_panel import EXTRA, KEYS, Message, read_message
+from app.views.judge.judge_results import raters_frame
+from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.formatting import UNBROKEN
 from mauve_core.corpus import corpus_from_texts
+from mauve_core.experiments.indicators import measure_indicators, score_indicators
+from mauve_core.experiments.text_measures import Measurements, Row, Value
 from mauve_core.figures.judgments import points
-from mauve_core.indicators import measure_indicators, score_indicators
 from mauve_core.judgments import (
     OPTIONS,
     QUESTIONS,
@@ -30,13 +32,11 @@ from mauve_core.judgments import (
     rank,
     ratings_to_csv,
 )
-from mauve_core.metrics import Measurements, Row, Value
-from mauve_core.report import TITLES
+from mauve_core.scoring.tables import TITLES
 from mauve_core.store import Run, RunStore
-from mauve_core.written_numbers import UNBROKEN
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/judge.py"
+VIEW = "views/judge/judge.py"
 ANN = "Ann"
 ANSWERS = {"interesting": 0, "sensible": 3, "human-like": 2}
 

@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 import streamlit
 
-from app import cache, kept
-from app.memory_use import SAMPLED, memory_use
+from app.caching import bounded, cache
+from app.caching.memory_use import SAMPLED, memory_use
+from mauve_core.base.errors import InputError
 from mauve_core.corpus import limits
-from mauve_core.errors import InputError
 from tests.synthetic import make_run
 
 MB = 1_000_000
@@ -39,7 +39,7 @@ def calls() -> list[tuple[str, int]]:
 def arrays(calls: list[tuple[str, int]]) -> Callable[[int], np.ndarray]:
     """Arrays of ten megabytes by number."""
 
-    @kept.kept(max_entries=100)
+    @bounded.kept(max_entries=100)
     def array_of(number: int) -> np.ndarray:
         calls.append(("array", number))
         return np.full(10 * MB, number, np.uint8)
@@ -51,7 +51,7 @@ def arrays(calls: list[tuple[str, int]]) -> Callable[[int], np.ndarray]:
 def texts(calls: list[tuple[str, int]]) -> Callable[[int], str]:
     """Texts of ten megabytes by number."""
 
-    @kept.kept(max_entries=100)
+    @bounded.kept(max_entries=100)
     def text_of(number: int) -> str:
         calls.append(("text", number))
         return str(number) * 10 * MB
@@ -66,7 +66,7 @@ def test_what_was_used_for_longest_goes_first(
     for number in (0, 1, 2, 0, 3):  # 3 takes the place of 1
         assert arrays(number)[0] == number
     assert calls == [("array", number) for number in (0, 1, 2, 3)]
-    assert 30 * MB <= kept.LEDGER.bytes <= 31 * MB
+    assert 30 * MB <= bounded.LEDGER.bytes <= 31 * MB
     for number in (0, 2, 3):
         arrays(number)
     assert len(calls) == 4
@@ -84,7 +84,7 @@ def test_all_functions_share_the_bytes_and_each_keeps_its_last(
     arrays(1)
     for number in range(5):
         texts(number)
-    assert 20 * MB <= kept.LEDGER.bytes <= 21 * MB
+    assert 20 * MB <= bounded.LEDGER.bytes <= 21 * MB
     before = len(calls)
     arrays(1)
     texts(4)
@@ -100,7 +100,7 @@ def test_what_was_dropped_is_not_in_memory(monkeypatch: pytest.MonkeyPatch) -> N
         def __init__(self) -> None:
             self.data = bytes(2 * MB)
 
-    @kept.kept(max_entries=100)
+    @bounded.kept(max_entries=100)
     def value_of(number: int) -> Value:
         return Value()
 
@@ -113,10 +113,10 @@ def test_what_was_dropped_is_not_in_memory(monkeypatch: pytest.MonkeyPatch) -> N
 def test_what_streamlit_drops_is_not_counted(arrays: Callable[[int], np.ndarray]) -> None:
     arrays(0)
     arrays(1)
-    assert kept.LEDGER.bytes >= 20 * MB
+    assert bounded.LEDGER.bytes >= 20 * MB
     streamlit.cache_resource.clear()
     gc.collect()
-    assert kept.LEDGER.bytes == 0
+    assert bounded.LEDGER.bytes == 0
 
 
 def test_a_bound_that_is_no_number_is_an_error(
@@ -131,12 +131,12 @@ def test_pages_runs_stay_within_the_bound(own_home: Path, monkeypatch: pytest.Mo
     runs = [make_run(own_home, name=f"run {place}", n=200, seeds=1, projection=False) for place in range(3)]
     alone = memory_use(cache.load_run(runs[0].id))
     assert alone > sum(len(text) for corpus in runs[0].corpora.values() for text in corpus.texts)
-    monkeypatch.setattr(kept, "MEGABYTE", alone)
+    monkeypatch.setattr(bounded, "MEGABYTE", alone)
     monkeypatch.setenv(limits.CACHE_VARIABLE, "1")
     for run in runs:
         shown = cache.load_run(run.id)
         assert cache.load_run(run.id) is shown
-        assert kept.LEDGER.bytes <= 1.5 * alone
+        assert bounded.LEDGER.bytes <= 1.5 * alone
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,16 +11,16 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.components import face
-from app.components.map_selection import cluster_counts, source_counts
+from app.components import page_chrome
 from app.selection import Stack
-from mauve_core.cluster_table import cluster_table
-from mauve_core.config import HUMAN
+from app.views.map.map_selection import cluster_counts, source_counts
+from mauve_core.analysis.cluster_table import cluster_table
+from mauve_core.base.config import HUMAN
 from mauve_core.figures import map as map_figures
 from mauve_core.store import Run, RunStore
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/map.py"
+VIEW = "views/map/map.py"
 LASSO = "0,0;1,0;1,1;0,1"
 """The upper right quarter of the made-up map."""
 
@@ -119,7 +119,7 @@ def test_without_webgl_the_page_says_what_is_drawn(
 ) -> None:
     total = sum(source.n for source in mapped_run.comparison.sources)
     assert not open_page(VIEW).info
-    monkeypatch.setattr(face, "draws_webgl", lambda: False)
+    monkeypatch.setattr(page_chrome, "draws_webgl", lambda: False)
     app = open_page(VIEW)
     assert not app.exception
     assert f"{total:,} of {total:,} texts." in app.info[0].value

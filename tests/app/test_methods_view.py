@@ -12,23 +12,31 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Multiselect
 
-from app import cache
+from app.caching import cache
 from app.components.markup import with_minus
-from app.components.method_form import GROUPS
-from app.components.method_table import SHOWN, shown_scores
-from mauve_core import jobs
+from app.views.methods.method_form import GROUPS
+from app.views.methods.method_table import SHOWN, shown_scores
+from mauve_core.base.formatting import UNBROKEN, with_two_spreads
+from mauve_core.experiments.methods import (
+    ESTIMATORS,
+    PRESETS,
+    Method,
+    MethodResult,
+    MethodScore,
+    MethodsTask,
+    MethodTable,
+)
+from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.figures.methods import score_labels
-from mauve_core.jobs import JobState
-from mauve_core.methods import ESTIMATORS, PRESETS, Method, MethodResult, MethodScore, MethodsTask, MethodTable
-from mauve_core.methods.running import SEEDS
-from mauve_core.numerics.generators import GENERATORS
-from mauve_core.numerics.smoothing import SMOOTHINGS
+from mauve_core.jobs import queue
+from mauve_core.jobs.queue import JobState
+from mauve_core.numerics.divergences.generators import GENERATORS
+from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
 from mauve_core.store import Run, RunStore
-from mauve_core.tasks import read_task
-from mauve_core.written_numbers import UNBROKEN, with_two_spreads
+from mauve_core.tasks.registry import read_task
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/methods.py"
+VIEW = "views/methods/methods.py"
 CHEAP = ("kmeans", "kmeans:summary=frontier-integral", "kmeans:summary=auc,smoothing=laplace", "frechet")
 NASTY = "*b* <img> [x](y)"
 
@@ -55,7 +63,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
         found.append((kind, read_task(kind, json.loads(json.dumps(spec)))))
         return JobState("20260101-000000000000-abcd", "x", "queued")
 
-    monkeypatch.setattr(jobs, "start", start)
+    monkeypatch.setattr(queue, "start", start)
     return found
 
 
@@ -259,7 +267,7 @@ def test_a_run_without_features_says_so(open_page: OpenPage, run: Run) -> None:
 def test_the_choice_survives_a_change_of_page(open_page: OpenPage) -> None:
     app = open_page(VIEW)
     found(app.multiselect, "methods_chosen").set_value(["kde"]).run()
-    app.switch_page("views/compare.py").run()
+    app.switch_page("views/compare/compare.py").run()
     app.switch_page(VIEW).run()
     assert not app.exception
     assert chosen(app) == ["kde"]
@@ -349,7 +357,7 @@ def test_one_method_alone_has_no_agreement(open_page: OpenPage, run: Run) -> Non
 
 
 def test_long_lists_are_counted(open_page: OpenPage, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.components.method_table.SHOWN", 2)
+    monkeypatch.setattr("app.views.methods.method_table.SHOWN", 2)
     keep(run, handmade(run, Method(), 0.9, 0.8, 0.7), handmade(run, Method("knn"), 0.7, 0.8, 0.9))
     assert "; and 1 more in the CSV" in said(open_page(VIEW))
     assert SHOWN > 2
@@ -418,7 +426,7 @@ def test_direct_estimation_asks_for_two_models(
     open_page: OpenPage, run: Run, started: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checked: list[str] = []
-    monkeypatch.setattr("app.components.method_form.check_model", checked.append)
+    monkeypatch.setattr("app.views.methods.method_form.check_model", checked.append)
     app = open_page(VIEW)
     assert all("model_" not in str(box.key) for box in app.selectbox)
     choose(app, "estimator", "direct")

@@ -20,18 +20,19 @@ from app import uploads
 from app.components.job_panel import SHOWN
 from app.components.job_progress import progress_text
 from app.uploads import safe_name
-from mauve_core import encoders, jobs, leftovers
+from mauve_core import encoders
+from mauve_core.base.errors import InputError, StorageError
 from mauve_core.corpus import Corpus, limits
 from mauve_core.corpus.formats import Table
 from mauve_core.encoders import AvailableModel
-from mauve_core.errors import InputError, StorageError
-from mauve_core.job_state import ALIVE
-from mauve_core.jobs import JobState
-from mauve_core.task import ComparisonTask
+from mauve_core.jobs import leftovers, queue
+from mauve_core.jobs.queue import JobState
+from mauve_core.jobs.state import ALIVE
+from mauve_core.tasks.comparison import ComparisonTask
 from tests.layouts import LAYOUTS, Layout, text
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/new_run.py"
+VIEW = "views/new_run/new_run.py"
 N = 25
 MORE = {
     "explained_variance": 0.85, "restarts": 2, "confidence": 0.9, "scale": 2.5, "bootstrap": 300, "seed": 7
@@ -86,7 +87,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         specs.append(spec)
         return JobState("20260101-000000000000-abcd", "x", "queued")
 
-    monkeypatch.setattr(jobs, "start", start)
+    monkeypatch.setattr(queue, "start", start)
     return specs
 
 
@@ -309,7 +310,7 @@ def test_a_job_that_cannot_start_is_said(
     def refuse(kind: str, spec: Any) -> None:
         raise error
 
-    monkeypatch.setattr(jobs, "start", refuse)
+    monkeypatch.setattr(queue, "start", refuse)
     app = open_page(VIEW)
     upload(app, "human", ("human.jsonl", jsonl()))
     upload(app, "models", ("greedy.jsonl", jsonl()))
@@ -452,9 +453,9 @@ def test_an_upload_lies_under_its_content(own_home: Path) -> None:
 def job(number: int = 0, **values: Any) -> Iterator[JobState]:
     """A job on disk; while the block runs its worker looks alive if the job is active."""
     state = JobState(**{"id": f"20260101-00000000{number:04d}-abcd", "name": f"job {number}", **values})
-    folder = jobs.jobs_folder() / state.id
+    folder = queue.jobs_folder() / state.id
     folder.mkdir(parents=True)
-    jobs.write_state(folder, state)
+    queue.write_state(folder, state)
     with (folder / ALIVE).open("w") as handle:
         if state.active:
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -468,7 +469,7 @@ def test_a_job_at_work_is_there_again_after_a_refresh(open_page: OpenPage) -> No
         assert "**my \\*study\\***" in markdown(app)
         (cancel,) = [button for button in app.button if button.label == "Cancel"]
         cancel.click().run()
-        assert (jobs.jobs_folder() / state.id / jobs.CANCEL).exists()
+        assert (queue.jobs_folder() / state.id / queue.CANCEL).exists()
 
 
 def test_an_ended_job_leads_to_its_run_or_says_why_not(open_page: OpenPage) -> None:
@@ -480,7 +481,7 @@ def test_an_ended_job_leads_to_its_run_or_says_why_not(open_page: OpenPage) -> N
         assert len(dismiss) == 2
         dismiss[0].click().run()  # the newest first: the failed one
         assert len(app.error) == 0
-        assert [found.run for found in jobs.list()] == ["my-study"]
+        assert [found.run for found in queue.list()] == ["my-study"]
 
 
 def test_a_long_list_of_ended_jobs_says_how_many_there_are(open_page: OpenPage) -> None:

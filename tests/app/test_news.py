@@ -11,10 +11,11 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from app.components import news
-from mauve_core import jobs, sharing
-from mauve_core.derived import run_words
-from mauve_core.job_state import TASK, write_state
+from mauve_core.analysis.precomputed import run_words
+from mauve_core.jobs import queue
+from mauve_core.jobs.state import TASK, write_state
 from mauve_core.judgments import RatingStore
+from mauve_core.serving import sharing
 from mauve_core.store import Run, RunStore
 from tests.job_folders import job
 from tests.synthetic import make_run
@@ -55,12 +56,12 @@ def test_jobs_are_news_when_they_come_are_to_stop_end_and_go_but_not_by_their_pr
     seen = [news.sign()]
     with job(1, status="running", done=1, total=4) as state:
         seen.append(news.sign())
-        folder = jobs.jobs_folder() / state.id
+        folder = queue.jobs_folder() / state.id
         write_state(folder, dataclasses.replace(state, done=2))
         assert news.sign() == seen[-1]
         (folder / TASK).write_text("{}")
         assert news.sign() == seen[-1]
-        jobs.cancel(state.id)
+        queue.cancel(state.id)
         seen.append(news.sign())
     seen.append(news.sign())  # its worker is gone, and has written nothing
     shutil.rmtree(folder)

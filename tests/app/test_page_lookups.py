@@ -12,15 +12,16 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.components import model_picker
-from mauve_core import encoders, jobs
-from mauve_core.config import DEFAULT_MODEL, PAPERS_MODEL
+from mauve_core import encoders
+from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL
 from mauve_core.encoders import AvailableModel, hub
-from mauve_core.jobs import JobState
-from mauve_core.task import ComparisonTask
+from mauve_core.jobs import queue
+from mauve_core.jobs.queue import JobState
+from mauve_core.tasks.comparison import ComparisonTask
 from tests.app.test_new_run_view import VIEW, jsonl, start_button, upload
 from tests.lookups import ROOT, looked_up, watched
 
-VIEWS = sorted(path.name for path in (ROOT / "app/views").glob("*.py") if path.name != "__init__.py")
+VIEWS = sorted(path.parent.name for path in (ROOT / "app/views").glob("*/__init__.py"))
 
 WALK = """
 import os, sys
@@ -31,9 +32,9 @@ from tests.browser.full_run import make_full_run
 home = Path(os.environ["MAUVE_LENS_HOME"])
 run = make_full_run(home)
 for view in sys.argv[1:]:
-    for section in ("", "generate", "sweeps") if view == "decoders.py" else ("",):
+    for section in ("", "generate", "sweeps") if view == "decoders" else ("",):
         app = AppTest.from_file("app/main.py", default_timeout=120)
-        app.switch_page(f"views/{view}")
+        app.switch_page(f"views/{view}/{view}.py")
         app.query_params["run"] = run.id
         if section:
             app.query_params["section"] = section
@@ -79,7 +80,7 @@ def test_a_hub_model_is_left_to_the_job(open_page: Callable[..., AppTest], monke
         started.append(ComparisonTask.from_dict(spec).config.encoder)
         return JobState("20260101-000000000000-abcd", "x", "queued")
 
-    monkeypatch.setattr(jobs, "start", start)
+    monkeypatch.setattr(queue, "start", start)
     app = open_page(VIEW)
     assert app.selectbox(key="encoder_model").value == DEFAULT_MODEL
     upload(app, "human", ("human.jsonl", jsonl()))

@@ -14,30 +14,30 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Multiselect
 
-from app import cache
-from app.components import text_lab
-from app.components.moved_texts import PAGE_SIZE
-from app.components.probe_table import shown_scores
-from app.text_diff import marked
-from mauve_core import jobs
-from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from app.caching import cache
+from app.views.probes import text_lab
+from app.views.probes.moved_texts import PAGE_SIZE
+from app.views.probes.probe_table import shown_scores
+from app.views.probes.text_diff import marked
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.encoders import Encoder
-from mauve_core.feature_store import FeatureStore
+from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.experiments.perturbations import parse_perturbation, perturb
+from mauve_core.experiments.robustness import MEASURES, SPLITS, ProbesTask, ProbeTable, probe_run, stored_probes
+from mauve_core.experiments.robustness.task import ATTACHMENT
 from mauve_core.figures.flows import flows_frame, moved_along, moves
 from mauve_core.figures.probes import by_distance, spread_label
-from mauve_core.jobs import JobState
-from mauve_core.perturbations import parse_perturbation, perturb
-from mauve_core.pipeline import compare
-from mauve_core.probing import MEASURES, SPLITS, ProbesTask, ProbeTable, probe_run, stored_probes
-from mauve_core.probing.task import ATTACHMENT
+from mauve_core.jobs import queue
+from mauve_core.jobs.queue import JobState
+from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
-from mauve_core.tasks import read_task
+from mauve_core.tasks.registry import read_task
 from tests.probe_tables import table_of
 from tests.tiny_models import SENTENCES, make_gpt2
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/probes.py"
+VIEW = "views/probes/probes.py"
 NASTY = "*b* <img> [x](y)"
 RENAMED = "replace:/river/engine/"
 
@@ -87,7 +87,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
         found.append((kind, read_task(kind, json.loads(json.dumps(spec)))))
         return JobState("20260101-000000000000-abcd", "x", "queued")
 
-    monkeypatch.setattr(jobs, "start", start)
+    monkeypatch.setattr(queue, "start", start)
     return found
 
 

@@ -11,15 +11,25 @@ import plotly.graph_objects as go
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from mauve_core.base.files import HOME_VARIABLE
+from mauve_core.base.formatting import UNBROKEN
+from mauve_core.experiments.published import (
+    MEASURES,
+    PAPERS,
+    REFERENCES,
+    TABLES,
+    agreements,
+    notes,
+    settings,
+    table,
+    tables,
+)
 from mauve_core.figures import published as figures
 from mauve_core.figures.published_settings import FAMILIES, family, label_places, plane_frame, settings_figure
-from mauve_core.files import HOME_VARIABLE
-from mauve_core.published import MEASURES, PAPERS, REFERENCES, TABLES, agreements, notes, settings, table, tables
-from mauve_core.written_numbers import UNBROKEN
 
 OpenPage = Callable[..., AppTest]
 
-PAGE = "views/published.py"
+PAGE = "views/published/published.py"
 
 
 @pytest.fixture(autouse=True)

@@ -29,8 +29,8 @@ def shown(app: AppTest) -> str:
 @pytest.mark.slow
 def test_every_page_shows_the_new_name(open_page: Callable[..., AppTest], own_home: Path) -> None:
     run = make_run(own_home, name=OLD, n=60, seeds=2)
-    pages = {view: open_page(f"views/{view}.py", run=run.id) for view in VIEWS}
-    pages["pair"] = open_page("views/runs.py", run=run.id, shelf="pair", left=run.id)
+    pages = {view: open_page(f"views/{view}/{view}.py", run=run.id) for view in VIEWS}
+    pages["pair"] = open_page("views/runs/runs.py", run=run.id, shelf="pair", left=run.id)
     for view, app in pages.items():
         assert not app.exception, view
         assert f'options: "{OLD}  (' in shown(app), view

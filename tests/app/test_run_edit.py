@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.components.run_cards import SHOWN
+from app.views.runs.run_cards import SHOWN
 from mauve_core.__main__ import DONE, main
 from mauve_core.store import RunStore, RunSummary
 from tests.handmade import make_comparison, make_corpora
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/runs.py"
+VIEW = "views/runs/runs.py"
 CHANGED = "Changed elsewhere since you opened this form"
 
 

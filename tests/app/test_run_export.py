@@ -14,11 +14,11 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
-from app import access, middleware, run_export
-from app.run_export import export_url
-from mauve_core import sharing
-from mauve_core.errors import StorageError
-from mauve_core.passwords import hashed
+from app.server import access, middleware, run_export
+from app.server.run_export import export_url
+from mauve_core.base.errors import StorageError
+from mauve_core.serving import sharing
+from mauve_core.serving.passwords import hashed
 from mauve_core.store import Run, RunStore
 from tests.handmade import make_comparison, make_corpora, make_features
 

@@ -13,21 +13,22 @@ from streamlit.testing.v1 import AppTest
 
 from app.components import more_settings
 from app.components.more_settings import ENCODES_AGAIN
-from app.components.run_cards import SHOWN
-from app.run_export import export_url
-from mauve_core import jobs, sharing
-from mauve_core.again import AgainTask
-from mauve_core.config import CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.errors import InputError, StorageError
-from mauve_core.jobs import JobState
-from mauve_core.settings_difference import differences, one_leaderboard
+from app.server.run_export import export_url
+from app.views.runs.run_cards import SHOWN
+from mauve_core.analysis.comparability import differences, one_leaderboard
+from mauve_core.base.config import CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.formatting import UNBROKEN, file_size
+from mauve_core.jobs import queue
+from mauve_core.jobs.queue import JobState
+from mauve_core.serving import sharing
 from mauve_core.store import Run, RunStore
 from mauve_core.store.catalogue import CatalogueWarning
-from mauve_core.written_numbers import UNBROKEN, file_size
+from mauve_core.tasks.recompare import AgainTask
 from tests.handmade import make_comparison, make_corpora, make_features
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/runs.py"
+VIEW = "views/runs/runs.py"
 AWKWARD = "grün & <b>"
 
 
@@ -124,7 +125,7 @@ def test_a_catalogue_that_cannot_be_read_is_said(
     def refuse(*_: Any, **__: Any) -> None:
         raise StorageError("The catalogue is damaged")
 
-    monkeypatch.setattr("app.cache.run_summaries", list)
+    monkeypatch.setattr("app.caching.cache.run_summaries", list)
     monkeypatch.setattr(RunStore, "list", refuse)
     app.run()
     assert not app.exception
@@ -295,7 +296,7 @@ def test_duplicate_starts_what_the_form_says(
         started.append(AgainTask.from_dict(spec))
         return JobState("20260101-000000000000-abcd", "x", "queued")
 
-    monkeypatch.setattr(jobs, "start", start)
+    monkeypatch.setattr(queue, "start", start)
     app = open_page(VIEW)
     app.button(key="again_synthetic").click().run()
     app.multiselect(key="again_kept_synthetic").set_value(["close", "collapsed"])
@@ -317,7 +318,7 @@ def test_a_job_that_is_refused_keeps_the_form(open_page: OpenPage, monkeypatch: 
     def refuse(kind: str, spec: Any) -> None:
         raise InputError("The task is wrong")
 
-    monkeypatch.setattr(jobs, "start", refuse)
+    monkeypatch.setattr(queue, "start", refuse)
     app = open_page(VIEW)
     app.button(key="again_synthetic").click().run()
     app.number_input(key="again_k_synthetic").set_value(5).run()
@@ -332,7 +333,7 @@ def test_features_that_were_given_can_be_made_by_an_encoder(
     open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[AgainTask] = []
-    monkeypatch.setattr(jobs, "start", lambda kind, spec: started.append(AgainTask.from_dict(spec)))
+    monkeypatch.setattr(queue, "start", lambda kind, spec: started.append(AgainTask.from_dict(spec)))
     app = open_page(VIEW)
     app.button(key="again_synthetic").click().run()
     app.toggle(key="again_encode_synthetic").set_value(True).run()
@@ -357,7 +358,7 @@ def encoded_run(store: RunStore) -> Run:
 def form_of_encoded(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> tuple[AppTest, list[AgainTask]]:
     """The form of Duplicate, and what it starts."""
     started: list[AgainTask] = []
-    monkeypatch.setattr(jobs, "start", lambda kind, spec: started.append(AgainTask.from_dict(spec)))
+    monkeypatch.setattr(queue, "start", lambda kind, spec: started.append(AgainTask.from_dict(spec)))
     app = open_page(VIEW)
     app.button(key="again_encoded").click().run()
     assert not app.exception
@@ -465,7 +466,7 @@ def test_an_exported_run_comes_back_by_the_uploader(
     open_page: OpenPage, store: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[tuple[str, Any]] = []
-    monkeypatch.setattr(jobs, "start", lambda kind, spec: started.append((kind, spec)))
+    monkeypatch.setattr(queue, "start", lambda kind, spec: started.append((kind, spec)))
     data = store.export("two", tmp_path).read_bytes()
     shutil.rmtree(store.root)
     app = open_page(VIEW)
@@ -488,7 +489,7 @@ def test_a_run_is_taken_in_even_where_no_job_starts(
     def refuse(kind: str, spec: Any) -> None:
         raise StorageError("No job can be started")
 
-    monkeypatch.setattr(jobs, "start", refuse)
+    monkeypatch.setattr(queue, "start", refuse)
     app = open_page(VIEW)
     (box,) = app.file_uploader
     box.upload("two.mauve-run.zip", store.export("two", tmp_path).read_bytes())

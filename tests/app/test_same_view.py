@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.components import purity_list
-from mauve_core.attributes import Attribute, Repeated
-from mauve_core.attributing import AttributeTable
-from mauve_core.attributing.task import ATTACHMENT
-from mauve_core.config import HUMAN
+from app.views.clusters import purity_list
+from mauve_core.analysis.attributes import Attribute, Repeated
+from mauve_core.base.config import HUMAN
+from mauve_core.experiments.attributes_over_k import AttributeTable
+from mauve_core.experiments.attributes_over_k.task import ATTACHMENT
 from mauve_core.figures.attributes import MOST_LINES
 from mauve_core.store import Run, RunStore
 from tests.browser.full_run import make_full_run
@@ -106,22 +106,22 @@ def shown(app: AppTest) -> list[str]:
 def test_a_link_shows_what_was_set(
     open_page: OpenPage, view: str, query: dict[str, str], kind: str, key: str, value: Any
 ) -> None:
-    first = open_page(f"views/{view}.py", **query)
+    first = open_page(f"views/{view}/{view}.py", **query)
     before, url = shown(first), url_of(first)
     control(first, kind, key).set_value(value).run()
     after = shown(first)
     assert after != before
     assert len(url_of(first)) == len(url) + 1
-    assert shown(open_page(f"views/{view}.py", **url_of(first))) == after
-    usual = open_page(f"views/{view}.py", **url)
+    assert shown(open_page(f"views/{view}/{view}.py", **url_of(first))) == after
+    usual = open_page(f"views/{view}/{view}.py", **url)
     assert shown(usual) == before
 
 
 @pytest.mark.parametrize(("view", "query", "tab"), TABS)
 def test_a_link_opens_the_tab(open_page: OpenPage, view: str, query: dict[str, str], tab: dict[str, str]) -> None:
-    usual, other = open_page(f"views/{view}.py", **query), open_page(f"views/{view}.py", **query, **tab)
+    usual, other = open_page(f"views/{view}/{view}.py", **query), open_page(f"views/{view}/{view}.py", **query, **tab)
     assert shown(usual) != shown(other)
-    assert shown(open_page(f"views/{view}.py", **url_of(other))) == shown(other)
+    assert shown(open_page(f"views/{view}/{view}.py", **url_of(other))) == shown(other)
 
 
 @pytest.mark.parametrize(
@@ -136,6 +136,6 @@ def test_a_link_opens_the_tab(open_page: OpenPage, view: str, query: dict[str, s
     ],
 )
 def test_a_link_to_what_is_not_there_shows_the_page(open_page: OpenPage, view: str, query: dict[str, str]) -> None:
-    app = open_page(f"views/{view}.py", **query)
+    app = open_page(f"views/{view}/{view}.py", **query)
     assert not app.exception
     assert not app.error

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from app.selection import MAX_CORNERS, Stack, clicked_value, inside_polygon, polygon_of_event, simplified
-from mauve_core.errors import InputError
-from mauve_core.result import Partition
+from mauve_core.base.errors import InputError
+from mauve_core.scoring.result import Partition
 
 SQUARE = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]
 RNG = np.random.default_rng(4)

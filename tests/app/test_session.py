@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from app.query_string import READERS, parse, to_parameters
-from app.state import FACTORS, MAX_CHOSEN, MAX_LASSO_POINTS, MAX_RATER, MAX_SECONDS, MAX_SPEC, MAX_TRIED, State
-from mauve_core.cluster_table import ORDERS
+from app.url.query_string import READERS, parse, to_parameters
+from app.url.state import FACTORS, MAX_CHOSEN, MAX_LASSO_POINTS, MAX_RATER, MAX_SECONDS, MAX_SPEC, MAX_TRIED, State
+from mauve_core.analysis.cluster_table import ORDERS
 from mauve_core.figures.map import COLOURINGS
-from mauve_core.numerics.smoothing import SMOOTHINGS
+from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
 
 names = st.text(min_size=1, max_size=30)
 numbers = st.floats(-100, 100, allow_subnormal=False).map(lambda x: float(f"{x:.5g}"))
@@ -154,7 +154,7 @@ def url_of(app: AppTest) -> dict[str, str]:
 
 def test_update_keeps_the_rest_and_other_parameters() -> None:
     def script() -> None:
-        from app import session
+        from app.url import session
 
         session.update(weight=0.25)
 
@@ -164,7 +164,7 @@ def test_update_keeps_the_rest_and_other_parameters() -> None:
 
 def test_none_or_the_default_clears_a_field() -> None:
     def script() -> None:
-        from app import session
+        from app.url import session
 
         session.update(cluster=None, weight=0.5)
 
@@ -173,7 +173,7 @@ def test_none_or_the_default_clears_a_field() -> None:
 
 def test_a_new_run_forgets_what_belongs_to_the_old_one() -> None:
     def script() -> None:
-        from app import session
+        from app.url import session
 
         session.update(run="b")
 
@@ -197,7 +197,7 @@ def test_a_new_run_forgets_what_belongs_to_the_old_one() -> None:
 
 def test_naming_the_run_forgets_nothing_and_never_replaces_one() -> None:
     def script() -> None:
-        from app import session
+        from app.url import session
 
         session.name_run("b")
 
@@ -207,12 +207,12 @@ def test_naming_the_run_forgets_nothing_and_never_replaces_one() -> None:
 
 def test_a_new_partition_forgets_the_cluster_unless_it_comes_with_one() -> None:
     def other() -> None:
-        from app import session
+        from app.url import session
 
         session.update(partition="pairwise")
 
     def with_cluster() -> None:
-        from app import session
+        from app.url import session
 
         session.update(partition="pairwise", cluster=5)
 
@@ -222,7 +222,7 @@ def test_a_new_partition_forgets_the_cluster_unless_it_comes_with_one() -> None:
 
 def test_a_new_candidate_forgets_the_cluster_of_a_pairwise_partition_only() -> None:
     def script() -> None:
-        from app import session
+        from app.url import session
 
         session.update(candidate="y")
 
@@ -236,17 +236,17 @@ def test_a_new_candidate_forgets_the_cluster_of_a_pairwise_partition_only() -> N
 
 def test_another_cluster_or_area_forgets_the_texts_that_were_read_in_it() -> None:
     def cluster() -> None:
-        from app import session
+        from app.url import session
 
         session.update(cluster=4)
 
     def lasso() -> None:
-        from app import session
+        from app.url import session
 
         session.update(lasso=[(0, 0), (1, 0), (1, 1)])
 
     def same() -> None:
-        from app import session
+        from app.url import session
 
         session.update(cluster=3, weight=0.25)
 
@@ -258,7 +258,7 @@ def test_another_cluster_or_area_forgets_the_texts_that_were_read_in_it() -> Non
 
 def test_what_is_shown_first_is_forgotten_with_what_it_was_part_of() -> None:
     def script() -> None:
-        from app import session
+        from app.url import session
 
         session.update(source="b", paper="neurips-2021", flow=(3, 4))
 
@@ -272,12 +272,12 @@ def test_a_perturbation_is_kept_as_it_is_usually_written() -> None:
 
 def test_a_new_perturbation_forgets_the_flow_unless_it_comes_with_one() -> None:
     def other() -> None:
-        from app import session
+        from app.url import session
 
         session.update(perturbation="typos")
 
     def with_flow() -> None:
-        from app import session
+        from app.url import session
 
         session.update(perturbation="typos", flow=(1, 2))
 
@@ -289,7 +289,7 @@ def test_a_new_perturbation_forgets_the_flow_unless_it_comes_with_one() -> None:
 
 def test_a_long_lasso_is_thinned_to_what_a_link_carries() -> None:
     def script() -> None:
-        from app import session
+        from app.url import session
 
         session.update(lasso=[(i / 7, i / 3) for i in range(1000)])
 
@@ -302,12 +302,12 @@ def test_a_long_lasso_is_thinned_to_what_a_link_carries() -> None:
 
 def test_chosen_clusters_are_sorted_and_none_of_them_differs_from_no_choice() -> None:
     def some() -> None:
-        from app import session
+        from app.url import session
 
         session.update(chosen=[7, 2, 7])
 
     def none() -> None:
-        from app import session
+        from app.url import session
 
         session.update(chosen=[])
 
@@ -322,7 +322,7 @@ def test_a_change_of_page_brings_the_query_string_back() -> None:
     def script() -> None:
         import streamlit as st
 
-        from app import session
+        from app.url import session
 
         session.keep_url(st.session_state.get("page", "compare"))
 
@@ -338,7 +338,7 @@ def test_a_change_of_page_brings_the_query_string_back() -> None:
 
 def test_clearing_the_url_on_the_same_page_is_respected() -> None:
     def script() -> None:
-        from app import session
+        from app.url import session
 
         session.keep_url("compare")
 

@@ -15,9 +15,9 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient, WebSocketTestSession
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from app import access, connections, middleware, sign_in
-from app.sign_in import FREE_ATTEMPTS, LONGEST_WAIT_S, Throttle
-from mauve_core import sharing
+from app.server import access, connections, middleware, sign_in
+from app.server.sign_in import FREE_ATTEMPTS, LONGEST_WAIT_S, Throttle
+from mauve_core.serving import sharing
 from tests.app.asgi import hash_of
 
 PASSWORD = "correct horse"

@@ -25,10 +25,10 @@ from streamlit.auth_util import set_cookie_with_chunks
 from streamlit.web.server import server_util
 from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
 
-from app import access, middleware, sign_in, signed_out
-from mauve_core import sharing
-from mauve_core.files import home
-from tests.test_sharing import write_secrets
+from app.server import access, middleware, sign_in, signed_out
+from mauve_core.base.files import home
+from mauve_core.serving import sharing
+from tests.serving.test_sharing import write_secrets
 
 SECRET = "k" * 40
 USER = "_streamlit_user"

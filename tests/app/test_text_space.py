@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.probe_rows import MISSING, in_cluster, in_lasso, value_counts, with_values
-from app.text_space import SharedEncoder, TextSpace, cosine_distance
-from mauve_core.config import HUMAN, EncoderConfig
-from mauve_core.errors import MauveLensError
-from mauve_core.probing.frozen import nearest_clusters
+from app.views.probes.probe_rows import MISSING, in_cluster, in_lasso, value_counts, with_values
+from app.views.probes.text_space import SharedEncoder, TextSpace, cosine_distance
+from mauve_core.base.config import HUMAN, EncoderConfig
+from mauve_core.base.errors import MauveLensError
+from mauve_core.experiments.robustness.frozen import nearest_clusters
 from mauve_core.store import Run
 from tests.tiny_models import make_gpt2
 

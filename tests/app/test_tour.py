@@ -10,8 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import tour
-from app.query_string import parse, to_parameters
-from mauve_core.config import HUMAN
+from app.url.query_string import parse, to_parameters
+from mauve_core.base.config import HUMAN
 from mauve_core.store import Run
 
 OpenPage = Callable[..., AppTest]
@@ -66,7 +66,7 @@ def test_a_first_visitor_is_offered_it_once(open_page: OpenPage) -> None:
 
 @pytest.mark.usefixtures("run_home")
 def test_other_pages_do_not_offer_it(open_page: OpenPage) -> None:
-    assert "tour_take" not in keys(open_page("views/gap.py"))
+    assert "tour_take" not in keys(open_page("views/gap/gap.py"))
 
 
 @pytest.mark.usefixtures("run_home")
@@ -86,7 +86,7 @@ def test_next_back_and_end(open_page: OpenPage) -> None:
 
 @pytest.mark.usefixtures("run_home")
 def test_whoever_wanders_off_finds_the_way_back(open_page: OpenPage) -> None:
-    app = open_page("views/published.py", tour="5")
+    app = open_page("views/published/published.py", tour="5")
     app.button(key="tour_here").click().run()
     assert [title.value for title in app.title] == ["Gap"]
     assert "tour_here" not in keys(app)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.what_if_choice import (
+from app.views.gap.what_if_choice import (
     ACTIONS,
     MISSING,
     Groups,
@@ -18,9 +18,9 @@ from app.what_if_choice import (
     slice_values,
     weights_of,
 )
-from mauve_core.config import HUMAN
-from mauve_core.errors import InputError
-from mauve_core.result import Partition
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
+from mauve_core.scoring.result import Partition
 
 PART = Partition(
     "joint",

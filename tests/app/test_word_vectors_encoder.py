@@ -11,9 +11,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.components import model_picker
-from mauve_core import encoders, jobs
+from mauve_core import encoders
 from mauve_core.encoders import AvailableModel
-from mauve_core.task import ComparisonTask
+from mauve_core.jobs import queue
+from mauve_core.tasks.comparison import ComparisonTask
 from tests.app.test_new_run_view import VIEW, jsonl, start_button, upload
 
 OpenPage = Callable[..., AppTest]
@@ -23,7 +24,7 @@ OpenPage = Callable[..., AppTest]
 def started(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Specs of the jobs that were started; nothing runs."""
     specs: list[dict[str, Any]] = []
-    monkeypatch.setattr(jobs, "start", lambda kind, spec: specs.append(spec))
+    monkeypatch.setattr(queue, "start", lambda kind, spec: specs.append(spec))
     return specs
 
 

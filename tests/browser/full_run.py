@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mauve_core.attributing import AttributesTask
-from mauve_core.config import HUMAN
+from mauve_core.base.config import HUMAN
+from mauve_core.experiments.attributes_over_k import AttributesTask
+from mauve_core.experiments.methods import MethodsTask
+from mauve_core.experiments.robustness.task import ATTACHMENT as PROBES
+from mauve_core.experiments.sweeps import SweepTask
+from mauve_core.experiments.text_measures.stored import MeasuresTask
 from mauve_core.judgments import OPTIONS, QUESTIONS, RatingStore, pair_plan
-from mauve_core.measuring import MeasuresTask
-from mauve_core.methods import MethodsTask
-from mauve_core.probing.task import ATTACHMENT as PROBES
 from mauve_core.store import Run, RunStore
-from mauve_core.sweeps import SweepTask
 from tests.probe_tables import table_of
 from tests.synthetic import make_run
 

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from mauve_core.cluster_table import cluster_table, ordered
-from mauve_core.config import HUMAN
+from mauve_core.analysis.cluster_table import cluster_table, ordered
+from mauve_core.base.config import HUMAN
 from mauve_core.store import Run
 from tests.browser import charts
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.purity_table import purest_clusters
-from mauve_core.attributing import AttributesTask, AttributeTable, stored_attributes
-from mauve_core.config import HUMAN
+from app.views.clusters.purity_table import purest_clusters
+from mauve_core.base.config import HUMAN
+from mauve_core.experiments.attributes_over_k import AttributesTask, AttributeTable, stored_attributes
 from mauve_core.store import Run
 from tests.browser import charts
 from tests.browser.test_clusters import tick_row

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from mauve_core.written_numbers import with_spreads
+from mauve_core.base.formatting import with_spreads
 from tests.browser import charts
 from tests.synthetic import make_comparison_inputs
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from mauve_core.config import HUMAN
+from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import UNBROKEN
+from mauve_core.experiments.sweeps import stored_sweep
+from mauve_core.experiments.text_measures import MEASURES
+from mauve_core.experiments.text_measures.stored import measure_run, stored_measurements
 from mauve_core.figures.measures import value_label
-from mauve_core.measuring import measure_run, stored_measurements
-from mauve_core.metrics import MEASURES
 from mauve_core.store import Run, RunStore
-from mauve_core.sweeps import stored_sweep
-from mauve_core.written_numbers import UNBROKEN
 from tests.browser import charts
 from tests.browser.test_compare import brightness
 from tests.browser.test_upload import JOB_TIMEOUT_MS

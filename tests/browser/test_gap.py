@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from mauve_core.cluster_table import cluster_table
-from mauve_core.config import HUMAN
-from mauve_core.numerics.what_if import dropped
+from mauve_core.analysis.cluster_table import cluster_table
+from mauve_core.analysis.what_if import prepare, text_weights, what_if
+from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import written
+from mauve_core.numerics.divergences.what_if import dropped
 from mauve_core.store import Run
-from mauve_core.what_if import prepare, text_weights, what_if
-from mauve_core.written_numbers import written
 from tests.browser import charts
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from mauve_core import jobs
-from mauve_core.files import HOME_VARIABLE
-from mauve_core.job_state import TASK, JobState, read_json
+from mauve_core.base.files import HOME_VARIABLE
+from mauve_core.jobs import queue
+from mauve_core.jobs.state import TASK, JobState, read_json
 from mauve_core.store import RunStore
-from mauve_core.task import ComparisonTask
+from mauve_core.tasks.comparison import ComparisonTask
 from tests.browser import charts
 from tests.browser.conftest import free_port, server_process, still, wait_until_healthy
 from tests.browser.test_upload import choose_encoder, uploader
@@ -62,7 +62,7 @@ def start(page: Page, url: str, task: ComparisonTask) -> None:
 
 
 def only_job() -> JobState:
-    (job,) = jobs.list()
+    (job,) = queue.list()
     return job
 
 
@@ -123,10 +123,10 @@ def test_a_job_ends_as_if_alone_while_the_server_is_killed_ten_times(
         page.reload()  # a browser asks but once for a piece of the page, and then there may have been no server
         expect(page.get_by_role("link", name="Open in Compare")).to_be_visible(timeout=JOB_TIMEOUT_MS)
         ended = only_job()
-        lines = jobs.log_lines(ended.id, 1000)
+        lines = queue.log_lines(ended.id, 1000)
         assert sum("  Worker " in line for line in lines) == 1, "one worker from beginning to end"
         assert ended.run is not None
         found = contents(RunStore().root / ended.run)
         require_no_leftovers(ended)
-    task = ComparisonTask.from_dict(read_json(jobs.jobs_folder() / ended.id / TASK))
+    task = ComparisonTask.from_dict(read_json(queue.jobs_folder() / ended.id / TASK))
     assert found == undisturbed(task, tmp_path / "first")

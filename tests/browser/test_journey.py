@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from mauve_core.config import HUMAN
+from mauve_core.base.config import HUMAN
 from mauve_core.store import RunStore
 from tests.browser import charts
 from tests.browser import test_clusters as clusters

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from app.components.answer_panel import KEYS
+from app.views.judge.answer_panel import KEYS
+from mauve_core.base.formatting import interval
 from mauve_core.judgments import OPTIONS, QUESTIONS, Pair, PairPlan, RatingStore, pair_plan, rank, ratings_to_csv
 from mauve_core.store import Run
-from mauve_core.written_numbers import interval
 from tests.browser import charts
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]

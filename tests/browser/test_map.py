@@ -13,9 +13,9 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 
-from app.query_string import parse
 from app.selection import Stack
-from mauve_core.config import HUMAN
+from app.url.query_string import parse
+from mauve_core.base.config import HUMAN
 from mauve_core.store import Run
 from tests.browser import charts
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Error, Locator, Page, expect
 
-from app.components.method_table import shown_scores
+from app.views.methods.method_table import shown_scores
+from mauve_core.base.formatting import correlation
+from mauve_core.experiments.methods import ESTIMATORS, PRESETS, MethodsTask, MethodTable, stored_methods
 from mauve_core.figures import methods as figures
-from mauve_core.methods import ESTIMATORS, PRESETS, MethodsTask, MethodTable, stored_methods
 from mauve_core.store import Run
-from mauve_core.written_numbers import correlation
 from tests.browser import charts
 from tests.browser.test_compare import brightness
 from tests.browser.test_upload import JOB_TIMEOUT_MS

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.components.moved_texts import PAGE_SIZE
-from mauve_core.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from app.views.probes.moved_texts import PAGE_SIZE
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.corpus import Corpus, corpus_from_texts
-from mauve_core.feature_store import FeatureStore
+from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.experiments.perturbations import parse_perturbation
+from mauve_core.experiments.robustness import Flow, probe_run, stored_probes
+from mauve_core.experiments.robustness.task import ATTACHMENT
 from mauve_core.figures.flows import Move, exchanging, flows_frame, moved_along, moves
-from mauve_core.perturbations import parse_perturbation
-from mauve_core.pipeline import compare
-from mauve_core.probing import Flow, probe_run, stored_probes
-from mauve_core.probing.task import ATTACHMENT
+from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
 from tests.browser import charts
 from tests.browser.test_clusters import ROW_PX

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from mauve_core import jobs
-from mauve_core.files import HOME_VARIABLE
-from mauve_core.job_state import LOG, JobState, write_state
+from mauve_core.base.files import HOME_VARIABLE
+from mauve_core.jobs import queue
+from mauve_core.jobs.state import LOG, JobState, write_state
 from tests.browser import charts
 from tests.browser.conftest import serving
 from tests.job_folders import job
@@ -37,7 +37,7 @@ def app(chromium: Browser, home: Path) -> Iterator[str]:
 
 def progressed(state: JobState, **values: object) -> JobState:
     """What a worker writes as it goes on."""
-    return write_state(jobs.jobs_folder() / state.id, dataclasses.replace(state, **values))  # type: ignore[arg-type]
+    return write_state(queue.jobs_folder() / state.id, dataclasses.replace(state, **values))  # type: ignore[arg-type]
 
 
 def test_progress_is_drawn_without_a_run_of_the_page_until_the_end(page: Page, app: str) -> None:
@@ -54,7 +54,7 @@ def test_progress_is_drawn_without_a_run_of_the_page_until_the_end(page: Page, a
         assert before > 0
         page.get_by_text("Log", exact=True).click()
         expect(page.get_by_text("begun")).to_be_visible()
-        with (jobs.jobs_folder() / state.id / LOG).open("a") as log:
+        with (queue.jobs_folder() / state.id / LOG).open("a") as log:
             log.write(f"{HOSTILE}\n")
         state = progressed(state, done=3)
         expect(page.get_by_text("Encoding: 3 of 4")).to_be_visible()

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from mauve_core.again import AgainTask, changed
 from mauve_core.store import Run, RunStore
+from mauve_core.tasks.recompare import AgainTask, changed
 from tests.browser import charts
 from tests.browser.conftest import serving
 from tests.synthetic import make_run

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from mauve_core.files import HOME_VARIABLE
+from mauve_core.base.files import HOME_VARIABLE
 from tests.browser import charts
 from tests.browser.conftest import free_port, server_process, wait_until_healthy
 from tests.job_folders import job

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mauve_core.base.errors import InputError
 from mauve_core.encoders.batching import pad, padded_tokens, plan_batches, plan_packed
-from mauve_core.errors import InputError
 
 LENGTHS = st.lists(st.integers(1, 300), min_size=0, max_size=80).map(lambda values: np.array(values, dtype=np.int32))
 

@@ -17,10 +17,10 @@ import torch
 from numpy.typing import NDArray
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
 
-from mauve_core.config import EncoderConfig
+from mauve_core.base.config import EncoderConfig
+from mauve_core.base.errors import InputError
 from mauve_core.encoders import Encoder, encode
 from mauve_core.encoders import tokenizing as tokenizing_module
-from mauve_core.errors import InputError
 from tests.tiny_models import LAYERS, POSITIONS
 
 RELATIVE = 1e-5

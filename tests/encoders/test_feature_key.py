@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from mauve_core.config import EncoderConfig
+from mauve_core.base.config import EncoderConfig
+from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.encoders import encode, feature_key
 from mauve_core.encoders.catalogue import PACKAGED
-from mauve_core.errors import InputError, ModelUnavailableError
 from tests.tiny_models import make_gpt2
 
 Tiny = Callable[[str], str]

@@ -17,7 +17,9 @@ from torch.nn.modules import module as torch_module
 from transformers import AutoModel
 
 from mauve_core.__main__ import main
-from mauve_core.config import EncoderConfig
+from mauve_core.base.config import EncoderConfig
+from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.decoding import GenerationSettings, Prompts, continue_prompts, parse_decoder
 from mauve_core.encoders import Encoder, encode
 from mauve_core.encoders.catalogue import PACKAGED
@@ -25,8 +27,6 @@ from mauve_core.encoders.devices import resolve_device
 from mauve_core.encoders.gguf_files import check_header
 from mauve_core.encoders.likelihood import negative_log_likelihoods
 from mauve_core.encoders.models import load_model, load_tokenizer
-from mauve_core.errors import InputError, ModelUnavailableError
-from mauve_core.files import HOME_VARIABLE
 from tests.encoders.hostile_models import CODE, OWN_CODE, SPOILT, all_of, change, weights, write
 from tests.encoders.test_encode import RELATIVE, relative_error
 from tests.encoders.tiny_gguf import write_gguf

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 import torch
 
-from mauve_core.config import EncoderConfig
+from mauve_core.base.config import EncoderConfig
+from mauve_core.base.errors import CancelledError, InputError
 from mauve_core.encoders import Encoder, encode, encode_prefixes, feature_key
 from mauve_core.encoders import encoder as encoder_module
 from mauve_core.encoders.devices import resolve_devices
-from mauve_core.encoders.lanes import Lane, Lanes, threads_kept
-from mauve_core.errors import CancelledError, InputError
-from mauve_core.feature_store import FeatureStore
+from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.worker_pool import Lane, Lanes, threads_kept
 from tests.encoders.cuda_stand_in import COUNT, stand_in
 from tests.encoders.test_encode import CAUSAL, MASKED, RELATIVE, relative_error
 

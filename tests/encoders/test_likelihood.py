@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mauve_core.base.errors import InputError
 from mauve_core.encoders.likelihood import negative_log_likelihoods, over_positions
 from mauve_core.encoders.models import load_model
-from mauve_core.errors import InputError
 from tests.tiny_models import SENTENCES, make_gpt2, make_llama
 
 TEXTS = [f" {SENTENCES[i % len(SENTENCES)]}" for i in range(7)]

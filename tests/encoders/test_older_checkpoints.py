@@ -15,7 +15,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from mauve_core.config import EncoderConfig
+from mauve_core.base.config import EncoderConfig
 from mauve_core.encoders import encode
 from mauve_core.encoders.models import load_model
 from tests.encoders.test_encode import RELATIVE, relative_error

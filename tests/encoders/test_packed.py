@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from transformers import AutoModel, AutoModelForCausalLM, GPT2Config, GPT2Model, LlamaConfig, LlamaModel
 from transformers.activations import ACT2FN
 
-from mauve_core.config import EncoderConfig
+from mauve_core.base.config import EncoderConfig
 from mauve_core.encoders import Encoder, encode, packed
 from mauve_core.encoders.batching import TokenIds, pad
 from mauve_core.encoders.packed import PackedModel, activate, attend_by_text, attend_padded, attend_varlen

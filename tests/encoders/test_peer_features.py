@@ -13,7 +13,7 @@ import pytest
 import torch
 from transformers import AutoModel, AutoTokenizer
 
-from mauve_core.config import EncoderConfig
+from mauve_core.base.config import EncoderConfig
 from mauve_core.encoders import encode
 from tests.encoders.test_encode import RELATIVE, relative_error
 from tests.tiny_models import POSITIONS

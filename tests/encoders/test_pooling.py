@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from mauve_core.base.errors import InputError
 from mauve_core.encoders.pooling import pool, resolve_pooling
-from mauve_core.errors import InputError
 
 HIDDEN = torch.arange(2 * 3 * 2, dtype=torch.float32).reshape(2, 3, 2)
 """Row 0: (0, 1), (2, 3), (4, 5); row 1: (6, 7), (8, 9), (10, 11)."""

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, processors
 
-from mauve_core.config import EncoderConfig
+from mauve_core.base.config import EncoderConfig
+from mauve_core.base.errors import CancelledError, InputError
 from mauve_core.encoders import Encoder, PrefixEncoder, encode, encode_prefixes, feature_key
-from mauve_core.errors import CancelledError, InputError
-from mauve_core.feature_store import FeatureStore
+from mauve_core.encoders.feature_store import FeatureStore
 from tests.encoders.test_encode import RELATIVE, relative_error
 from tests.tiny_models import POSITIONS
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mauve_core.config import EncoderConfig
+from mauve_core.base.config import EncoderConfig
+from mauve_core.base.errors import CancelledError, StorageError
 from mauve_core.encoders import Encoder, encode, feature_key
-from mauve_core.errors import CancelledError, StorageError
-from mauve_core.feature_store import DamagedEntryWarning, FeatureStore
+from mauve_core.encoders.feature_store import DamagedEntryWarning, FeatureStore
 from tests.encoders.test_encode import RELATIVE, relative_error
 
 rows_module = sys.modules["mauve_core.encoders.rows"]

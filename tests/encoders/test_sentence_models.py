@@ -21,11 +21,11 @@ from safetensors.numpy import save_file
 from transformers import AutoModel, AutoTokenizer
 
 from mauve_core.__main__ import main
-from mauve_core.config import EncoderConfig
+from mauve_core.base.config import EncoderConfig
+from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.encoders import Encoder, encode, encode_prefixes, feature_key
 from mauve_core.encoders.catalogue import PACKAGED
-from mauve_core.errors import InputError, ModelUnavailableError
-from mauve_core.feature_store import FeatureStore
+from mauve_core.encoders.feature_store import FeatureStore
 from tests.encoders.test_encode import RELATIVE, relative_error
 from tests.tiny_models import WIDTH
 

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 from mauve_core.__main__ import main
-from mauve_core.config import DEFAULT_MODEL, HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.config import DEFAULT_MODEL, HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.errors import CancelledError, InputError, ModelUnavailableError, StorageError
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.decoding import GenerationSettings, generate_files, read_prompts
 from mauve_core.encoders import (
@@ -30,17 +31,16 @@ from mauve_core.encoders import (
     word_vectors,
 )
 from mauve_core.encoders.catalogue import names_word_vectors
+from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.glove import WordTable, word_features
 from mauve_core.encoders.models import load_model, load_tokenizer
 from mauve_core.encoders.vector_files import read_vectors
-from mauve_core.errors import CancelledError, InputError, ModelUnavailableError, StorageError
-from mauve_core.feature_store import FeatureStore
-from mauve_core.measuring import measure_run
-from mauve_core.methods import Method, methods_run
-from mauve_core.methods.running import _Work
-from mauve_core.pipeline import compare
+from mauve_core.experiments.methods import Method, methods_run
+from mauve_core.experiments.methods.evaluation import _Work
+from mauve_core.experiments.sweeps import SweepTask
+from mauve_core.experiments.text_measures.stored import measure_run
+from mauve_core.scoring.compare import compare
 from mauve_core.store import RunStore
-from mauve_core.sweeps import SweepTask
 
 LINES = ["the 1 0 0", "cat 0 2 0", "sat 0 0 -4", ". 0.5 0.5 0.5", "n't 8 8 8"]
 TEXTS = ("The cat sat.", "the purple cat", "sat sat")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mauve_core.cluster_table import (
+from mauve_core.analysis.cluster_table import (
     ORDERS,
     cluster_table,
     error_intervals,
@@ -19,9 +19,9 @@ from mauve_core.cluster_table import (
     value_counts,
     wilson_interval,
 )
-from mauve_core.errors import InputError
-from mauve_core.numerics.divergences import kl_divergence
-from mauve_core.numerics.smoothing import SMOOTHINGS
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.divergences.kl import kl_divergence
+from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
 
 ROUNDING = 1e-12
 

@@ -8,11 +8,12 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from app.purity_table import purest_clusters
-from mauve_core.attributes import CATEGORICAL, Attribute, Repeated
-from mauve_core.attributing import AttributeTable
-from mauve_core.cluster_table import wilson_interval
-from mauve_core.errors import InputError
+from app.views.clusters.purity_table import purest_clusters
+from mauve_core.analysis.attributes import CATEGORICAL, Attribute, Repeated
+from mauve_core.analysis.cluster_table import wilson_interval
+from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import with_plain_spaces
+from mauve_core.experiments.attributes_over_k import AttributeTable
 from mauve_core.figures.attributes import (
     accuracy_figure,
     agreement_figure,
@@ -21,7 +22,6 @@ from mauve_core.figures.attributes import (
     line_title,
 )
 from mauve_core.figures.theme import candidate_style
-from mauve_core.written_numbers import with_plain_spaces
 
 NASTY = "grün & <b>"
 TOPIC, LENGTH, OWN_LENGTH = (NASTY, "category"), ("length", "surface"), ("length", "number")

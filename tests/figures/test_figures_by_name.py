@@ -13,18 +13,18 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from mauve_core.cluster_table import cluster_table
-from mauve_core.config import HUMAN, SCORES
-from mauve_core.errors import InputError
+from mauve_core.analysis.cluster_table import cluster_table
+from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.figures.by_name import FIGURES
 from mauve_core.figures.frontier import curve_points, error_curves
 from mauve_core.figures.map_points import map_points, points_frame
 from mauve_core.figures.still import frontier_svg
 from mauve_core.figures.theme import candidate_style
-from mauve_core.numerics.frontier import divergence_frontier
-from mauve_core.numerics.smoothing import probabilities
-from mauve_core.report import standings, to_table
-from mauve_core.written_numbers import with_plain_spaces
+from mauve_core.numerics.divergences.frontier import divergence_frontier
+from mauve_core.numerics.divergences.smoothing import probabilities
+from mauve_core.scoring.tables import standings, to_table
 from tests.handmade import K, N, make_comparison
 
 NASTY = '<img src=x onerror="alert(1)">'

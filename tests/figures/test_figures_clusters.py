@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from mauve_core.cluster_table import cluster_table, ordered
+from mauve_core.analysis.cluster_table import cluster_table, ordered
 from mauve_core.figures.clusters import HOVERED, MOST_TICKS, cluster_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR, NEUTRAL_COLOUR
 

@@ -9,7 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from mauve_core.config import SCORES
+from mauve_core.base.config import SCORES
+from mauve_core.base.formatting import UNBROKEN, with_plain_spaces, with_spread
 from mauve_core.figures import leaderboard
 from mauve_core.figures.frontier import (
     DRAWN_WEIGHTS,
@@ -23,10 +24,9 @@ from mauve_core.figures.frontier import (
 )
 from mauve_core.figures.leaderboard import interval_figure, leaderboard_frame, shown_table
 from mauve_core.figures.theme import CATEGORICAL, HUMAN_COLOUR, MODEL_COLOUR, candidate_style, short_name, translucent
-from mauve_core.numerics.frontier import divergence_frontier
-from mauve_core.report import standings
-from mauve_core.result import Comparison
-from mauve_core.written_numbers import UNBROKEN, with_plain_spaces, with_spread
+from mauve_core.numerics.divergences.frontier import divergence_frontier
+from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.tables import standings
 from tests.handmade import estimate, make_comparison
 
 FLOAT32 = 1e-6

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mauve_core.cluster_table import cluster_table
-from mauve_core.config import SCORES
+from mauve_core.analysis.cluster_table import cluster_table
+from mauve_core.analysis.gap_table import TOGETHER, ledger_rows
+from mauve_core.base.config import SCORES
+from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.figures.gap import LABEL_LENGTH, common_reach, ledger_figure, steps_figure, what_if_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
-from mauve_core.gap_table import TOGETHER, ledger_rows
-from mauve_core.result import Estimate
-from mauve_core.written_numbers import with_plain_spaces
+from mauve_core.scoring.result import Estimate
 
 SINGLE = 1e-6
 """Values travel as float32."""

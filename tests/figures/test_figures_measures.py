@@ -7,7 +7,9 @@ import math
 import plotly.graph_objects as go
 import pytest
 
-from mauve_core.config import HUMAN
+from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import with_plain_spaces
+from mauve_core.experiments.text_measures import MEASURES, Measurements, Row, Value
 from mauve_core.figures.measures import (
     interval_label,
     measures_frame,
@@ -20,8 +22,6 @@ from mauve_core.figures.measures import (
     value_of,
 )
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_style
-from mauve_core.metrics import MEASURES, Measurements, Row, Value
-from mauve_core.written_numbers import with_plain_spaces
 
 NASTY = '<img src=x onerror="alert(1)">'
 ORDER = ["near", NASTY, "far"]

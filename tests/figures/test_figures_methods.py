@@ -9,8 +9,10 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from app.components.method_table import shown_scores
-from mauve_core.config import HUMAN
+from app.views.methods.method_table import shown_scores
+from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import correlation, with_plain_spaces
+from mauve_core.experiments.methods import Method, MethodResult, MethodScore, MethodTable
 from mauve_core.figures.agreement import (
     AGREEMENT_SCALE,
     agreement_figure,
@@ -33,11 +35,9 @@ from mauve_core.figures.methods import (
 )
 from mauve_core.figures.sampling import clusters_figure, clusters_frame, texts_figure, texts_frame
 from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, candidate_style
-from mauve_core.methods import Method, MethodResult, MethodScore, MethodTable
-from mauve_core.numerics.sampling_clusters import merged, recommend_clusters
-from mauve_core.numerics.sampling_texts import recommend_texts
-from mauve_core.report import shared_ranks
-from mauve_core.written_numbers import correlation, with_plain_spaces
+from mauve_core.numerics.resampling.sampling_clusters import merged, recommend_clusters
+from mauve_core.numerics.resampling.sampling_texts import recommend_texts
+from mauve_core.scoring.tables import shared_ranks
 
 NASTY = "grün & <b>"
 ORDER = ["absent", NASTY, "b", "c"]

@@ -11,8 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.cluster_table import wilson_interval
-from mauve_core.config import HUMAN
+from mauve_core.analysis.cluster_table import wilson_interval
+from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import UNBROKEN
+from mauve_core.experiments.robustness import MEASURES, Flow, ProbeTable
+from mauve_core.experiments.sweeps import SeedSpread
 from mauve_core.figures.flows import (
     FLOW_SCALE,
     Move,
@@ -39,9 +42,6 @@ from mauve_core.figures.probes import (
     titled,
 )
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR, NAME_LENGTH, NEUTRAL_COLOUR
-from mauve_core.probing import MEASURES, Flow, ProbeTable
-from mauve_core.sweeps import SeedSpread
-from mauve_core.written_numbers import UNBROKEN
 from tests.probe_tables import FAR, flow_of, line_of
 
 NASTY = "replace:/<b>/&/"

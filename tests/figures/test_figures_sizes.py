@@ -10,10 +10,16 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from mauve_core.attributes import CATEGORICAL, Attribute, Repeated
-from mauve_core.attributing import AttributeTable
-from mauve_core.cluster_table import cluster_table, error_intervals
-from mauve_core.config import HUMAN, SCORES
+from mauve_core.analysis.attributes import CATEGORICAL, Attribute, Repeated
+from mauve_core.analysis.cluster_table import cluster_table, error_intervals
+from mauve_core.analysis.gap_table import ledger_rows
+from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.experiments.attributes_over_k import AttributeTable
+from mauve_core.experiments.methods import Method, MethodResult, MethodScore, MethodTable
+from mauve_core.experiments.published import agreements, settings
+from mauve_core.experiments.robustness import ProbeTable
+from mauve_core.experiments.sweeps import SeedSpread, Sweep, SweepPoint
+from mauve_core.experiments.text_measures import MEASURES, Measurements, Row, Value
 from mauve_core.figures import agreement, attributes, flows, judgments, methods, published, published_settings
 from mauve_core.figures.clusters import cluster_figure
 from mauve_core.figures.frontier import curve_points, error_curves, frontier_figure
@@ -23,14 +29,8 @@ from mauve_core.figures.measures import panels_figure, plane_figure, plane_frame
 from mauve_core.figures.probes import DoseSeries, distance_figure, dose_figure
 from mauve_core.figures.sweeps import sweep_figure
 from mauve_core.figures.why import effects_figure
-from mauve_core.gap_table import ledger_rows
 from mauve_core.judgments import Player, Ranking
-from mauve_core.methods import Method, MethodResult, MethodScore, MethodTable
-from mauve_core.metrics import MEASURES, Measurements, Row, Value
-from mauve_core.probing import ProbeTable
-from mauve_core.published import agreements, settings
-from mauve_core.result import Comparison
-from mauve_core.sweeps import SeedSpread, Sweep, SweepPoint
+from mauve_core.scoring.result import Comparison
 from tests.handmade import make_comparison
 from tests.probe_tables import flow_of, line_of
 

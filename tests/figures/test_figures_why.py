@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from app.components.why_panel import shown_phrases
+from mauve_core.analysis.phrases import Phrase
+from mauve_core.analysis.why import PropertyEffect, WhyCard
+from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.figures.why import effects_figure, effects_frame, phrases_frame
-from mauve_core.numerics.effects import effect
-from mauve_core.phrases import Phrase
-from mauve_core.why import PropertyEffect, WhyCard
-from mauve_core.written_numbers import with_plain_spaces
+from mauve_core.numerics.statistics.effects import effect
 
 NASTY = '<img src=x onerror="alert(1)">'
 LENGTHS = effect(np.array([5.0, 6.0, 7.0, 8.0]), np.array([1.0, 2.0, 3.0, 9.0]), 0.95)

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.cluster_table import cluster_table
-from mauve_core.config import HUMAN
-from mauve_core.gap_table import ERRORS, TOGETHER, error_totals, ledger_rows, row_labels, step_rows
-from mauve_core.numerics.divergences import mixture_terms
-from mauve_core.numerics.greedy import Step, greedy
-from mauve_core.numerics.scores import score_counts
-from mauve_core.result import Partition
+from mauve_core.analysis.cluster_table import cluster_table
+from mauve_core.analysis.gap_table import ERRORS, TOGETHER, error_totals, ledger_rows, row_labels, step_rows
+from mauve_core.base.config import HUMAN
+from mauve_core.numerics.divergences.greedy import Step, greedy
+from mauve_core.numerics.divergences.kl import mixture_terms
+from mauve_core.numerics.divergences.scores import score_counts
+from mauve_core.scoring.result import Partition
 
 ROUNDING = 1e-12
 """Sums of at most 60 terms below 1 nat, in another order."""

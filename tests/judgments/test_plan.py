@@ -7,8 +7,8 @@ from itertools import combinations
 
 import pytest
 
+from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus, corpus_from_texts
-from mauve_core.errors import InputError
 from mauve_core.judgments import Pair, PairPlan, pair_plan
 from tests.judgments.made_up import make_corpora
 

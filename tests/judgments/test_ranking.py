@@ -8,18 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from mauve_core.errors import InputError
-from mauve_core.judgments import (
-    Indicator,
-    Player,
-    Ranking,
-    Rating,
-    correlations,
-    held,
-    pair_plan,
-    rank,
-)
-from mauve_core.numerics.bradley_terry import win_probability
+from mauve_core.base.errors import InputError
+from mauve_core.judgments import Indicator, Player, Ranking, Rating, correlations, held, pair_plan, rank
+from mauve_core.numerics.statistics.bradley_terry import win_probability
 from tests.judgments.made_up import STRENGTHS, make_corpora, make_rating, simulated
 
 SOURCES = list(STRENGTHS)

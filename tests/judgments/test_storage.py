@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from mauve_core.errors import InputError, StorageError
+from mauve_core.base.errors import InputError, StorageError
 from mauve_core.judgments import QUESTIONS, Imported, Pair, Rating, RatingStore, storage
 from tests.judgments.made_up import make_rating
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.errors import InputError
+from mauve_core.base.errors import InputError
 from mauve_core.judgments import (
     OPTIONS,
     QUESTIONS,

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, r2_score
 
-from mauve_core.errors import InputError
-from mauve_core.numerics.attributes import draw_halves, explained_variance, guess_categories, purity
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.statistics.attributes import draw_halves, explained_variance, guess_categories, purity
 
 ROUNDING = 1e-12
 """A few dozen numbers of order 1."""

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.errors import InputError
-from mauve_core.numerics.bootstrap import centred_interval, resample_weights, resampled_counts, weight_blocks
-from mauve_core.numerics.scores import score_counts
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.divergences.scores import score_counts
+from mauve_core.numerics.resampling.bootstrap import centred_interval, resample_weights, resampled_counts, weight_blocks
 
 
 class TestResampleWeights:

@@ -12,10 +12,10 @@ from scipy.optimize import minimize
 from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, log_expit, logsumexp
 
-from mauve_core.errors import InputError
-from mauve_core.numerics import bradley_terry
-from mauve_core.numerics.bradley_terry import fit_bradley_terry, standard_errors, win_probability
-from mauve_core.numerics.score_intervals import score_intervals
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.statistics import bradley_terry
+from mauve_core.numerics.statistics.bradley_terry import fit_bradley_terry, standard_errors, win_probability
+from mauve_core.numerics.statistics.score_intervals import score_intervals
 
 INF, NAN = np.inf, np.nan
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mauve_core.errors import InputError
-from mauve_core.numerics import classifier_ratios as module
-from mauve_core.numerics.classifier_ratios import classifier_ratios
-from mauve_core.numerics.ratios import LogRatios, ratio_frontier
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.ratios import classifier as module
+from mauve_core.numerics.ratios.classifier import classifier_ratios
+from mauve_core.numerics.ratios.log_ratios import LogRatios, ratio_frontier
 from tests.numerics.gaussian_pairs import MIDDLE, Pair, mid_error, rotation
 
 PENALTIES = (0.01, 1.0, 100.0)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mauve_core.errors import InputError
-from mauve_core.numerics.clustering import HEAT, default_k, kmeans, usual_k
-from mauve_core.numerics.lloyd import Lloyd
-from mauve_core.numerics.nearest import Rows
-from mauve_core.numerics.starts import first_partition
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.kmeans.clustering import HEAT, default_k, kmeans, usual_k
+from mauve_core.numerics.kmeans.lloyd import Lloyd
+from mauve_core.numerics.kmeans.nearest import Rows
+from mauve_core.numerics.kmeans.starts import first_partition
 
 
 def blobs(sizes, d: int = 6, seed: int = 0, spread: float = 0.01) -> tuple[np.ndarray, np.ndarray]:

@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import beta, expit, xlogy
 
-from mauve_core.errors import InputError
-from mauve_core.numerics.divergences import error_shares, kl_divergence, mixture_terms
-from mauve_core.numerics.frontier import (
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.divergences.frontier import (
     REFERENCE_WEIGHTS,
     divergence_frontier,
     mauve,
     mauve_area,
     reference_weights,
 )
+from mauve_core.numerics.divergences.kl import error_shares, kl_divergence, mixture_terms
 from tests.numerics.histograms import exact_shares, near_pair, pairs, relative_error
 
 RELATIVE = 1e-13

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from mauve_core.errors import InputError
-from mauve_core.numerics import gaussian_ratios as module
-from mauve_core.numerics.gaussian_ratios import gaussian_ratios
-from mauve_core.numerics.ratios import ratio_frontier
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.ratios import gaussian as module
+from mauve_core.numerics.ratios.gaussian import gaussian_ratios
+from mauve_core.numerics.ratios.log_ratios import ratio_frontier
 from tests.numerics.gaussian_pairs import ENDS, MIDDLE, Pair, mid_error, rotation
 
 

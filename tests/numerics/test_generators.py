@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mauve_core.errors import InputError
-from mauve_core.numerics.divergences import frontier_integral, kl_divergence, mid_point
-from mauve_core.numerics.generators import (
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.divergences.generators import (
     FAMILIES,
     GENERATORS,
     Generator,
@@ -22,6 +21,7 @@ from mauve_core.numerics.generators import (
     interpolated_kl,
     skew_js,
 )
+from mauve_core.numerics.divergences.kl import frontier_integral, kl_divergence, mid_point
 from tests.numerics.histograms import exact_near_pair, near_pair, pairs, relative_error
 
 RELATIVE = 1e-12

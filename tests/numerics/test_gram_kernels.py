@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mauve_core.errors import InputError
-from mauve_core.numerics import gram_kernels
-from mauve_core.numerics.gram_kernels import ngram_gram, subsequence_gram, subsequence_steps
-from mauve_core.numerics.knn_ratios import knn_ratios_from_gram
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.ratios.knn import knn_ratios_from_gram
+from mauve_core.numerics.strings import gram_kernels
+from mauve_core.numerics.strings.gram_kernels import ngram_gram, subsequence_gram, subsequence_steps
 
 short_texts = st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=9), min_size=1, max_size=6)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mauve_core.errors import InputError
-from mauve_core.numerics.jackknife import jackknife_sd, t_interval
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.resampling.jackknife import jackknife_sd, t_interval
 
 
 def left_out(values, labels, statistic):

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from mauve_core.errors import InputError
-from mauve_core.numerics import kde_ratios as module
-from mauve_core.numerics.kde_ratios import kde_ratios, log_densities, scott_bandwidth
-from mauve_core.numerics.ratios import ratio_frontier
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.ratios import kde as module
+from mauve_core.numerics.ratios.kde import kde_ratios, log_densities, scott_bandwidth
+from mauve_core.numerics.ratios.log_ratios import ratio_frontier
 from tests.numerics.gaussian_pairs import Pair, assert_swapped, mid_error, rotation
 
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mauve_core.errors import InputError
-from mauve_core.numerics import clustering, nearest, starts
-from mauve_core.numerics.clustering import kmeans
-from mauve_core.numerics.lloyd import Lloyd
-from mauve_core.numerics.nearest import Rows
-from mauve_core.numerics.starts import first_partition
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.kmeans import clustering, nearest, starts
+from mauve_core.numerics.kmeans.clustering import kmeans
+from mauve_core.numerics.kmeans.lloyd import Lloyd
+from mauve_core.numerics.kmeans.nearest import Rows
+from mauve_core.numerics.kmeans.starts import first_partition
 
 TORCH = "torch:cpu"
 """torch's own arithmetic on a machine without another device."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mauve_core.errors import InputError
-from mauve_core.numerics import knn_ratios as module
-from mauve_core.numerics.knn_ratios import knn_ratios, knn_ratios_from_gram
-from mauve_core.numerics.ratios import ratio_frontier
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.ratios import knn as module
+from mauve_core.numerics.ratios.knn import knn_ratios, knn_ratios_from_gram
+from mauve_core.numerics.ratios.log_ratios import ratio_frontier
 from tests.numerics.gaussian_pairs import MIDDLE, Pair, assert_swapped, mid_error, rotation
 
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mauve_core.errors import InputError
-from mauve_core.numerics.divergences import frontier_integral, mid_point
-from mauve_core.numerics.frontier import Frontier, divergence_frontier, mauve, trapezoid_area
-from mauve_core.numerics.ledger import ledger, mauve_shares
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.divergences.frontier import Frontier, divergence_frontier, mauve, trapezoid_area
+from mauve_core.numerics.divergences.kl import frontier_integral, mid_point
+from mauve_core.numerics.divergences.ledger import ledger, mauve_shares
 from tests.numerics.histograms import exact_terms, near_pair, pairs, relative_error
 
 SUMMED = 1e-12

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mauve_core.errors import InputError
-from mauve_core.numerics import mmd as module
-from mauve_core.numerics.mmd import kernel_matrix, kernel_statistic, median_bandwidth, mmd, mmd_left_out
-from mauve_core.numerics.permutation import draw_splits, permutation_test
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.resampling.permutation import draw_splits, permutation_test
+from mauve_core.numerics.statistics import mmd as module
+from mauve_core.numerics.statistics.mmd import kernel_matrix, kernel_statistic, median_bandwidth, mmd, mmd_left_out
 
 # Sums of up to 1e4 kernel values of at most 1, divided by as many.
 ROUNDING = 1e-13

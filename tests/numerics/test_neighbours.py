@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mauve_core.errors import InputError
-from mauve_core.numerics import neighbours
-from mauve_core.numerics.neighbours import coverage
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.feature_space import neighbours
+from mauve_core.numerics.feature_space.neighbours import coverage
 
 
 def everything(x, manifold):

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from mauve_core.errors import InputError
-from mauve_core.numerics import permutation
-from mauve_core.numerics.divergences import frontier_integral, kl_divergence
-from mauve_core.numerics.frontier import mauve
-from mauve_core.numerics.permutation import (
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.divergences.frontier import mauve
+from mauve_core.numerics.divergences.kl import frontier_integral, kl_divergence
+from mauve_core.numerics.divergences.smoothing import probabilities
+from mauve_core.numerics.resampling import permutation
+from mauve_core.numerics.resampling.permutation import (
     Ceiling,
     draw_sides,
     draw_splits,
@@ -23,7 +24,6 @@ from mauve_core.numerics.permutation import (
     index_statistic,
     permutation_test,
 )
-from mauve_core.numerics.smoothing import probabilities
 
 
 def difference_of_means(values):

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mauve_core.errors import InputError
-from mauve_core.numerics.projection import PLACED_BY, map_of, nearest, placed, project, sampled_rows
-from mauve_core.numerics.stacked import Stacked
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.feature_space.projection import PLACED_BY, map_of, nearest, placed, project, sampled_rows
+from mauve_core.numerics.feature_space.stacked import Stacked
 
 pytestmark = pytest.mark.slow  # the first call on a machine compiles
 

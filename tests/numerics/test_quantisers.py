@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mauve_core.errors import CancelledError, InputError
-from mauve_core.numerics.clustering import kmeans
-from mauve_core.numerics.divergences import frontier_integral
+from mauve_core.base.errors import CancelledError, InputError
+from mauve_core.numerics.divergences.kl import frontier_integral
+from mauve_core.numerics.divergences.smoothing import probabilities
+from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.numerics.quantisers import QUANTISERS, KMeans, Lattice, ResidualMixtureQuantiser
 from mauve_core.numerics.quantisers.base import centre_and_scale, distinct_rows
-from mauve_core.numerics.smoothing import probabilities
 
 SMALL = {
     "kmeans": (KMeans(restarts=2), 12),

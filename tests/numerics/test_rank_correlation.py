@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from mauve_core.errors import InputError
-from mauve_core.numerics import rank_correlation
-from mauve_core.numerics.rank_correlation import spearman, worst_case_spearman
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.statistics import rank_correlation
+from mauve_core.numerics.statistics.rank_correlation import spearman, worst_case_spearman
 
 # Web text, eight settings of GPT-2 (small, medium, large, xl; sampling, then nucleus): JMLR 2023, tables 5, 8 and 18.
 MAUVE = [0.589, 0.878, 0.373, 0.915, 0.845, 0.936, 0.882, 0.940]

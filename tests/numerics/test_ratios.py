@@ -10,11 +10,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.decomposition import PCA
 
-from mauve_core.errors import InputError
-from mauve_core.numerics.divergences import frontier_integral, mid_point
-from mauve_core.numerics.frontier import REFERENCE_WEIGHTS, mauve
-from mauve_core.numerics.generators import GENERATORS
-from mauve_core.numerics.ratios import (
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, mauve
+from mauve_core.numerics.divergences.generators import GENERATORS
+from mauve_core.numerics.divergences.kl import frontier_integral, mid_point
+from mauve_core.numerics.divergences.summaries import f_frontier
+from mauve_core.numerics.ratios.log_ratios import (
     EXPECTATIONS,
     SCALES,
     LogRatios,
@@ -24,7 +25,6 @@ from mauve_core.numerics.ratios import (
     ratio_atoms,
     ratio_frontier,
 )
-from mauve_core.numerics.summaries import f_frontier
 from tests.numerics.gaussian_pairs import ENDS, Pair
 
 PAIRS = [Pair(3, shift=1.0), Pair(1, shift=2.0), Pair(2, scale=1.5), Pair(6, scale=0.8)]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mauve_core.errors import InputError
-from mauve_core.numerics import reduction, threads
-from mauve_core.numerics.reduction import measure_side, reduce_features, reduce_sides
-from mauve_core.numerics.stacked import require_usable
+from mauve_core.base.errors import InputError
+from mauve_core.numerics import threads
+from mauve_core.numerics.feature_space import reduction
+from mauve_core.numerics.feature_space.reduction import measure_side, reduce_features, reduce_sides
+from mauve_core.numerics.feature_space.stacked import require_usable
 
 # Coordinates are rounded to float32 (6e-8) after sums over up to 60 products of numbers up to 1.
 FLOAT32 = 1e-6

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from mauve_core.errors import InputError
-from mauve_core.numerics.rank_correlation import worst_case_spearman
-from mauve_core.numerics.rounding import (
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.statistics.rank_correlation import worst_case_spearman
+from mauve_core.numerics.statistics.rounding import (
     MOST_ITEMS,
     MOST_TIED,
     MOST_WORST_CASE_ITEMS,

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from scipy.special import xlogy
 from scipy.stats import binom
 
-from mauve_core.errors import InputError
-from mauve_core.numerics.divergences import frontier_integral, kl_divergence, mid_point
-from mauve_core.numerics.sampling_bounds import (
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.divergences.kl import frontier_integral, kl_divergence, mid_point
+from mauve_core.numerics.divergences.smoothing import probabilities
+from mauve_core.numerics.divergences.smoothness import FRONTIER_INTEGRAL, JENSEN_SHANNON, interpolated_kl
+from mauve_core.numerics.resampling.sampling_bounds import (
     alpha,
     beta,
     oracle_bound,
@@ -23,12 +25,6 @@ from mauve_core.numerics.sampling_bounds import (
     quantisation_bound,
     uniform_bound,
     uniform_rate,
-)
-from mauve_core.numerics.smoothing import probabilities
-from mauve_core.numerics.smoothness import (
-    FRONTIER_INTEGRAL,
-    JENSEN_SHANNON,
-    interpolated_kl,
 )
 from tests.numerics.histograms import pairs
 

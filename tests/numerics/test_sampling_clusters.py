@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.errors import InputError
-from mauve_core.numerics.divergences import frontier_integral, mid_point
-from mauve_core.numerics.frontier import mauve
-from mauve_core.numerics.sampling_clusters import errors_against_k, merged, recommend_clusters
-from mauve_core.numerics.sampling_error import PlugIn
-from mauve_core.numerics.smoothness import JENSEN_SHANNON
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.divergences.frontier import mauve
+from mauve_core.numerics.divergences.kl import frontier_integral, mid_point
+from mauve_core.numerics.divergences.smoothness import JENSEN_SHANNON
+from mauve_core.numerics.resampling.sampling_clusters import errors_against_k, merged, recommend_clusters
+from mauve_core.numerics.resampling.sampling_error import PlugIn
 from tests.numerics.histograms import count_pairs
 from tests.numerics.sampled import assert_equal, sample
 

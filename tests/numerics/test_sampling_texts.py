@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.errors import InputError
-from mauve_core.numerics.divergences import frontier_integral, mid_point
-from mauve_core.numerics.sampling_clusters import errors_against_k, merged
-from mauve_core.numerics.sampling_error import PlugIn, measured_errors
-from mauve_core.numerics.sampling_texts import doublings, errors_against_n, log_slope, recommend_texts
-from mauve_core.numerics.smoothing import probabilities
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.divergences.kl import frontier_integral, mid_point
+from mauve_core.numerics.divergences.smoothing import probabilities
+from mauve_core.numerics.resampling.sampling_clusters import errors_against_k, merged
+from mauve_core.numerics.resampling.sampling_error import PlugIn, measured_errors
+from mauve_core.numerics.resampling.sampling_texts import doublings, errors_against_n, log_slope, recommend_texts
 from tests.numerics.sampled import assert_equal, sample
 
 

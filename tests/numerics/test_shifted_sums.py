@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.numerics.count_pairs import count_pairs
-from mauve_core.numerics.divergences import frontier_integral
-from mauve_core.numerics.shifted_sums import REACH, Bins, shifted_sums
-from mauve_core.numerics.what_if import frontier_by_logs
+from mauve_core.numerics.divergences.count_pairs import count_pairs
+from mauve_core.numerics.divergences.kl import frontier_integral
+from mauve_core.numerics.divergences.shifted_frontiers import REACH, Bins, shifted_sums
+from mauve_core.numerics.divergences.what_if import frontier_by_logs
 
 K, SEEDS = 30, 2
 

@@ -8,8 +8,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from mauve_core.errors import InputError
-from mauve_core.numerics.smoothness import (
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.divergences.smoothness import (
     FRONTIER_INTEGRAL,
     JENSEN_SHANNON,
     LE_CAM,

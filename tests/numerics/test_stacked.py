@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mauve_core.errors import InputError
-from mauve_core.numerics.stacked import Stacked, require_usable, stacked
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.feature_space.stacked import Stacked, require_usable, stacked
 
 DTYPES = (np.float16, np.float32, np.float64, np.int32)
 

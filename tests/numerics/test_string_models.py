@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mauve_core.errors import InputError
-from mauve_core.numerics.frontier import REFERENCE_WEIGHTS
-from mauve_core.numerics.kneser_ney import FALLBACK, KneserNey, estimated_discounts
-from mauve_core.numerics.ratios import LogRatios
-from mauve_core.numerics.string_models import PUBLISHED, five_divergences, string_divergences, string_ratios
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS
+from mauve_core.numerics.ratios.log_ratios import LogRatios
+from mauve_core.numerics.strings.kneser_ney import FALLBACK, KneserNey, estimated_discounts
+from mauve_core.numerics.strings.string_models import PUBLISHED, five_divergences, string_divergences, string_ratios
 
 texts_of_few_tokens = st.lists(st.lists(st.integers(0, 3), max_size=8), min_size=1, max_size=8)
 

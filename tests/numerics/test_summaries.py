@@ -10,13 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mauve_core.errors import InputError
-from mauve_core.numerics import summaries
-from mauve_core.numerics.divergences import frontier_integral, kl_divergence, mid_point
-from mauve_core.numerics.frontier import divergence_frontier, mauve, reference_weights
-from mauve_core.numerics.generators import GENERATORS, f_divergence, interpolated_chi2, interpolated_kl, skew_js
-from mauve_core.numerics.smoothing import SMOOTHINGS
-from mauve_core.numerics.summaries import (
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.divergences import summaries
+from mauve_core.numerics.divergences.frontier import divergence_frontier, mauve, reference_weights
+from mauve_core.numerics.divergences.generators import (
+    GENERATORS,
+    f_divergence,
+    interpolated_chi2,
+    interpolated_kl,
+    skew_js,
+)
+from mauve_core.numerics.divergences.kl import frontier_integral, kl_divergence, mid_point
+from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
+from mauve_core.numerics.divergences.summaries import (
     CLUSTER_SCALE,
     CLUSTER_SMOOTHING,
     FIVE,

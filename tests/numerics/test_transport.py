@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment, linprog
 from scipy.sparse import block_array, eye_array, kron
 
-from mauve_core.errors import InputError
-from mauve_core.numerics import transport
-from mauve_core.numerics.frontier import REFERENCE_WEIGHTS, trapezoid_area
-from mauve_core.numerics.transport import (
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, trapezoid_area
+from mauve_core.numerics.transport import costs
+from mauve_core.numerics.transport.costs import (
     exact_cost,
     exact_plan,
     frechet_cost,
@@ -25,7 +25,7 @@ from mauve_core.numerics.transport import (
     quantised_cost,
     squared_distances,
 )
-from mauve_core.numerics.transport_frontiers import (
+from mauve_core.numerics.transport.frontiers import (
     barycentre_on_centres,
     barycentric_frontier,
     displacement_frontier,
@@ -128,7 +128,7 @@ class TestPlugIn:
         assert len(found) >= 6
 
     def test_samples_beyond_the_limit_are_refused_not_cut(self, monkeypatch):
-        monkeypatch.setattr(transport, "EXACT_LIMIT", 10)
+        monkeypatch.setattr(costs, "EXACT_LIMIT", 10)
         x = np.random.default_rng(0).normal(size=(11, 2))
         with pytest.raises(InputError, match=r"at most 10 of a side.*Received: 11.*at_most=10"):
             plug_in_cost(x[:5], x, seed=0)

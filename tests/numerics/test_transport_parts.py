@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mauve_core.errors import InputError
-from mauve_core.numerics import transport_parts as module
-from mauve_core.numerics.transport import plug_in_cost
-from mauve_core.numerics.transport_parts import plug_in_parts
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.transport import parts as module
+from mauve_core.numerics.transport.costs import plug_in_cost
+from mauve_core.numerics.transport.parts import plug_in_parts
 
 # Both end at a least cost of one linear program; sums of up to 120 products in other orders.
 ROUNDING = 1e-11

@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control, fisher_exact
 
-from mauve_core.errors import InputError
-from mauve_core.numerics.clustering import kmeans
-from mauve_core.numerics.trust import (
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.kmeans.clustering import kmeans
+from mauve_core.numerics.resampling.stability import (
     AGREEMENT,
     KEPT,
     LABELS,
@@ -220,7 +220,7 @@ class TestPValues:
     def test_portions_do_not_matter(self, monkeypatch):
         labels = random_labels(8)
         whole = cluster_trust(labels, 12, seed=0, blocks=np.tile(np.arange(12), 2)).p
-        monkeypatch.setattr("mauve_core.numerics.trust._ENTRIES", 24 * 7)
+        monkeypatch.setattr("mauve_core.numerics.resampling.stability._ENTRIES", 24 * 7)
         parts = cluster_trust(labels, 12, seed=0, blocks=np.tile(np.arange(12), 2)).p
         np.testing.assert_allclose(parts, whole, atol=2 * 5 * 0.5 / np.sqrt(MIN_PERMUTATIONS))
 

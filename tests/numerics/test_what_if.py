@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mauve_core.errors import InputError
-from mauve_core.numerics.frontier import divergence_frontier
-from mauve_core.numerics.greedy import _NODES, ACTIONS, BEST, _after, _changed, _moves, greedy
-from mauve_core.numerics.scores import score_counts
-from mauve_core.numerics.smoothing import ADDED_COUNT, probabilities
-from mauve_core.numerics.what_if import capped, dropped, frontier_by_logs, matched, weighted_counts, what_if
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.divergences.frontier import divergence_frontier
+from mauve_core.numerics.divergences.greedy import _NODES, ACTIONS, BEST, _after, _changed, _moves, greedy
+from mauve_core.numerics.divergences.scores import score_counts
+from mauve_core.numerics.divergences.smoothing import ADDED_COUNT, probabilities
+from mauve_core.numerics.divergences.what_if import capped, dropped, frontier_by_logs, matched, weighted_counts, what_if
 from tests.numerics.histograms import count_pairs
 
 ROUNDING = 1e-12

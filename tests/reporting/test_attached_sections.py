@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mauve_core.attributing import AttributesTask, AttributeTable
-from mauve_core.config import HUMAN
+from mauve_core.base.config import HUMAN
+from mauve_core.experiments.attributes_over_k import AttributesTask, AttributeTable
 from mauve_core.figures.attributes import MOST_LINES, TITLES
 from mauve_core.judgments import QUESTIONS, Rating, RatingStore, pair_plan
 from mauve_core.reporting.attached_sections import attached_sections
@@ -145,7 +145,7 @@ def test_what_has_no_limit_or_no_place_is_said(run: Run) -> None:
 
 
 def test_measures_join_the_scores_that_are_held_against_people(run: Run) -> None:
-    from mauve_core.measuring import measure_run
+    from mauve_core.experiments.text_measures.stored import measure_run
 
     rate(run, CLOSER_FIRST, 40, {"interesting": lambda index: True})
     measure_run(run, ("diversity",))

@@ -15,22 +15,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mauve_core.config import HUMAN, SCORES
-from mauve_core.errors import InputError
+from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import with_plain_spaces, with_spreads
+from mauve_core.experiments.methods import MethodsTask
+from mauve_core.experiments.robustness.task import ATTACHMENT as PROBES
+from mauve_core.experiments.sweeps import attachment_name, sweep_run
+from mauve_core.experiments.text_measures.stored import ATTACHMENT, measure_run
 from mauve_core.figures import draw
 from mauve_core.figures.frontier import DRAWN_WEIGHTS
-from mauve_core.measuring import ATTACHMENT, measure_run
-from mauve_core.methods import MethodsTask
-from mauve_core.numerics.divergences import error_shares
-from mauve_core.numerics.smoothing import probabilities
-from mauve_core.probing.task import ATTACHMENT as PROBES
-from mauve_core.report import standings
+from mauve_core.numerics.divergences.kl import error_shares
+from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.reporting import score_sections
 from mauve_core.reporting.cluster_section import SAMPLE_LENGTH, SAMPLES, TOP_CLUSTERS
 from mauve_core.reporting.html_report import html_report
+from mauve_core.scoring.tables import standings
 from mauve_core.store import Run, RunStore
-from mauve_core.sweeps import attachment_name, sweep_run
-from mauve_core.written_numbers import with_plain_spaces, with_spreads
 from tests.hostile_run import NAMES, TEXTS, make_hostile_run
 from tests.probe_tables import table_of
 from tests.reporting.report_page import Page

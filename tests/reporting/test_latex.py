@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.config import SCORES, CompareConfig, EncoderConfig, PartitionKind, ScoreConfig
+from mauve_core.base.config import SCORES, CompareConfig, EncoderConfig, PartitionKind, ScoreConfig
 from mauve_core.reporting.written import PREAMBLE, latex_escaped, latex_table
-from mauve_core.result import Comparison
+from mauve_core.scoring.result import Comparison
 from tests.conftest import missing
 from tests.handmade import estimate, make_comparison
 from tests.hostile_run import NAMES
@@ -127,7 +127,7 @@ def test_the_table_is_whole_whatever_the_names(name: str, kind: PartitionKind) -
 
 @given(st.text(st.characters(codec="ascii"), max_size=60))
 def test_every_name_is_printed_as_it_is(name: str) -> None:
-    from mauve_core.report import printable
+    from mauve_core.scoring.tables import printable
 
     assert printed(latex_escaped(name)) == printable(" ".join(name.split()))
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from mauve_core.__main__ import main
+from mauve_core.base.formatting import file_size, with_plain_spaces
 from mauve_core.reporting.methods_text import methods_text
 from mauve_core.reporting.written import latex_table, markdown_table
 from mauve_core.store import Run
-from mauve_core.written_numbers import file_size, with_plain_spaces
 from tests.synthetic import make_run
 
 

@@ -7,10 +7,10 @@ import re
 
 import pytest
 
-from mauve_core.config import SCORES, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.config import SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.reporting.methods_text import BIBTEX, methods_paragraph, methods_text
 from mauve_core.reporting.written import latex_escaped, latex_table, markdown_escaped, markdown_table
-from mauve_core.result import Comparison
+from mauve_core.scoring.result import Comparison
 from tests.handmade import estimate, make_comparison
 
 HOSTILE = "50%_of {$x$} \\input{/etc/passwd} #1 & a~b^c | --- `'' <b>"

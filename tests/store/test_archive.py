@@ -22,10 +22,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from mauve_core.__main__ import main
-from mauve_core.config import HUMAN
-from mauve_core.errors import InputError, StorageError
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError, StorageError
 from mauve_core.judgments import QUESTIONS, RatingStore, pair_plan
-from mauve_core.result import Comparison
+from mauve_core.scoring.result import Comparison
 from mauve_core.store import Run, RunStore, archive, unpacking
 from tests.handmade import make_comparison, make_corpora, make_features
 

@@ -16,7 +16,7 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from mauve_core.errors import InputError, StorageError
+from mauve_core.base.errors import InputError, StorageError
 from mauve_core.store import RunStore
 from mauve_core.store import database as database_module
 from mauve_core.store.catalogue import CatalogueWarning

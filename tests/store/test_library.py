@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from mauve_core.errors import InputError, StorageError
+from mauve_core.base.errors import InputError, StorageError
 from mauve_core.judgments import QUESTIONS, RatingStore, pair_plan
-from mauve_core.store import COMPARISON, PARTIAL, Run, RunStore, deleted
+from mauve_core.store import COMPARISON, PARTIAL, Run, RunStore, trash
 from mauve_core.store.about import ABOUT, MAX_NAME, MAX_TAG, MAX_TAGS
 from tests.handmade import make_comparison, make_corpora, make_features
 
@@ -181,7 +181,7 @@ def test_the_bin_holds_runs_whole_and_gives_them_back(store: RunStore) -> None:
     assert store.restore(entry.token) == said
     assert {path.relative_to(run.path): path.read_bytes() for path in run.path.rglob("*") if path.is_file()} == files
     assert (store.list(), store.deleted()) == ([said], [])
-    assert not any((store.root / deleted.BIN).iterdir())
+    assert not any((store.root / trash.BIN).iterdir())
 
 
 def test_a_restored_run_does_not_push_out_another(store: RunStore) -> None:
@@ -198,7 +198,7 @@ def test_the_bin_is_emptied_of_one_or_of_all(store: RunStore) -> None:
     for name in ("one", "two", "three"):
         store.delete(save(store, name).id)
     kept, first, _ = store.deleted()
-    size = size_on_disk(store.root / deleted.BIN / first.token / "run")
+    size = size_on_disk(store.root / trash.BIN / first.token / "run")
     assert store.purge(first.token) == size == first.summary.bytes
     assert first not in store.deleted()
     assert kept in store.deleted()
@@ -219,8 +219,8 @@ def test_a_token_that_is_none_is_refused(store: RunStore, token: str) -> None:
 def test_nothing_leaves_the_bin_by_itself_whatever_the_clock_says(store: RunStore) -> None:
     store.delete(save(store, "old").id)
     (entry,) = store.deleted()
-    long_ago = store.root / deleted.BIN / f"19700101T000000000000{entry.token[21:]}"
-    (store.root / deleted.BIN / entry.token).rename(long_ago)  # as for a clock that has jumped
+    long_ago = store.root / trash.BIN / f"19700101T000000000000{entry.token[21:]}"
+    (store.root / trash.BIN / entry.token).rename(long_ago)  # as for a clock that has jumped
     noted = (long_ago / "deleted.json").read_text().replace(entry.deleted, "1970-01-01T00:00:00+00:00")
     (long_ago / "deleted.json").write_text(noted)
     save(store, "now")
@@ -237,7 +237,7 @@ def test_a_damaged_entry_of_the_bin_stands_for_itself(store: RunStore, content: 
     for name in ("one", "two"):
         store.delete(name if name == "one" else save(store, name).id)
     two, one = store.deleted()
-    path = store.root / deleted.BIN / one.token / "deleted.json"
+    path = store.root / trash.BIN / one.token / "deleted.json"
     path.unlink() if content is None else path.write_bytes(content)
     assert store.deleted()[0] == two
     damaged = store.deleted()[1]
@@ -253,7 +253,7 @@ def test_a_run_of_which_nothing_can_be_read_can_still_be_taken_out_of_the_bin(st
     run = save(store, "one")
     store.delete(run.id)
     (entry,) = store.deleted()
-    folder = store.root / deleted.BIN / entry.token
+    folder = store.root / trash.BIN / entry.token
     (folder / "deleted.json").write_text("{")
     (folder / "run" / COMPARISON).write_text("{")
     (damaged,) = store.deleted()
@@ -265,7 +265,7 @@ def test_a_run_of_which_nothing_can_be_read_can_still_be_taken_out_of_the_bin(st
 def test_a_noted_id_leads_out_of_no_folder(store: RunStore) -> None:
     store.delete(save(store, "one").id)
     (entry,) = store.deleted()
-    path = store.root / deleted.BIN / entry.token / "deleted.json"
+    path = store.root / trash.BIN / entry.token / "deleted.json"
     path.write_text(path.read_text().replace('"id": "one"', '"id": "../../one"'))
     assert store.restore(entry.token).id == "one"
     assert not (store.root.parent.parent / "one").exists()

@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.config import HUMAN
-from mauve_core.errors import InputError, StorageError
-from mauve_core.files import write_atomically
-from mauve_core.result import Comparison
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.files import write_atomically
+from mauve_core.scoring.result import Comparison
 from mauve_core.store import COMPARISON, ID_PATTERN, PARTIAL, Run, RunStore, run_id
 from tests.handmade import N, make_comparison, make_corpora, make_features
 

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mauve_core.errors import InputError
+from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
 Progress = Callable[[str, int, int], None]

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mauve_core.errors import InputError
-from mauve_core.numerics.clustering import kmeans
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.numerics.quantisers.base import Progress, Quantised, label_rows, silent
 
 _STAGE = "k-means"

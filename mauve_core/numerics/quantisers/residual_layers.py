@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.errors import InputError
+from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
 MOST_BINS = 100_000

@@ -1,0 +1,132 @@
+"""Streamlit's cache of resources, bounded by bytes: what pages share between reruns, over all sessions and functions.
+
+Streamlit bounds each function's entries by their number, whatever their size. Here all entries together take at most
+``MAUVE_LENS_CACHE_MB`` megabytes, about; what was not used for longest goes first. What each function gave last stays
+in any case: it is what some page shows, and would be computed for every rerun otherwise.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, ParamSpec, TypeVar
+
+import streamlit as st
+
+from app.caching.memory_use import memory_use
+from mauve_core.corpus import limits
+
+MEGABYTE = 1_000_000
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class _Entry(Generic[R]):
+    """What Streamlit keeps in place of a value: it is seen when Streamlit drops it."""
+
+    def __init__(self, value: R) -> None:
+        self.value = value
+
+
+@dataclass(frozen=True)
+class _Line:
+    size: int
+    function: str
+    drop: Callable[[], object]
+    watch: weakref.finalize[Any, Any]
+
+
+class Ledger:
+    """Which entries there are, the one that was used last at the end.
+
+    Nothing of Streamlit's is called while the lock is held: Streamlit drops entries under locks of its own.
+    """
+
+    def __init__(self) -> None:
+        self._lines: OrderedDict[int, _Line] = OrderedDict()
+        self._lock = threading.RLock()
+
+    def enter(self, entry: _Entry[Any], function: str, size: int, drop: Callable[[], object]) -> None:
+        """Note a new entry, and drop others until all fit."""
+        number = id(entry)
+        watch = weakref.finalize(entry, self._forget, number)
+        watch.atexit = False
+        with self._lock:
+            self._lines[number] = _Line(size, function, drop, watch)
+            dropped = self._too_many(limits.cache_mb() * MEGABYTE)
+        for line in dropped:
+            line.drop()
+
+    def use(self, entry: _Entry[Any]) -> None:
+        """Note that an entry was asked for."""
+        with self._lock:
+            if id(entry) in self._lines:
+                self._lines.move_to_end(id(entry))
+
+    @property
+    def bytes(self) -> int:
+        """Of all entries, about."""
+        with self._lock:
+            return sum(line.size for line in self._lines.values())
+
+    def _forget(self, number: int) -> None:
+        with self._lock:
+            self._lines.pop(number, None)
+
+    def _too_many(self, most: int) -> list[_Line]:
+        """Take the entries off that must go, so that the others fit."""
+        total = sum(line.size for line in self._lines.values())
+        last = {line.function: number for number, line in self._lines.items()}
+        gone = []
+        for number in [number for number, line in self._lines.items() if last[line.function] != number]:
+            if total <= most:
+                break
+            line = self._lines.pop(number)
+            line.watch.detach()
+            total -= line.size
+            gone.append(line)
+        return gone
+
+
+LEDGER = Ledger()
+
+
+def kept(*, max_entries: int, show_spinner: bool | str = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """As ``st.cache_resource``, within the bytes that all entries share.
+
+    Parameters
+    ----------
+    max_entries : int
+        Of this function.
+    show_spinner : bool or str
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        name = f"{function.__module__}.{function.__qualname__}"
+
+        @st.cache_resource(max_entries=max_entries, show_spinner=show_spinner)
+        @functools.wraps(function)
+        def entry_of(*args: P.args, **kwargs: P.kwargs) -> _Entry[R]:
+            return _Entry(function(*args, **kwargs))
+
+        noted: weakref.WeakSet[_Entry[R]] = weakref.WeakSet()
+
+        @functools.wraps(function)
+        def value_of(*args: P.args, **kwargs: P.kwargs) -> R:
+            entry = entry_of(*args, **kwargs)
+            if entry in noted:
+                LEDGER.use(entry)
+            else:
+                noted.add(entry)
+                size = memory_use((entry.value, args, kwargs))
+                LEDGER.enter(entry, name, size, functools.partial(entry_of.clear, *args, **kwargs))
+            return entry.value
+
+        return value_of
+
+    return decorate

@@ -1,0 +1,200 @@
+"""Who the visitor is, which runs exist for them, and whether they may change anything.
+
+Every callback that changes what is stored, or starts a job, calls :func:`require_change` first: a button that is not
+shown is no protection. ``app.server.middleware`` lets nobody in without signing in; :func:`require_visitor` asks
+again on each rerun, because a page that is open outlives the sign-in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import streamlit as st
+
+from app.server.signed_out import SignedOut
+from mauve_core.base.errors import InputError, RefusedError
+from mauve_core.serving import sharing
+from mauve_core.serving.sharing import SignIn
+
+SESSION_COOKIE = "mauve_lens_session"
+SESSION_S = 7 * 24 * 3600
+"""How long a sign-in by password lasts."""
+
+MAX_SESSIONS = 10_000
+PASSWORD_VISITOR = "signed in by password"
+READ_ONLY_TEXT = "Read-only: these runs can be looked at, and nothing can be changed or started."
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Somebody who signed in; ``allowed`` is False for an account that exists and is not let in."""
+
+    name: str
+    allowed: bool = True
+
+
+class Sessions:
+    """Sign-ins by password: random tokens, of which this process alone keeps the digests.
+
+    A token says nothing and cannot be forged, so nothing is signed and no key is kept; signing out ends it everywhere
+    at once. They end with the server.
+    """
+
+    def __init__(self) -> None:
+        self._ends: dict[bytes, float] = {}
+        self._lock = threading.Lock()
+
+    def begin(self) -> str:
+        """A new token."""
+        token = secrets.token_urlsafe(32)
+        now = time.monotonic()
+        with self._lock:
+            kept = [(digest, end) for digest, end in self._ends.items() if end > now]
+            self._ends = dict(kept[-(MAX_SESSIONS - 1) :])
+            self._ends[_digest(token)] = now + SESSION_S
+        return token
+
+    def holds(self, token: str) -> bool:
+        """Whether the token was given out and has not ended."""
+        return self._ends.get(_digest(token), 0.0) > time.monotonic()
+
+    def end(self, token: str) -> None:
+        """Sign out."""
+        with self._lock:
+            self._ends.pop(_digest(token), None)
+
+
+SESSIONS = Sessions()
+SIGNED_OUT = SignedOut()
+
+
+@lru_cache(maxsize=1)
+def sign_in() -> SignIn:
+    """How visitors sign in; read once, when the server starts. InputError where it is set up wrongly."""
+    return sharing.sign_in()
+
+
+def visitor_of(cookies: Mapping[str, str]) -> Visitor | None:
+    """Who sends these cookies; None for a stranger."""
+    how = sign_in()
+    if how.password is not None and SESSIONS.holds(cookies.get(SESSION_COOKIE, "")):
+        return Visitor(PASSWORD_VISITOR)
+    if how.secrets is not None:
+        return _visitor_of_provider(how, cookies)
+    return None
+
+
+def sign_in_keys(cookies: Mapping[str, str]) -> tuple[bytes, ...]:
+    """What signs the sender of these cookies in, as digests: all tabs of a browser have the same."""
+    keys = (_digest(cookies[SESSION_COOKIE]),) if SESSION_COOKIE in cookies else ()
+    return keys if sign_in().secrets is None else (*keys, *_said_by_provider(cookies)[1])
+
+
+def sign_out(cookies: Mapping[str, str]) -> None:
+    """End what signs the sender of these cookies in, for every copy of them; StorageError as ``SignedOut.add``."""
+    SESSIONS.end(cookies.get(SESSION_COOKIE, ""))
+    if sign_in().secrets is not None:
+        SIGNED_OUT.add(_said_by_provider(cookies)[1])
+
+
+def require_visitor() -> Visitor | None:
+    """Stop the page unless its visitor is signed in still; None where no sign-in is needed."""
+    visitor = visitor_of(st.context.cookies) if sign_in().needed else None
+    if sign_in().needed and (visitor is None or not visitor.allowed):
+        st.info("You are signed out. Reload this page to sign in.", icon=":material/lock:")
+        st.stop()
+    return visitor
+
+
+def shown_runs() -> tuple[str, ...] | None:
+    """Ids of the only runs that exist for visitors; None when all do."""
+    written = os.environ.get(sharing.READ_ONLY)
+    return None if written is None else sharing.listed(written)
+
+
+def may_change() -> bool:
+    """Whether visitors may start jobs, rate, upload, edit and delete."""
+    return shown_runs() is None
+
+
+def require_change() -> None:
+    """Refuse where the app is shown read-only; first line of every callback that changes something.
+
+    Raises
+    ------
+    RefusedError
+        It is.
+    """
+    if not may_change():
+        raise RefusedError(READ_ONLY_TEXT, todo="Ask whoever runs the app, or run it yourself")
+
+
+def require_shown(run_id: str) -> None:
+    """Refuse a run that does not exist for visitors, in the words for one that does not exist at all.
+
+    Raises
+    ------
+    InputError
+        The app is shown read-only, and not with that run.
+    """
+    shown = shown_runs()
+    if shown is not None and run_id not in shown:
+        raise InputError(f"No run has the id {run_id!r}", allowed=", ".join(shown))
+
+
+def note() -> None:
+    """What a visitor should know, for the top of the sidebar: that nothing can be changed."""
+    if not may_change():
+        with st.sidebar:
+            st.caption(f":material/visibility: {READ_ONLY_TEXT}")
+
+
+def _visitor_of_provider(how: SignIn, cookies: Mapping[str, str]) -> Visitor | None:
+    """Who Streamlit's signed cookies name."""
+    data, parts = _said_by_provider(cookies)
+    try:
+        claims = json.loads(data) if data and not SIGNED_OUT.holds(parts) else None
+    except ValueError:
+        return None
+    if not isinstance(claims, dict) or claims.get("is_logged_in") is not True:
+        return None
+    email = str(claims.get("email") or "")
+    verified = claims.get("email_verified", True) in (True, "true")
+    return Visitor(email or "an account without an e-mail address", verified and how.admits(email))
+
+
+def _said_by_provider(cookies: Mapping[str, str]) -> tuple[bytes | None, tuple[bytes, ...]]:
+    """What Streamlit's signed cookies say, put together with its own means, and a digest of each that was needed.
+
+    A digest is of what was signed, time included: further cookies, their order and how a signature is written change
+    nothing. The cookie that only counts the others is left out, because many sign-ins of one second have the same.
+    """
+    from streamlit.auth_util import get_cookie_with_chunks
+    from streamlit.web.server.server_util import get_cookie_secret
+    from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
+    from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
+
+    secret, needed = get_cookie_secret(), dict[str, bytes]()
+
+    def signed(name: str) -> bytes | None:
+        said = decode_signed_value(secret, name, cookies.get(name, ""))
+        if said is not None:
+            needed[name] = _digest(f"{name}={cookies[name].rpartition('.')[0]}")
+        return said
+
+    data = get_cookie_with_chunks(signed, USER_COOKIE_NAME) if secret else None
+    if len(needed) > 1:
+        del needed[USER_COOKIE_NAME]
+    return data, tuple(needed.values())
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode(errors="replace")).digest()

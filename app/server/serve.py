@@ -1,0 +1,159 @@
+"""The app's server: ``python -m app.server.serve``, with Streamlit's options, such as ``--server.port``.
+
+What the pages import is imported before the server answers, so that the first reader of a page does not wait for it.
+Streamlit by itself imports a page's modules when a reader first opens it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pkgutil
+import resource
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mauve_core.base.errors import InputError, MauveLensError, StorageError
+from mauve_core.corpus import limits
+from mauve_core.figures import draw
+from mauve_core.jobs import leftovers
+from mauve_core.serving import sharing
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from streamlit import App
+
+LATE = ("sklearn.feature_extraction.text", "huggingface_hub.file_download", "huggingface_hub.hf_api")
+"""Libraries that functions import when they are first called."""
+
+MAIN = Path(__file__).resolve().parents[1] / "main.py"
+THIS_MACHINE = "127.0.0.1"
+DESCRIPTORS = 4096
+"""A session takes about ten with its browser's connections; some systems allow 256 at first."""
+
+COMPARE = "/compare"
+"""Where a reader of the other pages' addresses looks for the first page, which Streamlit keeps at the root."""
+
+
+def prepare() -> None:
+    """Import what the pages are made of, and let figures go without Plotly's check of every property."""
+    draw.CHECKED = False
+    for name in ("mauve_core.figures", "app.components", "app.views"):
+        package = importlib.import_module(name)
+        for module in pkgutil.walk_packages(package.__path__, f"{name}."):
+            if not is_page(module.name):
+                importlib.import_module(module.name)
+    for name in LATE:
+        importlib.import_module(name)
+
+
+def is_page(module: str) -> bool:
+    """Whether the module is a page itself, which Streamlit runs: named like the folder that holds its parts."""
+    *_, folder, name = module.split(".")
+    return folder == name
+
+
+def options_of(arguments: Sequence[str]) -> dict[str, Any]:
+    """Streamlit's options from ``--name=value`` and ``--name value``, a value as JSON where it is that.
+
+    Raises
+    ------
+    InputError
+        Something else stands there.
+    """
+    options: dict[str, Any] = {}
+    rest = list(arguments)
+    while rest:
+        name, equals, value = rest.pop(0).partition("=")
+        if not name.startswith("--") or "." not in name or not (equals or rest):
+            raise InputError("This is no option of the server", allowed="--section.option=value", received=name)
+        value = value if equals else rest.pop(0)
+        try:
+            options[name.removeprefix("--")] = json.loads(value)
+        except ValueError:
+            options[name.removeprefix("--")] = value
+    return options
+
+
+def protected(options: dict[str, Any]) -> dict[str, Any]:
+    """The options with what keeps the server private.
+
+    Raises
+    ------
+    InputError
+        It would answer other machines without a sign-in, or the sign-in is set up wrongly.
+    """
+    how = sharing.sign_in()
+    address = str(options.get("server.address", THIS_MACHINE))
+    sharing.require_protection(address, how, without=bool(os.environ.get(sharing.WITHOUT_SIGN_IN)))
+    kept = {
+        "server.address": address,
+        "server.allowedHosts": ["*"],  # app.server.middleware knows the names, for requests of every kind
+        "server.enableXsrfProtection": True,
+        "server.maxUploadSize": limits.upload_mb(),
+        "browser.gatherUsageStats": False,
+        "logger.hideWelcomeMessage": True,  # it would ask a foreign server for this machine's address
+    }
+    if how.secrets is not None:
+        kept["secrets.files"] = [str(how.secrets)]
+    return {**options, **kept}
+
+
+def application() -> App:
+    """Streamlit's application with what stands before it."""
+    import streamlit as st
+    from starlette.middleware import Middleware
+    from starlette.routing import Route
+
+    from app.components import job_progress, news
+    from app.server import ended_sessions, middleware, own_server, run_export, sign_in
+
+    stack = [Middleware(ended_sessions.Tidied), Middleware(middleware.Headers), Middleware(middleware.Gate)]
+    routes = [route for part in (sign_in, run_export, news, job_progress) for route in part.routes()]
+    routes.append(Route(COMPARE, _to_first_page, methods=["GET"]))
+    own_server.begin()
+    return st.App(MAIN, middleware=stack, routes=routes, lifespan=ended_sessions.looked_after)
+
+
+async def _to_first_page(request: Request) -> Response:
+    from starlette.responses import RedirectResponse
+
+    query = request.scope["query_string"].decode("ascii")  # app.server.middleware lets no other pass
+    return RedirectResponse(f"/?{query}" if query else "/")
+
+
+def main() -> None:
+    """Import, then serve."""
+    try:
+        options = protected(options_of(sys.argv[1:]))
+        _remove_leftovers()
+    except MauveLensError as error:
+        sys.exit(f"mauve-lens: {error}")
+    _allow_descriptors()
+    os.umask(0o077)  # all that the server writes is the program's
+    prepare()
+    sys.argv = sys.argv[:1]
+    application().run(config=options)
+
+
+def _allow_descriptors() -> None:
+    """Files and connections that this process may have open: as many as it may allow itself, up to ``DESCRIPTORS``."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _remove_leftovers() -> None:
+    try:
+        leftovers.remove_leftovers()
+    except StorageError as error:  # what there is can be shown all the same
+        sys.stderr.write(f"mauve-lens: {error}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+"""What clusters capture: the stored numbers against k, the form that computes them, and the purest clusters here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from app.caching import cache
+from app.caching.bounded import kept
+from app.components import charts, job_panel, linked_tabs, page_chrome, settings_tree
+from app.components.focus import Focus
+from app.components.markup import escaped
+from app.components.sweep_panel import read_numbers
+from app.server import access
+from app.url import session
+from app.url.state import Form
+from app.views.clusters import purity_list
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import MauveLensError
+from mauve_core.experiments.attributes_over_k import (
+    ALL,
+    SPLITS,
+    AttributesTask,
+    AttributeTable,
+    stored_attributes,
+    usual_ks,
+)
+from mauve_core.experiments.attributes_over_k.table import Line
+from mauve_core.experiments.attributes_over_k.task import ATTACHMENT
+from mauve_core.figures import attributes as figures
+from mauve_core.store import ATTACHED, Run
+
+MAX_SPLITS = 100
+FORMS: dict[Form, str] = {"chart": "Charts", "table": "Table"}
+
+_TABLE_HEIGHT = 330
+
+_HELP = (
+    "Each cluster is named after the value that most of half of its texts have; the other half is guessed. Where that "
+    "is no better than always guessing the most frequent value, the clusters tell nothing of it."
+)
+
+
+def show(here: Focus) -> None:
+    """The section: what was computed for the run, and the purest of the clusters that the page shows."""
+    run = here.run
+    stamp = _stamp(run)
+    table = _stored(run, stamp)
+    st.divider()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.header("What clusters capture", anchor=False, help=_HELP)
+        if table is not None:
+            st.space("stretch")
+            frame = partial(figures.attributes_frame, table)
+            charts.csv_button(frame, key="attributes_csv", file_name=f"{run.name}-attributes")
+    job_panel.show(("attributes",), run.id)
+    if table is not None:
+        _result(run, stamp, table)
+    purity_list.show(here)
+    if table is None:
+        page_chrome.nothing_yet(
+            "Nothing was computed yet.",
+            "How well do clusters tell **columns of metadata**, such as a topic, and **length, stop words and "
+            "punctuation**, as their number grows? If length alone explains the clusters, so it may the score.",
+            f"Press *Compute* below, or `mauve-lens attributes {run.id}`.",
+        )
+        if access.may_change():
+            with st.container(border=True):
+                _form(run, None)
+        return
+    with st.expander("How these were computed", icon=":material/tune:"):
+        for note in table.notes:
+            st.text(note)
+        settings_tree.show(table.settings)
+    if access.may_change():
+        with st.expander("Compute again with other columns, texts or k", icon=":material/replay:"):
+            _form(run, table)
+
+
+def _stored(run: Run, stamp: int | None) -> AttributeTable | None:
+    try:
+        return _read(run.id, stamp)
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return None
+
+
+def _stamp(run: Run) -> int | None:
+    """When the table was written; None where there is none."""
+    path = run.path / ATTACHED / f"{ATTACHMENT}.json"
+    return path.stat().st_mtime_ns if path.is_file() else None
+
+
+@kept(max_entries=8, show_spinner=False)
+def _read(run_id: str, stamp: int | None) -> AttributeTable | None:  # noqa: ARG001 (the stamp is part of the key)
+    return stored_attributes(cache.load_run(run_id))
+
+
+@kept(max_entries=32, show_spinner=False)
+def _figure(
+    run_id: str,  # noqa: ARG001 (run and stamp are the key of the table)
+    stamp: int | None,  # noqa: ARG001
+    part: str,
+    lines: tuple[Line, ...],
+    _table: AttributeTable,
+) -> go.Figure:
+    """A chart of the stored table: making one takes longer than all the rest of the section."""
+    return figures.part_figure(part, _table, lines)
+
+
+def _result(run: Run, stamp: int | None, table: AttributeTable) -> None:
+    categories = _chosen(run, "categories", figures.lines_of("accuracy", table))
+    numbers = _chosen(run, "numbers", figures.lines_of("explained", table))
+    drawn, listed = linked_tabs.show("captured", FORMS, "attributes_tabs")
+    if drawn.open:
+        with drawn:
+            _charts((run, stamp, table), categories, numbers)
+    if listed.open:
+        with listed:
+            st.dataframe(figures.shown_table(table), hide_index=True, key="attributes_table", height=_TABLE_HEIGHT)
+    st.caption(figures.described(table, escaped))
+
+
+def _chosen(run: Run, field: str, lines: Sequence[Line]) -> list[Line]:
+    """The lines to draw: all of a few, else those of the URL's ``field``."""
+    if len(lines) <= figures.MOST_LINES:
+        return list(lines)
+    key = f"attributes_{field}_{run.id}_{len(lines)}"
+    usual = list(range(figures.MOST_LINES))
+    wanted = getattr(session.current(), field)
+    shown = usual if wanted is None else [place for place in wanted if place < len(lines)]
+    session.follow_url(key, shown)
+    places = st.multiselect(
+        f"{field.capitalize()} shown, of {len(lines):,}",
+        range(len(lines)),
+        default=shown,
+        format_func=lambda place: figures.line_title(lines[place]),
+        key=key,
+        on_change=session.write_choice,
+        args=(field, key, usual),
+    )
+    return [lines[place] for place in places]
+
+
+def _charts(
+    stored: tuple[Run, int | None, AttributeTable], categories: Sequence[Line], numbers: Sequence[Line]
+) -> None:
+    run, stamp, table = stored
+    lines_of = {"accuracy": categories, "agreement": categories, "explained": numbers}
+    drawn = [part for part, lines in lines_of.items() if lines]
+    if not drawn:
+        st.caption("No column could be judged; see below how these were computed.")
+        return
+    for column, part in zip(st.columns(len(drawn), gap="medium"), drawn, strict=True):
+        with column:
+            head, meaning = figures.PARTS[part]
+            st.markdown(f"**{head}**: {meaning}")
+            charts.show_chart(
+                _figure(run.id, stamp, part, tuple(lines_of[part]), table),
+                key=f"attributes_{part}",
+                file_name=f"{run.name}-attributes-{part}",
+                alt=f"{head}: {meaning}, against the number of clusters; the table has the numbers.",
+            )
+
+
+def _form(run: Run, table: AttributeTable | None) -> None:
+    """Clusters, texts, columns, numbers of clusters and splits; those of ``table`` at first."""
+    settings = {} if table is None else table.settings
+    suffix = f"{run.id}_{table is not None}"
+    names = [candidate.name for candidate in run.comparison.candidates]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        candidate = _clusters(names, settings.get("candidate"), suffix)
+        sources = [HUMAN, *(names if candidate is None else [candidate]), *([] if ALL in names else [ALL])]
+        source = _source(sources, settings.get("source"), f"{suffix}_{candidate}")
+        splits = st.number_input(
+            "Splits",
+            1,
+            MAX_SPLITS,
+            int(settings.get("splits") or SPLITS),
+            key=f"attributes_splits_{suffix}",
+            width=120,
+            help="Random halves: one names the clusters, the other is guessed.",
+        )
+    looked_at = list(dict.fromkeys(sources[:-1] if source == ALL and ALL not in names else [source]))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        columns = st.multiselect(
+            "Columns",
+            _shared_columns(run, looked_at),
+            key=f"attributes_columns_{suffix}_{candidate}_{source}",
+            placeholder="All that can be judged",
+        )
+        text = st.text_input(
+            "Numbers of clusters k",
+            key=f"attributes_ks_{suffix}_{candidate}",
+            placeholder=", ".join(map(str, usual_ks(run, candidate))),
+            help="Numbers with commas between them; left empty, those shown.",
+        )
+    if st.button("Compute", type="primary", icon=":material/play_arrow:", key="attributes_start"):
+        _start(run, columns, text, source, candidate, int(splits))
+
+
+def _clusters(names: Sequence[str], at_first: object, suffix: str) -> str | None:
+    offered = [None, *names]
+    chosen: str | None = st.selectbox(
+        "Clusters",
+        offered,
+        index=offered.index(at_first) if at_first in offered else 0,
+        format_func=lambda name: "joint" if name is None else f"pairwise with {name}",
+        key=f"attributes_clusters_{suffix}",
+        width=220,
+    )
+    return chosen
+
+
+def _source(sources: Sequence[str], at_first: object, suffix: str) -> str:
+    return str(
+        st.selectbox(
+            "Texts",
+            sources,
+            index=sources.index(at_first) if at_first in sources else 0,
+            key=f"attributes_source_{suffix}",
+            width=180,
+        )
+    )
+
+
+def _shared_columns(run: Run, sources: Sequence[str]) -> list[str]:
+    first, *others = (run.corpora[name].metadata.columns for name in sources)
+    return [str(name) for name in first if all(name in columns for columns in others)]
+
+
+def _start(run: Run, columns: Sequence[str], text: str, source: str, candidate: str | None, splits: int) -> None:
+    try:
+        numbers = read_numbers(text)
+        ks = None if numbers is None else tuple(int(k) if k.is_integer() else k for k in numbers)
+        task = AttributesTask(run.id, tuple(columns) or None, ks, source, candidate, splits)  # type: ignore[arg-type]
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    job_panel.start("attributes", task.as_dict())

@@ -1,0 +1,146 @@
+"""Clusters: where the two sides differ, which clusters cost the score, and the texts in them."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from app.components import charts, cluster_detail, focus, linked_tabs, page_chrome, score_controls
+from app.components.focus import Focus
+from app.components.sidebar import opened_run
+from app.selection import clicked_value
+from app.url import session
+from app.url.state import Form, State
+from app.views.clusters import attributes_panel
+from mauve_core.analysis.cluster_table import ORDERS, cluster_table, ordered
+from mauve_core.base.config import HUMAN
+from mauve_core.figures.clusters import cluster_figure
+
+FORMS: dict[Form, str] = {"chart": "Chart", "table": "Table"}
+_ORDER, _CHART, _TABLE, _SHOWN = "clusters_order", "clusters_chart", "clusters_table", "clusters_shown"
+_TABLE_HEIGHT = 330
+
+
+def main() -> None:
+    """Lay out the page."""
+    page_chrome.title("Clusters", "In which kinds of text do the two sides differ, and what do these texts say?")
+    run, state = opened_run(), session.current()
+    here = focus.of(run, state)
+    with focus.rows():
+        with focus.row():
+            focus.controls(here)
+            focus.cluster_picker(here)
+        with focus.row():
+            order = _order_picker(state)
+            weight = focus.weight_slider(state)
+            score_controls.smoothing(state, "Here it acts on the errors alone.")
+    counts = here.partition.counts(HUMAN), here.partition.counts(here.candidate)
+    table = cluster_table(*counts, weight, state.smoothing)
+    rows = ordered(table, order)
+    _histogram(here, rows, order, score_controls.smoothing_in_words(state))
+    if state.cluster is not None and here.cluster is None:
+        st.info(f"There is no cluster {state.cluster} here: clusters go from 0 to {here.partition.k - 1}.")
+    if here.cluster is None:
+        st.caption(":material/ads_click: Click a bar, tick a row or choose a number to read the texts of a cluster.")
+        attributes_panel.show(here)
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.header(f"Cluster {here.cluster}", anchor=False)
+        st.page_link("views/map/map.py", label="On the map", icon=":material/scatter_plot:")
+        st.button("Close", icon=":material/close:", type="tertiary", on_click=_close, key="cluster_close")
+    cluster_detail.show(here, here.cluster, table, weight, state.smoothing)
+    attributes_panel.show(here)
+
+
+def _order_picker(state: State) -> str:
+    orders = list(ORDERS)
+    session.follow_url(_ORDER, state.order)
+    chosen = st.selectbox(
+        "Sort by",
+        orders,
+        index=session.place(orders, state.order),
+        key=_ORDER,
+        format_func=lambda order: ORDERS[order],
+        on_change=_write_order,
+        width=160,
+        help="Difference: human share minus model share, in points of percentage. Errors: the cluster's part of "
+        "them, which is negative where that side writes less than the mixture.",
+    )
+    return chosen or state.order
+
+
+def _histogram(here: Focus, rows: pd.DataFrame, order: str, smoothing: str) -> None:
+    """The chart and the table that says the same, in one place."""
+    n, m = int(rows["human"].sum()), int(rows["model"].sum())
+    st.session_state[_SHOWN] = rows["cluster"].tolist()
+    chart, table = linked_tabs.show("form", FORMS, "clusters_tabs")
+    if chart.open:
+        with chart:
+            charts.show_chart(
+                cluster_figure(rows, here.candidate, chosen=here.cluster),
+                key=_CHART,
+                file_name=f"{here.run.name}-{here.candidate}-clusters",
+                on_select=_choose_bar,
+                selection_mode="points",
+                alt=f"Share of human and model texts in each of {len(rows)} clusters; the table has the same numbers.",
+            )
+    if table.open:
+        with table:
+            _mirror(here, rows)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(
+            f"{len(rows)} clusters of the {here.partition.kind} partition, {n:,} human and {m:,} model texts, "
+            f"sorted by {ORDERS[order].lower()}; errors with {smoothing}.",
+            width="stretch",
+        )
+        charts.csv_button(lambda: rows, key="clusters_csv", file_name=f"{here.run.name}-{here.candidate}-clusters")
+
+
+def _mirror(here: Focus, rows: pd.DataFrame) -> None:
+    percent = {name: st.column_config.NumberColumn(title, format="percent") for name, title in _PERCENT.items()}
+    places = rows.index[rows["cluster"] == here.cluster].tolist()
+    st.session_state[_TABLE] = {"selection": {"rows": places, "columns": [], "cells": []}}
+    st.dataframe(
+        rows.drop(columns=["type_1_nats", "type_2_nats"]),
+        hide_index=True,
+        height=_TABLE_HEIGHT,
+        key=_TABLE,
+        on_select=_choose_row,
+        selection_mode="single-row",
+        column_config={
+            "model": st.column_config.NumberColumn(here.candidate),
+            "log2_ratio": st.column_config.NumberColumn("log2 p/q", format="%.2f"),
+            **percent,
+        },
+    )
+
+
+_PERCENT = {
+    "p": "p",
+    "q": "q",
+    "difference": "p − q",
+    "type_1": "of type I error",
+    "type_2": "of type II error",
+}
+
+
+def _choose_bar() -> None:
+    cluster = clicked_value(st.session_state[_CHART]["selection"], 0)
+    if cluster is not None:
+        session.update(cluster=cluster)
+
+
+def _choose_row() -> None:
+    rows = st.session_state[_TABLE]["selection"]["rows"]
+    session.update(cluster=st.session_state[_SHOWN][rows[0]] if rows else None)
+
+
+def _write_order() -> None:
+    session.update(order=st.session_state[_ORDER])
+
+
+def _close() -> None:
+    session.update(cluster=None)
+
+
+main()

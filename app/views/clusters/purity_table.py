@@ -1,0 +1,69 @@
+"""Clusters by how pure they are in one column: the most frequent value of each, and its share with an interval."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from mauve_core.analysis.cluster_table import wilson_interval
+from mauve_core.base.errors import InputError
+from mauve_core.corpus.metadata import is_missing
+from mauve_core.numerics.statistics.attributes import purity
+
+
+def purest_clusters(labels: ArrayLike, k: int, cells: NDArray[Any]) -> pd.DataFrame:
+    """Every cluster that has a text with a value, the purest first.
+
+    Ordered by the lower end of the interval, so that a cluster of one text does not lead.
+
+    Parameters
+    ----------
+    labels : (n,) array of int
+        Cluster of each text, 0 to k - 1.
+    k : int
+    cells : (n,) object array
+        Value of each text, None where it has none.
+
+    Returns
+    -------
+    DataFrame
+        cluster, value (its most frequent, as text; of equally frequent ones that which more of all texts have), count
+        (texts here with that value), n (texts here with a value), share (count / n), low, high (Wilson's interval of
+        the share at 95 %, as if the value had been named beforehand), of_all (share of the value in all texts).
+
+    Raises
+    ------
+    InputError
+        Arrays that do not fit each other, or no text with a value.
+    """
+    clusters = np.asarray(labels)
+    if clusters.shape != cells.shape:
+        raise InputError("Labels and values do not fit", allowed=f"{cells.shape}", received=f"{clusters.shape}")
+    kept = np.array([not is_missing(cell) for cell in cells.tolist()], dtype=bool)
+    if not kept.any():
+        raise InputError("No text has a value", allowed="at least one that is not missing")
+    names, codes, totals = np.unique([str(cell) for cell in cells[kept]], return_inverse=True, return_counts=True)
+    order = np.argsort(-totals, kind="stable")
+    codes = np.argsort(order)[codes.ravel()]
+    found = purity(clusters[kept], k, codes)
+    sizes = np.bincount(clusters[kept], minlength=k)
+    filled = np.flatnonzero(sizes)
+    top, n = found.top[filled], sizes[filled]
+    count = np.rint(found.by_cluster[filled] * n).astype(np.int64)
+    low, high = wilson_interval(count, n)
+    table = pd.DataFrame(
+        {
+            "cluster": filled,
+            "value": [str(names[order[code]]) for code in top],
+            "count": count,
+            "n": n,
+            "share": count / n,
+            "low": low,
+            "high": high,
+            "of_all": found.share[top],
+        }
+    )
+    return table.sort_values(["low", "n", "cluster"], ascending=[False, False, True], ignore_index=True)

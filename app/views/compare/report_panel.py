@@ -1,0 +1,77 @@
+"""What a run gives to others: a report that opens offline, and leaderboard and methods as text for a paper."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.caching import cache
+from app.components import charts
+from app.url.state import State
+from mauve_core.base.config import PartitionKind
+from mauve_core.reporting.html_report import html_report
+from mauve_core.reporting.methods_text import methods_text
+from mauve_core.reporting.written import latex_table, markdown_table
+from mauve_core.store import Run
+
+_TEXTS = {
+    "methods": ("Methods paragraph", "methods.txt", "text/plain", methods_text),
+    "latex": ("LaTeX", "leaderboard.tex", "text/x-tex", latex_table),
+    "markdown": ("Markdown", "leaderboard.md", "text/markdown", markdown_table),
+}
+_TEXT_HEIGHT = 320
+
+
+def show(run: Run, state: State, partition: PartitionKind) -> None:
+    """Both, folded away below the page."""
+    st.header("Report", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _report_button(run)
+        st.caption(
+            "One HTML file with live figures, texts of the clusters that lead, settings and caveats. It needs no "
+            "network and no server. Scores in it are the run's own, whatever is set above.",
+            width="stretch",
+        )
+    with st.expander("Leaderboard and methods for a paper", icon=":material/article:"):
+        _texts(run, state, partition)
+
+
+def _report_button(run: Run) -> None:
+    st.download_button(
+        "Save report",
+        lambda: html_report(run),
+        file_name=f"{charts.safe_file_name(run.name)}-report.html",
+        mime="text/html",
+        key="report_html",
+        icon=":material/summarize:",
+        on_click="ignore",
+        help="Made when it is pressed: a few seconds, more for a run whose clusters nobody has looked at yet.",
+    )
+
+
+@st.fragment
+def _texts(run: Run, state: State, partition: PartitionKind) -> None:
+    rescored = cache.rescored(run.id, partition, state.scale, state.smoothing)
+    kind = st.segmented_control(
+        "Format",
+        list(_TEXTS),
+        default="methods",
+        required=True,
+        key="report_text_kind",
+        format_func=lambda name: _TEXTS[name][0],
+        label_visibility="collapsed",
+        persist_state="session",
+    )
+    title, file_name, mime, make = _TEXTS[str(kind)]
+    text = make(rescored, partition, state.smoothing)
+    st.code(text, language="latex" if kind == "latex" else None, wrap_lines=True, height=_TEXT_HEIGHT)
+    st.download_button(
+        f"Save {title}",
+        text.encode("utf-8", errors="replace"),
+        file_name=f"{charts.safe_file_name(run.name)}-{file_name}",
+        mime=mime,
+        key="report_text",
+        icon=":material/download:",
+        on_click="ignore",
+        type="tertiary",
+    )
+    st.caption("Under the partition, scaling constant and smoothing that are set above.")

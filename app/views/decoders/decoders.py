@@ -1,0 +1,100 @@
+"""Decoders: what each does to a model's texts, how its setting moves the score, and texts under other decoders."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.caching import cache
+from app.components import job_panel, page_chrome, sidebar, sweep_panel
+from app.components.markup import escaped
+from app.server import access
+from app.url import session
+from app.url.state import Section, State
+from app.views.decoders import measure_form, measure_table, study_form
+from mauve_core.base.errors import MauveLensError
+from mauve_core.experiments.text_measures import MEASURES
+from mauve_core.experiments.text_measures.stored import stored_measurements
+from mauve_core.store import Run
+
+_SECTION = "decoders_section"
+TITLES: dict[Section, str] = {"measures": "Measures", "sweeps": "Sweeps", "generate": "Generate"}
+
+
+def main() -> None:
+    """Lay out the page."""
+    page_chrome.title("Decoders", "Which decoder should a model use, and how should it be set?")
+    state = session.current()
+    section = state.section or _usual_section(state)
+    offered = [name for name in TITLES if access.may_change() or name != "generate"]
+    section = section if section in offered else offered[0]
+    session.follow_url(_SECTION, section)
+    st.segmented_control(
+        "Section",
+        offered,
+        default=section,
+        key=_SECTION,
+        required=True,
+        format_func=TITLES.__getitem__,
+        on_change=_write_section,
+        label_visibility="collapsed",
+    )
+    if section == "generate":
+        job_panel.show(("study",))
+        study_form.show(_run_if_any(state))
+        return
+    run = sidebar.opened_run()
+    if section == "sweeps":
+        job_panel.show(("sweep",), run.id)
+        sweep_panel.show(run, state)
+    else:
+        job_panel.show(("measures",), run.id)
+        _measures(run, state)
+
+
+def _usual_section(state: State) -> Section:
+    """Measures where there is a run to measure, else the way to one."""
+    return "measures" if cache.opened_run_id(state.run) is not None else "generate"
+
+
+def _run_if_any(state: State) -> Run | None:
+    run_id = cache.opened_run_id(state.run)
+    try:
+        return None if run_id is None else cache.load_run(run_id)
+    except MauveLensError:
+        return None  # a study needs no run; the other sections say what is wrong with it
+
+
+def _measures(run: Run, state: State) -> None:
+    try:
+        measurements = stored_measurements(run)
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        measurements = None
+    measured = () if measurements is None else measurements.measures
+    if measurements is None or not measured:
+        page_chrome.nothing_yet(
+            "Nothing was measured yet.",
+            "A score says how far a candidate is from the human texts; measures say in which way: **too predictable** "
+            "or **too surprising** (perplexity), **too repetitive** or **too diverse** (repetition, distinct-4, "
+            "self-BLEU), too short or too long. Each is T(Q) of a candidate beside T(P) of the human texts, and the "
+            "gap between the two is what counts.",
+            f"Press *Measure* below, or `mauve-lens measure {run.id}`. Those on the left take seconds to minutes; for "
+            "those on the right a model reads every text.",
+        )
+        if access.may_change():
+            measure_form.show(run, measured)
+        return
+    measure_table.show(run, measurements, state)
+    if not access.may_change():
+        return
+    missing = len(MEASURES.keys() - set(measured))
+    title = f"Measure the other {missing}, or measure again" if missing else "Measure again"
+    with st.expander(title, icon=":material/straighten:"):
+        measure_form.show(run, measured)
+
+
+def _write_section() -> None:
+    session.update(section=st.session_state[_SECTION])
+
+
+main()

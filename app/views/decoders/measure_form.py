@@ -1,0 +1,80 @@
+"""Which text measures to compute for a run, with which scoring model; what starts is a job."""
+
+from __future__ import annotations
+
+from collections.abc import Collection as AbstractCollection
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app.components import job_panel, model_picker
+from app.components.markup import escaped
+from mauve_core.base.errors import MauveLensError
+from mauve_core.encoders import check_model
+from mauve_core.experiments.text_measures import MEASURES, Measure
+from mauve_core.experiments.text_measures.stored import MeasuresTask
+from mauve_core.figures.measures import titled
+from mauve_core.store import Run
+
+_CHEAP = [item for item in MEASURES.values() if "model" not in item.needs]
+_COSTLY = [item for item in MEASURES.values() if "model" in item.needs]
+
+
+def show(run: Run, measured: AbstractCollection[str]) -> None:
+    """Checkboxes for every measure; those in ``measured`` are there already and unchecked at first."""
+    has_features = all(run.features(source.name) is not None for source in run.comparison.sources)
+    left, right = st.columns(2, gap="medium")
+    with left, st.container(border=True):
+        st.markdown("**From texts and features**")
+        chosen = _boxes(run, _CHEAP, measured, has_features=has_features, wanted=True)
+        if not has_features:
+            st.caption("This run was stored without features: measures that need them are left out.")
+    with right, st.container(border=True):
+        st.markdown("**With a language model**")
+        costly = _boxes(run, _COSTLY, measured, has_features=has_features, wanted=False)
+        model = model_picker.show(
+            "Scoring model",
+            key="measure_model",
+            causal=True,
+            help_text="Reads every text. For measures of a decoder take the model that wrote the texts.",
+        )
+        texts = sum(source.n for source in run.comparison.sources)
+        st.caption(
+            f"The model reads {texts:,} texts. Measures of a decoder need its name: candidates called "
+            "`nucleus:p=0.95`, or texts with a column `decoder`."
+        )
+    names = [*chosen, *costly]
+    if st.button("Measure", type="primary", icon=":material/straighten:", key="measure_start", disabled=not names):
+        _start(run, names, model if costly else None)
+
+
+def _boxes(
+    run: Run, items: Sequence[Measure], measured: AbstractCollection[str], *, has_features: bool, wanted: bool
+) -> list[str]:
+    """The names that are checked."""
+    chosen = []
+    for item in items:
+        there = item.name in measured
+        possible = has_features or "features" not in item.needs
+        checked = st.checkbox(
+            titled(item.name) + (" :green-badge[measured]" if there else ""),
+            value=wanted and possible and not there,
+            key=f"measure_{run.id}_{len(measured)}_{item.name}",
+            disabled=not possible,
+            help=f"{item.description} Larger: {item.larger}. {item.source}.",
+        )
+        if checked:
+            chosen.append(item.name)
+    return chosen
+
+
+def _start(run: Run, names: Sequence[str], model: str | None) -> None:
+    try:
+        if model is not None:
+            with st.spinner("Looking for the model"):
+                check_model(model)
+        task = MeasuresTask(run.id, tuple(name for name in MEASURES if name in names), model)
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    job_panel.start("measures", task.as_dict())

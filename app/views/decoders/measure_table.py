@@ -1,0 +1,228 @@
+"""Text measures of a run: all of them as panels and as a table, a ranking by one, and two in a plane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from app.components import charts, linked_tabs, settings_tree
+from app.components.markup import escaped
+from app.url import session
+from app.url.state import Form, State
+from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import NONE, UNKNOWN
+from mauve_core.experiments.text_measures import MEASURES, Measurements
+from mauve_core.figures import measures as figures
+from mauve_core.figures.leaderboard import rank_label
+from mauve_core.figures.measures import titled
+from mauve_core.figures.theme import short_name
+from mauve_core.scoring.tables import mean_and_spread, standings
+from mauve_core.store import Run
+
+FORMS: dict[Form, str] = {"chart": "Chart", "table": "Table"}
+_RANKED, _ACROSS, _ALONG = "measure_ranked", "measure_across", "measure_along"
+_QUALITY = ("perplexity", "repetition", "zipf", "length")
+"""Measures on the horizontal axis of the plane when none is chosen, in the order of preference."""
+
+_DIVERSITY = ("distinct", "diversity", "self-bleu", "length")
+"""The same for the vertical axis."""
+
+
+def show(run: Run, measurements: Measurements, state: State) -> None:
+    """Everything that was measured; ``state`` names the measures that rank and span the plane."""
+    order = [candidate.name for candidate in run.comparison.candidates]
+    _overview(run, measurements, order)
+    _ranking(run, measurements, order, state)
+    _plane(run, measurements, order, state)
+    _settings(measurements)
+
+
+def overview_tables(run: Run, measurements: Measurements, order: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """T of the human side and every candidate, and every candidate's gap: a row a source, a column a measure, as text.
+
+    The second column is MAUVE, mean and spread over seeds.
+    """
+    values = [{"source": HUMAN, "mauve": ""}]
+    values += [{"source": name, "mauve": _mauve(run, name)} for name in order]
+    gaps = [dict(row) for row in values[1:]]
+    for measure in measurements.measures:
+        rows = {name: measurements.row(measure, name) for name in order}
+        human = next((row.human for row in rows.values() if row is not None and row.human is not None), None)
+        values[0][measure] = figures.value_label(human)
+        for place, row in enumerate(rows.values()):
+            values[place + 1][measure] = figures.value_label(None if row is None else row.model)
+            gaps[place][measure] = figures.value_label(None if row is None else row.gap)
+    return pd.DataFrame(values), pd.DataFrame(gaps)
+
+
+def _overview(run: Run, measurements: Measurements, order: Sequence[str]) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.header(
+            "All measures",
+            anchor=False,
+            help="T(Q) of every candidate beside T(P) of the human texts. None of them says which texts are better: "
+            "a good decoder lies where people do.",
+        )
+        st.space("stretch")
+        frame = figures.measures_frame(measurements, order)
+        charts.csv_button(lambda: frame, key="measures_csv", file_name=f"{run.name}-measures")
+    chart, table = linked_tabs.show("measured", FORMS, "measures_tabs")
+    if chart.open:
+        with chart:
+            charts.show_chart(
+                figures.panels_figure(measurements, order),
+                key="measures_chart",
+                file_name=f"{run.name}-measures",
+                alt="Every measure of every candidate beside the human value; the table has the same numbers.",
+            )
+    if table.open:
+        with table:
+            values, gaps = overview_tables(run, measurements, order)
+            st.caption("T, human texts first")
+            _wide_table(values, "measures_values")
+            st.caption("Gap |T(Q) − T(P)|")
+            _wide_table(gaps, "measures_gaps")
+    st.caption(
+        "Blue line: human texts, T(P). Dots: candidates, T(Q). Line and band: the interval over texts, about "
+        f"95%; ± one standard deviation, {UNKNOWN} where none could be given. "
+        f"{run.comparison.human.n:,} human texts."
+    )
+
+
+def _wide_table(frame: pd.DataFrame, key: str) -> None:
+    columns = {
+        name: st.column_config.TextColumn(titled(name), help=MEASURES[name].description if name in MEASURES else None)
+        for name in frame.columns[2:]
+    }
+    st.dataframe(
+        frame,
+        hide_index=True,
+        key=key,
+        column_config={
+            "source": st.column_config.TextColumn("texts", pinned=True),
+            "mauve": st.column_config.TextColumn("MAUVE", help="Mean ± sd over k-means seeds, pairwise partition"),
+            **columns,
+        },
+    )
+
+
+def _ranking(run: Run, measurements: Measurements, order: Sequence[str], state: State) -> None:
+    st.header("Ranking by one measure", anchor=False)
+    measure = _picker("Measure", _RANKED, measurements.measures, state.measure, "measure")
+    frame = figures.ranking_frame(measurements, measure, order)
+    known = MEASURES.get(measure)
+    if known is not None:
+        st.caption(f"{known.description} Larger: {known.larger}. Source: {known.source}.")
+    st.table(ranking_table(run, frame), border="horizontal", hide_index=True)
+    st.caption(
+        "Smallest gap |T(Q) − T(P)| first; = where intervals of gaps overlap. Value ± sd over texts, below it the 95% "
+        "interval. MAUVE: mean ± sd over seeds, its rank in brackets."
+    )
+    notes = dict.fromkeys(filter(None, (_note(frame, place) for place in range(len(frame)))))
+    if notes:
+        st.caption("  \n".join(f":material/info: {escaped(note)}" for note in notes))
+
+
+def ranking_table(run: Run, frame: pd.DataFrame) -> pd.DataFrame:
+    """``ranking_frame`` as Markdown cells, beside the run's MAUVE and the rank by it."""
+    ranks = {item.candidate.name: rank_label(item.rank, item.tied) for item in standings(run.comparison)}
+    return pd.DataFrame(
+        [
+            {
+                "Rank": rank_label(row["rank"], row["tied"]) if row["rank"] else NONE,
+                "Candidate": f"**{escaped(short_name(row['candidate']))}**",
+                "T(Q)": _cell(row, "model"),
+                "T(P)": _cell(row, "human"),
+                "Gap": _cell(row, "gap"),
+                "MAUVE": f"{_mauve(run, row['candidate'])} ({ranks[row['candidate']]})",
+                "n": NONE if pd.isna(row["n"]) else f"{int(row['n']):,}",
+            }
+            for _, row in frame.iterrows()
+        ]
+    )
+
+
+def _cell(row: pd.Series, name: str) -> str:
+    value = figures.value_of(row, name)
+    low_high = figures.interval_label(value)
+    return figures.value_label(value) + (f"  \n{low_high}" if low_high else "")
+
+
+def _note(frame: pd.DataFrame, place: int) -> str:
+    """The row's note; with its candidate where not every row has it."""
+    note = str(frame["note"].iloc[place])
+    shared = len(frame) > 1 and frame["note"].nunique() == 1
+    return note if shared or not note else f"{frame['candidate'].iloc[place]}: {note}"
+
+
+def _plane(run: Run, measurements: Measurements, order: Sequence[str], state: State) -> None:
+    names = [name for name in measurements.measures if any(_has(measurements, name, other) for other in order)]
+    if len(names) < 2:
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.header(
+            "Quality against diversity",
+            anchor=False,
+            help="Texts can be too predictable and too surprising, too repetitive and too diverse. Where the human "
+            "texts are is where a decoder wants to be.",
+        )
+        st.space("stretch")
+        csv = st.container(width="content")
+    with st.container(horizontal=True):
+        across = _picker("Horizontal", _ACROSS, names, state.across, "across", preferred=_QUALITY)
+        others = [name for name in names if name != across]
+        along = _picker("Vertical", _ALONG, others, state.along, "along", preferred=_DIVERSITY)
+    frame = figures.plane_frame(measurements, across, along, order)
+    with csv:
+        charts.csv_button(lambda: frame, key="plane_csv", file_name=f"{run.name}-{across}-{along}")
+    if frame.empty:
+        st.info("No candidate has both measures.")
+        return
+    charts.show_chart(
+        figures.plane_figure(frame, across, along, order),
+        key="plane_chart",
+        file_name=f"{run.name}-{across}-{along}",
+        alt=f"{titled(across)} against {titled(along)} of every candidate and the human texts; the tables above have "
+        "the numbers.",
+    )
+    human = "Blue cross: the human texts." if HUMAN in set(frame["source"]) else "One of the two has no T(P)."
+    st.caption(f"{human} Lines: about 95% intervals over texts. n as in the table above.")
+
+
+def _has(measurements: Measurements, measure: str, candidate: str) -> bool:
+    row = measurements.row(measure, candidate)
+    return row is not None and row.model is not None
+
+
+def _picker(
+    label: str, key: str, names: Sequence[str], chosen: str | None, field: str, *, preferred: Sequence[str] = ()
+) -> str:
+    """One of ``names``: the URL's, else the first of ``preferred`` that is there, else the first."""
+    usual = next((name for name in (*preferred, *names) if name in names), names[0])
+    shown = usual if chosen is None or chosen not in names else chosen
+    session.follow_url(key, shown)
+    chosen_now = st.selectbox(
+        label,
+        list(names),
+        index=session.place(names, shown),
+        key=key,
+        format_func=titled,
+        on_change=session.write_choice,
+        args=(field, key, usual),
+        width=260,
+    )
+    return chosen_now or shown
+
+
+def _mauve(run: Run, name: str) -> str:
+    """The score with its spread over seeds, with the digits of the leaderboard."""
+    return mean_and_spread(run.comparison.candidate(name).scores["mauve"])
+
+
+def _settings(measurements: Measurements) -> None:
+    with st.expander("How these were measured", icon=":material/tune:"):
+        for note in measurements.notes:
+            st.text(note)
+        settings_tree.show(measurements.settings)

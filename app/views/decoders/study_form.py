@@ -1,0 +1,218 @@
+"""A study as a form: human texts with prompts, a model, decoders with their values; what starts is a job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+from app import uploads
+from app.components import job_panel, model_picker, upload_side
+from app.components.markup import escaped
+from app.components.settings_tree import LARGEST
+from app.views.decoders import decoder_picker
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
+from mauve_core.base.errors import MauveLensError
+from mauve_core.decoding import GenerationSettings
+from mauve_core.encoders import check_model
+from mauve_core.scoring.compare import MIN_TEXTS
+from mauve_core.store import Run
+from mauve_core.tasks.comparison import TextFile
+from mauve_core.tasks.study import StudyTask
+
+_SOURCE, _OPEN, _FILE = "study_source", "Prompts of the open run", "A file"
+PROMPT_TOKENS = 35
+"""Length of a prompt that is cut off a text, when the reader says nothing else (NeurIPS 2021, appendix C)."""
+
+
+@dataclass(frozen=True)
+class Human:
+    """The human side of the study.
+
+    Attributes
+    ----------
+    file : TextFile
+    count : int
+        Number of texts.
+    prompted : bool
+        Whether the texts come with prompts.
+    title : str
+    """
+
+    file: TextFile
+    count: int
+    prompted: bool
+    title: str
+
+
+def show(run: Run | None) -> None:
+    """The form; ``run`` lends its human texts and their prompts."""
+    st.caption(
+        "A model continues the beginnings of human texts, once under each decoder. What it writes is compared with "
+        "what people wrote there; the run that comes out opens in every view."
+    )
+    left, right = st.columns(2, gap="medium")
+    with left, st.container(border=True):
+        st.markdown("**Human texts**")
+        human = _human(run)
+        prompt_tokens = None
+        if human is not None and not human.prompted:
+            prompt_tokens = st.number_input(
+                "Tokens of a prompt",
+                1,
+                100_000,
+                PROMPT_TOKENS,
+                key="study_prompt_tokens",
+                persist_state="session",
+                help="The file has no prompts: so many tokens at the beginning of each text become its prompt.",
+            )
+    with right, st.container(border=True):
+        st.markdown("**Model**")
+        model = model_picker.show("Model that writes", key="study_model", causal=True)
+        lengths = _lengths()
+    with st.container(border=True):
+        st.markdown("**Decoders**")
+        specs = decoder_picker.show()
+    _finish(human, prompt_tokens, model, lengths, specs)
+
+
+def _human(run: Run | None) -> Human | None:
+    """Where the human texts come from; None while there are none that can be used."""
+    prompted = run is not None and run.corpora[HUMAN].prompts is not None
+    if run is not None and prompted:
+        source = st.segmented_control(
+            "Source",
+            [_OPEN, _FILE],
+            default=_OPEN,
+            required=True,
+            key=_SOURCE,
+            persist_state="session",
+            label_visibility="collapsed",
+        )
+        if source == _OPEN:
+            return _of_run(run)
+    read = upload_side.show("study", "Human texts with prompts")
+    file = next((file for file in read if file is not None), None)
+    if file is None:
+        st.caption("Give each text a prompt in a field of its own; without one, each text's beginning becomes it.")
+        return None
+    return Human(file.file, file.look.texts, file.look.prompted, Path(file.file.path).stem)
+
+
+def _of_run(run: Run) -> Human | None:
+    corpus = run.corpora[HUMAN]
+    total = len(corpus)
+    low = min(MIN_TEXTS, total)
+    count = st.number_input(
+        "Texts", low, total, total, key=f"study_count_{run.id}", help="The first so many human texts of the run"
+    )
+    st.caption(f"The first {count:,} of {total:,} human texts of **{escaped(run.name)}**, with their prompts and ids.")
+    try:
+        upload = uploads.keep_prompted(corpus.take(np.arange(count)), run.id)
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return None
+    return Human(TextFile(upload.path, "text", "prompt", "id"), int(count), True, run.name)
+
+
+def _lengths() -> dict[str, int]:
+    """Arguments of GenerationSettings."""
+    most, least, seed = st.columns(3)
+    return {
+        "max_new_tokens": int(
+            most.number_input(
+                "At most tokens",
+                1,
+                1_000_000,
+                256,
+                key="study_max_tokens",
+                persist_state="session",
+                help="Tokens of a continuation; the human texts are cut there too",
+            )
+        ),
+        "min_new_tokens": int(
+            least.number_input(
+                "At least tokens",
+                0,
+                1_000_000,
+                0,
+                key="study_min_tokens",
+                persist_state="session",
+                help="The model may not end before; 0 lets it end when it will.",
+            )
+        ),
+        "seed": int(
+            seed.number_input(
+                "Seed",
+                0,
+                LARGEST,
+                0,
+                key="study_seed",
+                persist_state="session",
+                help="A text depends on its prompt, its decoder and this",
+            )
+        ),
+    }
+
+
+def _finish(
+    human: Human | None, prompt_tokens: int | None, model: str, lengths: dict[str, int], specs: list[str]
+) -> None:
+    """Name, encoder, what will be written, and the button."""
+    left, right = st.columns(2, gap="medium")
+    suggested = f"{Path(model).name} on {human.title if human else 'human texts'}"
+    name = left.text_input("Name of the run", key="study_name", placeholder=suggested, persist_state="session")
+    with right:
+        encoder = model_picker.show("Encoder", key="study_encoder", help_text="Turns texts into features.")
+    measured = left.toggle(
+        "Measure the texts too",
+        value=True,
+        key="study_measures",
+        persist_state="session",
+        help="Every text measure, with the model that wrote the texts as the scoring model",
+    )
+    task = None
+    if human is not None and specs:
+        try:
+            task = StudyTask(
+                name=(name or "").strip() or suggested,
+                human=human.file,
+                model=model,
+                decoders=tuple(specs),
+                settings=GenerationSettings(**lengths),
+                prompt_tokens=prompt_tokens,
+                config=CompareConfig(encoder=EncoderConfig(model=encoder)),
+                measures=measured,
+            )
+        except MauveLensError as error:
+            st.error(escaped(str(error)), icon=":material/error:")
+    _preview(human, lengths["max_new_tokens"], specs)
+    if st.button("Start", type="primary", icon=":material/play_arrow:", key="study_start", disabled=task is None):
+        _start(task)
+
+
+def _preview(human: Human | None, most: int, specs: list[str]) -> None:
+    if human is None:
+        st.caption("Choose the human texts.")
+    elif not specs:
+        st.caption("Choose at least one decoder.")
+    else:
+        st.markdown(
+            f"**{len(specs)}** {'decoder' if len(specs) == 1 else 'decoders'} × **{human.count:,}** prompts: "
+            f"**{len(specs) * human.count:,}** texts of at most **{most:,}** tokens will be written."
+        )
+
+
+def _start(task: StudyTask | None) -> None:
+    if task is None or task.config.encoder is None:
+        return
+    try:
+        with st.spinner("Looking for the models"):
+            check_model(task.model)
+            check_model(task.config.encoder.model)
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    job_panel.start("study", task.as_dict())

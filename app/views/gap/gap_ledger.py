@@ -1,0 +1,198 @@
+"""Both errors shared out among the clusters: totals, a bar a cluster, and the same clusters in words."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+from app.caching import cache
+from app.caching.bounded import kept
+from app.components import charts, score_controls
+from app.components.focus import Focus
+from app.components.markup import escaped
+from app.selection import clicked_value
+from app.url import session
+from app.url.state import State
+from mauve_core.analysis.cluster_table import CONFIDENCE
+from mauve_core.analysis.gap_table import ERRORS, TOGETHER, error_totals, ledger_rows, row_labels
+from mauve_core.base.config import HUMAN, PartitionKind
+from mauve_core.base.formatting import (
+    NATS_DECIMALS,
+    as_percent,
+    decimals_of,
+    percent_with_interval,
+    with_spread,
+    written,
+)
+from mauve_core.figures.gap import common_reach, ledger_figure
+from mauve_core.numerics.resampling.stability import LABELS
+
+TITLES = {
+    "type_1": ("Adds: the model writes what humans don't", "orange", "Type I error, KL(Q|R)"),
+    "type_2": ("Misses: humans write what the model misses", "blue", "Type II error, KL(P|R)"),
+}
+
+_TRUST_HELP = "Is the difference in this cluster real? " + "; ".join(f"{name}: {said}" for name, said in LABELS.items())
+COUNTS_HELP = "Human texts : model texts"
+_LIST_HEIGHT = 248
+_WORDS_LISTED, _WORDS_BY_BAR = 5, 3
+_CHART, _LIST, _SHOWN = "gap_ledger_{}", "gap_list_{}", "gap_shown_{}"
+
+
+def show(here: Focus, table: pd.DataFrame, weight: float, state: State) -> None:
+    """Both columns; ``table`` is the partition's cluster table at that weight."""
+    intervals = cache.error_intervals(*here.key, weight, state.smoothing)
+    ledgers = {error: ledger_rows(table, error, intervals[error]) for error in ERRORS}
+    totals = _totals(here, weight, state)
+    reach = common_reach(*ledgers.values())
+    for column, error in zip(st.columns(2, gap="small"), ERRORS, strict=True):
+        with column:
+            _error(here, error, ledgers[error], totals[error], reach)
+    with st.container(key="gap_lists"):  # below each other where half the width has no room for words (face.css)
+        for column, error in zip(st.columns(2, gap="small"), ERRORS, strict=True):
+            with column:
+                _list(here, error, ledgers[error])
+    st.caption(
+        f"{here.partition.k} clusters of the {here.partition.kind} partition at weight {written(weight, 2)}, "
+        f"{score_controls.smoothing_in_words(state)}. Lines and brackets: {CONFIDENCE:.0%} bootstrap intervals over "
+        f"texts, clusters held fixed. Texts: human : model. Click a bar to read the cluster's texts."
+        + "".join(f" {escaped(note)}." for note in cache.cluster_trust(*here.key).notes)
+        + _trusted_over(here)
+    )
+
+
+def _trusted_over(here: Focus) -> str:
+    """Which other partitions the trust rests on."""
+    run_id, kind, candidate, _ = here.key
+    others, why_not = cache.other_clusterings(run_id, kind, candidate)
+    seeds = here.run.comparison.config.score.seeds
+    numbers = " and ".join(f"k = {part.k}" for part in others) or "no other k"
+    reason = f" {escaped(why_not)}." if why_not else ""
+    return f" Trust: held against {seeds - 1} other seeds and {numbers}.{reason}"
+
+
+def words_of(here: Focus, most: int) -> dict[int, str]:
+    """The most distinctive words of every cluster that has any."""
+    return _words(*here.key, most)
+
+
+@kept(max_entries=16, show_spinner=False)
+def _words(run_id: str, kind: PartitionKind, candidate: str, seed: int, most: int) -> dict[int, str]:
+    found = cache.cluster_words(run_id, kind, candidate, seed)
+    return {cluster: ", ".join(word.word for word in words[:most]) for cluster, words in enumerate(found) if words}
+
+
+def shown_list(here: Focus, rows: pd.DataFrame, labels: NDArray[np.str_]) -> pd.DataFrame:
+    """The ledger in words: cluster, share with its interval, trust, human and model texts, words."""
+    words = words_of(here, _WORDS_LISTED)
+    single = rows["cluster"] != TOGETHER
+    return pd.DataFrame(
+        {
+            "cluster": row_labels(rows),
+            "of error": [
+                percent_with_interval(share, low, high) if one else as_percent(share, 1)
+                for share, low, high, one in zip(rows["share"], rows["low"], rows["high"], single, strict=True)
+            ],
+            "trust": [
+                labels[int(cluster)] if one else "" for cluster, one in zip(rows["cluster"], single, strict=True)
+            ],
+            "texts": [counts_label(human, model) for human, model in zip(rows["human"], rows["model"], strict=True)],
+            "words": [words.get(int(cluster), "") for cluster in rows["cluster"]],
+        }
+    )
+
+
+def counts_label(human: float, model: float) -> str:
+    """Texts of both sides in one cell, so that a narrow list has room for words."""
+    return f"{written(human, 0)} : {written(model, 0)}"
+
+
+def _totals(here: Focus, weight: float, state: State) -> dict[str, np.ndarray]:
+    """Each error under every seed."""
+    comparison, kind = here.run.comparison, here.partition.kind
+    seeds = range(comparison.config.score.seeds)
+    parts = [comparison.partition(kind, here.candidate, seed) for seed in seeds]
+    p, q = (np.stack([part.counts(name) for part in parts]) for name in (HUMAN, here.candidate))
+    return error_totals(p, q, weight, state.smoothing)
+
+
+def _error(here: Focus, error: str, rows: pd.DataFrame, totals: np.ndarray, reach: tuple[float, float]) -> None:
+    title, colour, name = TITLES[error]
+    total = totals[here.partition.seed]
+    st.markdown(f"**:{colour}[{title}]**  \n{name}: {_total_in_words(total, totals)}")
+    words = words_of(here, _WORDS_BY_BAR)
+    charts.show_chart(
+        ledger_figure(rows, error, words, reach=reach, chosen=here.cluster),
+        key=_CHART.format(error),
+        file_name=f"{here.run.name}-{here.candidate}-{error}",
+        on_select=partial(_choose_bar, error),
+        selection_mode="points",
+        alt=f"Share of each cluster in the {name}; the list below has the same numbers.",
+    )
+    st.caption(_sum_in_words(rows, total))
+
+
+def _total_in_words(total: float, totals: NDArray[np.float64]) -> str:
+    """The error in the partition shown, and its mean and spread over the seeds."""
+    if totals.size == 1:
+        return f"**{written(total, NATS_DECIMALS)} nats**"
+    mean, sd = totals.mean(), totals.std(ddof=1)
+    here = written(total, decimals_of(mean, sd))
+    return f"**{here} nats** here, {with_spread(mean, sd)} over {totals.size} seeds"
+
+
+def _sum_in_words(rows: pd.DataFrame, total: float) -> str:
+    """How the bars and the clusters without one add up to the error."""
+    single = rows["cluster"] != TOGETHER
+    parts = [f"{single.sum()} clusters shown: {written(rows['nats'][single].sum(), NATS_DECIMALS)}"]
+    together = rows[~single]
+    parts += [
+        f"{label}: together {written(nats, NATS_DECIMALS)}"
+        for label, nats in zip(row_labels(together), together["nats"].tolist(), strict=True)
+    ]
+    return f"{'; '.join(parts)}; sum {written(total, NATS_DECIMALS)} nats."
+
+
+def _list(here: Focus, error: str, rows: pd.DataFrame) -> None:
+    title, colour, _ = TITLES[error]
+    words = words_of(here, _WORDS_BY_BAR)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**:{colour}[{title.partition(':')[0]}]**, cluster by cluster", width="stretch")
+        charts.csv_button(
+            lambda: rows.assign(words=[words.get(int(cluster), "") for cluster in rows["cluster"]]),
+            key=f"gap_csv_{error}",
+            file_name=f"{here.run.name}-{here.candidate}-{error}",
+        )
+    key = _LIST.format(error)
+    st.session_state[_SHOWN.format(error)] = rows["cluster"].tolist()
+    places = rows.index[rows["cluster"] == here.cluster].tolist()
+    st.session_state[key] = {"selection": {"rows": places, "columns": [], "cells": []}}
+    st.dataframe(
+        shown_list(here, rows, cache.cluster_trust(*here.key).label),
+        hide_index=True,
+        height=_LIST_HEIGHT,
+        key=key,
+        on_select=partial(_choose_row, error),
+        selection_mode="single-row",
+        column_config={
+            "trust": st.column_config.TextColumn(help=_TRUST_HELP),
+            "texts": st.column_config.TextColumn(help=COUNTS_HELP),
+        },
+    )
+
+
+def _choose_bar(error: str) -> None:
+    cluster = clicked_value(st.session_state[_CHART.format(error)]["selection"], 0)
+    if cluster is not None and cluster != TOGETHER:
+        session.update(cluster=cluster)
+
+
+def _choose_row(error: str) -> None:
+    rows = st.session_state[_LIST.format(error)]["selection"]["rows"]
+    cluster = st.session_state[_SHOWN.format(error)][rows[0]] if rows else None
+    if cluster != TOGETHER:
+        session.update(cluster=cluster)

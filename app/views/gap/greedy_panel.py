@@ -1,0 +1,174 @@
+"""The few clusters that make most of the gap, one after the other, with the score after each."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from app.caching import cache
+from app.components import charts, score_controls
+from app.components.focus import Focus
+from app.components.markup import escaped
+from app.url import session
+from app.url.state import Fix, State
+from app.views.gap.gap_ledger import COUNTS_HELP, counts_label, words_of
+from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.formatting import SCORE_DECIMALS, as_percent, with_spread, written
+from mauve_core.figures.gap import steps_figure
+from mauve_core.figures.leaderboard import titled
+from mauve_core.numerics.divergences.smoothing import ADDED_COUNT
+from mauve_core.scoring.tables import TITLES
+
+FIXES: dict[Fix, str] = {"match": "Bring each to the human share", "drop": "Drop the model's texts in each"}
+_SCORE, _FIX, _TABLE, _SHOWN = "greedy_score", "greedy_fix", "greedy_table", "greedy_shown"
+_WORDS = 5
+
+
+def show(here: Focus, state: State, scale: float) -> None:
+    """Controls, the line and the table."""
+    session.follow_url(_SCORE, state.score)
+    session.follow_url(_FIX, state.fix)
+    with st.container(horizontal=True, gap="medium"):
+        st.segmented_control(
+            "By score",
+            list(SCORES),
+            default=state.score,
+            key=_SCORE,
+            required=True,
+            format_func=titled,
+            on_change=_write_score,
+            help="Each step takes the cluster that moves this score most. ↑ larger is closer to the human texts.",
+        )
+        st.segmented_control(
+            "What is done",
+            list(FIXES),
+            default=state.fix,
+            key=_FIX,
+            required=True,
+            format_func=FIXES.__getitem__,
+            on_change=_write_fix,
+            help="Bring: the model's texts there count as much as the humans' do. Drop: they count nothing.",
+        )
+    if state.smoothing not in ADDED_COUNT:
+        known = " or ".join(title for name, title in score_controls.SMOOTHING_TITLES.items() if name in ADDED_COUNT)
+        st.info(f"The list is made with one of these smoothings of counts: {known}. Choose one of them above.")
+        return
+    rows = cache.greedy_list(*here.key, state.fix, state.score, scale, state.smoothing)
+    if len(rows) == 1:
+        st.info("There is no cluster with which this would bring the score closer to that of equal sides.")
+        return
+    st.markdown(_in_words(here, rows, state.score))
+    with st.container(key="greedy_steps"):  # below each other where the list would have no room for words (face.css)
+        left, right = st.columns([2, 3], gap="small")
+    name = f"{here.run.name}-{here.candidate}-clusters-of-the-gap"
+    with left:
+        charts.show_chart(
+            steps_figure(rows, state.score, words_of(here, _WORDS)),
+            key="greedy_chart",
+            file_name=name,
+            alt=f"{TITLES[state.score]} after each cluster; the table beside it has the same numbers.",
+        )
+    with right:
+        _table(here, rows, state)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(_about(here, rows, state, scale), width="stretch")
+        st.button(
+            "Try these as what-if",
+            icon=":material/science:",
+            type="tertiary",
+            on_click=_try,
+            args=(rows["cluster"].iloc[1:].tolist(), state.fix),
+            key="greedy_try",
+            help="Every score with its interval, under What would close the gap",
+        )
+        charts.csv_button(lambda: rows, key="greedy_csv", file_name=name)
+
+
+def shown_steps(here: Focus, rows: pd.DataFrame, score: str) -> pd.DataFrame:
+    """The list: cluster, the score here and over seeds, how much of the gap is closed, texts of both sides, words."""
+    words, steps = words_of(here, _WORDS), rows.iloc[1:]
+    human, model = here.partition.counts(HUMAN), here.partition.counts(here.candidate)
+    clusters = steps["cluster"].astype(int)
+    return pd.DataFrame(
+        {
+            "cluster": clusters,
+            TITLES[score]: steps[score],
+            "over seeds": [_with_spread(row) for _, row in steps.iterrows()],
+            "closed": 100 * steps["closed"],
+            "texts": [counts_label(human[cluster], model[cluster]) for cluster in clusters],
+            "words": [words.get(cluster, "") for cluster in clusters],
+        }
+    ).reset_index(drop=True)
+
+
+def _in_words(here: Focus, rows: pd.DataFrame, score: str) -> str:
+    first, last, spread = rows.iloc[0], rows.iloc[-1], rows[rows["mean"].notna()].iloc[-1]
+    before, after = (written(row[score], SCORE_DECIMALS) for row in (first, last))
+    said = (
+        f"**{len(rows) - 1} of {here.partition.k} clusters close {as_percent(last['closed'])} of the gap in this "
+        f"partition:** {TITLES[score]} goes from {before} to {after}"
+    )
+    if pd.isna(spread["sd"]):
+        return f"{said}."
+    at_step = "" if spread["step"] == last["step"] else f" after {int(spread['step'])}"
+    return f"{said}; over seeds, the same texts, from {_with_spread(first)} to {_with_spread(spread)}{at_step}."
+
+
+def _with_spread(row: pd.Series) -> str:
+    return with_spread(row["mean"], row["sd"], SCORE_DECIMALS)
+
+
+def _table(here: Focus, rows: pd.DataFrame, state: State) -> None:
+    shown = shown_steps(here, rows, state.score)
+    st.session_state[_SHOWN] = shown["cluster"].tolist()
+    places = shown.index[shown["cluster"] == here.cluster].tolist()
+    st.session_state[_TABLE] = {"selection": {"rows": places, "columns": [], "cells": []}}
+    st.dataframe(
+        shown,
+        hide_index=True,
+        key=_TABLE,
+        on_select=_choose_row,
+        selection_mode="single-row",
+        column_config={
+            TITLES[state.score]: st.column_config.NumberColumn("here", format="%.3f"),
+            "closed": st.column_config.NumberColumn("closed", format="%.0f%%"),
+            "texts": st.column_config.TextColumn(help=COUNTS_HELP),
+        },
+    )
+
+
+def _about(here: Focus, rows: pd.DataFrame, state: State, scale: float) -> str:
+    seeds = here.run.comparison.config.score.seeds
+    about = (
+        "Each step takes the cluster that brings the score closest to that of equal sides (the dotted blue line), "
+        "after all before it; some other set of as many may close more. The list is made in one partition, so the gain "
+        "here is the best case"
+    )
+    if seeds > 1:
+        about += f"; over seeds: the same texts, in the clusters of all {seeds} seeds, mean ± sd"
+    about += f". c = {scale:g}, {score_controls.smoothing_in_words(state)}."
+    filled = [str(int(row["cluster"])) for _, row in rows.iterrows() if row["filled"]]
+    if filled:
+        name = escaped(here.candidate)
+        about += (
+            f" {name} has no text in {', '.join(filled)}: the score is what it would be if it wrote there; no weight "
+            "of its texts can do that, so nothing is said over seeds."
+        )
+    return about
+
+
+def _write_score() -> None:
+    session.update(score=st.session_state[_SCORE])
+
+
+def _write_fix() -> None:
+    session.update(fix=st.session_state[_FIX])
+
+
+def _choose_row() -> None:
+    rows = st.session_state[_TABLE]["selection"]["rows"]
+    session.update(cluster=st.session_state[_SHOWN][rows[0]] if rows else None)
+
+
+def _try(clusters: list[int], fix: Fix) -> None:
+    session.update(pick="clusters", chosen=clusters, action=fix, side="model")

@@ -1,0 +1,141 @@
+"""Which texts a what-if changes, and what each of them counts for then.
+
+Chosen texts form groups: a group for each chosen cluster, or a single one for the texts of an area of the map or of a
+slice of the metadata. Actions that look at shares look at those of a group:
+
+    drop      its texts count nothing
+    weight    each counts a factor
+    cap       the candidate's texts count less where the group has more than the human share of texts
+    match     the candidate's texts count so that the group has the human share, all others thinned or raised alike
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.divergences.what_if import capped, dropped, matched
+from mauve_core.scoring.result import Partition
+
+SIDES = ("model", "human", "both")
+ACTIONS = ("drop", "cap", "match", "weight")
+OF_THE_MODEL = ("cap", "match")
+"""Actions that change the candidate's texts alone, whatever the side."""
+
+MISSING = "(missing)"
+"""Stands for a gap in a column of metadata, as in the tables of its values."""
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The chosen texts of the human side and of one candidate.
+
+    Attributes
+    ----------
+    count : int
+        Groups.
+    labels : mapping of str to (n,) int array
+        For both sources, the group of each text, 0 to count - 1; ``count`` for a text that is not chosen.
+    """
+
+    count: int
+    labels: Mapping[str, NDArray[np.intp]]
+
+    def chosen(self, source: str) -> NDArray[np.bool_]:
+        """(n,) whether a text of ``source`` is in any group."""
+        return np.asarray(self.labels[source] < self.count)
+
+    def sizes(self, source: str) -> NDArray[np.int64]:
+        """(count + 1,) texts of ``source`` in each group, and of the texts that are not chosen."""
+        return np.bincount(self.labels[source], minlength=self.count + 1).astype(np.int64)
+
+
+def groups_of_clusters(partition: Partition, candidate: str, clusters: Sequence[int]) -> Groups:
+    """A group for each of these clusters; InputError for one that the partition does not have."""
+    if any(not 0 <= cluster < partition.k for cluster in clusters):
+        raise InputError("No cluster of that number", allowed=f"0 to {partition.k - 1}", received=str(list(clusters)))
+    group = np.full(partition.k, len(clusters), dtype=np.intp)
+    group[list(clusters)] = np.arange(len(clusters))
+    return Groups(len(clusters), {name: group[partition.labels[name]] for name in (HUMAN, candidate)})
+
+
+def one_group(candidate: str, human: ArrayLike, model: ArrayLike) -> Groups:
+    """One group: the texts where these masks hold."""
+    masks = {HUMAN: np.asarray(human, dtype=np.bool_), candidate: np.asarray(model, dtype=np.bool_)}
+    return Groups(1, {name: np.where(mask, 0, 1).astype(np.intp) for name, mask in masks.items()})
+
+
+def slice_mask(metadata: pd.DataFrame, field: str, value: str) -> NDArray[np.bool_]:
+    """(n,) whether a text's ``field``, as text, is ``value``; nowhere in metadata without that field."""
+    if field not in metadata.columns:
+        return np.zeros(len(metadata), dtype=np.bool_)
+    return (as_text(metadata[field]) == value).to_numpy(dtype=np.bool_)
+
+
+def slice_values(human: pd.DataFrame, model: pd.DataFrame, field: str) -> list[str]:
+    """Every value of a field on either side as text, the most frequent first, ties in alphabetical order."""
+    found = pd.concat([as_text(side[field]) for side in (human, model) if field in side.columns])
+    counts = found.value_counts()
+    return sorted(counts.index, key=lambda value: (-int(counts[value]), value))
+
+
+def as_text(column: pd.Series) -> pd.Series:
+    """The values of a column as they are listed."""
+    return column.astype(object).map(lambda value: MISSING if pd.isna(value) else str(value))
+
+
+def weights_of(
+    groups: Groups, candidate: str, action: str, side: str = "model", factor: float = 1.0
+) -> dict[str, NDArray[np.float64]]:
+    """What every text counts for.
+
+    Parameters
+    ----------
+    groups : Groups
+    candidate : str
+    action : {"drop", "cap", "match", "weight"}
+    side : {"model", "human", "both"}
+        Whose texts are changed; "cap" and "match" change the candidate's.
+    factor : float >= 0
+        For "weight".
+
+    Returns
+    -------
+    dict of str to (n,) float64 array
+        Of the sources that are changed.
+
+    Raises
+    ------
+    InputError
+        No such action or side, or a group that has to be matched and holds no text of the candidate.
+    """
+    for what, given, known in (("action", action, ACTIONS), ("side", side, SIDES)):
+        if given not in known:
+            raise InputError(f"No {what} of that name", allowed=", ".join(known), received=repr(given))
+    human, model = groups.sizes(HUMAN), groups.sizes(candidate)
+    chosen = np.arange(groups.count + 1) < groups.count
+    if action == "drop":
+        by_group = dropped(chosen.size, range(groups.count))
+    elif action == "weight":
+        by_group = np.where(chosen, factor, 1.0)
+    elif action == "cap":
+        by_group = np.where(chosen, capped(human, model), 1.0)
+    else:
+        by_group = _matched(human, model)
+    changed = "model" if action in OF_THE_MODEL else side
+    sources = {"model": (candidate,), "human": (HUMAN,), "both": (HUMAN, candidate)}[changed]
+    return {source: by_group[groups.labels[source]] for source in sources}
+
+
+def _matched(human: NDArray[np.int64], model: NDArray[np.int64]) -> NDArray[np.float64]:
+    if ((model == 0) & (human > 0)).any():
+        raise InputError(
+            "The candidate has no text in some of this, or none outside it: weights cannot give it the human share"
+        )
+    return matched(human, model, range(human.size - 1))

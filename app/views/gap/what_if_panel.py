@@ -1,0 +1,343 @@
+"""What would close the gap: texts dropped, thinned or weighted, and every score before and after, with its spread."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+from app.caching import cache
+from app.components import charts, job_panel
+from app.components.focus import Focus
+from app.components.markup import escaped
+from app.selection import inside_polygon
+from app.server import access
+from app.url import session
+from app.url.state import FACTORS, MAX_CHOSEN, Action, Pick, Side, State
+from app.views.gap.gap_ledger import words_of
+from app.views.gap.what_if_choice import (
+    OF_THE_MODEL,
+    Groups,
+    groups_of_clusters,
+    one_group,
+    slice_mask,
+    slice_values,
+    weights_of,
+)
+from mauve_core.analysis.what_if import WhatIf
+from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.base.formatting import SCORE_DECIMALS, interval, with_spread, written
+from mauve_core.figures.gap import what_if_figure
+from mauve_core.figures.leaderboard import titled
+from mauve_core.figures.theme import short_name
+from mauve_core.scoring.compare import MIN_TEXTS
+from mauve_core.scoring.result import Estimate
+from mauve_core.tasks.exclude_texts import WithoutTask
+
+PICKS: dict[Pick, str] = {"clusters": "Clusters", "lasso": "Area of the Map", "slice": "Metadata"}
+ACTIONS: dict[Action, str] = {
+    "drop": "Drop",
+    "cap": "Cap at the human share",
+    "match": "Bring to the human share",
+    "weight": "Weight",
+}
+SIDES: dict[Side, str] = {"model": "the model's texts", "human": "human texts", "both": "both"}
+
+KEPT_CLUSTERS = "On the run's own clusters, which stay as they are; a full recompute would cluster again."
+
+_WORDS = 3
+_PICK, _CHOSEN, _FIELD, _VALUE = "what_if_pick", "what_if_chosen", "what_if_field", "what_if_value"
+_ACTION, _FACTOR, _SIDE = "what_if_action", "what_if_factor", "what_if_side"
+
+
+def show(here: Focus, state: State, scale: float) -> None:
+    """Controls, and as soon as texts are chosen, the answer."""
+    groups = _choice(here, state)
+    side = _action(state)
+    if groups is None or not _said(here, groups, side):
+        st.caption(":material/ads_click: Choose texts to see what the scores would be without them.")
+    else:
+        _answer(here, state, groups, side, scale)
+    job_panel.show(("without",))
+
+
+def shown_scores(found: WhatIf) -> pd.DataFrame:
+    """A row a score: before, after and their difference, each as mean ± sd over seeds above its interval."""
+    return pd.DataFrame(
+        {
+            "Score": [f"**{escaped(titled(score))}**" for score in SCORES],
+            "As it is": [_cell(found.before[score]) for score in SCORES],
+            "Then": [_cell(found.after[score]) for score in SCORES],
+            "Change": [_cell(found.change[score], signed=True) for score in SCORES],
+        }
+    )
+
+
+def scores_frame(found: WhatIf) -> pd.DataFrame:
+    """The same as numbers, a row for each score and state, for the CSV."""
+    return pd.DataFrame(
+        [
+            {"score": score, "state": name, "mean": each.mean, "sd": each.sd, "low": each.low, "high": each.high}
+            for score in SCORES
+            for name, each in (
+                ("before", found.before[score]), ("after", found.after[score]), ("change", found.change[score])
+            )
+        ]
+    )  # fmt: skip
+
+
+def _cell(estimate: Estimate, *, signed: bool = False) -> str:
+    score = with_spread(estimate.mean, estimate.sd, SCORE_DECIMALS, signed=signed, value_in="**{}**")
+    return f"{score}  \n{interval(estimate.low, estimate.high, SCORE_DECIMALS, signed=signed)}"
+
+
+def _choice(here: Focus, state: State) -> Groups | None:
+    """Which texts; None as long as nothing is chosen."""
+    session.follow_url(_PICK, state.pick)
+    pick, choice = st.columns([2, 3], gap="medium")
+    pick.segmented_control(
+        "Which texts",
+        list(PICKS),
+        default=state.pick,
+        key=_PICK,
+        required=True,
+        format_func=PICKS.__getitem__,
+        on_change=_write,
+        args=("pick",),
+        wrap=True,
+    )
+    with choice:
+        return {"clusters": _clusters, "lasso": _area, "slice": _slice}[state.pick](here, state)
+
+
+def chosen_clusters(here: Focus, state: State) -> list[int]:
+    """The what-if's clusters that the partition has; without a choice of its own, the cluster in focus."""
+    if state.chosen is None:
+        return [] if here.cluster is None else [here.cluster]
+    return [cluster for cluster in state.chosen if cluster < here.partition.k]
+
+
+def _clusters(here: Focus, state: State) -> Groups | None:
+    unknown = [cluster for cluster in state.chosen or () if cluster >= here.partition.k]
+    if unknown:
+        st.info(f"There is no cluster {', '.join(map(str, unknown))} here.")
+    words, clusters = words_of(here, _WORDS), chosen_clusters(here, state)
+    session.follow_url(_CHOSEN, clusters)
+    st.multiselect(
+        "Clusters",
+        range(here.partition.k),
+        default=clusters,
+        key=_CHOSEN,
+        format_func=lambda cluster: f"{cluster} · {words[cluster]}" if cluster in words else str(cluster),
+        max_selections=MAX_CHOSEN,
+        placeholder="Choose clusters, or click a bar above",
+        on_change=_write,
+        args=("chosen",),
+    )
+    return groups_of_clusters(here.partition, here.candidate, clusters) if clusters else None
+
+
+def _area(here: Focus, state: State) -> Groups | None:
+    projection = here.run.comparison.projection
+    if projection is None or state.lasso is None:
+        why = "This run was made without a map." if projection is None else "Lasso an area on the map first."
+        st.caption(f":material/lasso_select: {why}")
+        if projection is not None:
+            st.page_link("views/map/map.py", label="Map", icon=":material/scatter_plot:")
+        return None
+    stack = cache.stack(here.run.id)
+    inside = inside_polygon(projection, np.array(state.lasso)) & stack.visible(state.hidden)
+    masks = {}
+    for name in (HUMAN, here.candidate):
+        masks[name] = np.zeros(len(here.run.corpora[name]), dtype=np.bool_)
+        masks[name][stack.positions(inside, name)] = True
+    st.caption("The texts inside the area, of the sources that the map shows, as one group.")
+    return one_group(here.candidate, masks[HUMAN], masks[here.candidate])
+
+
+def _slice(here: Focus, state: State) -> Groups | None:
+    human, model = (here.run.corpora[name].metadata for name in (HUMAN, here.candidate))
+    fields = list(dict.fromkeys([*human.columns, *model.columns]))
+    if not fields:
+        st.caption("These texts carry no metadata.")
+        return None
+    field = state.field if state.field in fields else None
+    session.follow_url(_FIELD, field)
+    left, right = st.columns(2)
+    place = session.place(fields, field)
+    left.selectbox("Field", fields, place, key=_FIELD, placeholder="Choose a field", on_change=_write_field)
+    if field is None:
+        return None
+    values = slice_values(human, model, field)
+    value = state.value if state.value in values else None
+    session.follow_url(_VALUE, value)
+    right.selectbox(
+        "Value",
+        values,
+        index=session.place(values, value),
+        key=_VALUE,
+        placeholder=f"Choose one of {len(values):,}",
+        on_change=_write,
+        args=("value",),
+    )
+    if value is None:
+        return None
+    return one_group(here.candidate, slice_mask(human, field, value), slice_mask(model, field, value))
+
+
+def _action(state: State) -> Side:
+    """What is done with them; the side whose texts are changed."""
+    of_the_model = state.action in OF_THE_MODEL
+    side: Side = "model" if of_the_model else state.side
+    session.follow_url(_ACTION, state.action)
+    session.follow_url(_SIDE, side)
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        st.selectbox(
+            "What to do with them",
+            list(ACTIONS),
+            index=session.place(ACTIONS, state.action),
+            key=_ACTION,
+            format_func=ACTIONS.__getitem__,
+            on_change=_write,
+            args=("action",),
+            width=230,
+            help="Cap: where a group (a cluster, the area, the slice) has more of the model's texts than of the "
+            "humans', its texts count less, as much as to have the human share. Bring to: so that it has the human "
+            "share, all other texts thinned or raised alike.",
+        )
+        if state.action == "weight":
+            session.follow_url(_FACTOR, state.factor)
+            st.number_input(
+                "Each counts",
+                *FACTORS,
+                state.factor,
+                step=0.1,
+                format="%g",
+                key=_FACTOR,
+                on_change=_write,
+                args=("factor",),
+                width=130,
+            )
+        st.segmented_control(
+            "Of",
+            list(SIDES),
+            default=side,
+            key=_SIDE,
+            required=True,
+            format_func=SIDES.__getitem__,
+            disabled=of_the_model,
+            on_change=_write,
+            args=("side",),
+        )
+        st.button(
+            "Clear selection",
+            icon=":material/undo:",
+            type="tertiary",
+            on_click=_clear,
+            key="what_if_clear",
+            help="Choose no text, so that all scores are as they are",
+        )
+    return side
+
+
+def _sources(here: Focus, side: Side) -> tuple[str, ...]:
+    return {"model": (here.candidate,), "human": (HUMAN,), "both": (HUMAN, here.candidate)}[side]
+
+
+def _said(here: Focus, groups: Groups, side: Side) -> bool:
+    """Say how many texts are chosen; whether there are any."""
+    counted = {name: int(groups.chosen(name).sum()) for name in _sources(here, side)}
+    said = [f"{count:,} of {len(here.run.corpora[name]):,} texts of {escaped(name)}" for name, count in counted.items()]
+    st.markdown(f"**Chosen: {' and '.join(said)}**")
+    return any(counted.values())
+
+
+def _answer(here: Focus, state: State, groups: Groups, side: Side, scale: float) -> None:
+    try:
+        weights = weights_of(groups, here.candidate, state.action, side, state.factor)
+        found = cache.what_if_scores(
+            here.run.id,
+            here.partition.kind,
+            here.candidate,
+            state.smoothing,
+            scale,
+            weights.get(HUMAN),
+            weights.get(here.candidate),
+        )
+    except InputError as error:
+        st.info(escaped(str(error)), icon=":material/info:")
+        return
+    name = f"{here.run.name}-{here.candidate}-what-if"
+    charts.show_chart(
+        what_if_figure(found.before, found.after),
+        key="what_if_chart",
+        file_name=name,
+        alt="Every score as it is and as it would be, with intervals; the table below has the numbers.",
+    )
+    st.table(shown_scores(found), border="horizontal", hide_index=True)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        confidence, seeds = here.run.comparison.config.score.confidence, here.run.comparison.config.score.seeds
+        counted = ", ".join(
+            f"{escaped(side)} {written(texts, 0 if texts == round(texts) else 1)}"
+            for side, texts in found.texts.items()
+        )
+        st.caption(
+            f"{KEPT_CLUSTERS} Mean ± sd over {seeds} seeds of the {here.partition.kind} partition; below it the "
+            f"{confidence:.0%} bootstrap interval over texts. The texts then count for: {counted}.",
+            width="stretch",
+        )
+        charts.csv_button(lambda: scores_frame(found), key="what_if_csv", file_name=name)
+    _in_full(here, state, groups, side)
+
+
+def _in_full(here: Focus, state: State, groups: Groups, side: Side) -> None:
+    """The button that compares what is left afresh, in a job."""
+    if not access.may_change():
+        return
+    gone = {name: np.flatnonzero(groups.chosen(name)) for name in _sources(here, side)}
+    left = {name: len(here.run.corpora[name]) - gone.get(name, np.array([])).size for name in (HUMAN, here.candidate)}
+    obstacle = None
+    if state.action != "drop":
+        obstacle = "Only for texts that are dropped: a text cannot be compared in part."
+    elif min(left.values()) < MIN_TEXTS:
+        obstacle = f"Fewer than {MIN_TEXTS} texts would be left on one side."
+    start = st.button(
+        "Compute in full",
+        icon=":material/play_arrow:",
+        key="what_if_start",
+        disabled=obstacle is not None,
+        help=obstacle
+        or "A new run of the human side and this candidate without these texts, clustered afresh under the run's "
+        "settings. It goes on in the background.",
+    )
+    if start:
+        _start(here, gone)
+
+
+def _start(here: Focus, gone: dict[str, NDArray[np.intp]]) -> None:
+    count = sum(places.size for places in gone.values())
+    dropped = {name: tuple(here.run.corpora[name].ids[place] for place in places) for name, places in gone.items()}
+    name = f"{here.run.name}, {short_name(here.candidate)} without {count} texts"
+    try:
+        task = WithoutTask(name, here.run.id, here.candidate, {side: ids for side, ids in dropped.items() if ids})
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    job_panel.start("without", task.as_dict())
+
+
+_KEYS = {"pick": _PICK, "chosen": _CHOSEN, "value": _VALUE, "action": _ACTION, "factor": _FACTOR, "side": _SIDE}
+
+
+def _write(field: str) -> None:
+    session.update(**{field: st.session_state[_KEYS[field]]})
+
+
+def _write_field() -> None:
+    session.update(field=st.session_state[_FIELD], value=None)
+
+
+def _clear() -> None:
+    session.update(chosen=(), field=None, value=None, pick=None)

@@ -1,0 +1,248 @@
+"""Results: what people prefer, how sure that is, who rated, and which scores agree with them."""
+
+from __future__ import annotations
+
+import hashlib
+import statistics
+
+import pandas as pd
+import streamlit as st
+
+from app.caching import cache
+from app.caching.bounded import kept
+from app.components import charts, page_chrome
+from app.components.markup import escaped
+from app.url import session
+from app.url.state import MAX_SECONDS, State
+from app.views.judge import rating_files
+from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.experiments.indicators import run_indicators, score_indicators
+from mauve_core.figures import judgments as figures
+from mauve_core.judgments import (
+    QUESTIONS,
+    Counts,
+    Ranking,
+    Rating,
+    RatingStore,
+    TieRule,
+    correlations,
+    rank,
+    ratings_to_csv,
+)
+from mauve_core.numerics.statistics.bradley_terry import win_probability
+from mauve_core.store import Run
+
+PAPERS_SECONDS = 25
+"""Under which JMLR 2023 left ratings out."""
+
+AHEAD = 50
+"""Score points with which the scale is explained."""
+
+TIE_RULES: dict[TieRule, str] = {"half": "Half a win each", "random": "By a coin"}
+
+_QUESTION, _TIES, _SECONDS = "judge_question", "judge_ties", "judge_seconds"
+
+
+def show(run: Run, state: State) -> None:
+    """Everything that the stored ratings say."""
+    store = RatingStore(run.ratings_path)
+    try:
+        ratings, counts = store.list(), store.counts()
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    if ratings:
+        question = next((name for name in QUESTIONS if name == state.question), next(iter(QUESTIONS)))
+        ties, min_seconds = _controls(question, state)
+        rankings = _rankings(run, ratings, ties, min_seconds)
+        _preferences(run, rankings, question)
+        if question in rankings:
+            _agreement(run, rankings[question])
+        _raters(counts, ratings)
+    else:
+        _no_ratings(counts)
+    rating_files.show(run, ratings)
+
+
+def _no_ratings(counts: Counts) -> None:
+    skipped = f" So far {counts.skipped:,} pairs were skipped." if counts.skipped else ""
+    st.info(f"No pair of this run was rated yet.{skipped}", icon=":material/thumbs_up_down:")
+    page_chrome.nothing_yet(
+        "Here the sources would be ranked by what people prefer.",
+        "Each gets a score with an interval (Bradley–Terry), and the page says how far MAUVE and the other measures "
+        "agree with it. That is the only test of a score that does not rest on another score.",
+        "Rate some under **Rate**: one pair takes about a minute. Ratings made elsewhere can be added below.",
+    )
+
+
+def _controls(question: str, state: State) -> tuple[TieRule, float]:
+    session.follow_url(_QUESTION, question)
+    session.follow_url(_TIES, state.ties)
+    session.follow_url(_SECONDS, state.seconds)
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        st.segmented_control(
+            "Question",
+            list(QUESTIONS),
+            default=question,
+            key=_QUESTION,
+            required=True,
+            format_func=figures.TITLES.__getitem__,
+            on_change=_write_question,
+            help="  \n".join(f"**{figures.TITLES[name]}**: {text}" for name, text in QUESTIONS.items()),
+        )
+        st.segmented_control(
+            "Ties count",
+            list(TIE_RULES),
+            required=True,
+            default=state.ties,
+            key=_TIES,
+            format_func=TIE_RULES.__getitem__,
+            on_change=session.write_choice,
+            args=("ties", _TIES),
+            help="Half a win to both sides, or a win to one of them at random, as in the papers.",
+        )
+        st.number_input(
+            "Leave out under (s)",
+            min_value=0,
+            max_value=MAX_SECONDS,
+            value=state.seconds,
+            step=5,
+            key=_SECONDS,
+            on_change=session.write_choice,
+            args=("seconds", _SECONDS),
+            width=170,
+            help="Pairs that were answered faster than this do not count. "
+            f"The papers took {PAPERS_SECONDS} s. Ratings whose time is unknown stay.",
+        )
+    return state.ties, float(state.seconds)
+
+
+def _write_question() -> None:
+    chosen = st.session_state[_QUESTION]
+    session.update(question=None if chosen == next(iter(QUESTIONS)) else chosen)
+
+
+def _rankings(run: Run, ratings: tuple[Rating, ...], ties: TieRule, min_seconds: float) -> dict[str, Ranking]:
+    """A ranking for each question that has a rating left."""
+    digest = hashlib.sha256(ratings_to_csv(ratings)).hexdigest()
+    found = {name: _ranking(run.id, digest, name, ties, min_seconds, ratings) for name in QUESTIONS}
+    return {name: ranking for name, ranking in found.items() if ranking is not None}
+
+
+@kept(max_entries=48, show_spinner="Ranking")
+def _ranking(
+    run_id: str,
+    digest: str,  # noqa: ARG001 (stands for the ratings in the cache's key)
+    question: str,
+    ties: TieRule,
+    min_seconds: float,
+    _ratings: tuple[Rating, ...],
+) -> Ranking | None:
+    """None where no rating is left."""
+    run = cache.load_run(run_id)
+    sources = [source.name for source in run.comparison.sources]
+    try:
+        return rank(_ratings, sources, question, corpora=run.corpora, ties=ties, min_seconds=min_seconds)
+    except InputError:
+        return None
+
+
+def _preferences(run: Run, rankings: dict[str, Ranking], question: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.header("What people prefer", anchor=False, help=_scale_help())
+        st.space("stretch")
+        if rankings:
+            charts.csv_button(
+                lambda: pd.concat(map(figures.ranking_frame, rankings.values()), ignore_index=True),
+                key="judge_ranking_csv",
+                file_name=f"{run.name}-judgments",
+            )
+    if question not in rankings:
+        st.info("No rating of this question is left under these settings, or all are of texts that were replaced.")
+        return
+    ranking = rankings[question]
+    st.markdown(f"*{QUESTIONS[question]}*")
+    charts.show_chart(
+        figures.ranking_figure(rankings, question, [candidate.name for candidate in run.comparison.candidates]),
+        key="judge_ranking_chart",
+        file_name=f"{run.name}-judgments",
+        alt="Bradley-Terry scores of all sources with intervals; the table below has the same numbers.",
+    )
+    frame = figures.ranking_frame(ranking)
+    st.table(figures.shown_ranking(frame, escaped), border="horizontal", hide_index=True)
+    st.caption(figures.described(ranking))
+    st.markdown("\n".join(f"- {escaped(note)}" for note in ranking.notes))
+
+
+def _scale_help() -> str:
+    share = round(100 * float(win_probability(AHEAD, 0)))
+    return (
+        f"Bradley–Terry scores in the papers' unit: of two sources {AHEAD} points apart, the higher one is preferred "
+        f"in {share} of 100 pairs. 0 is the mean of the sources. Sources whose intervals overlap with the best of "
+        "their group share its rank."
+    )
+
+
+def _agreement(run: Run, ranking: Ranking) -> None:
+    indicators, problem = run_indicators(run)
+    frame = figures.correlation_frame(correlations(ranking, indicators), indicators, ranking.question)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.header(
+            "Which scores agree",
+            anchor=False,
+            help="Spearman's rank correlation of each score's order of the candidates with that of people: "
+            "1 is the same order, −1 the opposite one. Worst case: the least correlation when every value moves up or "
+            "down by its standard deviation; where there are too many ways to try all, the two bounds it lies between.",
+        )
+        st.space("stretch")
+        charts.csv_button(lambda: frame, key="judge_agreement_csv", file_name=f"{run.name}-agreement")
+    st.table(figures.shown_correlations(frame, escaped), border="horizontal", hide_index=True)
+    known = frame.loc[frame["spearman"].notna(), "n"]
+    few = "" if known.empty else figures.few_candidates(int(known.min()))
+    st.caption(
+        "Over the candidates alone, since the human side has no distance to itself. ↑ larger is closer to human "
+        "texts, ↓ smaller is; the correlation has its sign so that + is agreement. Scores: pairwise partition, sd "
+        f"over k-means seeds. {few}"
+    )
+    if problem:
+        st.warning(escaped(problem), icon=":material/warning:")
+    elif len(frame) == len(score_indicators(run.comparison)):
+        st.caption("Text measures such as perplexity join this table once they were computed, under Decoders.")
+
+
+def _raters(counts: Counts, ratings: tuple[Rating, ...]) -> None:
+    with st.expander(f"Raters ({len(counts.raters):,})", icon=":material/group:"):
+        st.dataframe(
+            raters_frame(counts, ratings),
+            hide_index=True,
+            key="judge_raters",
+            column_config={
+                "Ties": st.column_config.NumberColumn(format="percent"),
+                "Median seconds a pair": st.column_config.NumberColumn(format="%.0f"),
+            },
+        )
+        st.caption(
+            "The papers allow at most one tie in ten and left out pairs answered in under "
+            f"{PAPERS_SECONDS} seconds; their raters took 47 on average."
+        )
+
+
+def raters_frame(counts: Counts, ratings: tuple[Rating, ...]) -> pd.DataFrame:
+    """A row for each rater: pairs, skipped pairs, answers, share of ties among them, median time of a pair."""
+    times: dict[str, dict[object, float]] = {}
+    for rating in ratings:
+        if rating.seconds is not None:
+            times.setdefault(rating.rater, {})[rating.key] = rating.seconds
+    return pd.DataFrame(
+        [
+            {
+                "Rater": name,
+                "Pairs": held.pairs,
+                "Skipped": held.skipped,
+                "Answers": held.ratings,
+                "Ties": held.ties / held.ratings if held.ratings else float("nan"),
+                "Median seconds a pair": statistics.median(times[name].values()) if name in times else float("nan"),
+            }
+            for name, held in counts.raters.items()
+        ]
+    )

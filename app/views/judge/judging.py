@@ -1,0 +1,247 @@
+"""Rate: one pair after the other, blind; each is stored when its last question is answered.
+
+The protocol is that of JMLR 2023, section 6.4 and appendix E.3. The page holds the texts and a name for the pair made
+of them; which source wrote which stays on the server.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from app.caching import cache
+from app.caching.bounded import kept
+from app.components.markup import escaped
+from app.server import access
+from app.url import session
+from app.url.state import MAX_RATER
+from app.views.judge import answer_panel
+from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.judgments import Counts, Pair, PairPlan, RatingStore, pair_plan, text_digest
+from mauve_core.store import Run
+
+PER_TWO_SOURCES = 10
+"""Pairs for each two sources at which the progress bar is full: enough for wide intervals. JMLR 2023 took 90."""
+
+PROMPT_HEIGHT, TEXT_HEIGHT = 92, 262
+SHORT_PROMPT = 160
+"""Characters up to which a prompt stands in full, whatever the width; a longer one scrolls."""
+
+GUIDE = """
+You see a prompt and two continuations of it, **A** and **B**. A person or a machine wrote each of them; both may be
+by machines. Read both to their end, then say which one wins, in your own eyes, on each of three questions.
+
+- **Each question stands alone.** A text can be full of ideas and still not fit its prompt.
+- **Ties are for pairs you truly cannot part**: at most about one in ten. If one side is a little ahead, say *slightly*.
+- **Length is no merit.** A long text that goes in circles is worse than a short one that says something.
+- **Overlook rough edges**: an end in the middle of a sentence, a stray menu or advertisement from a web page.
+- **Skip** a pair that cannot be judged at all, say because its prompt is garbled. A skipped pair counts nowhere.
+- **Take your time.** Most pairs need about a minute; it is noted how long each took.
+
+Every option has a key, shown on it: `1` to `5` for the first question, `q` to `t` for the second, `a` to `g` for the
+third. With the third answer the pair is stored and the next one comes; until then you may change your mind. `u` or
+Backspace takes the last pair back, `x` skips.
+"""
+
+_NUMBER, _SHOWN, _OUTCOME = "judge_number", "judge_shown", "judge_outcome"
+_NAME = "judge_name"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the panel asks about: whose turn it is, on which pair of the plan."""
+
+    run_id: str
+    rater: str
+    index: int
+    turn: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of the last turn: a few words beside the buttons, and an error where there was one.
+
+    ``fresh``: the pair that comes was taken back, so that answers the tab remembers of it are void.
+    """
+
+    said: str = ""
+    error: str = ""
+    fresh: bool = False
+
+
+def show(run: Run, rater: str | None) -> None:
+    """The desk of the rater; without a name, the question for it."""
+    if rater is None:
+        _ask_name()
+    else:
+        _desk(run.id, rater)
+
+
+def plan_of(run_id: str, rater: str) -> PairPlan:
+    """The rater's plan; InputError where the run's sources share no prompts."""
+    found = _plan_or_why_not(run_id, rater)
+    if isinstance(found, InputError):
+        raise found.with_traceback(None)  # a traceback would grow with each time that it is raised
+    return found
+
+
+@kept(max_entries=16, show_spinner="Laying out the pairs")
+def _plan_or_why_not(run_id: str, rater: str) -> PairPlan | InputError:
+    try:
+        return pair_plan(cache.load_run(run_id).corpora, rater=rater)
+    except InputError as error:
+        return error
+
+
+def progress_target(plan: PairPlan) -> int:
+    """Pairs at which each two sources have ``PER_TWO_SOURCES`` of them, or the plan is used up."""
+    n = len(plan.sources)
+    return min(PER_TWO_SOURCES * n * (n - 1) // 2, plan.total)
+
+
+def _ask_name() -> None:
+    left, _ = st.columns([1, 1])
+    with left.form("judge_name_form", enter_to_submit=True):
+        st.text_input(
+            "Your name or initials",
+            key=_NAME,
+            max_chars=MAX_RATER,
+            help="Stands beside your ratings. The same name goes on where it stopped; two people need two names.",
+        )
+        st.form_submit_button("Start rating", type="primary", on_click=_take_name)
+    with st.container(border=True):
+        st.markdown("**How to rate**")
+        st.markdown(GUIDE)
+
+
+def _take_name() -> None:
+    name = " ".join(str(st.session_state[_NAME]).split())
+    if name:
+        session.update(rater=name)
+    else:
+        st.toast("Give a name first.", icon=":material/person:")
+
+
+def change_rater() -> None:
+    """Ask for the name again; for a button outside the desk."""
+    session.update(rater=None)
+
+
+@st.fragment
+def _desk(run_id: str, rater: str) -> None:
+    """Texts, panel and progress; a turn runs nothing else of the page again."""
+    try:
+        plan, store = plan_of(run_id, rater), _store(run_id)
+        pair, counts = plan.next_pair(store.seen(rater)), store.counts()
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    outcome = st.session_state.get(_OUTCOME) or Outcome()
+    if outcome.error:
+        st.error(escaped(outcome.error), icon=":material/error:")
+    if pair is None:
+        _all_done(run_id, rater, plan, outcome)
+    else:
+        _show_pair(pair)
+        _show_panel(Shown(run_id, rater, pair.index, ""), pair, counts, outcome)
+    _progress(rater, plan, counts)
+    with st.expander("How to rate", icon=":material/help:"):
+        st.markdown(GUIDE)
+        for note in plan.notes:
+            st.caption(escaped(note))
+
+
+def _store(run_id: str) -> RatingStore:
+    return RatingStore(cache.load_run(run_id).ratings_path)
+
+
+def _show_pair(pair: Pair) -> None:
+    with st.container(key="judge_pair", gap="xsmall"):
+        if pair.prompt:
+            st.caption("Prompt")
+            long = len(pair.prompt) > SHORT_PROMPT or pair.prompt.count("\n") > 1
+            with st.container(border=True, height=PROMPT_HEIGHT if long else "content"):
+                st.text(pair.prompt)
+        for column, side, text in zip(
+            st.columns(2, gap="small"), ("A", "B"), (pair.left_text, pair.right_text), strict=True
+        ):
+            with column.container(gap="xsmall"):
+                st.markdown(f"**{side}**")
+                with st.container(border=True, height=TEXT_HEIGHT, key=f"judge_text_{side}"):
+                    st.text(text)
+
+
+def _show_panel(shown: Shown, pair: Pair, counts: Counts, outcome: Outcome) -> None:
+    memory = text_digest("\0".join([shown.run_id, shown.rater, pair.prompt_id, pair.left_text, pair.right_text]))
+    shown = Shown(shown.run_id, shown.rater, shown.index, f"{st.session_state.setdefault(_NUMBER, 0)} {memory}")
+    st.session_state[_SHOWN] = shown
+    answer_panel.show(
+        shown.turn,
+        memory,
+        may_undo=shown.rater in counts.raters,
+        said=outcome.said,
+        fresh=outcome.fresh,
+        on_act=_act,
+    )
+
+
+def _progress(rater: str, plan: PairPlan, counts: Counts) -> None:
+    target, mine = progress_target(plan), counts.raters.get(rater)
+    rated = mine.pairs if mine else 0
+    pairs = "pair" if rated == 1 else "pairs"
+    skipped = f", {mine.skipped:,} skipped" if mine and mine.skipped else ""
+    st.progress(
+        min(counts.pairs / target, 1.0),
+        text=f"**{rated:,}** {pairs} rated by you{skipped}, **{plan.total:,}** in your plan, "
+        f"**{counts.pairs:,}** by everyone. The bar is full at {target:,}: about {PER_TWO_SOURCES} for each two of the "
+        f"{len(plan.sources)} sources, a first ranking with wide intervals.",
+    )
+
+
+def _all_done(run_id: str, rater: str, plan: PairPlan, outcome: Outcome) -> None:
+    st.info(f"You have rated or skipped all {plan.total:,} pairs. Thank you.", icon=":material/done_all:")
+    st.caption(outcome.said)
+    st.button("Undo last", key="judge_undo", shortcut="u", on_click=_settle, args=(run_id, rater, None, None))
+
+
+def _act() -> None:
+    """Do what the panel says, once: a message about another turn than the one shown was done already."""
+    shown, message = st.session_state.get(_SHOWN), answer_panel.message()
+    if shown is None or (message is not None and message.turn != shown.turn):
+        return
+    undone = message is not None and message.action == "undo"
+    _settle(shown.run_id, shown.rater, None if undone else shown.index, message)
+
+
+def _settle(run_id: str, rater: str, index: int | None, message: answer_panel.Message | None) -> None:
+    """Store, skip, or (``index`` None) take back; then the next turn begins, whatever came of it."""
+    try:
+        access.require_change()
+        store = _store(run_id)
+        if index is None:
+            outcome = _undo(store, rater)
+        elif message is None:
+            outcome = Outcome("Not understood; answer again.")
+        else:
+            outcome = _carry_out(store, rater, plan_of(run_id, rater)[index], message)
+    except MauveLensError as error:
+        outcome = Outcome("Not stored.", error=str(error))
+    st.session_state[_OUTCOME] = outcome
+    st.session_state[_NUMBER] = st.session_state.get(_NUMBER, 0) + 1
+
+
+def _carry_out(store: RatingStore, rater: str, pair: Pair, message: answer_panel.Message) -> Outcome:
+    if pair.key in store.seen(rater):
+        return Outcome("This pair was done in another window; what was said there stands.")
+    if message.action == "skip":
+        store.skip(rater, pair)
+        return Outcome("Pair skipped.")
+    store.append(pair.ratings(rater, message.answers, message.seconds))
+    return Outcome("Pair stored.")
+
+
+def _undo(store: RatingStore, rater: str) -> Outcome:
+    if store.undo(rater) is None:
+        return Outcome("There is nothing to take back.")
+    return Outcome("Last pair taken back: here it is again.", fresh=True)

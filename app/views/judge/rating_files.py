@@ -1,0 +1,94 @@
+"""Ratings out of the run and into it: a CSV file that goes from one machine to another."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from app import uploads
+from app.caching import cache
+from app.components import charts
+from app.components.markup import escaped
+from app.server import access
+from mauve_core.base.errors import MauveLensError
+from mauve_core.judgments import Rating, RatingStore, held, ratings_from_csv, ratings_to_csv, with_digests
+from mauve_core.store import Run
+
+_ROUND, _DONE = "judge_import_round", "judge_import_done"
+
+
+def show(run: Run, ratings: tuple[Rating, ...]) -> None:
+    """Download of all ratings, and an uploader for others'."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.header("Files", anchor=False)
+        st.space("stretch")
+        if ratings:
+            st.download_button(
+                "All ratings",
+                ratings_to_csv(ratings),
+                file_name=f"{charts.safe_file_name(run.name)}-ratings.csv",
+                mime="text/csv",
+                key="judge_ratings_csv",
+                icon=":material/download:",
+                on_click="ignore",
+                type="tertiary",
+                help="Every answer with rater, prompt, sources, time. The file can be added to this run elsewhere.",
+            )
+    if not access.may_change():
+        return
+    uploaded = st.file_uploader(
+        "Add ratings from a file",
+        type="csv",
+        key=f"judge_import_{st.session_state.setdefault(_ROUND, 0)}",
+        help="A file that was saved here with All ratings, on any machine. What is stored here stays as it is.",
+    )
+    if uploaded is not None:
+        _offer(run, uploaded)
+        return
+    of_run, said = st.session_state.get(_DONE, ("", ""))
+    if of_run == run.id:
+        st.success(escaped(said), icon=":material/done:")
+
+
+def _offer(run: Run, file: UploadedFile) -> None:
+    """What the file holds and the button that adds it; an error where it is not such a file."""
+    try:
+        found, notes = ratings_from_csv(file.getvalue(), file.name)
+        usable, others = held(with_digests(found, run.corpora), run.corpora)
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    raters = sorted({rating.rater for rating in usable})
+    if usable:
+        st.markdown(f"Answers on texts of this run: **{len(usable):,}**, of {escaped(', '.join(raters))}.")
+    else:
+        st.warning("The file holds no rating of texts of this run.", icon=":material/warning:")
+    if others:
+        st.markdown(f"Answers on other texts, which will not be added: **{others:,}**.")
+    for note in notes:
+        st.caption(escaped(note))
+    st.button(
+        "Add to this run",
+        key="judge_import_add",
+        type="primary",
+        disabled=not usable,
+        on_click=_add,
+        args=(run.id, usable, file),
+    )
+
+
+def _add(run_id: str, ratings: tuple[Rating, ...], file: UploadedFile) -> None:
+    try:
+        access.require_change()
+        became = RatingStore(cache.load_run(run_id).ratings_path).add_missing(ratings)
+    except MauveLensError as error:
+        st.toast(escaped(str(error)), icon=":material/error:")
+        return
+    said = [f"Answers added: {became.added:,}."]
+    if became.repeated:
+        said.append(f"There already: {became.repeated:,}.")
+    if became.differing:
+        said.append(f"Other than what the same rater answered here, which stays: {became.differing:,}.")
+    st.session_state[_DONE] = run_id, " ".join(said)
+    st.session_state[_ROUND] += 1
+    uploads.release(file)

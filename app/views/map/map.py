@@ -1,0 +1,259 @@
+"""Map: all texts in the plane, to find one's way; an area's or a cluster's texts stand beside it."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from app.caching import cache
+from app.components import charts, focus, page_chrome
+from app.components.focus import Focus
+from app.components.markup import escaped
+from app.components.sidebar import opened_run
+from app.selection import Stack, inside_polygon, polygon_of_event
+from app.url import session
+from app.url.state import Point, State
+from app.views.map import map_selection
+from mauve_core.analysis.cluster_table import MIXTURE_MARGIN, cluster_table
+from mauve_core.base.config import HUMAN
+from mauve_core.figures.map import (
+    COLOURINGS,
+    MOST_POINTS,
+    PLAIN_POINTS,
+    Colouring,
+    Points,
+    map_figure,
+    stratified_sample,
+)
+from mauve_core.figures.map_points import points_frame
+from mauve_core.scoring.result import Comparison
+from mauve_core.store import Run
+
+_CHART, _COLOURING, _SHOWN = "map_chart", "map_colouring", "map_shown"
+ERRORS: tuple[Colouring, ...] = ("type_1", "type_2")
+_FIGURE = "map_figure"
+"""Session key: what the figure on the page shows, and whether the selection's outline is part of it."""
+_DRAWN = "map_drawn"
+"""Session key: the figure and the lasso that the reader drew on it. As long as both hold, the figure stays as it is."""
+
+
+def main() -> None:
+    """Lay out the page."""
+    page_chrome.title("Map", "Where do the texts of each side lie, and what stands in an area?")
+    run, state = opened_run(), session.current()
+    projection = run.comparison.projection
+    if projection is None:
+        page_chrome.nothing_yet(
+            "This run was made without a map.",
+            "There would be every text as a dot, alike ones beside each other, to lasso an area and read what lies in "
+            "it. The clusters, where the scores come from, are all there without it.",
+            "Run the texts again with a map: **Runs**, *Duplicate*, or `mauve-lens compare` without `--no-map`.",
+        )
+        st.page_link("views/clusters/clusters.py", label="Go to the clusters", icon=":material/bar_chart:")
+        st.stop()
+    here = focus.of(run, state)
+    stack = cache.stack(run.id)
+    with focus.rows():
+        with focus.row():
+            focus.controls(here)
+            focus.cluster_picker(here)
+        with focus.row():
+            colouring = _colouring_picker(state)
+            if colouring in ERRORS:
+                focus.weight_slider(state)
+    _source_picker(stack, here.candidate, state)
+    visible = stack.visible(state.hidden)
+    if not visible.any():
+        st.info("Choose a source to show.")
+        st.stop()
+    points = _points(here, stack, projection, state)
+    left, right = st.columns([3, 4], gap="medium")
+    inside = None if state.lasso is None else inside_polygon(points.xy, _corners(state.lasso)) & visible
+    with left:
+        _map(here, points, visible, inside, colouring, state)
+    with right:
+        if inside is not None:
+            shares = points.shares(colouring) if colouring in ERRORS else None
+            map_selection.show_area(here, stack, inside, visible, points.cluster, shares)
+        elif here.cluster is not None:
+            map_selection.show_cluster(here, stack, (points.cluster == here.cluster) & visible)
+        else:
+            _how_to()
+
+
+def _how_to() -> None:
+    """What stands beside the map while nothing is chosen."""
+    with st.container(border=True):
+        st.markdown(
+            ":material/lasso_select: **Lasso an area to read its texts**, or choose a cluster above.\n\n"
+            "- An area where one colour is alone is a kind of text that the others do not write.\n"
+            "- *Log ratio* colours each text by how much more one side writes of its cluster; *Adds* and *Misses* by "
+            "what the cluster costs.\n"
+            "- What lies near is alike; what lies far apart need not be unlike, and the axes mean nothing."
+        )
+
+
+def _colouring_picker(state: State) -> Colouring:
+    session.follow_url(_COLOURING, state.colour)
+    chosen = st.segmented_control(
+        "Colour",
+        list(COLOURINGS),
+        required=True,
+        default=state.colour,
+        key=_COLOURING,
+        format_func=lambda colouring: COLOURINGS[colouring],
+        on_change=_write_colouring,
+        help="Log ratio: human share over the candidate's share of the text's cluster. "
+        "Blue: more human texts; orange: more of the candidate's. Adds, Misses: the cluster's share of the type I or "
+        "II error at the weight of P, as in Gap; the list of an area then begins with the largest share.",
+    )
+    return chosen or state.colour
+
+
+def _source_picker(stack: Stack, candidate: str, state: State) -> None:
+    places = range(len(stack.names))
+    shown = [place for place in places if place not in state.hidden]
+    session.follow_url(_SHOWN, shown)
+    st.pills(
+        "Show",
+        places,
+        selection_mode="multi",
+        default=shown,
+        key=_SHOWN,
+        format_func=lambda place: escaped(stack.names[place]),
+        on_change=_write_hidden,
+        args=(len(stack.names),),
+        wrap=True,
+        help="Sources that are left out are neither drawn nor counted in an area.",
+    )
+    others = tuple(place for place in places if stack.names[place] not in (HUMAN, candidate))
+    if not others:
+        return
+    with st.container(horizontal=True, gap="small"):
+        st.button(
+            f"Only {HUMAN} and {escaped(candidate)}",
+            key="map_only_two",
+            type="tertiary",
+            disabled=state.hidden == others,
+            on_click=_hide,
+            args=(others,),
+        )
+        st.button("All sources", key="map_all", type="tertiary", disabled=not state.hidden, on_click=_hide, args=((),))
+
+
+def _hide(places: tuple[int, ...]) -> None:
+    session.update(hidden=places)
+
+
+def _points(here: Focus, stack: Stack, projection: NDArray[np.float32], state: State) -> Points:
+    counts = here.partition.counts(HUMAN), here.partition.counts(here.candidate)
+    weight = min(max(state.weight, MIXTURE_MARGIN), 1 - MIXTURE_MARGIN)
+    table = cluster_table(*counts, weight, state.smoothing)
+    return Points(
+        xy=projection,
+        source=stack.source,
+        names=stack.names,
+        cluster=stack.labels(here.partition),
+        log2_ratio=table["log2_ratio"].to_numpy(),
+        type_1=table["type_1"].to_numpy(),
+        type_2=table["type_2"].to_numpy(),
+    )
+
+
+def _map(
+    here: Focus,
+    points: Points,
+    visible: NDArray[np.bool_],
+    inside: NDArray[np.bool_] | None,
+    colouring: Colouring,
+    state: State,
+) -> None:
+    """The figure. The reader's lasso stays on it while nothing else changes; any other is drawn into it."""
+    plain = not page_chrome.draws_webgl()
+    drawn = stratified_sample(points.source, visible, PLAIN_POINTS if plain else MOST_POINTS)
+    total = int(visible.sum())
+    view = (colouring, state.weight, state.smoothing) if colouring in ERRORS else (colouring,)
+    shows = (plain, *here.key, *view, here.cluster, state.hidden, st.session_state.get(map_selection.CLEARED, 0))
+    drawn_by_reader = st.session_state.get(_DRAWN) == (shows, state.lasso)
+    outlined = state.lasso is not None and not drawn_by_reader
+    st.session_state[_FIGURE] = (shows, outlined)
+    figure = map_figure(
+        points,
+        drawn,
+        colouring=colouring,
+        candidate=here.candidate,
+        chosen=here.cluster,
+        outline=state.lasso if outlined else None,
+        inside=inside if outlined else None,
+        revision=shows[-1],
+        density=visible if drawn.size < total else None,
+        plain=plain,
+    )
+    if plain:
+        _without_webgl(drawn.size, total)
+    charts.show_chart(
+        figure,
+        key=_CHART,
+        file_name=f"{here.run.name}-map",
+        selecting=True,
+        on_select=_select,
+        selection_mode=("box", "lasso"),
+        alt=f"Map of {total:,} texts. The Clusters page reaches the same texts without a map.",
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(
+            f"{drawn.size:,} of {total:,} texts shown. {_how_fitted(here.run.comparison)}The map is for finding one's "
+            "way: clusters were made in the space of the features, not here.",
+            width="stretch",
+        )
+        charts.csv_button(
+            lambda: points_frame(points, _ids(here.run))[visible], key="map_csv", file_name=f"{here.run.name}-map"
+        )
+
+
+def _without_webgl(drawn: int, total: int) -> None:
+    """What a visitor must know whose browser has no WebGL."""
+    with st.container(key="map_plain"):
+        st.info(
+            f"This browser has no WebGL, so the map is drawn without it: {drawn:,} of {total:,} texts"
+            + (", a sample with every source's share. " if drawn < total else ". ")
+            + "For WebGL, turn on hardware acceleration in the browser's settings, or take another browser.",
+            icon=":material/info:",
+        )
+
+
+def _ids(run: Run) -> list[str]:
+    return [text_id for source in run.comparison.sources for text_id in run.corpora[source.name].ids]
+
+
+def _how_fitted(comparison: Comparison) -> str:
+    """One sentence where the map was fitted on a sample of the texts."""
+    fitted, total = comparison.map_fitted, sum(source.n for source in comparison.sources)
+    if fitted is None or fitted == total:
+        return ""
+    return f"The map was fitted on {fitted:,} of {total:,} texts; the others stand among their nearest of these. "
+
+
+def _select() -> None:
+    """The reader's lasso or box becomes the selection; a double click, which sends none, clears it."""
+    lasso = session.update(lasso=polygon_of_event(st.session_state[_CHART]["selection"])).lasso
+    shows, outlined = st.session_state[_FIGURE]
+    if not outlined:
+        st.session_state[_DRAWN] = (shows, lasso)
+
+
+def _corners(lasso: tuple[Point, ...]) -> NDArray[np.float64]:
+    return np.array(lasso, dtype=np.float64)
+
+
+def _write_colouring() -> None:
+    session.update(colour=st.session_state[_COLOURING])
+
+
+def _write_hidden(sources: int) -> None:
+    shown = st.session_state[_SHOWN]
+    session.update(hidden=tuple(place for place in range(sources) if place not in shown))
+
+
+main()

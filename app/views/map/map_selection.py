@@ -1,0 +1,209 @@
+"""The texts of an area of the map, or of the chosen cluster, beside the map."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+from app.components import focus, linked_tabs, texts
+from app.components.export import csv_bytes
+from app.components.focus import Focus
+from app.selection import Stack
+from app.url import session
+from app.url.state import Area
+from mauve_core.analysis.cluster_table import wilson_interval
+from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import percent_with_interval
+
+TABS: dict[Area, str] = {"texts": "Texts", "counts": "Counts", "list": "List"}
+
+MOST_LISTED = 1000
+"""Rows of the list on the page; the CSV has all."""
+
+CLEARED = "map_cleared"
+"""Session key: how often the reader has cleared a selection with the button."""
+
+_CLUSTERS = "map_area_clusters"
+_CLUSTERS_SHOWN = "map_area_clusters_shown"
+
+
+def show_area(
+    here: Focus,
+    stack: Stack,
+    inside: NDArray[np.bool_],
+    visible: NDArray[np.bool_],
+    cluster: NDArray[np.int32],
+    shares: NDArray[np.float64] | None = None,
+) -> None:
+    """The texts where ``inside`` is true, all masks and labels over the stacked texts.
+
+    ``shares`` are each cluster's part of an error, (k,); with them the list begins with the texts of the largest.
+    """
+    _heading(f"{inside.sum():,} of {visible.sum():,} texts in the area", "lasso")
+    if not inside.any():
+        st.caption("No text lies in this area. Lasso another one.")
+        return
+    _tabs(here, stack, inside, cluster, shares)
+
+
+@st.fragment
+def _tabs(
+    here: Focus,
+    stack: Stack,
+    inside: NDArray[np.bool_],
+    cluster: NDArray[np.int32],
+    shares: NDArray[np.float64] | None,
+) -> None:
+    """Only the tab that is open is made; to open another reruns nothing else."""
+    if focus.of(here.run, session.current()).cluster != here.cluster:
+        st.rerun()  # a row of the counts was ticked: the map shows it too
+    reading, counting, listing = linked_tabs.show("area", TABS, "map_area_tabs")
+    if reading.open:
+        with reading:
+            _read(here, stack, inside)
+    if counting.open:
+        with counting:
+            st.dataframe(_percentages(source_counts(stack, inside)), hide_index=True, key="map_area_sources")
+            _clusters(here, stack, inside, cluster)
+    if listing.open:
+        with listing:
+            _list(here, stack, inside, cluster, shares)
+
+
+def show_cluster(here: Focus, stack: Stack, inside: NDArray[np.bool_]) -> None:
+    """The texts of the chosen cluster."""
+    _heading(f"Cluster {here.cluster}", "cluster")
+    st.page_link("views/clusters/clusters.py", label="Words, metadata and errors", icon=":material/bar_chart:")
+    _read(here, stack, inside)
+
+
+def source_counts(stack: Stack, inside: NDArray[np.bool_]) -> pd.DataFrame:
+    """A row a source: its texts inside, its texts in all, the share, and Wilson's interval of the share."""
+    rows = []
+    for place, name in enumerate(stack.names):
+        own = stack.source == place
+        count, n = int((inside & own).sum()), int(own.sum())
+        low, high = wilson_interval(count, n)
+        rows.append({"source": name, "in area": count, "of": n, "share": count / n, "low": low, "high": high})
+    return pd.DataFrame(rows)
+
+
+def cluster_counts(
+    stack: Stack, inside: NDArray[np.bool_], cluster: NDArray[np.int32], names: tuple[str, ...]
+) -> pd.DataFrame:
+    """A row a cluster found in the area: texts of each of two sources, of how many, and the cluster's share of both.
+
+    ``share`` is the cluster's part of the area's texts, ``overall`` its part of all texts of these sources.
+    """
+    ours = np.isin(stack.source, [stack.names.index(name) for name in names]) & (cluster >= 0)
+    total = np.bincount(cluster[ours])
+    found = np.bincount(cluster[ours & inside], minlength=total.size)
+    table = pd.DataFrame({"cluster": np.arange(total.size)})
+    for name in names:
+        own = inside & ours & (stack.source == stack.names.index(name))
+        table[name] = np.bincount(cluster[own], minlength=total.size)
+    table["of"] = total
+    table["share"] = found / max(1, found.sum())
+    table["overall"] = total / max(1, total.sum())
+    return table[found > 0].sort_values(["share", "cluster"], ascending=[False, True], ignore_index=True)
+
+
+def listed(
+    here: Focus,
+    stack: Stack,
+    inside: NDArray[np.bool_],
+    cluster: NDArray[np.int32],
+    most: int | None,
+    shares: NDArray[np.float64] | None = None,
+) -> pd.DataFrame:
+    """Source, id, cluster and text of the selected texts, whole for ``most`` None, else that many and cut.
+
+    With ``shares`` by cluster the largest come first, texts without a cluster last.
+    """
+    places = np.flatnonzero(inside)
+    if shares is not None:
+        own = np.where(cluster[places] < 0, -np.inf, shares[cluster[places]])
+        places = places[np.argsort(-own, kind="stable")]
+    places = places[:most]
+    rows = []
+    for place in places:
+        name = stack.names[stack.source[place]]
+        corpus, position = here.run.corpora[name], stack.position[place]
+        text = corpus.texts[position] if most is None else texts.snippet(corpus.texts[position])
+        rows.append((name, corpus.ids[position], int(cluster[place]), text))
+    return pd.DataFrame(rows, columns=["source", "id", "cluster", "text"])
+
+
+def _heading(title: str, field: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.header(title, anchor=False)
+        st.button("Clear", icon=":material/close:", type="tertiary", on_click=_clear, args=(field,), key="map_clear")
+
+
+def _clear(field: str) -> None:
+    session.update(**{field: None})
+    st.session_state[CLEARED] = st.session_state.get(CLEARED, 0) + 1
+
+
+def _read(here: Focus, stack: Stack, inside: NDArray[np.bool_]) -> None:
+    corpora = here.run.corpora
+    human = corpora[HUMAN], stack.positions(inside, HUMAN)
+    model = here.candidate, corpora[here.candidate], stack.positions(inside, here.candidate)
+    texts.side_by_side(human, model, key="map_texts")
+
+
+def _percentages(table: pd.DataFrame) -> pd.DataFrame:
+    """Shares as text with their interval."""
+    shares = [
+        percent_with_interval(share, low, high)
+        for share, low, high in zip(table["share"], table["low"], table["high"], strict=True)
+    ]
+    return table.drop(columns=["low", "high"]).assign(share=shares)
+
+
+def _clusters(here: Focus, stack: Stack, inside: NDArray[np.bool_], cluster: NDArray[np.int32]) -> None:
+    table = cluster_counts(stack, inside, cluster, (HUMAN, here.candidate))
+    st.session_state[_CLUSTERS_SHOWN] = table["cluster"].tolist()
+    percent = st.column_config.NumberColumn(format="percent")
+    st.dataframe(
+        table,
+        hide_index=True,
+        key=_CLUSTERS,
+        on_select=_choose_cluster,
+        selection_mode="single-row",
+        column_config={"share": percent, "overall": percent},
+    )
+    st.caption(
+        "share: of the area's texts; overall: of all texts; of both sides above. Tick a row to choose a cluster."
+    )
+
+
+def _choose_cluster() -> None:
+    rows = st.session_state[_CLUSTERS]["selection"]["rows"]
+    if rows:
+        session.update(cluster=st.session_state[_CLUSTERS_SHOWN][rows[0]])
+
+
+def _list(
+    here: Focus,
+    stack: Stack,
+    inside: NDArray[np.bool_],
+    cluster: NDArray[np.int32],
+    shares: NDArray[np.float64] | None,
+) -> None:
+    rows = listed(here, stack, inside, cluster, MOST_LISTED, shares)
+    st.dataframe(rows, hide_index=True, key="map_area_list")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(f"{len(rows):,} of {inside.sum():,} texts listed.", width="stretch")
+        st.download_button(
+            "CSV with full texts",
+            lambda: csv_bytes(listed(here, stack, inside, cluster, None, shares)),
+            file_name=f"{here.run.id}-area.csv",
+            mime="text/csv",
+            key="map_area_csv",
+            icon=":material/download:",
+            on_click="ignore",
+            type="tertiary",
+        )

@@ -1,0 +1,259 @@
+"""Which methods to compute for a run: groups that belong together, others put together from parts; a job starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from app.components import job_panel, model_picker
+from app.components.markup import escaped
+from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.encoders import check_model
+from mauve_core.experiments.methods import (
+    ESTIMATORS,
+    PRESETS,
+    SUMMARIES,
+    Method,
+    MethodsTask,
+    MethodTable,
+    parse_method,
+)
+from mauve_core.experiments.methods.evaluation import SEEDS
+from mauve_core.numerics.divergences.generators import GENERATORS
+from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
+from mauve_core.store import Run
+from mauve_core.store.features import without_features
+
+GROUPS = {
+    "divergences": "Divergences and summaries",
+    "iclr": "ICLR 2023",
+    "smoothing": "Smoothing",
+    "quantisers": "Quantisers",
+    "estimators": "Estimators",
+    "transport": "Transport",
+}
+"""Titles of the groups, in the order in which they are offered."""
+
+MAX_SEEDS, MAX_PERMUTATIONS = 100, 1_000_000
+_PERMUTATIONS_STEP = 999
+_WIDTHS = {"estimator": 220, "summary": 180, "divergence": 190, "smoothing": 260, "scale": 130}
+_Parts = dict[str, str | float | None]
+
+
+def show(run: Run, table: MethodTable | None) -> None:
+    """The form, at first with the methods of ``table``, else with the usual ones."""
+    missing = without_features(run)
+    if missing:
+        st.info(
+            f"The features of {escaped(', '.join(missing))} were not kept with this run. Compare the texts again.",
+            icon=":material/info:",
+        )
+        return
+    suffix = f"{run.id}_{table is not None}"
+    key = f"methods_chosen_{suffix}"
+    at_first = MethodsTask.methods if table is None else tuple(result.method.spec for result in table.results)
+    _groups(key, at_first, suffix)
+    chosen = _chosen(key, at_first)
+    _builder(key, suffix)
+    seeds, permutations = _numbers({} if table is None else table.settings, suffix)
+    models = _models(suffix) if any(parse_method(spec).estimator == "direct" for spec in chosen) else (None, None)
+    st.caption(
+        "Methods with k-means read the run's own clusters and take no time. Every other estimator is fitted anew to "
+        "each candidate, seed and, for the spread over texts, without each group of texts: minutes for some."
+    )
+    if st.button("Compute", type="primary", icon=":material/play_arrow:", key="methods_start", disabled=not chosen):
+        _start(run, chosen, (seeds, permutations), models)
+
+
+def _groups(key: str, at_first: Sequence[str], suffix: str) -> None:
+    """Pills that are lit where all methods of a group are chosen; a press adds or removes them."""
+    chosen = st.session_state.get(key, at_first)
+    lit = [name for name in GROUPS if _specs(name) <= set(chosen)]
+    pills = f"methods_groups_{suffix}"
+    if st.session_state.get(pills) != lit:
+        st.session_state[pills] = lit
+    st.pills(
+        "Groups",
+        list(GROUPS),
+        selection_mode="multi",
+        default=lit,
+        key=pills,
+        format_func=GROUPS.__getitem__,
+        on_change=_press,
+        args=(key, pills, tuple(lit)),
+        help="Methods that the papers hold against each other.",
+    )
+
+
+def _press(key: str, pills: str, before: tuple[str, ...]) -> None:
+    """Take over the pills: a lit group's methods are chosen, though a browser behind may send the list without them."""
+    after = st.session_state[pills]
+    chosen = list(st.session_state[key])
+    for name in dict.fromkeys([*before, *after]):
+        chosen += [method.spec for method in PRESETS[name] if method.spec not in chosen]
+    kept = set().union(*(_specs(name) for name in after))
+    gone = set().union(*(_specs(name) for name in before if name not in after)) - kept
+    st.session_state[key] = [spec for spec in chosen if spec not in gone]
+
+
+def _specs(group: str) -> set[str]:
+    return {method.spec for method in PRESETS[group]}
+
+
+def _builder(key: str, suffix: str) -> None:
+    """Parts of one more method; each list holds what goes with the parts before it."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        titles = {name: kind.title for name, kind in ESTIMATORS.items()}
+        estimator = _part("estimator", titles, list(titles), suffix)
+        parts = _parts(estimator, suffix) if ESTIMATORS[estimator].scale is not None else {}
+        spec = Method(estimator, **parts).spec  # type: ignore[arg-type]
+        st.button("Add", icon=":material/add:", key=f"methods_add_{suffix}", on_click=_add, args=(key, spec), width=100)
+    st.caption(escaped(f"{ESTIMATORS[estimator].reason} {ESTIMATORS[estimator].source}."))
+
+
+def _parts(estimator: str, suffix: str) -> _Parts:
+    summaries = {name: kind.title for name, kind in SUMMARIES.items()}
+    divergences = {name: item.title for name, item in GENERATORS.items()}
+    parts: _Parts = {"summary": _part("summary", summaries, list(summaries), suffix)}
+    for part, offered in (("divergence", divergences), ("smoothing", SMOOTHINGS)):
+        fitting = [name for name in offered if _fits(estimator, {**parts, part: name})]
+        if len(fitting) > 1:
+            parts[part] = _part(part, offered, fitting, suffix)
+    if _fits(estimator, {**parts, "scale": 1.0}):
+        parts["scale"] = st.number_input(
+            "Scale c",
+            min_value=0.001,
+            value=None,
+            key=f"methods_scale_{suffix}",
+            placeholder=f"{ESTIMATORS[estimator].scale:g}",
+            help="The constant c of MAUVE; left empty, what the papers take with this estimator.",
+            width=_WIDTHS["scale"],
+        )
+    return parts
+
+
+def _part(part: str, titles: Mapping[str, str], offered: Sequence[str], suffix: str) -> str:
+    return st.selectbox(
+        part.capitalize(),
+        offered,
+        key=f"methods_{part}_{suffix}",
+        format_func=lambda name: titles[name],
+        width=_WIDTHS[part],
+    )
+
+
+def _fits(estimator: str, parts: _Parts) -> bool:
+    try:
+        Method(estimator, **parts)  # type: ignore[arg-type]
+    except InputError:
+        return False
+    return True
+
+
+def _add(key: str, spec: str) -> None:
+    chosen = st.session_state[key]
+    if spec not in chosen:
+        st.session_state[key] = [*chosen, spec]
+
+
+def _chosen(key: str, at_first: Sequence[str]) -> list[str]:
+    """The chosen methods as they are written, each once; empty while one of them cannot be read."""
+    usual = [method.spec for methods in PRESETS.values() for method in methods]
+    here: list[str] = [spec for spec in st.session_state.get(key, at_first) if _title(spec) != spec]
+    chosen: list[str] = st.multiselect(
+        "Methods",
+        list(dict.fromkeys([*here, *usual])),
+        default=list(at_first),
+        accept_new_options=True,
+        key=key,
+        persist_state="session",
+        format_func=_title,
+        placeholder="Press a group, add a method, or type one",
+        help="The first is the one that the others are held against. Or type one, such as knn:divergence=chi2 or "
+        "kmeans:smoothing=add-0.1.",
+    )
+    specs, wrong = [], []
+    for written in chosen:
+        try:
+            specs.append(parse_method(written).spec)
+        except InputError as error:
+            wrong.append(str(error))
+    for message in wrong:
+        st.error(escaped(message), icon=":material/error:")
+    return [] if wrong else list(dict.fromkeys(specs))
+
+
+def _title(spec: str) -> str:
+    try:
+        return parse_method(spec).title
+    except InputError:
+        return spec
+
+
+def _numbers(settings: Mapping[str, Any], suffix: str) -> tuple[int, int]:
+    """Seeds and permutations, at first those of a stored table's settings."""
+    with st.container(horizontal=True):
+        seeds = st.number_input(
+            "Seeds",
+            1,
+            MAX_SEEDS,
+            _stored(settings, "seeds", 1, MAX_SEEDS, SEEDS),
+            key=f"methods_seeds_{suffix}",
+            help="Of estimators that draw. Those of k-means are the run's own.",
+            width=160,
+        )
+        permutations = st.number_input(
+            "Permutations",
+            0,
+            MAX_PERMUTATIONS,
+            _stored(settings, "permutations", 0, MAX_PERMUTATIONS, 0),
+            step=_PERMUTATIONS_STEP,
+            key=f"methods_permutations_{suffix}",
+            help="Draws of a test of P = Q for each candidate and method with bins; 0 for none. Texts change sides, "
+            "within a prompt if the sides share prompts, and the bins stay. With 999 the smallest possible p-value is "
+            "1/1,000. Every candidate under every method is a test, and many tests at once want more: 20 draws for "
+            "each.",
+            width=160,
+        )
+    return int(seeds), int(permutations)
+
+
+def _stored(settings: Mapping[str, Any], name: str, low: int, high: int, usual: int) -> int:
+    value = settings.get(name)
+    return value if isinstance(value, int) and low <= value <= high else usual
+
+
+def _models(suffix: str) -> tuple[str, str]:
+    """The causal models whose probabilities direct estimation takes."""
+    human, candidate = st.columns(2)
+    with human:
+        first = model_picker.show(
+            "Model that stands for people",
+            key=f"methods_human_model_{suffix}",
+            causal=True,
+            help_text="Direct estimation compares probabilities of two models. A model trained on human texts like "
+            "these stands for the unknown human distribution.",
+        )
+    with candidate:
+        second = model_picker.show(
+            "Model of the candidates",
+            key=f"methods_candidate_model_{suffix}",
+            causal=True,
+            help_text="Which wrote them.",
+        )
+    return first, second
+
+
+def _start(
+    run: Run, specs: Sequence[str], numbers: tuple[int, int], models: tuple[str, str] | tuple[None, None]
+) -> None:
+    try:
+        task = MethodsTask(run.id, tuple(specs), *numbers, *models)
+        for model in filter(None, models):
+            check_model(model)
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    job_panel.start("methods", task.as_dict())

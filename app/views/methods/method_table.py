@@ -1,0 +1,187 @@
+"""What several methods say of a run: places side by side, every number, agreement, and what they rank otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from app.components import charts, settings_tree
+from app.components.markup import escaped
+from mauve_core.base.formatting import written
+from mauve_core.experiments.methods import Disagreement, Method, MethodTable
+from mauve_core.figures import agreement, method_tests, methods
+from mauve_core.figures.theme import short_name
+from mauve_core.store import Run
+
+SHOWN = 12
+"""Told-apart pairs of one method that are listed; further ones are counted, and stand in the CSV."""
+
+
+ROWS = 20
+"""Methods up to which the table stands in full; with more it scrolls."""
+
+
+def show(run: Run, table: MethodTable) -> None:
+    """Everything that was computed."""
+    order = [candidate.name for candidate in run.comparison.candidates]
+    _places(run, table, order)
+    _scores(run, table)
+    _agreement(run, table)
+    _disagreements(run, table)
+    _settings(table)
+
+
+def shown_scores(table: MethodTable) -> pd.DataFrame:
+    """The table as text: a row a method; value, spreads, rank, z and p of each candidate in ``line_0``, ``line_1`` ...
+
+    Then ``ceiling`` and ``seconds``. Columns are not named after candidates, because one may be called anything.
+    """
+    rows, tests = [], method_tests.p_values_of(table)
+    for number, result in enumerate(table.results, start=1):
+        arrow = "↑" if result.method.higher_is_closer else "↓"
+        row = {"method": f"{number}  {result.method.title} {arrow}"}
+        found = {item.candidate: item for item in methods.places(result, table.candidates)}
+        labels = methods.score_labels([result.scores[name] for name in table.candidates])
+        for column, (name, label) in enumerate(zip(table.candidates, labels, strict=True)):
+            item = found[name]
+            test = tests.get((result.method, name))
+            chance = (method_tests.z_label(item.score), "" if test is None else test.label)
+            parts = (label, f"({item.label})", *filter(None, chance))
+            row[f"line_{column}"] = "  ".join(parts)
+        row["ceiling"] = "" if result.ceiling is None else methods.score_label(result.ceiling)
+        row["seconds"] = written(result.seconds, 1)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _places(run: Run, table: MethodTable, order: Sequence[str]) -> None:
+    name = f"{run.name}-methods"
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.header(
+            "Ranking by each method",
+            anchor=False,
+            help="The closest to the human texts stands on top. Lines that stay level are candidates that every method "
+            "ranks alike.",
+        )
+        st.space("stretch")
+        charts.csv_button(lambda: methods.scores_frame(table), key="methods_csv", file_name=name)
+    charts.show_chart(
+        methods.bump_figure(table, order),
+        key="methods_chart",
+        file_name=name,
+        alt="Place of every candidate under every method; the table below has the numbers.",
+    )
+    st.caption(
+        "Grey bar: one rank. Going down, a candidate whose interval over texts overlaps that of the first of its group "
+        "belongs to the group; the order within may be chance. Dotted: no interval, no telling."
+    )
+
+
+def _scores(run: Run, table: MethodTable) -> None:
+    st.dataframe(
+        shown_scores(table),
+        hide_index=True,
+        height="content" if len(table.results) <= ROWS else "auto",
+        key="methods_table",
+        column_config={
+            "method": st.column_config.TextColumn("method", pinned=True),
+            **{
+                f"line_{place}": st.column_config.TextColumn(short_name(name))
+                for place, name in enumerate(table.candidates)
+            },
+            "ceiling": st.column_config.TextColumn("human halves"),
+            "seconds": st.column_config.TextColumn("seconds", help="Of the estimator, for all candidates"),
+        },
+    )
+    ceiling = table.results[0].ceiling
+    halves = "" if ceiling is None else (
+        f"Human halves: one random half of the human texts against the other, {ceiling.n:,} texts a side, half as many "
+        "as elsewhere: about what a candidate that writes like people would come to. "
+    )  # fmt: skip
+    sizes = sorted({score.n for result in table.results for score in result.scores.values()})
+    n = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
+    st.caption(
+        "Value ± standard deviation over seeds / over texts, – where there is none; in brackets the rank, = where it "
+        "is shared, or the place with ? where there is no interval. ↑ larger is closer to the human "
+        f"texts, ↓ smaller is. {halves}{n} texts of the smaller side. Methods with k-means read the run's own "
+        f"pairwise clusters and seeds ({run.comparison.config.score.seeds})."
+    )
+    for about in filter(None, (method_tests.about_tests(table), method_tests.about_z(table))):
+        st.caption(about)
+
+
+def _agreement(run: Run, table: MethodTable) -> None:
+    if len(table.results) < 2:
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.header("Agreement", anchor=False, help="Spearman's rank correlation of the candidates' values.")
+        st.space("stretch")
+        charts.csv_button(
+            lambda: agreement.agreement_frame(table), key="agreement_csv", file_name=f"{run.name}-agreement"
+        )
+    charts.show_chart(
+        agreement.agreement_figure(table),
+        key="agreement_chart",
+        file_name=f"{run.name}-agreement",
+        alt="Spearman correlation of every two methods; the CSV has the numbers.",
+    )
+    st.caption(
+        f"Spearman's correlation over {len(table.candidates):,} candidates: 1 is the same order, −1 the opposite one. "
+        "It knows no spread: methods may swap candidates that none of them tells apart."
+    )
+
+
+def _disagreements(run: Run, table: MethodTable) -> None:
+    if len(table.results) < 2:
+        return
+    found = table.disagreements()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.header("What they rank differently", anchor=False)
+        st.space("stretch")
+        charts.csv_button(
+            lambda: agreement.disagreements_frame(table), key="differences_csv", file_name=f"{run.name}-differences"
+        )
+    first = escaped(table.results[0].method.title)
+    apart = [item for item in found if item.told_apart]
+    within = [item for item in found if not item.told_apart]
+    if not found:
+        st.markdown(f"Nothing: every method has the order of the first one, **{first}**.")
+    elif not apart:
+        st.markdown(f"Nothing beyond the spread, held against the first method, **{first}**.")
+    else:
+        st.caption(f"Both methods tell the two apart. The first one, {first}, has them the other way round.")
+        _listed(table, apart)
+    if within:
+        with st.expander(f"Within the spread ({len(within):,})", icon=":material/swap_vert:"):
+            st.caption("At least one of the two methods cannot tell the pair apart; chance may have turned it.")
+            _listed(table, within)
+
+
+def _listed(table: MethodTable, found: Sequence[Disagreement]) -> None:
+    """The pairs of each method below its name and its reason."""
+    by_method: dict[Method, list[Disagreement]] = {}
+    for item in found:
+        by_method.setdefault(item.method, []).append(item)
+    for method, items in by_method.items():
+        pairs = [f"{_bold(item.closer)} before {_bold(item.farther)}" for item in items[:SHOWN]]
+        more = f"; and {len(items) - SHOWN:,} more in the CSV" if len(items) > SHOWN else ""
+        st.markdown(
+            f"{escaped(method.title)} puts {'; '.join(pairs)}{more}.  \n"
+            f":small[:gray[{escaped(agreement.reason(table, method))}]]"
+        )
+
+
+def _bold(name: str) -> str:
+    return f"**{escaped(short_name(name))}**"
+
+
+def _settings(table: MethodTable) -> None:
+    with st.expander("How these were computed", icon=":material/tune:"):
+        for result in table.results:
+            if result.notes:
+                st.markdown(f"**{escaped(result.method.title)}**: {escaped('; '.join(result.notes))}")
+        for note in table.notes:
+            st.text(note)
+        settings_tree.show(table.settings)

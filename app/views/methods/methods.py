@@ -1,0 +1,50 @@
+"""Methods: whether the ranking hangs on how the gap is estimated, and whether there are enough texts and clusters."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.components import job_panel, page_chrome, sidebar
+from app.components.markup import escaped
+from app.server import access
+from app.views.methods import method_form, method_table, sampling_panel
+from mauve_core.base.errors import MauveLensError
+from mauve_core.experiments.methods import MethodTable, stored_methods
+from mauve_core.store import Run
+
+
+def main() -> None:
+    """Lay out the page."""
+    page_chrome.title("Methods", "Does the ranking hang on how the gap is estimated, and are there enough texts?")
+    run = sidebar.opened_run()
+    job_panel.show(("methods",), run.id)
+    table = _stored(run)
+    if table is None:
+        page_chrome.nothing_yet(
+            "Nothing was computed yet.",
+            "A score takes three choices: an **estimator** that turns features into two histograms, a **divergence** "
+            "between them, and a **summary** of its frontier. MAUVE takes k-means, Kullback-Leibler and the area under "
+            "the curve. Where other methods rank the candidates alike, the ranking does not hang on these choices.",
+            f"Press *Compute* below, or `mauve-lens methods {run.id} --preset divergences`. The methods that are "
+            "chosen at first take seconds.",
+        )
+        if access.may_change():
+            with st.container(border=True):
+                method_form.show(run, None)
+    else:
+        method_table.show(run, table)
+        if access.may_change():
+            with st.expander("Compute again with other methods", icon=":material/replay:"):
+                method_form.show(run, table)
+    sampling_panel.show(run.id)
+
+
+def _stored(run: Run) -> MethodTable | None:
+    try:
+        return stored_methods(run)
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return None
+
+
+main()

@@ -1,0 +1,89 @@
+"""How many texts and how many clusters one candidate's score needs: errors measured by drawing its texts again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+import streamlit as st
+
+from app.caching import cache
+from app.components import charts
+from app.components.markup import escaped, with_minus
+from app.url import session
+from mauve_core.base.errors import MauveLensError
+from mauve_core.figures import sampling as figures
+from mauve_core.figures.theme import Style, candidate_style, short_name
+from mauve_core.numerics.resampling.sampling_clusters import ClusterAdvice
+from mauve_core.numerics.resampling.sampling_texts import TextAdvice
+from mauve_core.store import Run
+
+_CANDIDATE = "sampling_candidate"
+
+
+@st.fragment
+def show(run_id: str) -> None:
+    """Both figures with their advice, for the candidate that the URL names, else the run's first."""
+    run, state = cache.load_run(run_id), session.current()
+    names = [candidate.name for candidate in run.comparison.candidates]
+    candidate = state.candidate if state.candidate in names else names[0]
+    st.header(
+        "How many texts, how many clusters",
+        anchor=False,
+        help="Texts are drawn again and again from the candidate's histogram and scored. How far these scores lie "
+        "from that of the histogram is the resampling error (JMLR 2023, section 7.8).",
+    )
+    session.follow_url(_CANDIDATE, candidate)
+    place = session.place(names, candidate)
+    st.selectbox("Candidate", names, place, key=_CANDIDATE, format_func=short_name, on_change=_write, width=260)
+    try:
+        texts, clusters = cache.sampling_advice(run.id, candidate)
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    style = candidate_style(names.index(candidate))
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _texts(run, texts, style)
+    with right:
+        _clusters(run, clusters, texts.k, style)
+    st.caption(
+        f"Pairwise partition, first seed; {texts.curve.replicates:,} draws at each point from the histogram with half "
+        "a text added to every cluster, the clusters kept. Band: one standard deviation from draw to draw. Fewer "
+        "clusters are the run's own, merged in the order of p/q; more need a new clustering: Decoders, Sweeps, k."
+    )
+
+
+def _texts(run: Run, advice: TextAdvice, style: Style) -> None:
+    _head("Error against n", "sampling_n_csv", lambda: figures.texts_frame(advice), f"{run.name}-error-against-n")
+    if advice.error > 0:
+        charts.show_chart(
+            figures.texts_figure(advice, style),
+            key="sampling_n",
+            file_name=f"{run.name}-error-against-n",
+            alt="Resampling error against the number of texts; the sentence below says how many are needed.",
+        )
+    st.markdown(escaped(with_minus(advice.reason)))
+
+
+def _clusters(run: Run, advice: ClusterAdvice, own: int, style: Style) -> None:
+    _head("Error against k", "sampling_k_csv", lambda: figures.clusters_frame(advice), f"{run.name}-error-against-k")
+    if len(advice.curve.k) > 1 and (advice.curve.mean > 0).any():
+        charts.show_chart(
+            figures.clusters_figure(advice, own, style),
+            key="sampling_k",
+            file_name=f"{run.name}-error-against-k",
+            alt="Resampling error and loss against the number of clusters; the sentence below says where they balance.",
+        )
+    st.markdown(escaped(with_minus(advice.reason)))
+
+
+def _head(title: str, key: str, make: Callable[[], pd.DataFrame], file_name: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.markdown(f"**{title}**", width="content")
+        st.space("stretch")
+        charts.csv_button(make, key=key, file_name=file_name)
+
+
+def _write() -> None:
+    session.update(candidate=st.session_state[_CANDIDATE])

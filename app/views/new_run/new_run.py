@@ -1,0 +1,161 @@
+"""New run: upload human and model texts, choose an encoder, start the comparison, watch it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from app.components import job_panel, model_picker, more_settings, page_chrome, upload_side
+from app.components.markup import escaped
+from app.components.upload_card import ReadFile
+from app.server import access
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.errors import MauveLensError
+from mauve_core.encoders import check_model
+from mauve_core.jobs import queue
+from mauve_core.tasks.comparison import ComparisonTask
+from mauve_core.tasks.recompare import changed
+
+_TOKENS_HELP = (
+    "Longer texts are cut there, on both sides alike. Texts of fewer than 256 tokens show less of what sets a model "
+    "apart (JMLR 2023, section 8)."
+)
+_SEEDS_HELP = (
+    "k-means starts anew under each: the score is their mean, and their spread is shown. The papers take 5; one seed "
+    "tells no spread."
+)
+_K_HELP = (
+    "Left empty: a tenth of the smaller side, as published. Fewer clusters hide differences, many more leave too few "
+    "texts in each. Compare only scores of the same k."
+)
+
+_SIDES = {HUMAN: "Human texts", "models": "Model texts"}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the form says beside the files."""
+
+    config: CompareConfig
+    name: str
+
+
+def main() -> None:
+    """Lay out the page."""
+    page_chrome.title("New run", "How far are your model texts from your human ones?")
+    if not access.may_change():
+        st.info(access.READ_ONLY_TEXT, icon=":material/visibility:")
+        return
+    job_panel.show()
+    left, right = st.columns(2, gap="medium")
+    with left:
+        human = _side(
+            HUMAN,
+            help_text="The reference, P. One file; 1,000 texts or more to trust small gaps (JMLR 2023, section 8).",
+        )
+    with right:
+        models = _side(
+            "models",
+            help_text="The candidates, Q. Any number of files, one a candidate, each with as many texts as the human "
+            "side: scores of different n cannot be compared.",
+        )
+    st.header("Settings", anchor=False)
+    settings = _settings([file for file in (*human, *models) if file is not None])
+    problems = _problems(human, models)
+    if st.button("Start", type="primary", icon=":material/play_arrow:", disabled=bool(problems) or settings is None):
+        _start([file for file in human if file], [file for file in models if file], settings)
+    for problem in problems:
+        st.caption(escaped(problem))
+
+
+def _side(side: str, *, help_text: str) -> list[ReadFile | None]:
+    """Uploader and cards of one side; an unusable file is None."""
+    st.header(_SIDES[side], anchor=False, help=help_text)
+    return upload_side.show(side, _SIDES[side], several=side != HUMAN)
+
+
+def _settings(files: Sequence[ReadFile]) -> Settings | None:
+    """Encoder, lengths, seeds, clusters, name of the run; None when they are not usable, and says why."""
+    first, second = st.columns([3, 2], gap="medium", vertical_alignment="center")
+    with first:
+        model = model_picker.show(
+            "Encoder",
+            key="encoder_model",
+            help_text="Turns texts into features. The papers take GPT-2 large; rankings agree among good encoders, "
+            "while scores under different ones cannot be compared.",
+        )
+    prompts = bool(files) and all(file.look.prompted for file in files)
+    with_prompt = second.toggle(
+        "Encode prompt and text together",
+        key="with_prompt",
+        persist_state="session",
+        disabled=not prompts,
+        help="Needs prompts in every file."
+        if not prompts
+        else "The encoder reads the prompt before each text, so that what does not fit its prompt is seen.",
+    )
+    tokens, seeds, clusters, name = st.columns([1, 1, 1, 2])
+    max_tokens = tokens.number_input(
+        "Max tokens", 1, 1_000_000, 1024, key="max_tokens", persist_state="session", help=_TOKENS_HELP
+    )
+    seed_count = seeds.number_input("k-means seeds", 1, 1000, 5, key="seeds", persist_state="session", help=_SEEDS_HELP)
+    k = clusters.number_input(
+        "Clusters k", 2, 1_000_000, None, key="k", placeholder="n / 10", persist_state="session", help=_K_HELP
+    )  # fmt: skip
+    drawn = st.toggle(more_settings.MAP, True, key="draw_map", persist_state="session", help=more_settings.MAP_HELP)
+    more = more_settings.show("more", CompareConfig(), model, persist=True)
+    suggested = _suggested_name(files)
+    run_name = name.text_input("Name of the run", key="run_name", placeholder=suggested, persist_state="session")
+    try:
+        encoder = EncoderConfig(model=model, max_tokens=int(max_tokens), with_prompt=with_prompt and prompts)
+        score = ScoreConfig(seeds=int(seed_count), k=None if k is None else int(k))
+        config = changed(CompareConfig(encoder=encoder, score=score), {**more, "projection": drawn})
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return None
+    return Settings(config, (run_name or "").strip() or suggested)
+
+
+def _suggested_name(files: Sequence[ReadFile]) -> str:
+    names = [file.name for file in files if file.name != HUMAN]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"human vs {', '.join(names[:3])}{more}" if names else "human vs model"
+
+
+def _problems(human: Sequence[ReadFile | None], models: Sequence[ReadFile | None]) -> list[str]:
+    """What keeps the run from starting."""
+    problems = []
+    if not human:
+        problems.append("Add the human texts.")
+    if not models:
+        problems.append("Add the texts of at least one model.")
+    if None in (*human, *models):
+        problems.append("Correct or remove the file that cannot be used.")
+    names = [file.name for file in models if file is not None]
+    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
+    if repeated:
+        problems.append(f"Give each model a name of its own: {', '.join(map(repr, repeated))} is used twice.")
+    if "" in names or HUMAN in names:
+        problems.append(f"Name every model; {HUMAN!r} is taken.")
+    return problems
+
+
+def _start(human: Sequence[ReadFile], models: Sequence[ReadFile], settings: Settings | None) -> None:
+    if settings is None or settings.config.encoder is None:
+        return
+    try:
+        access.require_change()
+        with st.spinner("Looking for the encoder"):
+            check_model(settings.config.encoder.model, settings.config.encoder.revision)
+        candidates = {model.name: model.file for model in models}
+        queue.start("comparison", ComparisonTask(settings.name, human[0].file, candidates, settings.config).as_dict())
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    st.rerun()
+
+
+main()

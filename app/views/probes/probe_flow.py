@@ -1,0 +1,282 @@
+"""Which clusters the texts of a perturbation left, where they went, and the texts of one flow, before and after."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import streamlit as st
+
+from app.caching import cache
+from app.components import charts, focus, linked_tabs
+from app.components.markup import escaped
+from app.selection import clicked_value
+from app.url import session
+from app.url.query_string import to_parameters
+from app.url.state import Moves, State
+from app.views.probes import moved_texts, probe_table, tried_text
+from app.views.probes.moved_texts import Changed
+from mauve_core.analysis.cluster_table import CONFIDENCE, wilson_interval
+from mauve_core.base.errors import MauveLensError
+from mauve_core.base.formatting import as_percent, percent_with_interval
+from mauve_core.experiments.robustness import Flow, ProbeLine, ProbeTable
+from mauve_core.figures import flows as figures
+from mauve_core.figures.theme import short_name
+from mauve_core.store import Run
+
+TABS: dict[Moves, str] = {"matrix": "From and to", "largest": "Largest flows", "sensitivity": "Sensitivity"}
+_PERTURBATION, _MATRIX, _TABLE = "probe_perturbation", "probe_matrix", "probe_flows"
+_CHOSEN = "probe_flow_chosen"
+_SHOWN = "probe_flows_shown"
+_TABLE_HEIGHT = 330
+CLUSTERS_PAGE = "views/clusters/clusters.py"
+
+
+def show(run: Run, table: ProbeTable, state: State) -> None:
+    """The flow of the perturbation in the URL, else of the first one."""
+    lines = [line for line in table.lines if line.flow is not None]
+    if not lines:
+        st.info("Only the control was compared here. Probe again with a perturbation.", icon=":material/info:")
+        return
+    line = _chosen_line(lines, state)
+    flow = line.flow
+    if flow is None or not len(flow.ids):
+        st.info("No text of this perturbation was kept.", icon=":material/info:")
+        return
+    _summary(line, flow)
+    chosen = state.flow
+    if not flow.moved:
+        st.info("No text left its cluster.", icon=":material/info:")
+    else:
+        _flow_picker(flow, chosen)
+        _charts(run, line, flow, chosen)
+    st.caption(
+        f"Clusters of the joint partition under the first k-means seed, held still; {len(flow.ids):,} "
+        f"{escaped(short_name(table.source))} texts, the compared half of the first split."
+    )
+    if chosen is None:
+        if flow.moved:
+            st.caption(":material/ads_click: Click a cell, or tick a row of the table, to read the texts that moved.")
+    else:
+        _texts(run, table, line, flow, chosen, state)
+    probe_table.notes(table)
+
+
+def _chosen_line(lines: list[ProbeLine], state: State) -> ProbeLine:
+    by_name = {line.name: line for line in lines}
+    name = state.perturbation if state.perturbation in by_name else lines[0].name
+    if state.perturbation is not None and name != state.perturbation:
+        st.info(f"{escaped(state.perturbation)} was not probed here.", icon=":material/info:")
+    session.follow_url(_PERTURBATION, name)
+    st.selectbox(
+        "Perturbation",
+        list(by_name),
+        index=session.place(by_name, name),
+        key=_PERTURBATION,
+        format_func=lambda spec: by_name[spec].title,
+        on_change=_write_perturbation,
+        width=420,
+    )
+    return by_name[name]
+
+
+def _flow_picker(flow: Flow, chosen: tuple[int, int] | None) -> None:
+    """The flow whose texts are read, by its clusters: what a click in the matrix does, for the keyboard."""
+    frame = figures.flows_frame(flow)
+    texts = {(source, target): n for source, target, n in zip(frame["from"], frame["to"], frame["texts"], strict=True)}
+    session.follow_url(_CHOSEN, chosen if chosen in texts else None)
+    st.selectbox(
+        "Flow",
+        list(texts),
+        index=session.place(texts, chosen),
+        key=_CHOSEN,
+        format_func=lambda pair: f"{pair[0]} → {pair[1]}: {texts[pair]:,} text{'s' * (texts[pair] != 1)}",
+        on_change=_write_flow,
+        placeholder="Choose a flow, or click a cell",
+        width=420,
+        help="Texts that left the first cluster for the second one; the largest flows first.",
+    )
+
+
+def _summary(line: ProbeLine, flow: Flow) -> None:
+    moved, n = len(flow.moved), len(flow.ids)
+    low, high = map(float, wilson_interval(moved, n))
+    columns = st.columns(3)
+    columns[0].metric("Texts that left their cluster", f"{moved:,} of {n:,}")
+    columns[0].caption(f"{percent_with_interval(moved / n, low, high)}, Wilson's {CONFIDENCE:.0%} interval")
+    columns[1].metric("Texts changed", as_percent(line.changed), help="Over all splits")
+    columns[2].metric("Flows", f"{len(figures.moves(flow)):,}", help="Pairs of clusters with a text that moved so")
+
+
+def _charts(run: Run, line: ProbeLine, flow: Flow, chosen: tuple[int, int] | None) -> None:
+    name = f"{run.name}-{line.name}-flow"
+    matrix, largest, sensitivity = linked_tabs.show("moves", TABS, "probe_flow_tabs")
+    if matrix.open:
+        with matrix:
+            _matrix(flow, chosen, name)
+    if largest.open:
+        with largest:
+            _largest(flow, chosen, name)
+    if sensitivity.open:
+        with sensitivity:
+            _sensitivity(flow, name)
+
+
+def _largest(flow: Flow, chosen: tuple[int, int] | None, name: str) -> None:
+    found = figures.moves(flow)
+    shown = found[: figures.SHOWN_FLOWS]
+    charts.show_chart(
+        figures.sankey_figure(shown, chosen),
+        key="probe_sankey",
+        file_name=name,
+        alt=f"The {len(shown)} largest flows between clusters; the table has all of them.",
+    )
+    texts = sum(move.texts for move in shown)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        moved = f"{texts:,} of {len(flow.moved):,} texts that moved"
+        st.caption(f"{len(shown):,} of {len(found):,} flows, with {moved}.", width="stretch")
+        _flows_csv(flow, name)
+
+
+def _matrix(flow: Flow, chosen: tuple[int, int] | None, name: str) -> None:
+    left, right = st.columns([5, 3], gap="medium")
+    clusters = figures.exchanging(flow)
+    with left:
+        charts.show_chart(
+            figures.matrix_figure(flow, clusters.tolist(), chosen),
+            key=_MATRIX,
+            file_name=name,
+            on_select=_choose_cell,
+            selection_mode="points",
+            alt=f"Texts from each of {clusters.size} clusters to each other one; the table has all flows.",
+        )
+        st.caption(_left_out(flow, clusters))
+    with right:
+        frame = figures.flows_frame(flow)
+        pairs = list(zip(frame["from"].tolist(), frame["to"].tolist(), strict=True))
+        st.session_state[_SHOWN] = pairs
+        places = [pairs.index(chosen)] if chosen in pairs else []
+        st.session_state[_TABLE] = {"selection": {"rows": places, "columns": [], "cells": []}}
+        st.dataframe(
+            frame.assign(share=100 * frame["share"]),
+            hide_index=True,
+            height=_TABLE_HEIGHT,
+            key=_TABLE,
+            on_select=_choose_row,
+            selection_mode="single-row",
+            column_config={
+                "of": st.column_config.NumberColumn(help="Texts that were in the cluster before"),
+                "share": st.column_config.NumberColumn(format="%.0f%%"),
+            },
+        )
+        with st.container(horizontal=True):
+            _flows_csv(flow, name)
+            charts.csv_button(
+                lambda: figures.texts_frame(flow),
+                key="probe_texts_csv",
+                file_name=f"{name}-texts",
+                label="Texts as CSV",
+            )
+
+
+def _flows_csv(flow: Flow, name: str) -> None:
+    charts.csv_button(lambda: figures.flows_frame(flow), key="probe_flows_csv", file_name=name, label="Flows as CSV")
+
+
+def _left_out(flow: Flow, clusters: np.ndarray) -> str:
+    """How much of the movement the matrix shows."""
+    total = figures.exchanging(flow, flow.k).size
+    both = np.isin(flow.before, clusters) & np.isin(flow.after, clusters)
+    within = int((both & (flow.before != flow.after)).sum())
+    shown = f"{clusters.size:,} of {total:,} clusters that texts left or came to, those with most first"
+    if clusters.size == total:
+        return f"{total:,} clusters that texts left or came to, those with most first. Grey: texts that stayed."
+    return (
+        f"{shown}; {within:,} of {len(flow.moved):,} texts that moved did so between these. Grey: texts that stayed. "
+        "All flows stand in the table."
+    )
+
+
+def _sensitivity(flow: Flow, name: str) -> None:
+    rows = figures.sensitivity_frame(flow)
+    shown = rows.head(figures.SHOWN_BARS)
+    charts.show_chart(
+        figures.sensitivity_figure(shown),
+        key="probe_sensitivity",
+        file_name=f"{name}-sensitivity",
+        alt="Share of each cluster's texts that left it; the CSV has the numbers.",
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(
+            f"Share of a cluster's texts that left it, with Wilson's {CONFIDENCE:.0%} interval; {len(shown):,} of "
+            f"{len(rows):,} clusters that had texts.",
+            width="stretch",
+        )
+        charts.csv_button(lambda: rows, key="probe_sensitivity_csv", file_name=f"{name}-sensitivity")
+
+
+def _texts(run: Run, table: ProbeTable, line: ProbeLine, flow: Flow, chosen: tuple[int, int], state: State) -> None:
+    """Exactly the texts of the flow, each before and after."""
+    source, target = chosen
+    ids = figures.moved_along(flow, source, target)
+    if not ids:
+        st.info(f"No text went from cluster {source} to {target} here.", icon=":material/info:")
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.header(f"From cluster {source} to {target}: {len(ids):,} text{'s' * (len(ids) > 1)}", anchor=False)
+        for cluster in chosen:
+            there = dataclasses.replace(state, partition=None, seed=0, cluster=cluster)
+            st.page_link(
+                CLUSTERS_PAGE,
+                label=f"Cluster {cluster}",
+                icon=":material/bar_chart:",
+                query_params=to_parameters(there),
+            )
+        st.button("Close", icon=":material/close:", type="tertiary", on_click=_close, key="probe_flow_close")
+    _words(run, state, chosen)
+    try:
+        after = cache.perturbed_texts(run.id, table.source, line.name, flow.ids)
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    corpus = run.corpora[table.source]
+    place = {text_id: row for row, text_id in enumerate(corpus.ids)}
+    moved_texts.show(
+        [Changed(i, corpus.texts[place[i]], after[i]) for i in ids],
+        key="probe_moved",
+        on_try=lambda text_id: tried_text.open_with(run.id, table.source, place[text_id]),
+    )
+
+
+def _words(run: Run, state: State, chosen: tuple[int, int]) -> None:
+    """What tells the two clusters from the others, from the texts of both sides in focus."""
+    candidate = focus.of(run, state).candidate
+    words = cache.cluster_words(run.id, "joint", candidate, 0)
+    for cluster in chosen:
+        told = "  ·  ".join(word.word for word in words[cluster])
+        if told:
+            st.text(f"{cluster}:  {told}")
+
+
+def _write_flow() -> None:
+    session.update(flow=st.session_state[_CHOSEN])
+
+
+def _write_perturbation() -> None:
+    session.update(perturbation=st.session_state[_PERTURBATION], flow=None)
+
+
+def _choose_cell() -> None:
+    selection = st.session_state[_MATRIX]["selection"]
+    source, target = clicked_value(selection, 0), clicked_value(selection, 1)
+    if source is not None and target is not None:
+        session.update(flow=(source, target))
+
+
+def _choose_row() -> None:
+    rows = st.session_state[_TABLE]["selection"]["rows"]
+    session.update(flow=st.session_state[_SHOWN][rows[0]] if rows else None)
+
+
+def _close() -> None:
+    session.update(flow=None)

@@ -1,0 +1,301 @@
+"""Which texts to probe, and how to perturb them: pills, a builder, specs that are typed; a job starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app.components import focus, job_panel
+from app.components.markup import escaped
+from app.components.score_controls import PARTITION_TITLES
+from app.url.state import State
+from app.views.probes.probe_rows import in_cluster, in_lasso, value_counts, with_values
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.experiments.perturbations import PERTURBATIONS, Parameter, Perturbation, parse_perturbation
+from mauve_core.experiments.robustness import SPLITS, ProbesTask, ProbeTable
+from mauve_core.figures.theme import short_name
+from mauve_core.scoring.compare import MIN_TEXTS
+from mauve_core.store import Run
+from mauve_core.store.features import without_features
+
+MAX_SPLITS = 100
+
+LABELS = {"words": "Share of words", "rate": "Share of letters", "times": "Times", "pattern": "Pattern", "with": "With"}
+"""How the builder names a parameter."""
+
+_OFFERED = [name for name, kind in PERTURBATIONS.items() if not kind.is_control]
+_PILLS = [name for name in _OFFERED if not PERTURBATIONS[name].has_pattern]
+_ALL, _CLUSTER, _LASSO, _METADATA = "all", "cluster", "lasso", "metadata"
+
+
+def obstacle(run: Run) -> str:
+    """Why the run cannot be probed; empty when it can, or when only trying will tell."""
+    if run.comparison.config.encoder is None:
+        return "This run was made from given features, so changed texts cannot be encoded."
+    missing = without_features(run)
+    if missing:
+        return f"The features of {', '.join(missing)} were not kept with this run. Compare the texts again."
+    return ""
+
+
+def show(run: Run, state: State, table: ProbeTable | None) -> None:
+    """The form, at first with what ``table`` holds, else with the perturbations of ICLR 2023."""
+    suffix = f"{run.id}_{table is not None}"
+    source, rows, enough = _texts(run, state, table, suffix)
+    key = f"probes_chosen_{suffix}"
+    at_first = ProbesTask.perturbations if table is None else _stored(table)
+    _pills(key, at_first, suffix)
+    chosen = _chosen(key, at_first)
+    _builder(key, suffix)
+    splits = _splits(table, suffix)
+    n = (len(run.corpora[source]) if rows is None else len(rows)) // 2
+    encoded = n if splits == 1 else min(2 * n, n * splits)
+    st.caption(
+        f"Each half has {n:,} texts. Changed texts are encoded again: up to {encoded:,} for each perturbation, once; "
+        "they are kept. The features of all other texts are those of the run."
+    )
+    ready = enough and bool(chosen)
+    if st.button("Probe", type="primary", icon=":material/play_arrow:", key="probes_start", disabled=not ready):
+        _start(run.id, chosen, source, rows, splits)
+
+
+def _stored(table: ProbeTable) -> tuple[str, ...]:
+    return tuple(line.name for line in table.lines if line.kind == "perturbation")
+
+
+# Texts
+
+
+def _texts(run: Run, state: State, table: ProbeTable | None, suffix: str) -> tuple[str, tuple[int, ...] | None, bool]:
+    """The source, its rows (None for all), and whether these are enough for two halves."""
+    sources = list(run.corpora)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        source = st.selectbox(
+            "Texts of",
+            sources,
+            index=sources.index(table.source) if table is not None and table.source in sources else 0,
+            key=f"probes_source_{suffix}",
+            format_func=lambda name: "human" if name == HUMAN else short_name(name),
+            width=240,
+            help="They are cut into two halves; one is perturbed and held against the other.",
+        )
+        which = st.segmented_control(
+            "Which of them",
+            [_ALL, _CLUSTER, _LASSO, _METADATA],
+            default=_ALL,
+            required=True,
+            key=f"probes_which_{suffix}",
+            format_func={
+                _ALL: "All", _CLUSTER: "The chosen cluster", _LASSO: "The map's lasso", _METADATA: "By metadata"
+            }.__getitem__,
+        )  # fmt: skip
+    rows = _rows(run, state, source, which, suffix)
+    count = len(run.corpora[source]) if rows is None else len(rows)
+    enough = count >= 2 * MIN_TEXTS
+    if rows is not None or not enough:
+        short = "" if enough else f" Two halves need at least {2 * MIN_TEXTS}."
+        st.caption(f"{count:,} of {len(run.corpora[source]):,} texts.{short}")
+    return source, rows, enough
+
+
+def _rows(run: Run, state: State, source: str, which: str, suffix: str) -> tuple[int, ...] | None:
+    """The chosen rows of the source; None for all. Where nothing is chosen yet, the page says how to."""
+    if which == _ALL:
+        return None
+    if which == _METADATA:
+        return _by_metadata(run, source, suffix)
+    if which == _LASSO:
+        found = in_lasso(run.comparison, source, state.lasso)
+        st.caption(
+            "The area that is drawn on the Map."
+            if state.lasso
+            else "No area is drawn on the Map: draw one there first."
+        )
+        return found
+    here = focus.of(run, state)
+    if here.cluster is None:
+        st.caption("No cluster is chosen: choose one under Clusters first.")
+    elif source not in here.partition.labels:
+        st.caption("The pairwise partition in focus leaves this source out: choose the joint one under Clusters.")
+    else:
+        st.caption(f"Cluster {here.cluster} of the partition: {PARTITION_TITLES[here.partition.kind].lower()}.")
+    return in_cluster(here.partition, source, here.cluster)
+
+
+def _by_metadata(run: Run, source: str, suffix: str) -> tuple[int, ...]:
+    metadata = run.corpora[source].metadata
+    if not len(metadata.columns):
+        st.caption("These texts carry no metadata.")
+        return ()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        field = st.selectbox("Field", list(metadata.columns), key=f"probes_field_{suffix}_{source}", width=240)
+        counts = value_counts(metadata[field])
+        values = st.multiselect(
+            "Values",
+            list(counts),
+            key=f"probes_values_{suffix}_{source}_{field}",
+            format_func=lambda value: f"{short_name(value)} ({counts[value]:,})",
+        )
+    return with_values(metadata[field], values)
+
+
+# Perturbations
+
+
+def _pills(key: str, at_first: Sequence[str], suffix: str) -> None:
+    """Pills that are lit where the perturbation is chosen as it usually is; a press adds or removes that."""
+    chosen = st.session_state.get(key, at_first)
+    lit = [name for name in _PILLS if name in chosen]
+    pills = f"probes_pills_{suffix}"
+    if st.session_state.get(pills) != lit:
+        st.session_state[pills] = lit
+    st.pills(
+        "Perturb",
+        _PILLS,
+        selection_mode="multi",
+        default=lit,
+        key=pills,
+        format_func=lambda name: PERTURBATIONS[name].title,
+        on_change=_press,
+        args=(key, pills),
+        help="  \n".join(f"{PERTURBATIONS[name].title}: {PERTURBATIONS[name].summary}" for name in _PILLS),
+    )
+
+
+def _press(key: str, pills: str) -> None:
+    """The pills say which of their perturbations are chosen; so a fast hand that outruns the page loses nothing."""
+    after = st.session_state[pills]
+    kept = [spec for spec in st.session_state[key] if spec not in _PILLS or spec in after]
+    st.session_state[key] = [*kept, *(name for name in after if name not in kept)]
+
+
+def _chosen(key: str, at_first: Sequence[str]) -> list[str]:
+    """The chosen perturbations as they are written, each once; empty while one of them cannot be read."""
+    here = [spec for spec in st.session_state.get(key, at_first) if _title(spec) != spec]
+    chosen: list[str] = st.multiselect(
+        "Perturbations",
+        list(dict.fromkeys([*here, *_PILLS])),
+        default=list(at_first),
+        accept_new_options=True,
+        key=key,
+        persist_state="session",
+        format_func=_title,
+        placeholder="Press a perturbation, add one, or type one",
+        help="Or type one, such as typos:rate=0.1, drop-articles@0.5 (half of the texts) or replace:/colou?r/hue/.",
+    )
+    specs, wrong = [], []
+    for written in chosen:
+        try:
+            item = parse_perturbation(written)
+        except InputError as error:
+            wrong.append(str(error))
+        else:
+            specs += [] if item.kind.is_control else [item.spec]
+    for message in wrong:
+        st.error(escaped(message), icon=":material/error:")
+    return [] if wrong else list(dict.fromkeys(specs))
+
+
+def _title(spec: str) -> str:
+    try:
+        return parse_perturbation(spec).title
+    except InputError:
+        return spec
+
+
+def _builder(key: str, suffix: str) -> None:
+    """One more perturbation from its parts: what is done, how strongly, and to which share of the texts."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.selectbox(
+            "One more",
+            _OFFERED,
+            key=f"probes_kind_{suffix}",
+            format_func=lambda name: PERTURBATIONS[name].title,
+            width=230,
+        )
+        kind = PERTURBATIONS[name]
+        values = {item.name: _parameter(item, name, suffix) for item in kind.parameters}
+        dose = st.number_input(
+            "Share of texts",
+            0.01,
+            1.0,
+            1.0,
+            step=0.05,
+            key=f"probes_dose_{suffix}",
+            width=130,
+            help="The dose. A larger one perturbs the texts of a smaller one and more.",
+        )
+        try:
+            spec = Perturbation(kind, values, dose).spec
+            wrong = ""
+        except InputError as error:
+            spec, wrong = "", str(error)
+        if kind.has_pattern and not values["pattern"]:
+            spec, wrong = "", ""  # nothing was written yet
+        st.button(
+            "Add",
+            icon=":material/add:",
+            key=f"probes_add_{suffix}",
+            on_click=_add,
+            args=(key, spec),
+            disabled=not spec,
+        )
+    st.caption(escaped(kind.summary))
+    if wrong:
+        st.error(escaped(wrong), icon=":material/error:")
+
+
+def _parameter(item: Parameter, name: str, suffix: str) -> float | str:
+    key = f"probes_{item.name}_{name}_{suffix}"
+    if item.kind is str:
+        return st.text_input(
+            LABELS[item.name], key=key, width=170, help=f"{item.allowed[:1].upper()}{item.allowed[1:]}"
+        )
+    if item.kind is int:
+        return int(st.number_input(LABELS[item.name], 1, 100, int(item.default or 1), key=key, width=110))
+    return float(
+        st.number_input(
+            LABELS[item.name],
+            0.0,
+            1.0,
+            item.default or 0.0,
+            step=0.05,
+            format="%.3g",
+            key=key,
+            width=140,
+            help=item.allowed,
+        )
+    )
+
+
+def _add(key: str, spec: str) -> None:
+    chosen = st.session_state[key]
+    if spec not in chosen:
+        st.session_state[key] = [*chosen, spec]
+
+
+def _splits(table: ProbeTable | None, suffix: str) -> int:
+    stored = None if table is None else table.settings.get("splits")
+    usual = stored if isinstance(stored, int) and 1 <= stored <= MAX_SPLITS else SPLITS
+    return int(
+        st.number_input(
+            "Splits",
+            1,
+            MAX_SPLITS,
+            usual,
+            key=f"probes_splits_{suffix}",
+            width=160,
+            help="Times that the texts are cut into two halves anew. The spread is over splits and k-means seeds.",
+        )
+    )
+
+
+def _start(run: str, chosen: Sequence[str], source: str, rows: tuple[int, ...] | None, splits: int) -> None:
+    try:
+        task = ProbesTask(run, tuple(chosen), source, rows, splits)
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    job_panel.start("probes", task.as_dict())

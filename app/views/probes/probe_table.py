@@ -1,0 +1,188 @@
+"""What a score noticed of perturbations: the chart of all measures, the table, and the response to doses."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import streamlit as st
+
+from app.components import charts, settings_tree
+from app.components.markup import escaped
+from app.selection import clicked_value
+from app.url import session
+from app.url.state import Less, State
+from mauve_core.base.formatting import NONE, as_percent
+from mauve_core.experiments.robustness import MEASURES, ProbeTable
+from mauve_core.figures import probes as figures
+from mauve_core.figures.theme import short_name
+from mauve_core.store import Run
+
+_CHART, _BY, _SOURCES, _OVER = "probes_chart", "probes_by", "probes_sources", "probes_over"
+LESS: dict[Less, str] = {"nothing": "Values", "control": "Less the control"}
+_USUAL = "jensen-shannon"
+_LINES = "probes_lines"
+"""Session key: of the lines that the chart on the page holds, the names of those that have a flow."""
+
+
+def show(run: Run, table: ProbeTable, state: State) -> None:
+    """Everything that was scored."""
+    name = f"{run.name}-probes"
+    measure, sources = _controls(table, name, state)
+    st.session_state[_LINES] = [None if line.flow is None else line.name for line in table.lines]
+    charts.show_chart(
+        figures.distance_figure(table, measure, sources=sources),
+        key=_CHART,
+        file_name=name,
+        on_select=_choose,
+        selection_mode="points",
+        alt="Distance of every perturbed half from the untouched one, by six measures; the table has the numbers.",
+    )
+    _caption(table)
+    _scores(table, measure, state)
+    _doses(table, measure, name)
+    notes(table)
+
+
+def notes(table: ProbeTable) -> None:
+    """What the numbers come from."""
+    with st.expander("How these were computed", icon=":material/tune:"):
+        for note in table.notes:
+            st.text(note)
+        for line in table.lines:
+            for note in line.notes:
+                st.text(f"{line.title}: {note}")
+        settings = {name: value for name, value in table.settings.items() if name != "rows"}
+        rows = table.settings.get("rows")
+        settings_tree.show({**settings, "rows": "all" if rows is None else f"{len(rows):,} chosen"})
+
+
+def shown_scores(table: ProbeTable, measure: str, *, over: bool) -> pd.DataFrame:
+    """The table as text, the control first, then the farthest by ``measure``; ``over``: less the control."""
+    rows = []
+    for line in [table.control, *figures.by_distance(table, measure)]:
+        row = {"half": figures.row_label(line)}
+        for name in MEASURES:
+            found = table.over_control(line, name) if over else line.scores[name]
+            row[name] = NONE if over and line.kind == "control" else figures.spread_label(found)
+        row["changed"] = as_percent(line.changed if line.kind == "perturbation" else math.nan)
+        row["moved"] = as_percent(figures.moved_share(line))
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _controls(table: ProbeTable, name: str, state: State) -> tuple[str, bool]:
+    """Which measure sorts, and whether the other sources are shown."""
+    measure = state.by if state.by in MEASURES else _USUAL
+    session.follow_url(_BY, measure)
+    session.follow_url(_SOURCES, state.yardstick == "on")
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        st.selectbox(
+            "Sort by",
+            list(MEASURES),
+            index=session.place(MEASURES, measure),
+            key=_BY,
+            format_func=figures.titled,
+            on_change=session.write_choice,
+            args=("by", _BY, _USUAL),
+            width=220,
+            help="Orders the rows, the farthest on top. ICLR 2023 holds perturbations against each other by all five "
+            "divergences.",
+        )
+        has_sources = any(line.kind == "source" for line in table.lines)
+        sources = has_sources and st.toggle(
+            "Other sources as a yardstick",
+            state.yardstick == "on",
+            key=_SOURCES,
+            on_change=_write_yardstick,
+            help="Texts of the run's other sources in place of the perturbed half. Without them the axes are those of "
+            "the perturbations alone.",
+        )
+        st.space("stretch")
+        charts.csv_button(lambda: figures.probes_frame(table), key="probes_csv", file_name=name)
+    return measure, bool(sources)
+
+
+def _caption(table: ProbeTable) -> None:
+    control = table.control
+    repeats = len(control.scores[MEASURES[0]].values)
+    spread = "one value, no spread" if repeats == 1 else f"mean ± standard deviation over {_repeats(table, repeats)}"
+    alone = " With one split, the spread says nothing of other texts." if table.settings.get("splits") == 1 else ""
+    others = " Open diamonds: other sources in its place." if any(x.kind == "source" for x in table.lines) else ""
+    st.caption(
+        f"Filled dots: half of the {escaped(short_name(table.source))} texts, perturbed, against the untouched other "
+        f"half; {spread}; n = {control.n:,}, k = {control.k:,}. Grey band: both halves untouched, the noise floor."
+        f"{alone}{others} ↑ larger is closer, ↓ smaller is. Click a dot to see which texts moved."
+    )
+
+
+def _repeats(table: ProbeTable, repeats: int) -> str:
+    splits = table.settings.get("splits")
+    if isinstance(splits, int) and splits > 0 and repeats % splits == 0:
+        return f"{splits} split{'s' * (splits > 1)} × {repeats // splits} k-means seed{'s' * (repeats > splits)}"
+    return f"{repeats} repeats"
+
+
+def _scores(table: ProbeTable, measure: str, state: State) -> None:
+    session.follow_url(_OVER, state.less)
+    st.segmented_control(
+        "Numbers",
+        list(LESS),
+        required=True,
+        default=state.less,
+        key=_OVER,
+        format_func=LESS.__getitem__,
+        on_change=session.write_choice,
+        args=("less", _OVER),
+        label_visibility="collapsed",
+        help="Less the control: split by split and seed by seed, so that what both share cancels.",
+    )
+    st.dataframe(
+        shown_scores(table, measure, over=state.less == "control"),
+        hide_index=True,
+        key="probes_table",
+        column_config={
+            "half": st.column_config.TextColumn("compared half", pinned=True),
+            "changed": st.column_config.TextColumn(help="Share of its texts that differ from what they were"),
+            "moved": st.column_config.TextColumn(help="Share of its texts in another cluster of the run than before"),
+            **{name: st.column_config.TextColumn(figures.titled(name)) for name in MEASURES},
+        },
+    )
+
+
+def _doses(table: ProbeTable, measure: str, name: str) -> None:
+    series = figures.dose_series(table)
+    if not series:
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.header(
+            "Response to the dose",
+            anchor=False,
+            help="A perturbation given with several shares of texts, words or letters. At 0 it is the control.",
+        )
+        st.space("stretch")
+        charts.csv_button(
+            lambda: figures.doses_frame(series, table.control, measure),
+            key="probes_doses_csv",
+            file_name=f"{name}-doses",
+        )
+    charts.show_chart(
+        figures.dose_figure(table, series, measure),
+        key="probes_doses",
+        file_name=f"{name}-doses",
+        alt=f"{figures.titled(measure)} against the dose; the table has the numbers.",
+    )
+
+
+def _write_yardstick() -> None:
+    session.update(yardstick="on" if st.session_state[_SOURCES] else "off")
+
+
+def _choose() -> None:
+    """A click on a perturbation's dot opens its flow."""
+    place = clicked_value(st.session_state[_CHART]["selection"], 0)
+    if place is None:
+        return
+    name = st.session_state[_LINES][place]
+    if name is not None:
+        session.update(perturbation=name, part="flow")

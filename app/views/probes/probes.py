@@ -1,0 +1,85 @@
+"""Probes: what the score notices of texts that were changed on purpose, which of them move, and one text to try."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.components import job_panel, page_chrome, sidebar
+from app.components.markup import escaped
+from app.server import access
+from app.url import session
+from app.url.state import Part, State
+from app.views.probes import probe_flow, probe_form, probe_table, text_lab
+from mauve_core.base.errors import MauveLensError
+from mauve_core.experiments.robustness import ProbeTable, stored_probes
+from mauve_core.store import Run
+
+_PART = "probes_part"
+TITLES: dict[Part, str] = {"scores": "What the score notices", "flow": "Which texts move", "text": "Try a text"}
+
+
+def main() -> None:
+    """Lay out the page."""
+    page_chrome.title("Probes", "What does the score notice of a text, and what escapes it?")
+    run, state = sidebar.opened_run(), session.current()
+    session.follow_url(_PART, state.part)
+    st.segmented_control(
+        "Part",
+        list(TITLES),
+        default=state.part,
+        key=_PART,
+        required=True,
+        format_func=TITLES.__getitem__,
+        on_change=_write_part,
+        label_visibility="collapsed",
+    )
+    if state.part == "text":
+        text_lab.show(run)
+        return
+    job_panel.show(("probes",), run.id)
+    table = _stored(run)
+    wrong = probe_form.obstacle(run)
+    if table is None:
+        page_chrome.nothing_yet(
+            "Nothing was probed yet.",
+            "Half of the texts are **changed on purpose** (articles dropped, words shuffled, letters mistyped) and "
+            "held against the other half. A score that sees meaning should hardly notice missing articles and should "
+            "notice shuffled words. The untouched half is the noise floor, and the texts that changed cluster say what "
+            "the features see.",
+            escaped(wrong)
+            or f"Press *Probe* below, or `mauve-lens probe {run.id} --perturbation shuffle-words`. The changed texts "
+            "are encoded again, so it needs the run's encoder.",
+        )
+    elif state.part == "flow":
+        probe_flow.show(run, table, state)
+    else:
+        probe_table.show(run, table, state)
+    _form(run, state, table, wrong)
+
+
+def _form(run: Run, state: State, table: ProbeTable | None, wrong: str) -> None:
+    if not access.may_change():
+        return
+    if table is not None and wrong:
+        st.info(escaped(wrong), icon=":material/info:")
+    elif table is not None:
+        with st.expander("Probe again, with other perturbations or texts", icon=":material/replay:"):
+            probe_form.show(run, state, table)
+    elif not wrong:
+        with st.container(border=True):
+            probe_form.show(run, state, None)
+
+
+def _stored(run: Run) -> ProbeTable | None:
+    try:
+        return stored_probes(run)
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return None
+
+
+def _write_part() -> None:
+    session.update(part=st.session_state[_PART])
+
+
+main()

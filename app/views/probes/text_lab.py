@@ -1,0 +1,193 @@
+"""One text under the encoder: its cluster, its nearest texts on both sides, and where perturbations move it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from app.caching import cache
+from app.components.markup import escaped
+from app.components.texts import snippet
+from app.server import access
+from app.url import session
+from app.url.query_string import to_parameters
+from app.url.state import State
+from app.views.probes import moved_texts, tried_text
+from app.views.probes.probe_form import obstacle
+from app.views.probes.text_space import Encoded, Neighbour, TextSpace, cosine_distance
+from app.views.probes.tried_text import Tried
+from mauve_core.base.config import HUMAN, EncoderConfig
+from mauve_core.base.errors import MauveLensError
+from mauve_core.base.formatting import written
+from mauve_core.experiments.perturbations import Perturbation, perturb
+from mauve_core.store import Run
+
+NEIGHBOURS = 5
+TYPED = "typed"
+"""Stands for the id of a text that is none of the run's; ids decide the random stream of a perturbation."""
+
+_READY = "lab_ready"
+
+
+def show(run: Run) -> None:
+    """The box, or why there is none."""
+    config = run.comparison.config.encoder
+    wrong = obstacle(run)
+    if wrong or config is None:
+        st.info(escaped(wrong), icon=":material/info:")
+        return
+    if not access.may_change():
+        st.info("Read-only: no encoder is loaded for visitors.", icon=":material/info:")
+        return
+    if not (cache.shared_encoder(config).loaded or st.session_state.get(_READY)):
+        st.markdown(
+            "Take a text of the run or write one: its cluster, its nearest human and model texts, and where "
+            "perturbations move it. The encoder must be loaded into the app for that."
+        )
+        st.button(f"Load the encoder {escaped(config.model)}", type="primary", key="lab_load", on_click=_load)
+        st.caption("Once for all visitors: about ten seconds for a small model on a CPU, longer for a larger one.")
+        return
+    _lab(run, config)
+
+
+def neighbours_frame(run: Run, found: Sequence[Neighbour]) -> pd.DataFrame:
+    """A row a neighbour: distance, source, id, cluster (of the first joint partition), first words."""
+    labels = run.comparison.joint[0].labels
+    rows = []
+    for item in found:
+        corpus, row = run.corpora[item.source], item.row
+        about = item.distance, item.source, corpus.ids[row], int(labels[item.source][row])
+        rows.append((*about, snippet(corpus.texts[row])))
+    return pd.DataFrame(rows, columns=["distance", "source", "id", "cluster", "text"])
+
+
+def _load() -> None:
+    st.session_state[_READY] = True
+
+
+@st.fragment
+def _lab(run: Run, config: EncoderConfig) -> None:
+    state = session.current()
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        tried = tried_text.box(run, config, state)
+        specs = tried_text.perturbations(run.id, state)
+    if not tried.text.strip():
+        st.info("Write a text.", icon=":material/info:")
+        return
+    try:
+        encoder = cache.shared_encoder(config)
+        waiting = (
+            "Encoding" if encoder.loaded else f"Loading the encoder {escaped(config.model)}, once: ten seconds or more"
+        )
+        with st.spinner(waiting):
+            encoded = cache.encoded(config, tried.prompt + tried.text)
+        with st.spinner("Reading the features of the run, once"):
+            space = cache.text_space(run.id)
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    with right:
+        _where(run, state, tried, encoded, space, config)
+    _neighbours(run, tried, encoded, space)
+    _moves(run, config, tried, encoded, space, specs)
+
+
+def _where(run: Run, state: State, tried: Tried, encoded: Encoded, space: TextSpace, config: EncoderConfig) -> None:
+    partition = run.comparison.joint[0]
+    (cluster,) = space.clusters([encoded.vector])
+    st.metric("Cluster", f"{cluster}", help="Of the joint partition under the first seed: the nearest centroid.")
+    counts = {name: int(partition.counts(name)[cluster]) for name in partition.labels}
+    models = sum(count for name, count in counts.items() if name != HUMAN)
+    st.caption(f"{counts[HUMAN]:,} human and {models:,} model texts are in it.")
+    candidate = state.candidate if state.candidate in counts and state.candidate != HUMAN else list(counts)[1]
+    words = cache.cluster_words(run.id, "joint", candidate, 0)[cluster]
+    if words:
+        st.text("  ·  ".join(word.word for word in words))
+    if not tried.edited:
+        stored = int(partition.labels[tried.source][tried.row])
+        if stored != cluster:
+            st.caption(f"k-means stopped with this text in cluster {stored}, whose centroid is not the nearest.")
+    else:
+        original = run.corpora[tried.source].ids[tried.row]
+        st.caption(f"Edited, from {escaped(original)}.")
+    if encoded.cut:
+        st.caption(f":material/content_cut: The encoder reads {encoded.tokens:,} tokens; the rest is cut off.")
+    else:
+        st.caption(f"{encoded.tokens:,} of at most {config.max_tokens:,} tokens.")
+    st.page_link(
+        "views/clusters/clusters.py",
+        label=f"Texts and words of cluster {cluster}",
+        icon=":material/bar_chart:",
+        query_params=to_parameters(dataclasses.replace(state, partition=None, seed=0, cluster=cluster)),
+    )
+
+
+def _neighbours(run: Run, tried: Tried, encoded: Encoded, space: TextSpace) -> None:
+    st.caption(
+        "Cosine distance between features, in the space in which clusters are made before it is reduced. A human text "
+        f"of this run usually has another one within {written(cache.usual_distance(run.id), 3)} (median)."
+        + ("" if tried.edited else " The text itself is left out.")
+    )
+    _nearest(run, space.nearest(encoded.vector, HUMAN, NEIGHBOURS, without=tried.place), HUMAN)
+    _nearest(run, space.nearest(encoded.vector, "model", NEIGHBOURS, without=tried.place), "model")
+
+
+def _nearest(run: Run, found: Sequence[Neighbour], side: str) -> None:
+    """The list of one side; a ticked text stands below it in full."""
+    st.markdown(f"**:{'blue' if side == HUMAN else 'orange'}[Nearest {side} texts]**")
+    frame = neighbours_frame(run, found)
+    event = st.dataframe(
+        frame.drop(columns=["source"]) if side == HUMAN else frame,
+        hide_index=True,
+        key=f"lab_{side}_{'_'.join(f'{item.row}' for item in found)}",
+        on_select="rerun",
+        selection_mode="single-row",
+        column_config={
+            "distance": st.column_config.NumberColumn(format="%.4f", width=70),
+            "source": st.column_config.TextColumn(width=110),
+            "id": st.column_config.TextColumn(width=80),
+            "cluster": st.column_config.NumberColumn(width=60),
+            "text": st.column_config.TextColumn(width=560),
+        },
+    )
+    rows = event["selection"]["rows"] if isinstance(event, dict) else []
+    if rows and rows[0] < len(found):
+        with st.container(border=True):
+            st.text(run.corpora[found[rows[0]].source].texts[found[rows[0]].row])
+
+
+def _moves(
+    run: Run,
+    config: EncoderConfig,
+    tried: Tried,
+    encoded: Encoded,
+    space: TextSpace,
+    perturbations: Sequence[Perturbation],
+) -> None:
+    """Each perturbation of the text: where it goes and how far, and what was done."""
+    if not perturbations:
+        return
+    st.markdown("**Perturbed**")
+    (before,) = space.clusters([encoded.vector])
+    text_id = TYPED if tried.edited else run.corpora[tried.source].ids[tried.row]
+    seed = run.comparison.config.score.seed
+    for item in perturbations:
+        try:
+            done = perturb([tried.text], [text_id], item, seed=seed)
+            with st.spinner("Encoding"):
+                other = cache.encoded(config, tried.prompt + done.texts[0])
+        except MauveLensError as error:
+            st.error(escaped(f"{item.title}: {error}"), icon=":material/error:")
+            continue
+        if not done.changed[0]:
+            st.caption(f"**{escaped(item.title)}**: the text stays as it is. {escaped(' '.join(done.notes))}")
+            continue
+        (after,) = space.clusters([other.vector])
+        moved = cosine_distance(encoded.vector, other.vector)
+        went = f"stays in cluster {before}" if after == before else f"cluster {before} → **{after}**"
+        with st.expander(f"{escaped(item.title)}: {went}, moved {written(moved, 4)}"):
+            moved_texts.side_by_side(tried.text, done.texts[0])

@@ -1,0 +1,177 @@
+"""The space of a run's features, for one text more: its cluster, its nearest texts, how far a change moves it.
+
+Distances are cosine distances between features as the encoder gives them, since clusters are made of their directions.
+Clusters are those of ``mauve_core.experiments.robustness.frozen``: the nearest centroid, neither centroids nor
+principal components learning from the new text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.config import HUMAN, EncoderConfig, ScoreConfig
+from mauve_core.encoders import Encoder
+from mauve_core.numerics.feature_space.reduction import reduce_features
+from mauve_core.scoring.result import Partition
+
+SAMPLED = 500
+"""Human texts whose nearest neighbour says what is near."""
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A text of the run near a given one.
+
+    Attributes
+    ----------
+    source : str
+    row : int
+        Its place in the source.
+    distance : float
+        Cosine distance, in [0, 2].
+    """
+
+    source: str
+    row: int
+    distance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """A text as the encoder sees it.
+
+    Attributes
+    ----------
+    vector : (d,) float32 array
+    tokens : int
+        After cutting.
+    cut : bool
+        Whether the text was longer than the encoder reads.
+    """
+
+    vector: NDArray[np.float32]
+    tokens: int
+    cut: bool
+
+
+class TextSpace:
+    """A run's features with its first joint partition.
+
+    Parameters
+    ----------
+    features : mapping of str to (n, d) float32 array
+        Of every source, in the run's order.
+    partition : Partition
+        Of all these sources.
+    score : ScoreConfig
+        The run's.
+    """
+
+    def __init__(self, features: Mapping[str, NDArray[np.float32]], partition: Partition, score: ScoreConfig) -> None:
+        self._features = features
+        self._directions, self._offset, reduced = _projection(np.concatenate(list(features.values())), score)
+        labels = np.concatenate([partition.labels[name] for name in features])
+        centres = np.zeros((partition.k, reduced.shape[1]))
+        np.add.at(centres, labels, reduced.astype(np.float64))
+        self._centres = centres / np.bincount(labels, minlength=partition.k)[:, None]
+        self._sides = {side: _Side(features, names) for side, names in _sides(list(features)).items()}
+
+    def clusters(self, vectors: Sequence[NDArray[np.float32]]) -> list[int]:
+        """The cluster whose centroid is nearest to each vector."""
+        rows = _unit(np.stack(vectors)) @ self._directions + self._offset
+        squares = (self._centres**2).sum(axis=1)
+        return [int(place) for place in (squares - 2 * rows @ self._centres.T).argmin(axis=1)]
+
+    def nearest(
+        self, vector: NDArray[np.float32], side: str, count: int, *, without: tuple[str, int] | None = None
+    ) -> list[Neighbour]:
+        """The nearest texts of one side (``human`` or ``model``), but for one of source and row ``without``."""
+        return self._sides[side].nearest(vector, count, without)
+
+    def usual_distance(self) -> float:
+        """Median cosine distance of a human text to the nearest other one, over up to ``SAMPLED`` of them."""
+        own = self._features[HUMAN]
+        step = -(-len(own) // SAMPLED)
+        rows = range(0, len(own), step)
+        found = [self.nearest(np.asarray(own[row]), HUMAN, 1, without=(HUMAN, row))[0].distance for row in rows]
+        return float(np.median(found))
+
+
+class SharedEncoder:
+    """An encoder that all visitors of the app share; one text at a time, because tokenizers bear no more."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        self._encoder, self._lock = Encoder(config), Lock()
+        self.loaded = False
+        """Whether it has encoded a text, so that the next one takes no time for loading."""
+
+    def encode(self, text: str) -> Encoded:
+        """The features of one text.
+
+        Raises
+        ------
+        MauveLensError
+            The model cannot be reached, or the text has nothing that it knows.
+        """
+        with self._lock:
+            found = self._encoder.encode([text])
+            self.loaded = True
+        return Encoded(np.array(found.array[0]), int(found.lengths[0]), bool(found.cut[0]))
+
+
+def cosine_distance(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
+    """In [0, 2]; exactly 0 for equal vectors."""
+    u, v = _unit(np.stack([one, other]))
+    return float(((u - v) ** 2).sum() / 2)
+
+
+class _Side:
+    """The texts of some sources, ready to be asked for neighbours."""
+
+    def __init__(self, features: Mapping[str, NDArray[np.float32]], names: Collection[str]) -> None:
+        from sklearn.neighbors import NearestNeighbors
+
+        self._places = [(name, row) for name in names for row in range(len(features[name]))]
+        self._index = NearestNeighbors(metric="cosine", algorithm="brute")
+        self._index.fit(np.concatenate([features[name] for name in names]))
+
+    def nearest(self, vector: NDArray[np.float32], count: int, without: tuple[str, int] | None) -> list[Neighbour]:
+        asked = min(count + (without is not None), len(self._places))
+        distances, places = self._index.kneighbors(vector[None], asked)
+        found = [
+            Neighbour(self._places[place][0], self._places[place][1], max(float(distance), 0.0))
+            for distance, place in zip(distances[0], places[0], strict=True)
+        ]
+        return [item for item in found if (item.source, item.row) != without][:count]
+
+
+def _sides(names: Sequence[str]) -> dict[str, list[str]]:
+    return {HUMAN: [HUMAN], "model": [name for name in names if name != HUMAN]}
+
+
+def _projection(
+    features: NDArray[np.float32], score: ScoreConfig
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float32]]:
+    """The map from unit rows to the space of the clusters, (d, c) and (c,), and the features there.
+
+    The map is affine, so that the images of the unit vectors and of one opposite give it: the fit is made once, and
+    every further text costs a product.
+    """
+    n, d = features.shape
+    basis = np.eye(d, dtype=np.float32)
+    stacked = np.concatenate([features, basis, -basis[:1]])
+    reduced = reduce_features(stacked, explained_variance=score.explained_variance, fit_rows=np.arange(n)).array
+    images = reduced[n:].astype(np.float64)
+    offset = (images[0] + images[-1]) / 2
+    return images[:-1] - offset, offset, reduced[:n]
+
+
+def _unit(rows: NDArray[np.float32]) -> NDArray[np.float64]:
+    wide = rows.astype(np.float64)
+    unit: NDArray[np.float64] = wide / np.linalg.norm(wide, axis=1, keepdims=True)
+    return unit

@@ -1,0 +1,158 @@
+"""The text that is tried, and what is done to it: chosen by the URL; what is typed into the box stays there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from app.components.markup import escaped
+from app.url import session
+from app.url.state import MAX_TRIED, State
+from mauve_core.base.config import HUMAN, EncoderConfig
+from mauve_core.base.errors import InputError
+from mauve_core.corpus import Corpus
+from mauve_core.experiments.perturbations import PERTURBATIONS, Perturbation, parse_perturbation
+from mauve_core.figures.theme import short_name
+from mauve_core.store import Run
+
+LONGEST = 20_000
+"""Characters of a text that can be tried."""
+
+USUAL = ("drop-articles", "shuffle-words", "typos")
+_OFFERED = [n for n, kind in PERTURBATIONS.items() if kind.change is not None and not kind.has_pattern]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """The text that is tried.
+
+    Attributes
+    ----------
+    source : str
+        Where it comes from.
+    row : int
+    text : str
+        As it stands in the box.
+    edited : bool
+        Whether it differs from the run's.
+    prompt : str
+        What the encoder reads before it; empty where it reads the text alone.
+    """
+
+    source: str
+    row: int
+    text: str
+    edited: bool
+    prompt: str
+
+    @property
+    def place(self) -> tuple[str, int] | None:
+        """Source and row of the same text in the run; None for an edited one."""
+        return None if self.edited else (self.source, self.row)
+
+
+def open_with(run_id: str, source: str, place: int) -> None:
+    """Make the page show the box with that text of the run; takes effect with the next run of the page."""
+    st.session_state.pop(_keys(run_id)["of"], None)
+    session.update(part="text", source=source, text=place)
+
+
+def box(run: Run, config: EncoderConfig, state: State) -> Tried:
+    """The picker and the text, which a new pick replaces."""
+    keys, sources = _keys(run.id), list(run.corpora)
+    source = state.source if state.source in sources else sources[0]
+    corpus = run.corpora[source]
+    row = state.text if source == (state.source or source) and state.text < len(corpus) else 0
+    _pickers(keys, sources, source, corpus, row)
+    if st.session_state.get(keys["of"]) != (source, row):
+        st.session_state[keys["of"]] = source, row
+        for name in ("text", "prompt"):
+            st.session_state.pop(keys[name], None)
+    st.session_state.setdefault(keys["text"], corpus.texts[row])
+    text = st.text_area(
+        "Text",
+        corpus.texts[row],
+        key=keys["text"],
+        height=230,
+        max_chars=max(LONGEST, len(corpus.texts[row])),
+        help="Edit it or write your own. It is read when you click elsewhere or press Ctrl and Enter.",
+    )
+    prompt = own_prompt = corpus.prompts[row] if config.with_prompt and corpus.prompts is not None else ""
+    if config.with_prompt:
+        st.session_state.setdefault(keys["prompt"], own_prompt)
+        prompt = st.text_input("Prompt, which the encoder reads before the text", own_prompt, key=keys["prompt"])
+    return Tried(source, row, text, text != corpus.texts[row] or prompt != own_prompt, prompt)
+
+
+def perturbations(run_id: str, state: State) -> list[Perturbation]:
+    """What is done to the text; exchanges, which need other texts, are not offered."""
+    key, usual = f"lab_perturbations_{run_id}", list(USUAL)
+    shown = usual if state.tried is None else list(state.tried)
+    session.follow_url(key, shown)
+    chosen: list[str] = st.multiselect(
+        "Perturbations",
+        [*_OFFERED, *(spec for spec in shown if spec not in _OFFERED)],
+        default=shown,
+        accept_new_options=True,
+        max_selections=MAX_TRIED,
+        key=key,
+        format_func=_title,
+        on_change=session.write_choice,
+        args=("tried", key, usual),
+        help="Or type one, such as typos:rate=0.1 or replace:/colou?r/hue/.",
+    )
+    found = []
+    for spec in chosen:
+        try:
+            item = parse_perturbation(spec)
+        except InputError as error:
+            st.error(escaped(str(error)), icon=":material/error:")
+            continue
+        if item.kind.part is not None:
+            st.info(escaped(f"{item.title}: needs other texts, so it cannot be tried on one."), icon=":material/info:")
+        elif not item.kind.is_control:
+            found.append(item)
+    return list(dict.fromkeys(found))
+
+
+def _pickers(keys: dict[str, str], sources: list[str], source: str, corpus: Corpus, row: int) -> None:
+    session.follow_url(keys["source"], source)
+    session.follow_url(keys["id"], corpus.ids[row])
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox(
+            "Text of",
+            sources,
+            index=session.place(sources, source),
+            key=keys["source"],
+            format_func=lambda name: "human" if name == HUMAN else short_name(name),
+            on_change=session.write_choice,
+            args=("source", keys["source"], sources[0]),
+            width=150,
+        )
+        st.selectbox(
+            "Id", corpus.ids, row, key=keys["id"], on_change=_write_text, args=(keys["id"], corpus.ids), width=150
+        )
+        st.button("Random", icon=":material/casino:", key="lab_random", on_click=_draw, args=(len(corpus),), width=115)
+
+
+def _keys(run_id: str) -> dict[str, str]:
+    """Keys of the widgets; ``of``: source and row of the text that was put into the box."""
+    return {name: f"lab_{name}_{run_id}" for name in ("source", "id", "text", "prompt", "of")}
+
+
+def _write_text(key: str, ids: Sequence[str]) -> None:
+    session.update(text=ids.index(st.session_state[key]))
+
+
+def _draw(texts: int) -> None:
+    session.update(text=int(np.random.default_rng().integers(texts)))
+
+
+def _title(spec: str) -> str:
+    try:
+        return parse_perturbation(spec).title
+    except InputError:
+        return spec

@@ -1,0 +1,290 @@
+"""Published: which measure agrees with people, as the papers print it and as their figures give it again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app.components import charts, page_chrome
+from app.components.markup import escaped
+from app.url import session
+from app.url.state import Plane
+from app.views.published import published_tables
+from app.views.published.published_tables import COLUMN_HELP, EMPTY
+from mauve_core.base.errors import MauveLensError
+from mauve_core.base.formatting import written
+from mauve_core.experiments.published import (
+    DOMAINS,
+    MEASURES,
+    OUTCOMES,
+    PAPERS,
+    REFERENCES,
+    Agreement,
+    agreements,
+    column_agreements,
+    notes,
+    settings,
+)
+from mauve_core.figures import published as figures
+from mauve_core.figures import published_settings
+
+_PAPER, _MEASURE, _REFERENCE = "published_paper", "published_measure", "published_reference"
+_AXES = "published_axes"
+_DIFFERENCE_DECIMALS = 3
+
+PLANES: dict[Plane, str] = {"figures": "Figures", "ranks": "Ranks"}
+
+
+def main() -> None:
+    """Lay out the page."""
+    page_chrome.title("Published", "Which measure of text agrees with people?")
+    try:
+        rows = agreements()
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        st.stop()
+    st.caption(
+        "The papers' correlation tables, computed again here from the "
+        "figures that they print. 1: the measure orders all settings (a model with a decoder) as people do."
+    )
+    wanted, usual = session.current().paper, next(iter(PAPERS))
+    paper = wanted if wanted in PAPERS else usual
+    session.follow_url(_PAPER, paper)
+    st.segmented_control(
+        "Correlation table",
+        list(PAPERS),
+        required=True,
+        default=paper,
+        key=_PAPER,
+        on_change=session.write_choice,
+        args=("paper", _PAPER, usual),
+        format_func=lambda name: PAPERS[name].title,
+        help="NeurIPS 2021 prints plain Spearman correlations. JMLR 2023 prints, for human scores, the least that they "
+        "can be when each value moves by one standard deviation, and MAUVE* in place of MAUVE.",
+    )
+    _correlations([row for row in rows if row.paper == paper])
+    _notes()
+    _plane(paper)
+    _all_numbers([row for row in rows if row.paper == paper])
+    published_tables.show()
+
+
+def _correlations(rows: list[Agreement]) -> None:
+    frame = figures.agreement_frame(rows)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.header(
+            "Agreement with people and with discriminators",
+            anchor=False,
+            help="Each cell: ours, the published number, and below them ours less the published one. Measures other "
+            "than MAUVE enter as the gap |T(Q) − T(P)| between model and human text, smaller is closer.",
+        )
+        st.space("stretch")
+        charts.csv_button(lambda: frame, key="published_csv", file_name=f"published-{rows[0].paper}")
+    st.table(figures.shown_table(frame), border="horizontal", hide_index=True)
+    outcomes = {row.outcome for row in rows}
+    marks = ", ".join(f"{figures.MARKS[key]} {title}" for key, title in OUTCOMES.items() if key in outcomes)
+    kinds = " and ".join(dict.fromkeys(f"{row.statistic} ({_held(row)})" for row in rows))
+    st.caption(f"**Ours** against the published number: {marks}. Spearman correlations, {kinds}; no unit, −1 to 1.")
+    charts.show_chart(
+        figures.agreement_figure(frame),
+        key="published_chart",
+        file_name=f"published-{rows[0].paper}",
+        alt="Correlation of every measure with every reference, ours and published; the table above has the numbers.",
+    )
+    st.caption("Measures from best to worst by their mean with the three human scores. Right is better.")
+
+
+def _held(row: Agreement) -> str:
+    return "human scores" if REFERENCES[row.reference].higher_is_closer else "discriminators"
+
+
+def _notes() -> None:
+    """What is not reproduced, and why."""
+    with st.container(border=True, gap="xsmall"):
+        for note in notes():
+            st.markdown(f":orange[:material/info:] {escaped(note)}")
+
+
+@st.fragment
+def _plane(paper: str) -> None:
+    """One number of the table, taken apart into its settings."""
+    pairs = [(domain.name, reference) for domain in DOMAINS.values() for reference in domain.references]
+    measures = list(dict.fromkeys(row.measure for row in agreements() if row.paper == paper))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.header("The figures behind a number", anchor=False)
+        st.space("stretch")
+        csv_place = st.container(width="content")
+    measure, (domain, reference), plane = _plane_controls(paper, measures, pairs)
+    frame = settings(paper, domain, measure, reference)
+    name = f"published-{measure}-{reference}-{domain}"
+    with csv_place:
+        charts.csv_button(lambda: frame, key="published_settings_csv", file_name=name)
+    (row,) = [
+        row
+        for row in agreements()
+        if (row.paper, row.domain, row.measure, row.reference) == (paper, domain, measure, reference)
+    ]
+    st.caption(_in_words(row))
+    charts.show_chart(
+        published_settings.settings_figure(frame, measure, reference, ranks=plane == "ranks"),
+        key="published_settings_chart",
+        file_name=name,
+        alt="Every setting by measure and reference; the table below has the numbers.",
+    )
+    unit = REFERENCES[reference].unit
+    st.dataframe(
+        frame.dropna(axis="columns", how="all"),
+        hide_index=True,
+        placeholder=EMPTY,
+        key="published_settings_table",
+        column_config={
+            "setting": st.column_config.TextColumn("Setting", help=COLUMN_HELP["setting"]),
+            "value": _number("T(Q)", MEASURES[measure].unit),
+            "value_sd": _number("sd", "Standard deviation of T(Q) over 5 random seeds, same unit; –: not printed"),
+            "human": _number("T(P)", "The same of human text"),
+            "closeness": _number("Closeness", "−|T(Q) − T(P)|, or MAUVE itself; larger is closer to human text"),
+            "reference": _number(REFERENCES[reference].title, unit),
+            "reference_sd": _number("sd ", "Standard deviation of the reference; –: not printed"),
+        },
+    )
+
+
+def _plane_controls(
+    paper: str, measures: list[str], pairs: list[tuple[str, str]]
+) -> tuple[str, tuple[str, str], Plane]:
+    """The measure, the kind of text and reference that it is held against, and the axes."""
+    state = session.current()
+    measure = state.published if state.published in measures else measures[-1]
+    against = state.against if state.against in pairs else pairs[0]
+    key = f"{_MEASURE}_{paper}"
+    session.follow_url(key, measure)
+    session.follow_url(_REFERENCE, against)
+    session.follow_url(_AXES, state.plane)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox(
+            "Measure",
+            measures,
+            index=session.place(measures, measure),
+            key=key,
+            format_func=lambda name: MEASURES[name].title,
+            on_change=session.write_choice,
+            args=("published", key, measures[-1]),
+            width=220,
+        )
+        st.selectbox(
+            "Held against",
+            pairs,
+            index=session.place(pairs, against),
+            key=_REFERENCE,
+            format_func=lambda pair: f"{REFERENCES[pair[1]].title} · {DOMAINS[pair[0]].title}",
+            on_change=session.write_choice,
+            args=("against", _REFERENCE, pairs[0]),
+            width=340,
+            help="Bradley–Terry scores of a pairwise human evaluation, or the accuracy of a discriminator.",
+        )
+        st.segmented_control(
+            "Axes",
+            list(PLANES),
+            required=True,
+            default=state.plane,
+            key=_AXES,
+            format_func=PLANES.__getitem__,
+            on_change=session.write_choice,
+            args=("plane", _AXES),
+            help="Spearman's correlation sees the ranks alone.",
+        )
+    return measure, against, state.plane
+
+
+def _in_words(row: Agreement) -> str:
+    worst = "" if row.worst is None else f"; worst case within one standard deviation **{written(row.worst.value, 3)}**"
+    return (
+        f"Spearman **{written(row.plain, 3)}** over {row.n} settings{worst}; published {written(row.published, 3)} "
+        f"({row.statistic}), "
+        f"{OUTCOMES[row.outcome]}. Closer to human text is right and up; bars: standard deviation where printed."
+    )
+
+
+def _all_numbers(rows: list[Agreement]) -> None:
+    with st.expander("Every number, with the range that rounding leaves", icon=":material/table:"):
+        st.dataframe(
+            pd.DataFrame([_record(row) for row in rows]),
+            hide_index=True,
+            placeholder=EMPTY,
+            key="published_numbers",
+            column_config={
+                "n": st.column_config.NumberColumn("n", help="Settings behind the number"),
+                "Plain": _number("Plain", "Spearman correlation, −1 to 1; equal figures share their mean rank"),
+                "Worst case": _number("Worst case", "The least within one standard deviation (JMLR 2023, equation 30)"),
+                "Published": _number("Published", "As printed; the column beside says which of the two it is"),
+                "Difference": _number("Difference", "Ours less the published number", "%+.3f"),
+                "Low": _number("Low", _RANGE_HELP),
+                "High": _number("High", _RANGE_HELP),
+            },
+        )
+        st.caption("Between columns of the tables")
+        st.dataframe(
+            pd.DataFrame(
+                [
+                    {
+                        "First": _title(row.first),
+                        "Second": _title(row.second),
+                        "n": row.n,
+                        "Ours": row.ours,
+                        "Published": row.published,
+                        "Difference": _rounded(row.difference),
+                        "Outcome": OUTCOMES[row.outcome],
+                    }
+                    for row in column_agreements()
+                ]
+            ),
+            hide_index=True,
+            key="published_columns",
+            column_config={
+                "n": st.column_config.NumberColumn("n", help="Settings, and human text where it has both values"),
+                "Ours": _number("Ours", "Spearman correlation, −1 to 1"),
+                "Published": _number("Published", "NeurIPS 2021, supplement, captions of tables 12 and 13"),
+                "Difference": _number("Difference", "Ours less the published number", "%+.3f"),
+            },
+        )
+
+
+_RANGE_HELP = (
+    "Limits over all figures that round to the printed ones. Both limits of a plain correlation are reached, and the "
+    "lower one of a worst case. Few settings allow few values, so not every number in between can occur."
+)
+
+
+def _rounded(difference: float) -> float:
+    """As the column shows it; without the sign of a zero, which would be one of its last digits."""
+    return round(difference, _DIFFERENCE_DECIMALS) + 0.0
+
+
+def _record(row: Agreement) -> dict[str, object]:
+    return {
+        "Measure": MEASURES[row.measure].title,
+        "Held against": f"{REFERENCES[row.reference].title} · {DOMAINS[row.domain].title}",
+        "n": row.n,
+        "Plain": row.plain,
+        "Worst case": None if row.worst is None else row.worst.value,
+        "Published": row.published,
+        "Printed as": row.statistic,
+        "Difference": _rounded(row.difference),
+        "Low": row.low,
+        "High": row.high,
+        "Outcome": OUTCOMES[row.outcome],
+    }
+
+
+def _title(column: str) -> str:
+    known = REFERENCES.get(column) or MEASURES.get(column)
+    return known.title if known else COLUMN_HELP[column].split(",")[0]
+
+
+def _number(label: str, help_text: str, number_format: str = "%.3f") -> Any:
+    return st.column_config.NumberColumn(label, help=help_text, format=number_format)
+
+
+main()

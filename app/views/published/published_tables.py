@@ -1,0 +1,72 @@
+"""The tables that the papers print, one at a time, below the page Published."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app.components import charts
+from app.url import session
+from mauve_core.experiments.published import MEASURES, REFERENCES, TABLES, table
+
+_TABLE = "published_table"
+
+EMPTY = "–"
+"""A figure that is not printed."""
+
+COLUMN_HELP = {
+    "setting": "A model's size and its decoding; nucleus p, typical τ, beams",
+    "spearman": "Spearman's rank correlation of MAUVE with the discriminator's accuracy",
+    "p_below": "The paper says that every p-value lies below this",
+    "mauve_percent": "MAUVE × 100; 1,000 texts a side, at most 200 tokens",
+    "mauve_roberta": "MAUVE with features of RoBERTa large, 0 to 1",
+    "mauve_gpt2": "MAUVE with features of GPT-2 large, 0 to 1, as printed beside RoBERTa's",
+    "sparsemax": "Sparsemax score of the model on human text, 0 to 1, larger is better",
+    "token_js": "Jensen–Shannon divergence between the model's next token and the human one, nats, smaller is better",
+    "epsilon_perplexity": "Perplexity of human text under the smoothed model, smaller is better",
+    "diversity": "Product of the shares of distinct 2-, 3- and 4-grams × 100",
+    "length": "Mean tokens a text",
+    **{name: measure.unit for name, measure in MEASURES.items()},
+    **{name: reference.unit for name, reference in REFERENCES.items()},
+}
+
+
+def show() -> None:
+    """Folded away, unless the URL names one."""
+    wanted = session.current().table
+    name = wanted if wanted in TABLES else next(iter(TABLES))
+    session.follow_url(_TABLE, name)
+    with st.expander("All published tables", expanded=wanted in TABLES, icon=":material/description:"):
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            st.selectbox(
+                "Table",
+                list(TABLES),
+                index=session.place(TABLES, name),
+                key=_TABLE,
+                format_func=lambda chosen: TABLES[chosen].title,
+                on_change=session.write_choice,
+                args=("table", _TABLE),
+                width=460,
+            )
+            st.space("stretch")
+            charts.csv_button(lambda: table(name), key="published_table_csv", file_name=f"published-{name}")
+        frame = table(name).drop(columns=["size", "decoding"], errors="ignore")
+        st.dataframe(
+            frame,
+            hide_index=True,
+            placeholder=EMPTY,
+            key=f"published_table_{name}",
+            column_config={column: _described(column, frame) for column in map(str, frame)},
+        )
+        st.caption(f"{TABLES[name].source}. –: not printed.")
+
+
+def _described(column: str, frame: pd.DataFrame) -> Any:
+    help_text = COLUMN_HELP.get(column)
+    if column.endswith("_sd"):
+        help_text = "Standard deviation over random seeds, same unit; –: not printed"
+    if pd.api.types.is_numeric_dtype(frame[column]):
+        return st.column_config.NumberColumn(help=help_text)
+    return st.column_config.TextColumn(help=help_text)

@@ -1,0 +1,133 @@
+"""A stored run's texts compared again with other settings; what starts is a job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from app.caching import cache
+from app.components import model_picker, more_settings
+from app.components.markup import escaped
+from app.server import access
+from mauve_core.base.config import CompareConfig, EncoderConfig
+from mauve_core.base.errors import MauveLensError
+from mauve_core.encoders import check_model
+from mauve_core.jobs import queue
+from mauve_core.store import Run
+from mauve_core.tasks.recompare import AgainTask, changed, suggested_name
+
+_K_HELP = (
+    "Empty: a tenth of the smaller side, as published. Fewer clusters hide differences, many more leave too few "
+    "texts in each."
+)
+_SHOWN = ("seed", "scale", "bootstrap")
+"""Settings of ``more_settings`` that stand unfolded here."""
+
+
+def show(run_id: str, *, close: Callable[[], None]) -> None:
+    """The form; ``close`` hides it once the job is started."""
+    try:
+        run = cache.load_run(run_id)
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    st.caption(
+        "The texts come from this run, and so do their features while the encoder stays as it is. What comes out is a "
+        "run of its own."
+    )
+    names = [candidate.name for candidate in run.comparison.candidates]
+    kept = st.multiselect("Candidates", names, names, key=f"again_kept_{run_id}")
+    before = run.comparison.config
+    changes = {**_encoder(run, before.encoder), **_scores(run_id, before)}
+    changes |= more_settings.show(
+        f"again_{run_id}", before, changes.get("encoder"), skipped=_SHOWN, note=more_settings.ENCODES_AGAIN
+    )
+    try:
+        config = changed(before, changes)
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    if config.encoder != before.encoder:
+        st.caption(
+            ":material/autorenew: With these settings the texts are encoded again, unless they were once already."
+        )
+    suggested = suggested_name(run.name, before, config)
+    name = st.text_input("Name of the new run", key=f"again_name_{run_id}", placeholder=suggested)
+    left_out = tuple(each for each in names if each not in kept)
+    with st.container(horizontal=True):
+        started = st.button(
+            "Start", key=f"again_start_{run_id}", type="primary", icon=":material/play_arrow:", disabled=not kept
+        )
+        st.button("Cancel", key=f"again_cancel_{run_id}", on_click=close)
+    if started:
+        _start(run, (name or "").strip() or suggested, config, left_out, close)
+
+
+def _encoder(run: Run, before: EncoderConfig | None) -> dict[str, Any]:
+    """What the form says of the encoder, by the names that ``changed`` takes."""
+    own = before is None and not st.toggle(
+        "Encode the texts",
+        key=f"again_encode_{run.id}",
+        help="The run's features were given; an encoder makes new ones.",
+    )
+    if own:
+        return {}
+    first, second, third = st.columns([3, 1, 2], vertical_alignment="top")
+    key = f"again_encoder_{run.id}"
+    if before is not None:
+        st.session_state.setdefault(key, before.model)
+    shown = before or EncoderConfig()
+    with first:
+        model = model_picker.show("Encoder", key=key)
+    tokens = second.number_input(
+        "Max tokens",
+        1,
+        1_000_000,
+        shown.max_tokens,
+        key=f"again_tokens_{run.id}",
+        help=f"Longer texts are cut there. {more_settings.ENCODES_AGAIN}",
+    )
+    prompts = all(corpus.prompts is not None for corpus in run.corpora.values())
+    together = third.toggle(
+        "Encode prompts too",
+        shown.with_prompt,
+        key=f"again_prompt_{run.id}",
+        disabled=not prompts,
+        help=f"Prompt and text together. {more_settings.ENCODES_AGAIN}" if prompts else "Needs prompts on every side.",
+    )
+    return {"encoder": model, "max_tokens": int(tokens), "with_prompt": together}
+
+
+def _scores(run_id: str, before: CompareConfig) -> dict[str, Any]:
+    clusters, seeds, *others = st.columns(2 + len(_SHOWN))
+    score = before.score
+    k = clusters.number_input(
+        "Clusters k", 2, 1_000_000, score.k, key=f"again_k_{run_id}", placeholder="n / 10", help=_K_HELP
+    )
+    return {
+        "k": None if k is None else int(k),
+        "seeds": int(seeds.number_input("k-means seeds", 1, 1000, score.seeds, key=f"again_seeds_{run_id}")),
+        **{
+            name: more_settings.number_field(place, name, before, key=f"again_{name}_{run_id}")
+            for place, name in zip(others, _SHOWN, strict=True)
+        },
+        "projection": st.toggle(
+            more_settings.MAP, before.projection, key=f"again_map_{run_id}", help=more_settings.MAP_HELP
+        ),
+    }
+
+
+def _start(run: Run, name: str, config: CompareConfig, left_out: tuple[str, ...], close: Callable[[], None]) -> None:
+    try:
+        access.require_change()
+        if config.encoder is not None and config.encoder != run.comparison.config.encoder:
+            with st.spinner("Looking for the encoder"):
+                check_model(config.encoder.model, config.encoder.revision)
+        queue.start("again", AgainTask(name, run.id, config, left_out).as_dict())
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    close()
+    st.rerun()

@@ -1,0 +1,96 @@
+"""A run as one file: saved from a card, and brought in from another machine."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+import streamlit as st
+
+from app import uploads
+from app.components.markup import escaped
+from app.server import access, own_server
+from app.server.run_export import export_url
+from mauve_core.base.errors import MauveLensError
+from mauve_core.jobs import queue
+from mauve_core.store import RunStore, RunSummary
+from mauve_core.tasks.precompute import PrepareTask
+
+MEGABYTE = 1_000_000
+_ROUND, _CAME = "import_round", "import_came"
+
+
+def export_button(summary: RunSummary) -> None:
+    """A link to the run as one file, which is made when it is followed (``app.server.run_export``)."""
+    most = int(st.get_option("server.maxUploadSize")) * MEGABYTE
+    tip = "Texts, scores, clusters and features in one file that can be imported elsewhere"
+    if summary.bytes > most:
+        tip += ": by `mauve-lens runs import`, since it is too large for a browser to send"
+    key, icon = f"export_{summary.id}", ":material/download:"
+    if own_server.is_missing():
+        tip = "By `mauve-lens runs export`: this server has no way to send it"
+        st.button("Export", key=key, icon=icon, type="tertiary", help=tip, disabled=True)
+    else:
+        st.link_button("Export", export_url(summary.id), key=key, icon=icon, type="tertiary", help=tip)
+
+
+def import_button() -> None:
+    """An uploader behind a button; what came, or why it did not, is said by :func:`outcome`."""
+    turn = st.session_state.setdefault(_ROUND, 0)  # a new key empties the uploader and closes what it stands in
+    tip = "A run that was exported here or on another machine"
+    with st.popover("Import", icon=":material/upload:", help=tip, key=f"import_box_{turn}"):
+        uploaded = st.file_uploader("A run that was exported", type="zip", key=f"import_{turn}")
+        st.caption(
+            "Everything in the file is checked before it is taken in. Large ones: `mauve-lens runs import FILE`."
+        )
+    if uploaded is not None:
+        with st.spinner("Checking the file"):
+            st.session_state[_CAME] = _imported(uploaded.name, uploaded)
+            uploads.release(uploaded)
+        st.session_state[_ROUND] += 1
+        st.rerun()
+
+
+def outcome() -> None:
+    """What became of the file that was imported last."""
+    came = st.session_state.get(_CAME)
+    if came is None:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="import_outcome"):
+        if isinstance(came, RunSummary):
+            st.success(f"Imported **{escaped(came.name)}**", icon=":material/done:", width="stretch")
+            st.page_link(
+                "views/compare/compare.py",
+                label="Open in Compare",
+                icon=":material/leaderboard:",
+                query_params={"run": came.id},
+                width="content",
+            )
+        else:
+            st.error(escaped(came), icon=":material/error:", width="stretch")
+        st.button("Dismiss", key="import_dismiss", type="tertiary", on_click=_forget)
+
+
+def _forget() -> None:
+    st.session_state[_CAME] = None
+
+
+def _imported(name: str, data: IO[bytes]) -> RunSummary | str:
+    """The run, or what is wrong with the file, called by the reader's own name; what pages need first is a job."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / uploads.safe_name(name)
+        try:
+            access.require_change()
+            with path.open("wb") as stream:
+                shutil.copyfileobj(data, stream)
+            summary = RunStore().import_(path)
+        except MauveLensError as error:
+            return str(error).replace(str(path), name)
+        except OSError as error:
+            return f"{name} cannot be taken in: {error.strerror or error}"
+    with suppress(MauveLensError):  # the run is there: without the job, pages find out what they need when it is opened
+        queue.start("prepare", PrepareTask(summary.id).as_dict())
+    return summary

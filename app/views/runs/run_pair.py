@@ -1,0 +1,146 @@
+"""Two runs against each other: in which settings they differ, and one leaderboard where that is honest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from app.caching import cache
+from app.components import charts
+from app.components.markup import escaped
+from app.url import session
+from app.url.state import State
+from mauve_core.analysis.comparability import Difference, differences, one_leaderboard
+from mauve_core.base.errors import MauveLensError
+from mauve_core.base.formatting import UNBROKEN
+from mauve_core.figures import leaderboard
+from mauve_core.scoring.result import Comparison
+from mauve_core.store import Run, RunSummary
+
+TITLES = ("A", "B")
+
+
+def show(state: State, summaries: Sequence[RunSummary]) -> None:
+    """Two pickers, the differences, and the leaderboard or the reason why there is none."""
+    by_id = {summary.id: summary for summary in summaries}
+    if len(by_id) < len(TITLES):
+        st.markdown(
+            "With two runs you see here **in which settings they differ**, and one leaderboard of all their candidates "
+            "where every setting that decides a score is equal. Duplicate a run with another number of clusters, or "
+            "compare other models' texts with the same human texts."
+        )
+        return
+    picked = []
+    for column, side in zip(st.columns(2, gap="medium"), ("left", "right"), strict=True):
+        with column:
+            picked.append(_pick(side, state, by_id))
+    runs = [run for run in picked if run is not None]
+    if len(runs) < len(TITLES):
+        st.caption("Choose two runs: the settings in which they differ are listed here, and which of them count.")
+    elif runs[0].id == runs[1].id:
+        st.caption("This is one run twice. Choose two different ones.")
+    else:
+        _difference(runs[0], runs[1])
+
+
+def _pick(side: str, state: State, by_id: dict[str, RunSummary]) -> Run | None:
+    title = TITLES[side == "right"]
+    wanted = getattr(state, side)
+    key = f"runs_{side}"
+    known = by_id.get(wanted or "")
+    session.follow_url(key, known.id if known else None, _title(known) if known else None)
+    st.selectbox(
+        f"Run {title}",
+        list(by_id),
+        index=session.place(by_id, wanted),
+        key=key,
+        placeholder="Choose a run",
+        format_func=lambda run_id: _title(by_id[run_id]),
+        on_change=_write,
+        args=(side, key),
+    )
+    if wanted is None:
+        return None
+    try:
+        return cache.load_run(wanted)
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return None
+
+
+def _title(summary: RunSummary) -> str:
+    return f"{summary.name}  ({summary.id})"
+
+
+def _write(side: str, key: str) -> None:
+    session.update(**{side: st.session_state[key]})
+
+
+def _difference(left: Run, right: Run) -> None:
+    found = differences(left.comparison, right.comparison)
+    counted = [item for item in found if item.counts]
+    if counted:
+        names = ", ".join(item.setting for item in counted)
+        st.warning(
+            f"**Not to be ranked together.** The scores of these runs measure different things, because they differ "
+            f"in: {escaped(names)}.  \nDuplicate one run with the other's settings to rank their candidates together.",
+            icon=":material/do_not_disturb_on:",
+        )
+    st.header("What differs", anchor=False)
+    if found:
+        st.table(_shown(found), border="horizontal", hide_index=True)
+    else:
+        st.markdown("Nothing: both runs were made with the same settings from the same human texts.")
+    if not counted:
+        _leaderboard(left, right, one_leaderboard(left.comparison, right.comparison, TITLES))
+
+
+def _shown(found: Sequence[Difference]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "Setting": [f"**{escaped(item.setting)}**" if item.counts else escaped(item.setting) for item in found],
+            "A": [escaped(item.left) for item in found],
+            "B": [escaped(item.right) for item in found],
+            "Decides the score": [f"**yes**, {item.reason}" if item.counts else f"no, {item.reason}" for item in found],
+        }
+    )
+
+
+def _leaderboard(left: Run, right: Run, board: Comparison) -> None:
+    frame = leaderboard.leaderboard_frame(board, "pairwise")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.header(
+            "One leaderboard",
+            anchor=False,
+            help="Every setting that decides a score is equal, so candidates of both runs are ranked together. Those "
+            "whose intervals overlap with the best of their group share its rank.",
+        )
+        st.space("stretch")
+        seeds = {title: run.comparison.config.score.seeds for title, run in zip(TITLES, (left, right), strict=True)}
+        own = frame["candidate"].str[-1].map(seeds).fillna(left.comparison.config.score.seeds).astype(int)
+        charts.csv_button(
+            lambda: frame.assign(seeds=own), key="pair_csv", file_name=f"{left.name}-and-{right.name}-leaderboard"
+        )
+    shown = leaderboard.shown_table(frame, escaped)
+    shown["Candidate"] = shown["Candidate"].str.replace(" · ", f"{UNBROKEN}·{UNBROKEN}", regex=False)
+    st.table(shown, border="horizontal", hide_index=True)
+    charts.show_chart(
+        leaderboard.interval_figure(board, "pairwise"),
+        key="pair_chart",
+        file_name=f"{left.name}-and-{right.name}-scores",
+        alt="Scores of all candidates of both runs with spread and interval; the table above has the numbers.",
+    )
+    st.caption(
+        f"A: {escaped(left.name)}. B: {escaped(right.name)}. Pairwise partition: each candidate with the "
+        f"{left.comparison.human.n:,} human texts. Mean ± sd over k-means seeds and bootstrap interval over texts. "
+        f"Human halves: those of A.{_twice(left.comparison, right.comparison)}"
+    )
+
+
+def _twice(left: Comparison, right: Comparison) -> str:
+    """A sentence about candidates that are the same texts in both runs."""
+    digests = {candidate.source.digest for candidate in right.candidates}
+    names = [candidate.name for candidate in left.candidates if candidate.source.digest in digests]
+    return f" The same texts in both runs: {escaped(', '.join(names))}." if names else ""

@@ -1,0 +1,129 @@
+"""Runs: everything that was compared, found again, described, made again, held against each other, moved, deleted."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.components import job_panel, page_chrome
+from app.components.markup import escaped
+from app.server import access
+from app.url import session
+from app.url.state import MAX_QUERY, Shelf, State
+from app.views.runs import run_cards, run_files, run_pair, trash
+from mauve_core.base.errors import MauveLensError
+from mauve_core.base.formatting import file_size
+from mauve_core.store import RunStore, RunSummary
+
+NEW_RUN_PAGE = "views/new_run/new_run.py"
+TITLES: dict[Shelf, str] = {"runs": "All runs", "pair": "Compare two", "bin": "Bin and disk"}
+_SHELF, _QUERY, _TAGS = "runs_shelf", "runs_query", "runs_tags"
+
+
+def main() -> None:
+    """Lay out the page."""
+    if not access.may_change():
+        st.info(access.READ_ONLY_TEXT, icon=":material/visibility:")
+        st.stop()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        with st.container(width="stretch"):
+            page_chrome.title("Runs", "What has been compared, with which settings, and what do two runs differ in?")
+        run_files.import_button()
+    state = session.current()
+    try:
+        summaries, damaged = list(RunStore().list()), RunStore().damaged()
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        summaries, damaged = [], {}
+    failure = RunStore().catalogue_failure()
+    if failure is not None:
+        text = f"{failure} Until it can be used, runs are read from their folders and cannot be renamed or deleted."
+        st.warning(escaped(text), icon=":material/warning:")
+    for run_id, wrong in damaged.items():
+        run_cards.show_damaged(run_id, wrong)
+    session.follow_url(_SHELF, state.shelf)
+    st.segmented_control(
+        "Part",
+        list(TITLES),
+        default=state.shelf,
+        key=_SHELF,
+        required=True,
+        format_func=TITLES.__getitem__,
+        on_change=_write_shelf,
+        label_visibility="collapsed",
+    )
+    trash.undo()
+    run_files.outcome()
+    if state.shelf == "pair":
+        run_pair.show(state, summaries)
+    elif state.shelf == "bin":
+        trash.show(summaries)
+    else:
+        _all_runs(state, summaries)
+
+
+def _all_runs(state: State, summaries: list[RunSummary]) -> None:
+    job_panel.show(("again", "prepare"), failed=True)
+    if not summaries and run_cards.edited() is None:
+        _nothing_yet()
+        return
+    tags = sorted({tag for summary in summaries for tag in summary.tags}, key=str.casefold)
+    _filters(state, tags)
+    found = summaries
+    if state.query or state.tags:
+        found = list(RunStore().list(state.query or "", state.tags))
+    run_cards.show(found, tags, summaries)
+    if not found and summaries:
+        st.markdown("No run has all of these words and tags.")
+    total = file_size(sum(summary.bytes for summary in summaries))
+    runs = f"{len(found)} of {len(summaries)} runs" if len(found) < len(summaries) else f"{len(summaries)} runs"
+    st.caption(f"{runs if len(summaries) > 1 else '1 run'}. All together take {total}.")
+
+
+def _filters(state: State, tags: list[str]) -> None:
+    search, tagged = st.columns(2)
+    session.follow_url(_QUERY, state.query or "")
+    search.text_input(
+        "Search",
+        state.query or "",
+        key=_QUERY,
+        max_chars=MAX_QUERY,
+        placeholder="Words of a name, note, candidate, encoder …",
+        on_change=_write_query,
+    )
+    session.follow_url(_TAGS, list(state.tags))
+    tagged.multiselect(
+        "Tags",
+        sorted({*tags, *state.tags}, key=str.casefold),
+        default=list(state.tags),
+        key=_TAGS,
+        placeholder="Any tag" if tags else "No run has a tag yet",
+        on_change=_write_tags,
+    )
+
+
+def _nothing_yet() -> None:
+    st.markdown(
+        "Every comparison that you make is kept here as a **run**: its texts, scores, clusters and settings. You will "
+        "find it again by name, note or tag, make it again with other settings, see what two runs differ in, and "
+        "carry it to another machine as one file."
+    )
+    st.page_link(NEW_RUN_PAGE, label="Start a run with your own files", icon=":material/upload_file:")
+    st.caption(
+        "Or install the demo study with `mauve-lens demo` and reload this page, or import a run that was exported on "
+        "another machine."
+    )
+
+
+def _write_shelf() -> None:
+    session.update(shelf=st.session_state[_SHELF])
+
+
+def _write_query() -> None:
+    session.update(query=" ".join(st.session_state[_QUERY].split()) or None)
+
+
+def _write_tags() -> None:
+    session.update(tags=tuple(st.session_state[_TAGS]))
+
+
+main()

@@ -1,0 +1,121 @@
+"""Deleted runs with their way back, and what everything takes on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+import streamlit as st
+
+from app.components.markup import escaped
+from app.server import access
+from app.views.runs import run_cards
+from app.views.runs.run_cards import DELETED, facts
+from mauve_core.base.errors import MauveLensError
+from mauve_core.base.formatting import file_size
+from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.store import DeletedRun, RunStore, RunSummary
+
+
+def undo() -> None:
+    """While the run that was deleted last lies in the bin: the way back, above whatever part of the page is open."""
+    token = st.session_state.get(DELETED)
+    if token is None:
+        return
+    found = next((item for item in _deleted() if item.token == token), None)
+    if found is None:
+        st.session_state[DELETED] = None
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="runs_undo"):
+        st.info(f"**{escaped(found.summary.name)}** is in the bin.", icon=":material/delete:", width="stretch")
+        st.button("Undo", key="runs_undo_button", icon=":material/undo:", on_click=_restore, args=(token,))
+        st.button("Dismiss", key="runs_undo_dismiss", type="tertiary", on_click=_forget)
+
+
+def show(summaries: list[RunSummary]) -> None:
+    """The bin, then disk use."""
+    deleted = _deleted()
+    st.header("Bin", anchor=False)
+    if deleted:
+        for item in deleted:
+            _entry(item)
+        total = file_size(sum(item.summary.bytes for item in deleted))
+        with st.popover("Empty the bin", icon=":material/delete_forever:"):
+            st.markdown(f"Runs that are removed for good: **{len(deleted)}**, {total}.")
+            st.button("Remove for good", key="bin_empty", type="primary", on_click=_empty)
+    else:
+        st.markdown(
+            "The bin is empty. A run that you delete stays here, and can be restored, until you remove it for good."
+        )
+    _disk(summaries, deleted)
+
+
+def _entry(item: DeletedRun) -> None:
+    with st.container(border=True, key=f"bin_{item.token}", gap="xsmall"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**{escaped(item.summary.name)}**", width="content")
+            st.caption(f"deleted {item.deleted[:10]} {item.deleted[11:16]} UTC", width="content")
+            st.space("stretch")
+            st.button(
+                "Restore",
+                key=f"restore_{item.token}",
+                type="tertiary",
+                icon=":material/restore_from_trash:",
+                on_click=_restore,
+                args=(item.token,),
+            )
+        st.caption(facts(item.summary))
+        if item.damage:
+            st.caption(f":material/warning: {escaped(item.damage)}. The entry can be restored or removed all the same.")
+
+
+def _disk(summaries: list[RunSummary], deleted: list[DeletedRun]) -> None:
+    st.header("Disk use", anchor=False)
+    try:
+        use = RunStore().disk_use()
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    names = {summary.id: summary.name for summary in summaries}
+    rows = [(names.get(run_id, run_id), size) for run_id, size in use.runs.items()]
+    rows.sort(key=lambda row: row[1], reverse=True)
+    features = FeatureStore().disk_use()
+    rows += [("Bin", use.bin)] if deleted else []
+    rows += [("Features kept by content", features), ("Together", use.total + features)]
+    table = pd.DataFrame({"What": [escaped(name) for name, _ in rows], "Size": [file_size(size) for _, size in rows]})
+    st.table(table, border="horizontal", hide_index=True, width="content")
+    st.caption(
+        "Features are kept so that the same texts are never encoded twice. Runs hold their own, so the folder "
+        "`features` may be deleted by hand; new comparisons of its texts are then encoded again."
+    )
+
+
+def _deleted() -> list[DeletedRun]:
+    try:
+        return list(RunStore().deleted())
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return []
+
+
+def _empty() -> None:
+    _act(RunStore().purge)
+
+
+def _restore(token: str) -> None:
+    if _act(RunStore().restore, token) and st.session_state.get(DELETED) == token:
+        _forget()
+
+
+def _act(act: Callable[..., object], *arguments: str) -> bool:
+    try:
+        access.require_change()
+        act(*arguments)
+    except MauveLensError as error:
+        st.toast(escaped(str(error)), icon=":material/error:")
+        return False
+    return True
+
+
+def _forget() -> None:
+    st.session_state[run_cards.DELETED] = None

@@ -1,0 +1,204 @@
+"""Counts of two sides over clusters -> the table behind the histogram, the detail panel and the map's log ratio.
+
+p is the human share of a cluster, q the candidate's. A cluster's share of an error is its own term of the divergence
+(``mauve_core.numerics.divergences.kl.error_shares``; JMLR 2023, section 3.1) over the divergence: shares sum to 1,
+and one is negative where that side writes less than the mixture.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.divergences.kl import error_shares, mixture_terms
+from mauve_core.numerics.divergences.smoothing import probabilities
+
+CONFIDENCE = 0.95
+REPLICATES = 400
+"""Resamples behind the intervals of the error shares: enough for two digits of a 95 % interval."""
+
+ORDERS = {
+    "difference": "Difference p − q",
+    "p": "Human share p",
+    "q": "Model share q",
+    "type_1": "Type I error",
+    "type_2": "Type II error",
+    "cluster": "Cluster number",
+}
+"""Column -> how the histogram can be sorted by it; all but the number from the largest down."""
+
+MIXTURE_MARGIN = 0.01
+"""At weight 0 or 1 an error can be infinite, and shares of it mean nothing: the pages stay this far from the ends."""
+
+
+def cluster_table(human: ArrayLike, model: ArrayLike, weight: float, smoothing: str = "none") -> pd.DataFrame:
+    """One row a cluster.
+
+    Parameters
+    ----------
+    human, model : (k,) arrays of int
+        Texts of each side in each cluster; neither side is empty.
+    weight : float in (0, 1)
+        Weight of P in the mixture R.
+    smoothing : str
+        A key of ``mauve_core.numerics.divergences.smoothing.SMOOTHINGS``. Applies to the errors; p and q are plain
+        shares of the counts.
+
+    Returns
+    -------
+    DataFrame
+        cluster, human, model (counts), p, q, difference (p - q), log2_ratio (of the Krichevsky-Trofimov shares, so that
+        an empty side stays finite), type_1_nats, type_2_nats (the cluster's terms of KL(Q|R) and KL(P|R): negative
+        where q, or p, is below the mixture), type_1, type_2 (the same as shares of the two divergences; 0 where an
+        error is 0, and far beyond 1 either way where the histograms nearly agree).
+
+    Raises
+    ------
+    InputError
+        Counts of different length, an empty side, or a weight outside (0, 1).
+    """
+    counts = [np.asarray(side, dtype=np.int64) for side in (human, model)]
+    if not 0 < weight < 1:
+        raise InputError("The mixture weight is not usable", allowed="a number between 0 and 1", received=repr(weight))
+    p, q = (probabilities(side) for side in counts)
+    smooth_p, smooth_q = (probabilities(side, "krichevsky-trofimov") for side in counts)
+    sides = probabilities(counts[0], smoothing), probabilities(counts[1], smoothing)
+    errors, totals = error_shares(*sides, weight), _errors(*sides, weight)
+    return pd.DataFrame(
+        {
+            "cluster": np.arange(counts[0].size),
+            "human": counts[0],
+            "model": counts[1],
+            "p": p,
+            "q": q,
+            "difference": p - q,
+            "log2_ratio": np.log2(smooth_p / smooth_q),
+            "type_1_nats": errors[0],
+            "type_2_nats": errors[1],
+            "type_1": _of_total(errors[0], totals[0]),
+            "type_2": _of_total(errors[1], totals[1]),
+        }
+    )
+
+
+def ordered(table: pd.DataFrame, order: str) -> pd.DataFrame:
+    """The rows by a column of ``ORDERS``, largest first (the cluster's number: smallest first), ties by number."""
+    return table.sort_values([order, "cluster"], ascending=[order == "cluster", True], ignore_index=True)
+
+
+def wilson_interval(
+    count: ArrayLike, n: ArrayLike, confidence: float = CONFIDENCE
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Score interval of a share (Wilson 1927): it stays in [0, 1] and has width also at 0 and at n.
+
+    Parameters
+    ----------
+    count : (...) array of int, 0 to n
+    n : (...) array of int > 0
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    low, high : (...) float64 arrays
+    """
+    counts, n = np.asarray(count, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    if (n <= 0).any() or (counts < 0).any() or (counts > n).any():
+        raise InputError("A share needs a count between 0 and n > 0", received=f"n = {n}")
+    z2 = float(ndtri((1 + confidence) / 2)) ** 2
+    centre = (counts + z2 / 2) / (n + z2)
+    half = np.sqrt(z2 * (counts * (n - counts) / n + z2 / 4)) / (n + z2)
+    low = np.where(counts == 0, 0.0, np.clip(centre - half, 0, 1))
+    return low, np.where(counts == n, 1.0, np.clip(centre + half, 0, 1))
+
+
+def resampled_counts(
+    human: ArrayLike, model: ArrayLike, *, seed: int = 0
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(REPLICATES, k) histograms of resamples of either side's texts."""
+    drawn = []
+    for side, stream in zip((human, model), np.random.SeedSequence(seed).spawn(2), strict=True):
+        counts = np.asarray(side, dtype=np.int64)
+        drawn.append(np.random.default_rng(stream).multinomial(counts.sum(), probabilities(counts), size=REPLICATES))
+    return drawn[0], drawn[1]
+
+
+def error_intervals(
+    human: ArrayLike,
+    model: ArrayLike,
+    weight: float,
+    smoothing: str = "none",
+    *,
+    resampled: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Bootstrap intervals over texts of each cluster's shares of the two errors, the clusters held fixed.
+
+    A share is a term over an error. A replicate is its linear part about the estimate, share + (term - share x error) /
+    estimated error: two resamples that nearly agree have a tiny error of their own, and a quotient by it means nothing.
+    Centred, as ``mauve_core.numerics.resampling.bootstrap.centred_interval`` explains.
+
+    Parameters
+    ----------
+    human, model, weight, smoothing
+        As in :func:`cluster_table`.
+    resampled : two (REPLICATES, k) int64 arrays, optional
+        From :func:`resampled_counts` of the same, where they are at hand: they serve every weight and smoothing.
+
+    Returns
+    -------
+    dict
+        "type_1" and "type_2" -> (low, high), each (k,), shares of the error, at ``CONFIDENCE``; 0 where an error is 0.
+    """
+    sides = probabilities(human, smoothing), probabilities(model, smoothing)
+    estimates, totals = error_shares(*sides, weight), _errors(*sides, weight)
+    p, q = (probabilities(draws, smoothing) for draws in resampled or resampled_counts(human, model))
+    replicates, errors = error_shares(p, q, weight), _errors(p, q, weight)
+    intervals = {}
+    for place, name in enumerate(("type_1", "type_2")):
+        total, shares = totals[place], _of_total(estimates[place], totals[place])
+        moves = _of_total(replicates[place] - shares * errors[place][:, np.newaxis], total)
+        low, high = np.quantile(moves, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
+        intervals[name] = (shares + low - moves.mean(axis=0), shares + high - moves.mean(axis=0))
+    return intervals
+
+
+def value_counts(human: pd.Series | None, model: pd.Series | None, in_human: Any, in_model: Any) -> pd.DataFrame:
+    """How often each value of a metadata column stands inside a cluster, and in all texts of each side.
+
+    Parameters
+    ----------
+    human, model : Series or None
+        The column on either side; None where that side has no such column.
+    in_human, in_model : arrays of int
+        Places of the cluster's texts on either side.
+
+    Returns
+    -------
+    DataFrame
+        value (text, "(missing)" for a gap), human, all_human, model, all_model (counts); only values found in the
+        cluster, the most frequent first, ties in alphabetical order.
+    """
+    columns = {}
+    for name, series, places in (("human", human, in_human), ("model", model, in_model)):
+        values = pd.Series([], dtype=object) if series is None else series.astype(object)
+        texts = values.map(lambda value: "(missing)" if pd.isna(value) else str(value))
+        inside = texts.iloc[np.asarray(places, dtype=np.intp)] if series is not None else texts
+        columns[name], columns[f"all_{name}"] = inside.value_counts(), texts.value_counts()
+    table = pd.DataFrame(columns).fillna(0).astype(int).rename_axis("value").reset_index()
+    table = table[(table["human"] + table["model"]) > 0]
+    table["sum"] = table["human"] + table["model"]
+    table = table.sort_values(["sum", "value"], ascending=[False, True], ignore_index=True)
+    return table[["value", "human", "all_human", "model", "all_model"]]
+
+
+def _errors(p: NDArray[np.float64], q: NDArray[np.float64], weight: float) -> tuple[NDArray[np.float64], ...]:
+    """KL(Q|R) and KL(P|R), from the terms that cannot cancel."""
+    return tuple(np.asarray(terms.sum(axis=-1)) for terms in mixture_terms(p, q, weight, 1 - weight))
+
+
+def _of_total(terms: NDArray[np.float64], total: NDArray[np.float64]) -> NDArray[np.float64]:
+    return terms / total if total > 0 else np.zeros_like(terms)

@@ -1,0 +1,206 @@
+"""What differs between two comparisons, and whether their scores may stand in one leaderboard.
+
+JMLR 2023, section 8: scores are comparable only under equal settings and equal sizes. Setting by setting:
+
+Counted, because the scores would measure something else
+    the human texts (P itself) and their number; the candidates' number of texts (the bias of a divergence depends on
+    it); the encoder, its revision, pooling, layer, precision, and whether it read the prompts (other features); the
+    length at which texts are cut, where a text was cut; the number of clusters, as it came out; the variance that PCA
+    keeps and the iterations of k-means (other clusters); the scaling constant; the coverage of the intervals, because
+    ties are read off them.
+Not counted, because the score estimates the same quantity
+    the number of k-means seeds, the one seed of everything, restarts (one start ends as low, docs/performance.md),
+    resamples of the bootstrap: all four change the spread, which stands beside every score; the map; the device and the
+    versions of libraries, which change rounding. An encoder's setting that led to the very same features of the same
+    human texts (a model's folder that was moved) is not counted either.
+
+Smoothing and the kind of partition are no settings of a run: pages choose them for all scores alike. A leaderboard over
+two runs is always of the pairwise partition; a joint one is of a run's own candidates.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from mauve_core.base.config import EncoderConfig
+from mauve_core.base.errors import InputError
+from mauve_core.scoring.result import Candidate, Comparison
+
+GIVEN = "features given"
+_ENCODER = (
+    ("model", "Encoder"),
+    ("revision", "Revision of the encoder"),
+    ("pooling", "Pooling"),
+    ("layer", "Layer"),
+    ("dtype", "Precision of the encoder"),
+    ("with_prompt", "Prompts are encoded"),
+)
+_SCORE = (
+    ("explained_variance", "Variance that PCA keeps", True, "other clusters"),
+    ("max_iterations", "Iterations of k-means at most", True, "other clusters"),
+    ("scale", "Scaling constant c", True, "MAUVE is another function of the same errors"),
+    ("confidence", "Coverage of the intervals", True, "ties are read off the intervals"),
+    ("restarts", "Starts of k-means a seed", False, "one start ends as low"),
+    ("seeds", "k-means seeds", False, "the spread says how sure the mean is"),
+    ("seed", "Seed of everything", False, "another draw of the same"),
+    ("bootstrap", "Resamples of the bootstrap", False, "the interval is estimated more or less finely"),
+)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing in which two comparisons differ.
+
+    Attributes
+    ----------
+    setting : str
+        In words.
+    left, right : str
+        Its value in each.
+    counts : bool
+        Whether it makes the scores incomparable.
+    reason : str
+        Why it does or does not.
+    """
+
+    setting: str
+    left: str
+    right: str
+    counts: bool
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.setting}: {self.left} and {self.right}"
+
+
+def differences(left: Comparison, right: Comparison) -> tuple[Difference, ...]:
+    """Everything in which the two were made differently, what counts first; candidates and scores are no settings."""
+    found = [
+        *_of_texts(left, right),
+        *_of_encoders(left, right),
+        *_of_scores(left, right),
+        *_of_circumstances(left, right),
+    ]
+    different = [item for item in found if item.left != item.right]
+    return tuple(sorted(different, key=lambda item: not item.counts))
+
+
+def require_comparable(left: Comparison, right: Comparison) -> None:
+    """Nothing, or an InputError that names every difference for which the scores must not be ranked together."""
+    counted = [item for item in differences(left, right) if item.counts]
+    if counted:
+        raise InputError(
+            "The scores of these runs cannot be ranked together: they were made with different settings",
+            allowed="equal human texts, sizes and settings",
+            received="; ".join(map(str, counted)),
+            todo="Compare the texts of one run again with the settings of the other",
+        )
+
+
+def one_leaderboard(left: Comparison, right: Comparison, titles: tuple[str, str]) -> Comparison:
+    """The candidates of both against the human texts that they share, for ``standings`` and the figures of scores.
+
+    Parameters
+    ----------
+    titles : (str, str)
+        What tells the runs apart; a candidate is called ``name · title``.
+
+    Returns
+    -------
+    Comparison
+        Without joint partitions, map and halves of its own; settings, warnings and circumstances are the left run's.
+
+    Raises
+    ------
+    InputError
+        The scores are not comparable, see :func:`require_comparable`; or both titles are the same.
+    """
+    require_comparable(left, right)
+    if titles[0] == titles[1]:
+        raise InputError("Both runs have one title", allowed="two different ones", received=repr(titles[0]))
+    sides = zip((left, right), titles, strict=True)
+    candidates = tuple(_called(item, title) for comparison, title in sides for item in comparison.candidates)
+    return dataclasses.replace(left, candidates=candidates, joint=(), projection=None, map_fitted=None)
+
+
+def _called(candidate: Candidate, title: str) -> Candidate:
+    source = dataclasses.replace(candidate.source, name=f"{candidate.name} · {title}")
+    return dataclasses.replace(candidate, source=source, joint_scores={})
+
+
+def _of_texts(left: Comparison, right: Comparison) -> Iterator[Difference]:
+    digests = (f"SHA-256 {left.human.digest[:12]}", f"SHA-256 {right.human.digest[:12]}")
+    yield _difference("Human texts", digests, True, "another P")
+    yield _difference("Number of human texts", (left.human.n, right.human.n), True, "divergences depend on it")
+    sizes = (_sizes(left), _sizes(right))
+    yield _difference("Texts of a candidate", sizes, True, "divergences depend on it")
+
+
+def _of_encoders(left: Comparison, right: Comparison) -> Iterator[Difference]:
+    first, second = left.config.encoder, right.config.encoder
+    same_texts = left.human.digest == right.human.digest
+    same_features = same_texts and left.human.features_key == right.human.features_key
+    if first is None or second is None:
+        names = (first.model if first else GIVEN, second.model if second else GIVEN)
+        yield _difference("Encoder", names, True, "nobody knows what made the given features")
+    else:
+        for field, title in _ENCODER:
+            counts = field == "with_prompt" or not same_features
+            reason = "other features" if counts else "the features are the same"
+            yield _difference(title, (getattr(first, field), getattr(second, field)), counts, reason)
+        yield _cut_length(left, first, right, second)
+    if first == second and same_texts and not same_features:
+        keys = (f"SHA-256 {left.human.features_key[:12]}", f"SHA-256 {right.human.features_key[:12]}")
+        why = "the weights behind the encoder's name are others" if first else "other features of the same texts"
+        yield _difference("Features of the human texts", keys, True, why)
+
+
+def _cut_length(left: Comparison, first: EncoderConfig, right: Comparison, second: EncoderConfig) -> Difference:
+    cut = any(source.cut for comparison in (left, right) for source in comparison.sources)
+    why = "texts were cut at different lengths" if cut else "no text was cut in either"
+    values = (f"{first.max_tokens:,} tokens", f"{second.max_tokens:,} tokens")
+    return _difference("Texts are cut at", values, cut, why)
+
+
+def _of_scores(left: Comparison, right: Comparison) -> Iterator[Difference]:
+    yield _difference("Clusters k", (_clusters(left), _clusters(right)), True, "finer clusters see more differences")
+    for field, title, counts, reason in _SCORE:
+        values = (getattr(left.config.score, field), getattr(right.config.score, field))
+        yield _difference(title, values, counts, reason)
+
+
+def _of_circumstances(left: Comparison, right: Comparison) -> Iterator[Difference]:
+    yield _difference("Map", (left.config.projection, right.config.projection), False, "for navigation only")
+    devices = (left.environment.get("device"), right.environment.get("device"))
+    yield _difference("Device", devices, False, "rounding")
+    first, second = left.environment.get("versions", {}), right.environment.get("versions", {})
+    for library in sorted({*first, *second}):
+        values = (first.get(library, "not used"), second.get(library, "not used"))
+        yield _difference(f"Version of {library}", values, False, "rounding")
+
+
+def _difference(setting: str, values: tuple[object, object], counts: bool, reason: str) -> Difference:
+    return Difference(setting, _said(values[0]), _said(values[1]), counts, reason)
+
+
+def _sizes(comparison: Comparison) -> str:
+    return _several(candidate.source.n for candidate in comparison.candidates)
+
+
+def _clusters(comparison: Comparison) -> str:
+    return _several(candidate.partitions[0].k for candidate in comparison.candidates)
+
+
+def _several(numbers: Iterable[int]) -> str:
+    return ", ".join(f"{number:,}" for number in sorted(set(numbers)))
+
+
+def _said(value: object) -> str:
+    """A setting's value in words."""
+    if value is None:
+        return "default"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}" if isinstance(value, float) else str(value)

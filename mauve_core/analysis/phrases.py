@@ -1,0 +1,177 @@
+"""Phrases of one to three words that one set of texts has more often than another, with intervals.
+
+Log odds with an informative Dirichlet prior (Monroe, Colaresi and Quinn 2008;
+``mauve_core.numerics.statistics.log_odds``), the background being both sets together. Counted are documents, so that
+a text that repeats a phrase counts once, or tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from mauve_core.analysis.words import WordCounts, count_words
+from mauve_core.base.errors import InputError
+from mauve_core.base.text_lists import text_list
+from mauve_core.numerics.statistics.log_odds import log_odds
+
+PATTERN = r"(?u)\b\w+\b"
+"""Words of one letter belong to phrases."""
+
+LONGEST = 3
+
+PRIOR = 10.0
+"""Texts that the prior is worth in each set; by tokens, as many tokens as so many texts have on average."""
+
+UNITS = ("documents", "tokens")
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """One phrase of a set of texts.
+
+    Attributes
+    ----------
+    text : str
+        Its words in lower case, one space between them.
+    log_odds, low, high : float
+        Difference of its log odds to the other set, and its interval; by tokens, which are no independent draws, the
+        interval is too narrow. Each interval is about one phrase: among many that are no different, some lie off 0.
+    z : float
+        The difference over its standard deviation: what phrases are ranked by.
+    texts, other_texts : int
+        Texts of this and of the other set that have it.
+    tokens, other_tokens : int
+        Occurrences.
+    """
+
+    text: str
+    log_odds: float
+    low: float
+    high: float
+    z: float
+    texts: int
+    other_texts: int
+    tokens: int
+    other_tokens: int
+
+
+def distinctive_phrases(
+    first: Sequence[str],
+    second: Sequence[str],
+    *,
+    unit: str = "documents",
+    top: int = 10,
+    min_texts: int = 2,
+    stop_words: frozenset[str] = frozenset(),
+    confidence: float = 0.95,
+) -> tuple[tuple[Phrase, ...], tuple[Phrase, ...]]:
+    """The phrases of each set that tell it from the other.
+
+    Parameters
+    ----------
+    first, second : sequences of str
+        Two sets of texts, neither empty.
+    unit : {"documents", "tokens"}
+        What is counted.
+    top : int
+        Phrases a set at most.
+    min_texts : int
+        Texts of its set that a phrase must be in.
+    stop_words : frozenset of str
+        A phrase made of these alone is left out.
+    confidence : float in (0, 1)
+        Of the intervals.
+
+    Returns
+    -------
+    of_first, of_second : tuple of Phrase
+        Only phrases whose interval lies above 0, the largest z first. One that is part of an earlier one, or has an
+        earlier one in it, is left out.
+
+    Raises
+    ------
+    InputError
+        An empty set, an unknown unit, or a confidence outside (0, 1).
+    """
+    first, second = text_list(first, "The first texts"), text_list(second, "The second texts")
+    if not first or not second:
+        raise InputError("There is nothing to compare", allowed="two sets with at least one text each")
+    if unit not in UNITS:
+        raise InputError("No unit of that name", allowed=", ".join(UNITS), received=repr(unit))
+    if not 0 < confidence < 1:
+        raise InputError("The confidence is not usable", allowed="a number in (0, 1)", received=repr(confidence))
+    counted = count_words([*first, *second], stop_words=None, longest=LONGEST, pattern=PATTERN)
+    if not counted.vocabulary.size:
+        return (), ()
+    tokens, texts = _by_set(counted.matrix, len(first)), _by_set(counted.matrix.sign(), len(first))
+    sizes = (float(len(first)), float(len(second)))
+    counts, totals, prior = texts, sizes, PRIOR
+    if unit == "tokens":
+        single = np.array([" " not in word for word in counted.vocabulary])
+        counts, totals = tokens, (float(tokens[0, single].sum()), float(tokens[1, single].sum()))
+        prior = PRIOR * sum(totals) / sum(sizes)
+    background = (counts.sum(axis=0) + 0.5) / (sum(totals) + 1)
+    difference, sd = log_odds(counts[0], counts[1], totals, background, prior)
+    reach = float(ndtri((1 + confidence) / 2))
+    found = []
+    for own, sign in ((0, 1), (1, -1)):
+        z = sign * difference / sd
+        usable = (texts[own] >= min_texts) & (z > reach)
+        chosen = _chosen(counted, z, usable, top, stop_words)
+        found.append(tuple(_phrase(at, counted, sign * difference, sd, reach, texts, tokens, own) for at in chosen))
+    return found[0], found[1]
+
+
+def _by_set(matrix: Any, n: int) -> NDArray[np.int64]:
+    """(2, phrases) column sums of the first n rows and of the others."""
+    return np.stack([np.asarray(part.sum(axis=0), dtype=np.int64).ravel() for part in (matrix[:n], matrix[n:])])
+
+
+def _chosen(
+    counted: WordCounts, z: NDArray[np.float64], usable: NDArray[np.bool_], top: int, stop_words: frozenset[str]
+) -> list[int]:
+    """The phrases of largest z without repeating themselves; of equal z the longer one, then by the alphabet."""
+    places = np.flatnonzero(usable)
+    words = {int(at): str(counted.vocabulary[at]) for at in places}
+    chosen: list[int] = []
+    # z is rounded so that phrases with equal counts are equal.
+    for at in sorted(words, key=lambda place: (-round(float(z[place]), 9), -words[place].count(" "), words[place])):
+        if stop_words.issuperset(words[at].split()):
+            continue
+        padded = f" {words[at]} "
+        if any(padded in f" {words[other]} " or f" {words[other]} " in padded for other in chosen):
+            continue
+        chosen.append(at)
+        if len(chosen) == top:
+            break
+    return chosen
+
+
+def _phrase(
+    at: int,
+    counted: WordCounts,
+    difference: NDArray[np.float64],
+    sd: NDArray[np.float64],
+    reach: float,
+    texts: NDArray[np.int64],
+    tokens: NDArray[np.int64],
+    own: int,
+) -> Phrase:
+    value, spread = float(difference[at]), float(sd[at])
+    return Phrase(
+        text=str(counted.vocabulary[at]),
+        log_odds=value,
+        low=value - reach * spread,
+        high=value + reach * spread,
+        z=value / spread,
+        texts=int(texts[own, at]),
+        other_texts=int(texts[1 - own, at]),
+        tokens=int(tokens[own, at]),
+        other_tokens=int(tokens[1 - own, at]),
+    )

@@ -1,0 +1,299 @@
+"""What takes long to find out about a run and never changes, kept beside it: scores, words, properties, trust, errors.
+
+Files lie in the run's folder, below ``derived``, one an item: plain arrays, no pickle. They follow from the run alone,
+so they may be deleted at any time; what is missing, damaged, of another format, of another run or of another item (each
+file says whose it is) is found out again and kept. A folder that cannot be written keeps nothing, and everything is
+found out each time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from mauve_core.analysis.properties import PROPERTIES, text_properties
+from mauve_core.analysis.repartition import other_partitions
+from mauve_core.analysis.stability import trust
+from mauve_core.analysis.words import DistinctiveWord, WordCounts, count_words, joined
+from mauve_core.base.array_files import load_arrays
+from mauve_core.base.config import HUMAN, PartitionKind, Smoothing
+from mauve_core.base.errors import InputError, MauveLensError, StorageError
+from mauve_core.base.files import write_atomically
+from mauve_core.base.progress import Progress, silent
+from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier
+from mauve_core.numerics.resampling.sampling_clusters import ClusterAdvice, merged, recommend_clusters
+from mauve_core.numerics.resampling.sampling_error import SamplingError
+from mauve_core.numerics.resampling.sampling_texts import Slope, TextAdvice, recommend_texts
+from mauve_core.numerics.resampling.stability import Trust
+from mauve_core.scoring.estimates import ScoreBasis, Spread, score_basis
+from mauve_core.scoring.result import Partition
+from mauve_core.store import Run
+
+DERIVED = "derived"
+FORMAT = 2
+"""Version of the files; those of another version are made again."""
+
+ABOUT = "about"
+"""Entry of a file that says which version, run and item it is of."""
+
+KEPT_SMOOTHINGS: tuple[Smoothing, ...] = ("none", "krichevsky-trofimov", "laplace")
+"""Smoothings whose score bases are kept; about 2 MB a candidate, partition and smoothing."""
+
+SAMPLED_CELLS = 100_000
+"""Cells of drawn histograms at each number of texts or clusters: a third of a second in all for a thousand texts."""
+
+READING = "reading the texts"
+"""Stage of the work, for whoever shows progress."""
+
+_TRUST_ARRAYS = ("excess", "elsewhere", "combined", "sd", "low", "high", "p", "adjusted", "agreement", "kept", "label")
+
+_KINDS: tuple[PartitionKind, ...] = ("pairwise", "joint")
+_Arrays = dict[str, NDArray[Any]]
+
+
+def derive(run: Run, progress: Progress = silent) -> None:
+    """Find out and keep what a page asks for first, for a run that was just made; what is there already stays.
+
+    Words of clusters and trust are those of the joint partition under the first seed; those of others are kept when
+    they are asked for.
+    """
+    sources = [source.name for source in run.comparison.sources]
+    steps: list[Callable[[], object]] = [
+        *(lambda kind=kind, each=each: run_basis(run, kind, each) for kind in _KINDS for each in KEPT_SMOOTHINGS),
+        *(lambda name=name: _if_any(run_words, run, name) for name in sources),
+        *(lambda name=name: _if_any(run_properties, run, name) for name in sources),
+        *(lambda name=name: _if_any(run_cluster_words, run, "joint", name, 0) for name in sources if name != HUMAN),
+        *(lambda name=name: _if_any(run_trust, run, "joint", name, 0) for name in sources if name != HUMAN),
+        *(lambda name=name: _if_any(run_sampling_advice, run, name) for name in sources if name != HUMAN),
+    ]
+    for done, step in enumerate(steps):
+        progress(READING, done, len(steps))
+        step()
+    progress(READING, len(steps), len(steps))
+
+
+def run_basis(run: Run, kind: PartitionKind, smoothing: Smoothing) -> dict[str, ScoreBasis]:
+    """As ``mauve_core.scoring.estimates.score_basis``; kept for ``KEPT_SMOOTHINGS``."""
+    if smoothing not in KEPT_SMOOTHINGS:
+        return score_basis(run.comparison, kind, smoothing)
+    names = [candidate.name for candidate in run.comparison.candidates]
+    names += [HUMAN] if kind == "pairwise" and run.comparison.halves is not None else []
+
+    def make() -> _Arrays:
+        found = score_basis(run.comparison, kind, smoothing)
+        return {
+            f"{place}-{part}": array
+            for place, name in enumerate(names)
+            for part, array in _arrays_of_basis(found[name]).items()
+        }
+
+    arrays = _kept(run, f"basis-{kind}-{smoothing}", make)
+    return {name: _basis(arrays, place) for place, name in enumerate(names)}
+
+
+def run_words(run: Run, source: str) -> WordCounts:
+    """The words of one source's texts, as ``mauve_core.analysis.words.count_words`` has them."""
+
+    def make() -> _Arrays:
+        found = count_words(run.corpora[source].texts)
+        return {
+            "vocabulary": np.array(found.vocabulary.tolist(), dtype=np.str_),
+            "data": found.matrix.data,
+            "indices": found.matrix.indices,
+            "indptr": found.matrix.indptr,
+        }
+
+    arrays = _kept(run, f"words-{_place(run, source)}", make)
+    shape = len(run.corpora[source]), arrays["vocabulary"].size
+    matrix = csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
+    return WordCounts(arrays["vocabulary"].astype(object), matrix)
+
+
+def run_cluster_words(run: Run, kind: PartitionKind, candidate: str, seed: int) -> list[tuple[DistinctiveWord, ...]]:
+    """For each cluster, what tells its human and candidate texts from those of the other clusters, at most 12 words."""
+    names = [field.name for field in dataclasses.fields(DistinctiveWord)]
+
+    def make() -> _Arrays:
+        partition = run.comparison.partition(kind, candidate, seed)
+        labels = np.concatenate([partition.labels[HUMAN], partition.labels[candidate]])
+        words = joined(run_words(run, HUMAN), run_words(run, candidate))
+        found = words.by_group(labels, partition.k, top=12, min_texts=2)
+        flat = [word for group in found for word in group]
+        arrays: _Arrays = {name: np.array([getattr(word, name) for word in flat]) for name in names}
+        return arrays | {"word": arrays["word"].astype(np.str_), "sizes": np.array([len(group) for group in found])}
+
+    arrays = _kept(run, f"cluster-words-{kind}-{_place(run, candidate)}-{seed}", make)
+    flat = [DistinctiveWord(*values) for values in zip(*(arrays[name].tolist() for name in names), strict=True)]
+    ends = np.cumsum(arrays["sizes"]).tolist()
+    return [tuple(flat[end - size : end]) for size, end in zip(arrays["sizes"].tolist(), ends, strict=True)]
+
+
+def run_properties(run: Run, source: str) -> dict[str, NDArray[np.float64]]:
+    """As ``mauve_core.analysis.properties.text_properties`` of one source's texts."""
+    arrays = _kept(run, f"properties-{_place(run, source)}", lambda: text_properties(run.corpora[source].texts))
+    return {name: arrays[name] for name in PROPERTIES}
+
+
+def run_other_partitions(run: Run, candidate: str, kind: PartitionKind) -> tuple[Partition, ...]:
+    """As ``mauve_core.analysis.repartition.other_partitions``; the joint ones are those of all candidates alike.
+
+    Raises
+    ------
+    InputError
+        As there.
+    """
+    own = run.comparison.partition(kind, candidate, 0)
+
+    def make() -> _Arrays:
+        arrays: _Arrays = {}
+        for place, part in enumerate(other_partitions(run, candidate, kind)):
+            arrays[f"{place}-about"] = np.array([part.k, part.objective])
+            arrays |= {f"{place}-labels-{_place(run, name)}": labels for name, labels in part.labels.items()}
+        return arrays
+
+    which = kind if kind == "joint" else f"{kind}-{_place(run, candidate)}"
+    arrays = _kept(run, f"other-partitions-{which}", make)
+    found = []
+    for place in range(sum(name.endswith("-about") for name in arrays)):
+        k, objective = arrays[f"{place}-about"].tolist()
+        labels = {name: arrays[f"{place}-labels-{_place(run, name)}"] for name in own.labels}
+        found.append(Partition(kind, 0, int(k), objective, labels))
+    return tuple(found)
+
+
+def run_trust(run: Run, kind: PartitionKind, candidate: str, seed: int) -> Trust:
+    """Which clusters differ beyond chance, and in the other seeds' partitions and under other k too.
+
+    Sides are exchanged within texts of one id where both sides have texts of the same ids. Without features there are
+    no partitions of other k, and trust rests on the other seeds.
+
+    Raises
+    ------
+    InputError
+        As ``mauve_core.analysis.stability.trust``.
+    """
+
+    others: tuple[Partition, ...] = ()
+    with suppress(MauveLensError):  # whoever asks for them by themselves is told why there are none
+        others = run_other_partitions(run, candidate, kind)
+
+    def make() -> _Arrays:
+        ids = {name: run.corpora[name].ids for name in (HUMAN, candidate)}
+        paired = not set(ids[HUMAN]).isdisjoint(ids[candidate])
+        found = trust(run.comparison, candidate, kind, seed, others=others, prompts=ids if paired else None)
+        arrays: _Arrays = {name: getattr(found, name) for name in _TRUST_ARRAYS}
+        return arrays | {"permutations": np.array(found.permutations), "notes": np.array(found.notes, dtype=np.str_)}
+
+    # What was found without partitions of other k must not stand for what is found with them.
+    arrays = _kept(run, f"trust-{kind}-{_place(run, candidate)}-{seed}-{len(others)}", make)
+    return Trust(
+        **{name: arrays[name] for name in _TRUST_ARRAYS},
+        permutations=int(arrays["permutations"]),
+        notes=tuple(arrays["notes"].tolist()),
+    )
+
+
+def run_sampling_advice(run: Run, candidate: str) -> tuple[TextAdvice, ClusterAdvice]:
+    """How many texts, and how many clusters: from the pairwise partition of the first seed.
+
+    Fewer clusters than the run's are its own, merged; their number is halved down to two.
+
+    Raises
+    ------
+    InputError
+        As ``recommend_texts`` and ``recommend_clusters``.
+    """
+
+    def make() -> _Arrays:
+        partition = run.comparison.partition("pairwise", candidate, 0)
+        p, q, k = partition.counts(HUMAN), partition.counts(candidate), partition.k
+        draws, seed = min(max(SAMPLED_CELLS // k, 100), 1000), run.comparison.config.score.seed
+        sizes = sorted({max(k // 2**power, min(k, 2)) for power in range(k.bit_length())})
+        clusters = recommend_clusters([merged(p, q, size) for size in sizes], replicates=draws, seed=seed)
+        return _flat({"texts": recommend_texts(p, q, replicates=draws, seed=seed), "clusters": clusters})
+
+    arrays = _kept(run, f"sampling-{_place(run, candidate)}", make)
+    slope = _fields(arrays, "texts-slope", Slope)
+    texts = {**_fields(arrays, "texts", TextAdvice), "slope": Slope(**slope) if slope else None}
+    clusters = _fields(arrays, "clusters", ClusterAdvice)
+    curves = [SamplingError(**_fields(arrays, f"{name}-curve", SamplingError)) for name in ("texts", "clusters")]
+    for name in ("needed_n", "needed_m"):
+        texts.setdefault(name, None)
+    alike = tuple(clusters.pop("alike").tolist())
+    return TextAdvice(**texts, curve=curves[0]), ClusterAdvice(**clusters, curve=curves[1], alike=alike)
+
+
+def _flat(parts: Mapping[str, Any]) -> _Arrays:
+    """The fields of dataclasses, and of those in them, as arrays; None is left out."""
+    arrays: _Arrays = {}
+    for name, value in parts.items():
+        if dataclasses.is_dataclass(value):
+            arrays |= _flat({f"{name}-{field.name}": getattr(value, field.name) for field in dataclasses.fields(value)})
+        elif value is not None:
+            arrays[name] = np.array(value)
+    return arrays
+
+
+def _fields(arrays: Mapping[str, NDArray[Any]], name: str, kind: type) -> dict[str, Any]:
+    """What :func:`_flat` made of a dataclass' plain fields; a single number or word is one again."""
+    found = {field.name: arrays.get(f"{name}-{field.name}") for field in dataclasses.fields(kind)}
+    return {key: each if each.ndim else each.item() for key, each in found.items() if each is not None}
+
+
+def _if_any(find: Callable[..., object], *about: Any) -> None:
+    with suppress(MauveLensError):  # the page that asks for it says why there is none
+        find(*about)
+
+
+def _place(run: Run, source: str) -> int:
+    names = [each.name for each in run.comparison.sources]
+    if source not in names:
+        raise InputError(f"No source named {source!r} in run {run.id}", allowed=", ".join(names))
+    return names.index(source)
+
+
+def _kept(run: Run, name: str, make: Callable[[], Mapping[str, NDArray[Any]]]) -> _Arrays:
+    """The arrays kept under that name, else those that ``make`` returns, which are then kept."""
+    path, about = run.path / DERIVED / f"{name}.npz", f"{FORMAT} {run.digest} {name}"
+    try:
+        arrays = load_arrays(path)
+        if str(arrays[ABOUT]) == about:
+            return arrays
+    except (OSError, ValueError, TypeError, KeyError):
+        pass  # not there, damaged or of another format: made again
+    arrays = dict(make())
+    if run.path.is_dir():
+        with suppress(StorageError):  # a home that is full or read-only can still be looked at
+            write_atomically(path, lambda stream: np.savez(stream, **{ABOUT: np.array(about)}, **arrays))  # type: ignore[arg-type]
+    return arrays
+
+
+def _arrays_of_basis(basis: ScoreBasis) -> _Arrays:
+    arrays: _Arrays = {}
+    for name, pair in (("plain", basis.plain), ("star", basis.star)):
+        for which, frontier in zip(("own", "resampled"), pair, strict=True):
+            arrays |= {f"{name}-{which}-1": frontier.type1, f"{name}-{which}-2": frontier.type2}
+    for name, spread in (("integral", basis.frontier_integral), ("mid", basis.mid)):
+        arrays |= {f"{name}-own": spread.values, f"{name}-resampled": spread.resampled}
+    return arrays
+
+
+def _basis(arrays: Mapping[str, NDArray[Any]], place: int) -> ScoreBasis:
+    def frontier(name: str) -> Frontier:
+        return Frontier(REFERENCE_WEIGHTS, arrays[f"{place}-{name}-1"], arrays[f"{place}-{name}-2"])
+
+    def spread(name: str) -> Spread:
+        return Spread(arrays[f"{place}-{name}-own"], arrays[f"{place}-{name}-resampled"])
+
+    return ScoreBasis(
+        plain=(frontier("plain-own"), frontier("plain-resampled")),
+        star=(frontier("star-own"), frontier("star-resampled")),
+        frontier_integral=spread("integral"),
+        mid=spread("mid"),
+    )

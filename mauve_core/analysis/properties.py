@@ -1,0 +1,122 @@
+"""Cheap properties of single texts: length, stop words, punctuation, repetition, truncation. No model is read.
+
+A token is a word, with the apostrophes inside it, or one character that is neither a word's nor white space. Shares of
+stop words and punctuation are shares of tokens, as in figure 13 of Pimentel, Meister and Cotterell, ICLR 2023.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.text_lists import text_list
+from mauve_core.experiments.text_measures.repetition import ends_in_copies
+from mauve_core.numerics.strings.ngrams import ngrams
+
+_WORD = r"\w+(?:['’]\w+)*"
+WORD = re.compile(_WORD)
+TOKEN = re.compile(_WORD + r"|[^\w\s]")
+
+NGRAM = 4
+"""Words of an n-gram of distinct-n."""
+
+ENDS = ".!?…。！？｡؟۔।"
+"""What a finished sentence ends with, before closing quotes and brackets."""
+
+CLOSERS = "\"'”’»›)]}*_」』）"
+
+
+@dataclass(frozen=True)
+class Property:
+    """What a property is.
+
+    Attributes
+    ----------
+    name, title, unit : str
+    description : str
+    binary : bool
+        Whether a text has it or has it not.
+    """
+
+    name: str
+    title: str
+    unit: str
+    description: str
+    binary: bool = False
+
+
+PROPERTIES = {
+    each.name: each
+    for each in (
+        Property("length", "Length", "words", "Words between white space."),
+        Property("stop_words", "Stop words", "", "Share of tokens that are English stop words."),
+        Property("punctuation", "Punctuation", "", "Share of tokens that are punctuation marks or symbols."),
+        Property(
+            "distinct", f"Distinct-{NGRAM}", "", f"Share of different {NGRAM}-grams of words among all of the text's."
+        ),
+        Property("repetition", "Ends in a loop", "", "Ends in two copies of the same words.", binary=True),
+        Property("truncated", "Truncated end", "", "Does not end like a finished sentence.", binary=True),
+    )
+}
+"""By name, in the order in which they are shown."""
+
+
+@cache
+def stop_words() -> frozenset[str]:
+    """The English stop words, in lower case: scikit-learn's list."""
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    return frozenset(ENGLISH_STOP_WORDS)
+
+
+def text_properties(texts: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+    """Every property of every text.
+
+    Returns
+    -------
+    dict of str to (n,) float64 array
+        By name of :data:`PROPERTIES`; 0 or 1 where binary, nan where a text is too short to have it.
+    """
+    texts, stop = text_list(texts, "The texts"), stop_words()
+    lowered = [text.lower() for text in texts]
+    tokens = [TOKEN.findall(text) for text in lowered]
+    many = np.array([len(each) for each in tokens], dtype=np.int64)
+    of_words = np.array([len(WORD.findall(text)) for text in lowered], dtype=np.int64)
+    of_stop = np.array([sum(map(stop.__contains__, each)) for each in tokens], dtype=np.int64)
+    words = [text.split() for text in texts]
+    known: dict[str, int] = {}
+    ids = [np.array([known.setdefault(word, len(known)) for word in each], dtype=np.int64) for each in words]
+    return {
+        "length": np.array([len(each) for each in words], dtype=np.float64),
+        "stop_words": _shares(of_stop, many),
+        "punctuation": _shares(many - of_words, many),
+        "distinct": _distinct(ids),
+        "repetition": np.array([ends_in_copies(each) for each in ids], dtype=np.float64),
+        "truncated": np.array([_is_truncated(text) for text in texts], dtype=np.float64),
+    }
+
+
+def _shares(counts: NDArray[np.int64], totals: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(n,) counts / totals; nan where the total is 0."""
+    return np.asarray(np.divide(counts, totals, out=np.full(totals.size, np.nan), where=totals > 0))
+
+
+def _distinct(ids: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
+    """(n,) share of different n-grams among all of each text; nan where it has none."""
+    n = len(ids)
+    flat = np.concatenate([*ids, np.zeros(0, dtype=np.int64)])
+    found = ngrams(flat, np.array([each.size for each in ids], dtype=np.int64), NGRAM)[-1]
+    kinds = max(found.distinct, 1)
+    keys = np.sort(found.owner * kinds + found.ids)
+    first = np.append(True, keys[1:] != keys[:-1])[: keys.size]
+    return _shares(np.bincount(keys[first] // kinds, minlength=n), np.bincount(found.owner, minlength=n))
+
+
+def _is_truncated(text: str) -> bool:
+    end = text.rstrip().rstrip(CLOSERS).rstrip()
+    return not end.endswith(tuple(ENDS))

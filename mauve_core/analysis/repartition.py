@@ -1,0 +1,40 @@
+"""A stored run clustered again into fewer and into more clusters: what survives that does not hang on k."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from mauve_core.base.config import HUMAN, PartitionKind
+from mauve_core.scoring.partitioning import clustering_seeds, partition, reduced_together
+from mauve_core.scoring.result import Partition
+from mauve_core.store import Run
+from mauve_core.store.features import stored_features
+
+FACTORS = (0.5, 2.0)
+"""Clusters beside those of the run's own partitions."""
+
+
+def other_partitions(run: Run, candidate: str, kind: PartitionKind = "joint") -> tuple[Partition, ...]:
+    """One partition for each of ``FACTORS`` times the run's own k, of the same texts in the same space.
+
+    The first k-means seed of the run's own partitions, one start: enough to say whether a cluster's texts still differ.
+    A number of clusters that is the run's own, or more than half of the texts, is left out.
+
+    Raises
+    ------
+    InputError
+        No such candidate, features that were not kept, or fewer texts that can be told apart than clusters.
+    """
+    comparison = run.comparison
+    comparison.candidate(candidate)  # for its error
+    own, score = comparison.partition(kind, candidate, 0), comparison.config.score
+    features = stored_features(run)
+    sides = {name: features[name] for name in ((HUMAN, candidate) if kind == "pairwise" else features)}
+    names = [each.name for each in comparison.candidates]
+    joint, pairwise = clustering_seeds(score, len(names))
+    seed = joint[0] if kind == "joint" else pairwise[names.index(candidate)][0]
+    reduced, sizes = reduced_together(sides, score), {name: len(array) for name, array in sides.items()}
+    numbers = [max(2, round(own.k * factor)) for factor in FACTORS]
+    usable = [k for k in dict.fromkeys(numbers) if k != own.k and k <= len(reduced) // 2]
+    settings = [dataclasses.replace(score, k=k, restarts=1) for k in usable]
+    return tuple(partition(kind, reduced, sizes, 0, seed, each) for each in settings)

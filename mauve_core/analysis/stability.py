@@ -1,0 +1,78 @@
+"""Which clusters of a comparison differ between the human side and a candidate for real: over seeds, k and texts.
+
+The reference is one stored partition; the other k-means seeds of its kind, and any partition of the same texts that is
+given, such as one of another k, say whether its clusters survive (``mauve_core.numerics.resampling.stability``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from mauve_core.base.config import HUMAN, PartitionKind
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.resampling.stability import Trust, cluster_trust
+from mauve_core.scoring.estimates import stream
+from mauve_core.scoring.result import Comparison, Partition
+
+
+def trust(
+    comparison: Comparison,
+    candidate: str,
+    kind: PartitionKind = "pairwise",
+    seed: int = 0,
+    *,
+    others: Sequence[Partition] = (),
+    prompts: Mapping[str, Sequence[str]] | None = None,
+    permutations: int | None = None,
+) -> Trust:
+    """Judge the clusters of one partition.
+
+    Parameters
+    ----------
+    candidate : str
+    kind : {"pairwise", "joint"}
+    seed : int
+        Index of the k-means seed of the reference partition.
+    others : sequence of Partition
+        More partitions of the same texts, beside those of the other seeds.
+    prompts : mapping of str to sequence of str, optional
+        The prompt, or id, of each text of the human side and of the candidate: texts of one prompt are alike, and sides
+        are then exchanged within a prompt only. Give it where both sides continue the same prompts.
+    permutations : int, optional
+        As in :func:`mauve_core.numerics.resampling.stability.cluster_trust`.
+
+    Returns
+    -------
+    Trust
+        Depends on the stored labels and the run's seed alone: the same question gets the same numbers every time.
+
+    Raises
+    ------
+    InputError
+        No such candidate or partition, or partitions or prompts of other texts.
+    """
+    reference = comparison.partition(kind, candidate, seed)
+    stored = comparison.joint if kind == "joint" else comparison.candidate(candidate).partitions
+    chosen = [reference, *(part for place, part in enumerate(stored) if place != seed), *others]
+    names = (HUMAN, candidate)
+    sizes = {name: len(reference.labels[name]) for name in names}
+    for part in chosen:
+        if any(len(part.labels.get(name, ())) != sizes[name] for name in names):
+            raise InputError("A partition is not of these texts", allowed=f"labels of {sizes}")
+    blocks = None
+    if prompts is not None:
+        if any(len(prompts.get(name, ())) != sizes[name] for name in names):
+            raise InputError("The prompts do not fit the texts", allowed=f"one for each text: {sizes}")
+        blocks = np.array([*prompts[HUMAN], *prompts[candidate]])
+    place = [each.name for each in comparison.candidates].index(candidate)
+    streams = stream(comparison.config.score.seed, "permutations").spawn(1 + len(comparison.candidates))
+    return cluster_trust(
+        [np.concatenate([part.labels[name] for name in names]) for part in chosen],
+        sizes[HUMAN],
+        k=reference.k,
+        blocks=blocks,
+        permutations=permutations,
+        seed=streams[1 + place],
+    )

@@ -1,0 +1,347 @@
+"""The scores of a candidate with other texts, under every k-means seed and with their bootstrap intervals.
+
+Weights belong to texts, because a cluster of one partition is no cluster of another: to drop a cluster of one seed is
+to drop its texts (:func:`text_weights`), and the other seeds' partitions then show the same texts dropped. Partitions
+stay those of all texts (``mauve_core.numerics.divergences.what_if``). Resamples are those of the comparison's own
+intervals, each text in them counted by its weight, so that the change of a score has an interval of its own, narrower
+than the difference of two intervals. Where few clusters change, sums over the others are not taken again
+(``mauve_core.numerics.divergences.shifted_frontiers``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from mauve_core.base.config import HUMAN, PartitionKind
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.divergences.count_pairs import count_pairs
+from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier, trapezoid_area
+from mauve_core.numerics.divergences.kl import frontier_integral
+from mauve_core.numerics.divergences.scores import STAR_SMOOTHING, score_counts
+from mauve_core.numerics.divergences.shifted_frontiers import Bins, ShiftedSums, shifted_sums
+from mauve_core.numerics.divergences.smoothing import ADDED_COUNT, added_count, probabilities
+from mauve_core.numerics.divergences.what_if import frontier_by_logs, weighted_counts
+from mauve_core.numerics.resampling.bootstrap import WEIGHT_BYTES
+from mauve_core.scoring.estimates import SCORE_BOUNDS, ScoreBasis, Spread, basis_of, estimate_of, resamples, spreads_of
+from mauve_core.scoring.replicates import CountSamples
+from mauve_core.scoring.result import Comparison, Estimate, Partition
+
+_Totals = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+MOST_CELLS = 2**30
+"""Numbers of drawn texts and counts that are kept for what-ifs about one candidate; four to sixteen bytes each."""
+
+MOST_TOUCHED = 0.2
+"""Share of the clusters that may change before it is faster to count all anew."""
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """Scores of one candidate as it is and with other weights.
+
+    Attributes
+    ----------
+    before, after, change : mapping of str to Estimate
+        By score; ``change`` is after - before, resampled together.
+    texts : mapping of str to float
+        What the texts of the human side and of the candidate count for together, after.
+    """
+
+    before: Mapping[str, Estimate]
+    after: Mapping[str, Estimate]
+    change: Mapping[str, Estimate]
+    texts: Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """One candidate's partitions, resamples and scores as it is.
+
+    Attributes
+    ----------
+    candidate : str
+    partitions : tuple of Partition
+        One a k-means seed.
+    drawn : mapping of str to (n, B) int32 array
+        Of the human side and the candidate: how often each text is drawn in each resample.
+    counts : mapping of str to (B, seeds, k) float64 array
+        Of the same: texts of each resample in each cluster.
+    basis : ScoreBasis
+        With all weights 1.
+    sums : mapping of float to ShiftedSums
+        By the count that a smoothing adds, for MAUVE* and, where it adds one, for the smoothing.
+    scale, smoothing, confidence
+        Settings of the scores and of their intervals. Another ``scale`` may be put in their place.
+    """
+
+    candidate: str
+    partitions: tuple[Partition, ...]
+    drawn: Mapping[str, NDArray[np.int32]]
+    counts: Mapping[str, NDArray[np.float64]]
+    basis: ScoreBasis
+    sums: Mapping[float, ShiftedSums]
+    scale: float
+    smoothing: str
+    confidence: float
+
+    @property
+    def before(self) -> dict[str, Spread]:
+        """Every score with all weights 1."""
+        return spreads_of(self.basis, self.scale)
+
+
+def text_weights(partition: Partition, source: str, weights: ArrayLike) -> NDArray[np.float64]:
+    """(n,) the weight of each text of ``source``, that of its cluster in ``weights`` (k,)."""
+    by_cluster = np.asarray(weights, dtype=np.float64)
+    if source not in partition.labels:
+        raise InputError(f"No source named {source!r} in this partition", allowed=", ".join(partition.labels))
+    if by_cluster.shape != (partition.k,):
+        received = f"shape {by_cluster.shape}"
+        raise InputError("The weights do not fit the clusters", allowed=f"shape ({partition.k},)", received=received)
+    return by_cluster[partition.labels[source]]
+
+
+def prepare(
+    comparison: Comparison,
+    candidate: str,
+    kind: PartitionKind = "pairwise",
+    smoothing: str = "none",
+    basis: ScoreBasis | None = None,
+) -> Prepared:
+    """What every what-if about a candidate needs; worth keeping between calls of :func:`what_if`.
+
+    Parameters
+    ----------
+    candidate : str
+    kind : {"pairwise", "joint"}
+        The partitions that are kept.
+    smoothing : str
+        As :func:`mauve_core.numerics.divergences.smoothing.probabilities` reads it, for every score but
+        ``mauve_star``. One that asks for whole counts refuses weights that are not whole.
+    basis : ScoreBasis, optional
+        The candidate's, of ``mauve_core.scoring.estimates.score_basis`` of the same, where it is known.
+
+    Raises
+    ------
+    InputError
+        No such candidate or smoothing.
+    """
+    added = added_count(smoothing)
+    partitions = comparison.joint if kind == "joint" else comparison.candidate(candidate).partitions
+    _require_room(comparison, partitions, candidate)
+    drawn = {source: np.ascontiguousarray(resamples(comparison, source).T) for source in (HUMAN, candidate)}
+    ones = {source: np.ones(len(draws)) for source, draws in drawn.items()}
+    counts = {source: _resampled(partitions, source, draws, ones[source]) for source, draws in drawn.items()}
+    whole = [counts[source].astype(np.int64) for source in (HUMAN, candidate)]
+    if basis is None:
+        own = [np.stack([part.counts(source) for part in partitions]) for source in (HUMAN, candidate)]
+        basis = basis_of(CountSamples(own[0], own[1], whole[0], whole[1]), smoothing)
+    pairs = count_pairs(whole[0], whole[1])
+    wanted = {ADDED_COUNT[STAR_SMOOTHING]} | (set() if added is None else {added})
+    sums = {each: shifted_sums(pairs, each) for each in wanted}
+    score = comparison.config.score
+    parts = tuple(partitions)
+    return Prepared(candidate, parts, drawn, counts, basis, sums, score.scale, smoothing, score.confidence)
+
+
+def what_if(prepared: Prepared, *, human: ArrayLike | None = None, model: ArrayLike | None = None) -> WhatIf:
+    """Score a candidate again with weights for texts.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    human, model : (n,) array, optional
+        What each text of the human side and of the candidate counts for; a mask keeps texts. None counts all once.
+
+    Raises
+    ------
+    InputError
+        Weights that are not usable or not one for each text, or that leave a side, or a resample of it, without texts.
+    """
+    weights = {
+        source: np.ones(len(draws)) if given is None else _usable(given, source, len(draws))
+        for (source, draws), given in zip(prepared.drawn.items(), (human, model), strict=True)
+    }
+    before, confidence = prepared.before, prepared.confidence
+    same = all((each == 1).all() for each in weights.values())
+    after = before if same else _spreads(prepared, weights)  # to the last digit, so that nothing is no change
+    change = {
+        name: Spread(spread.values - before[name].values, spread.resampled - before[name].resampled)
+        for name, spread in after.items()
+    }
+    either_way = {name: (low - high, high - low) for name, (low, high) in SCORE_BOUNDS.items()}
+    return WhatIf(
+        before={name: estimate_of(spread, confidence, SCORE_BOUNDS[name]) for name, spread in before.items()},
+        after={name: estimate_of(spread, confidence, SCORE_BOUNDS[name]) for name, spread in after.items()},
+        change={name: estimate_of(spread, confidence, either_way[name]) for name, spread in change.items()},
+        texts={source: float(each.sum()) for source, each in weights.items()},
+    )
+
+
+def _require_room(comparison: Comparison, partitions: Sequence[Partition], candidate: str) -> None:
+    resampled = comparison.config.score.bootstrap
+    texts = sum(source.n for source in comparison.sources if source.name in (HUMAN, candidate))
+    cells = resampled * (texts + 2 * len(partitions) * partitions[0].k)
+    if cells > MOST_CELLS:
+        raise InputError(
+            f"What-ifs about {resampled:,} resamples of {texts:,} texts take too much memory",
+            allowed=f"at most {MOST_CELLS:,}, counted as resamples x (texts + seeds x clusters of both sides)",
+            received=f"{cells:,}",
+            todo="Make the run again with fewer resamples",
+        )
+
+
+def _usable(given: ArrayLike, source: str, n: int) -> NDArray[np.float64]:
+    weights = np.asarray(given, dtype=np.float64)
+    if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise InputError(
+            f"The weights of {source!r} are not usable",
+            allowed=f"one finite number for each of its {n} texts, none negative and not all 0",
+            received=f"shape {weights.shape}",
+        )
+    return weights
+
+
+def _spreads(prepared: Prepared, weights: Mapping[str, NDArray[np.float64]]) -> dict[str, Spread]:
+    """Every score of the weighted texts and of their resamples; of the latter to some 1e-13."""
+    partitions, scale, smoothing = prepared.partitions, prepared.scale, prepared.smoothing
+    p, q = (
+        np.stack([weighted_counts(part.labels[source], part.k, each) for part in partitions])
+        for source, each in weights.items()
+    )
+    values = score_counts(p, q, scale=scale, smoothing=smoothing)
+    resamples_of = _Resamples(prepared, weights)
+    plain, integral = resamples_of.frontier(smoothing), resamples_of.frontier_integral(smoothing)
+    star = plain if smoothing == STAR_SMOOTHING else resamples_of.frontier(STAR_SMOOTHING)
+    half = int(np.abs(REFERENCE_WEIGHTS - 0.5).argmin())  # the middle of the grid, where Mid is taken
+    resampled = {
+        "mauve": trapezoid_area(*plain.curve(scale)),
+        "mauve_star": trapezoid_area(*star.curve(scale)),
+        "frontier_integral": integral,
+        "mid": np.minimum((plain.type1[..., half] + plain.type2[..., half]) / 2, SCORE_BOUNDS["mid"][1]),
+    }
+    return {name: Spread(values[name], resampled[name]) for name in SCORE_BOUNDS}
+
+
+@dataclass(frozen=True, eq=False)
+class _Change:
+    """What weights change of the resamples, when each side's most frequent weight is taken for 1.
+
+    Attributes
+    ----------
+    usual : (2,) float64 array
+        Those weights.
+    totals : two (B,) arrays
+        Sums of the weights of a resample's texts, over ``usual``.
+    bins : Bins
+        Clusters with texts of any other weight, without smoothing.
+    """
+
+    usual: NDArray[np.float64]
+    totals: _Totals
+    bins: Bins
+
+
+def _change(prepared: Prepared, weights: Mapping[str, NDArray[np.float64]]) -> _Change | None:
+    """None where so many clusters change that it is no use to tell them from the others."""
+    sources, partitions = list(weights), prepared.partitions
+    usual = [_most_frequent(each) for each in weights.values()]
+    if min(usual) == 0:
+        return None
+    other = {source: np.flatnonzero(weights[source] != one) for source, one in zip(sources, usual, strict=True)}
+    touched = np.zeros((len(partitions), partitions[0].k), dtype=np.bool_)
+    for source, texts in other.items():
+        for place, part in enumerate(partitions):
+            touched[place, part.labels[source][texts]] = True
+    seeds, clusters = np.nonzero(touched)
+    if seeds.size > MOST_TOUCHED * touched.size:
+        return None
+    number = np.full(touched.shape, -1)
+    number[seeds, clusters] = np.arange(seeds.size)
+    before, after, totals = [], [], []
+    for (source, texts), one in zip(other.items(), usual, strict=True):
+        draws = prepared.drawn[source]
+        extra = weights[source][texts] / one - 1
+        moved = draws[texts].astype(np.float64)
+        bins = np.concatenate([number[place, part.labels[source][texts]] for place, part in enumerate(partitions)])
+        columns = np.tile(np.arange(texts.size), len(partitions))
+        member = csr_array((extra[columns], (bins, columns)), shape=(seeds.size, texts.size))
+        before.append(prepared.counts[source][:, seeds, clusters])
+        after.append(np.maximum(before[-1] + (member @ moved).T, 0.0))  # what is left of a rounded 0 is none
+        totals.append(len(draws) + extra @ moved)
+    belongs = (seeds == np.arange(len(partitions))[:, None]).astype(np.float64)
+    bins_changed = Bins((before[0], before[1]), (after[0], after[1]), belongs)
+    return _Change(np.array(usual), (totals[0], totals[1]), bins_changed)
+
+
+def _most_frequent(weights: NDArray[np.float64]) -> float:
+    found, times = np.unique(weights, return_counts=True)
+    return float(found[times.argmax()])
+
+
+class _Resamples:
+    """The weighted resamples: from what is kept of them where that is quick, else counted anew."""
+
+    def __init__(self, prepared: Prepared, weights: Mapping[str, NDArray[np.float64]]) -> None:
+        self._prepared, self._weights, self._change = prepared, weights, _change(prepared, weights)
+
+    def frontier(self, smoothing: str) -> Frontier:
+        """(B, seeds) frontiers."""
+        kept = self._kept(smoothing)
+        return frontier_by_logs(*self._anew(smoothing)) if kept is None else kept[0].frontier(*kept[1:])
+
+    def frontier_integral(self, smoothing: str) -> NDArray[np.float64]:
+        """(B, seeds)."""
+        kept = self._kept(smoothing)
+        return frontier_integral(*self._anew(smoothing)) if kept is None else kept[0].frontier_integral(*kept[1:])
+
+    def _kept(self, smoothing: str) -> tuple[ShiftedSums, _Totals, Bins] | None:
+        change, added = self._change, added_count(smoothing)
+        if change is None or added is None or min(total.min() for total in change.totals) <= 0:
+            return None
+        if added and (change.usual != 1).any():
+            return None  # what is added would have to be weighted like the texts
+        sums, more = self._prepared.sums[added], added * self._prepared.partitions[0].k
+        totals = change.totals[0] + more, change.totals[1] + more
+        if not sums.serves(totals):
+            return None
+        (p, q), (p_after, q_after), member = change.bins.before, change.bins.after, change.bins.member
+        return sums, totals, Bins((p + added, q + added), (p_after + added, q_after + added), member)
+
+    def _anew(self, smoothing: str) -> list[NDArray[np.float64]]:
+        return [probabilities(side, smoothing) for side in self._counts]
+
+    @cached_property
+    def _counts(self) -> list[NDArray[np.float64]]:
+        prepared = self._prepared
+        counts = [
+            _resampled(prepared.partitions, source, prepared.drawn[source], each)
+            for source, each in self._weights.items()
+        ]
+        if any((side.sum(axis=-1) == 0).any() for side in counts):
+            raise InputError(
+                "Too few texts are left: a resample has none of them",
+                todo="Keep more texts, or give them weights above 0",
+            )
+        return counts
+
+
+def _resampled(
+    partitions: Sequence[Partition], source: str, drawn: NDArray[np.int32], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """(B, seeds, k) weighted counts of the resamples."""
+    texts, at_once = np.arange(weights.size), max(1, WEIGHT_BYTES // (8 * weights.size))
+    found = np.empty((drawn.shape[1], len(partitions), partitions[0].k))
+    members = [csr_array((weights, (part.labels[source], texts)), shape=(part.k, weights.size)) for part in partitions]
+    for start in range(0, len(found), at_once):
+        some = slice(start, start + at_once)
+        numbers = drawn[:, some].astype(np.float64)
+        for place, member in enumerate(members):
+            found[some, place] = (member @ numbers).T
+    return found

@@ -1,0 +1,280 @@
+"""Why a cluster is one, and why the two sides differ in it: a card of phrases, properties and pairs of texts.
+
+Phrases tell the two sides within the cluster apart, and the cluster from its neighbours. Properties, such as length or
+a truncated end, are compared between the sides within the cluster, and between the cluster and all other texts; one
+that tells them apart by itself is flagged, since then there is little else to look for. The nearest pairs are a human
+text and a model text that the encoder finds alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from mauve_core.analysis.phrases import Phrase, distinctive_phrases
+from mauve_core.analysis.properties import PROPERTIES, stop_words, text_properties
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
+from mauve_core.corpus import Corpus
+from mauve_core.numerics.feature_space.pairs import nearest_pairs
+from mauve_core.numerics.statistics.effects import Effect, effect
+from mauve_core.scoring.result import Partition
+
+SEPARATES = 0.8
+"""A property tells two sets of texts apart by itself where the whole interval of its AUC lies beyond this."""
+
+Properties = Mapping[str, NDArray[np.float64]]
+
+NEIGHBOURS = 5
+PAIRS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class WhySource:
+    """Two sides under one partition, ready for cards.
+
+    Attributes
+    ----------
+    candidate : str
+    texts : tuple of str
+        The human side's, then the candidate's.
+    humans : int
+        How many of them are the human side's.
+    labels : (n,) int32 array
+    k : int
+    features : (n, d) float32 array or None
+        In the encoder's own space.
+    centres : (k, d) float64 array or None
+        Mean features of each cluster; nan where it is empty.
+    properties : dict of str to (n,) float64 array
+    """
+
+    candidate: str
+    texts: tuple[str, ...]
+    humans: int
+    labels: NDArray[np.int32]
+    k: int
+    features: NDArray[np.float32] | None
+    centres: NDArray[np.float64] | None
+    properties: dict[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class PropertyEffect:
+    """One property in two sets of texts.
+
+    Attributes
+    ----------
+    name : str
+        Of ``mauve_core.analysis.properties.PROPERTIES``.
+    effect : Effect or None
+        First set against second; None where a set has no text with the property.
+    separates : bool
+        Whether it tells the two apart by itself.
+    """
+
+    name: str
+    effect: Effect | None
+    separates: bool
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A human text and a model text that lie near each other: their places on their sides, and their distance."""
+
+    human: int
+    model: int
+    distance: float
+
+
+@dataclass(frozen=True)
+class WhyCard:
+    """What tells about one cluster.
+
+    Attributes
+    ----------
+    cluster : int
+    human, model : int
+        Texts of either side.
+    unit : {"documents", "tokens"}
+        What phrases are counted by.
+    human_phrases, model_phrases : tuple of Phrase
+        Of either side within the cluster, against the other side's texts in it.
+    neighbours : tuple of int
+        The clusters whose centres are nearest, the nearest first; empty without features.
+    cluster_phrases : tuple of Phrase
+        Of both sides' texts in the cluster, against those in its neighbours.
+    sides : tuple of PropertyEffect
+        The human side against the model's within the cluster.
+    rest : tuple of PropertyEffect
+        The cluster against all other texts, both sides together.
+    pairs : tuple of Pair
+        The closest first; no text is in two.
+    notes : tuple of str
+        What could not be said, and why.
+    """
+
+    cluster: int
+    human: int
+    model: int
+    unit: str
+    human_phrases: tuple[Phrase, ...]
+    model_phrases: tuple[Phrase, ...]
+    neighbours: tuple[int, ...]
+    cluster_phrases: tuple[Phrase, ...]
+    sides: tuple[PropertyEffect, ...]
+    rest: tuple[PropertyEffect, ...]
+    pairs: tuple[Pair, ...]
+    notes: tuple[str, ...]
+
+
+def why_source(
+    partition: Partition,
+    human: Corpus,
+    candidate: Corpus,
+    name: str,
+    features: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
+    properties: tuple[Properties, Properties] | None = None,
+) -> WhySource:
+    """Read the texts of both sides once; worth keeping between calls of :func:`why_card`.
+
+    Parameters
+    ----------
+    partition : Partition
+    human, candidate : Corpus
+    name : str
+        The candidate's name in the partition.
+    features : ((n, d) array, (m, d) array), optional
+        Of both sides, as the encoder gave them; without them there are neither neighbours nor pairs.
+    properties : (dict, dict), optional
+        ``text_properties`` of either side, where they are known.
+
+    Raises
+    ------
+    InputError
+        Corpora or features that the partition is not of.
+    """
+    sides = {HUMAN: human, name: candidate}
+    for source, corpus in sides.items():
+        if len(partition.labels.get(source, ())) != len(corpus):
+            raise InputError(f"The partition is not of the {len(corpus)} texts of {source!r}")
+    labels = np.concatenate([partition.labels[source] for source in sides])
+    texts = (*human.texts, *candidate.texts)
+    stacked = centres = None
+    if features is not None:
+        if [len(part) for part in features] != [len(human), len(candidate)]:
+            raise InputError("The features are not those of the texts", allowed="a row for each text, side by side")
+        stacked = np.concatenate(features)
+        centres = _centres(stacked, labels, partition.k)
+    if properties is None:
+        found = text_properties(texts)
+    else:
+        found = {key: np.concatenate([side[key] for side in properties]) for key in PROPERTIES}
+    return WhySource(name, texts, len(human), labels, partition.k, stacked, centres, found)
+
+
+def why_card(
+    source: WhySource,
+    cluster: int,
+    *,
+    unit: str = "documents",
+    top: int = 10,
+    neighbours: int = NEIGHBOURS,
+    confidence: float = 0.95,
+) -> WhyCard:
+    """The card of one cluster.
+
+    Parameters
+    ----------
+    cluster : int
+    unit : {"documents", "tokens"}
+        What phrases are counted by.
+    top : int
+        Phrases of each kind at most.
+    neighbours : int
+        Clusters that stand for its surroundings.
+    confidence : float in (0, 1)
+        Of all intervals.
+
+    Raises
+    ------
+    InputError
+        No such cluster, or settings that are not usable.
+    """
+    if not 0 <= cluster < source.k:
+        raise InputError("No cluster of that number", allowed=f"0 to {source.k - 1}", received=str(cluster))
+    inside = source.labels == cluster
+    places = np.arange(inside.size)
+    human, model = np.flatnonzero(inside & (places < source.humans)), np.flatnonzero(inside & (places >= source.humans))
+    notes = []
+    if not human.size or not model.size:
+        notes.append(f"The cluster holds {human.size} human and {model.size} model texts: one side cannot be compared")
+    near = _neighbours(source, cluster, neighbours)
+    around = np.flatnonzero(np.isin(source.labels, near))
+    if source.features is None:
+        notes.append("Without features there are neither neighbouring clusters nor nearest pairs")
+    of_sides = _phrases(source, human, model, unit, top, confidence)
+    of_cluster, _ = _phrases(source, np.flatnonzero(inside), around, unit, top, confidence)
+    return WhyCard(
+        cluster=cluster,
+        human=int(human.size),
+        model=int(model.size),
+        unit=unit,
+        human_phrases=of_sides[0],
+        model_phrases=of_sides[1],
+        neighbours=tuple(near),
+        cluster_phrases=of_cluster,
+        sides=_effects(source, human, model, confidence),
+        rest=_effects(source, np.flatnonzero(inside), np.flatnonzero(~inside), confidence),
+        pairs=_pairs(source, human, model),
+        notes=tuple(notes),
+    )
+
+
+def _centres(features: NDArray[np.float32], labels: NDArray[np.int32], k: int) -> NDArray[np.float64]:
+    member = csr_array((np.ones(labels.size), (labels, np.arange(labels.size))), shape=(k, labels.size))
+    sizes = np.bincount(labels, minlength=k)[:, None]
+    sums = np.asarray(member @ features.astype(np.float64))
+    return np.asarray(np.divide(sums, sizes, out=np.full_like(sums, np.nan), where=sizes > 0))
+
+
+def _neighbours(source: WhySource, cluster: int, most: int) -> list[int]:
+    if source.centres is None:
+        return []
+    away = ((source.centres - source.centres[cluster]) ** 2).sum(axis=1)
+    order = [int(other) for other in np.argsort(away, kind="stable") if other != cluster and np.isfinite(away[other])]
+    return order[:most]
+
+
+def _phrases(
+    source: WhySource, first: NDArray[np.intp], second: NDArray[np.intp], unit: str, top: int, confidence: float
+) -> tuple[tuple[Phrase, ...], tuple[Phrase, ...]]:
+    if not first.size or not second.size:
+        return (), ()
+    left, right = ([source.texts[at] for at in part] for part in (first, second))
+    return distinctive_phrases(left, right, unit=unit, top=top, stop_words=stop_words(), confidence=confidence)
+
+
+def _effects(
+    source: WhySource, first: NDArray[np.intp], second: NDArray[np.intp], confidence: float
+) -> tuple[PropertyEffect, ...]:
+    found = []
+    for name in PROPERTIES:
+        values = source.properties[name]
+        left, right = (part[~np.isnan(part)] for part in (values[first], values[second]))
+        one = effect(left, right, confidence) if left.size and right.size else None
+        found.append(PropertyEffect(name, one, one is not None and one.separates(SEPARATES)))
+    return tuple(found)
+
+
+def _pairs(source: WhySource, human: NDArray[np.intp], model: NDArray[np.intp]) -> tuple[Pair, ...]:
+    if source.features is None or not human.size or not model.size:
+        return ()
+    return tuple(
+        Pair(int(human[i]), int(model[j]) - source.humans, distance)
+        for i, j, distance in nearest_pairs(source.features[human], source.features[model], PAIRS)
+    )

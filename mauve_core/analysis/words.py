@@ -1,0 +1,294 @@
+"""Words that tell one group of texts from the others: class-based TF-IDF over scikit-learn's word counts.
+
+All texts of a group are read as one long document. A word weighs more where the group uses it often and the other
+groups seldom do (Grootendorst 2022, "BERTopic: Neural topic modeling with a class-based TF-IDF procedure", equation 2):
+
+    W[t, c] = tf[t, c] * log(1 + A / tf[t])
+
+with tf[t, c] the share of word t among the words of group c, tf[t] its count over all groups, and A the mean number of
+words of a group. Shares rather than counts, so that weights of groups of unequal size can be compared; the order of the
+words within a group is the same for both. Groups without a single word are left out of A.
+
+For two sides of one cluster, :meth:`WordCounts.contrast` ranks by the difference of the two sides' weights, since a
+word that both use equally tells nothing about either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mauve_core.base.errors import InputError
+from mauve_core.base.text_lists import text_list
+
+TOKEN_PATTERN = r"(?u)\b\w\w+\b"
+"""Runs of two or more word characters of any script, in lower case."""
+
+_Row = tuple[NDArray[Any], NDArray[Any]]
+"""Columns and values."""
+
+Group = TypeVar("Group", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class DistinctiveWord:
+    """One word of a group.
+
+    Attributes
+    ----------
+    word : str
+    weight : float
+        Class-based TF-IDF in the group, or its difference to the other side's; never negative.
+    count : int
+        Occurrences in the group.
+    texts : int
+        Texts of the group that hold the word: a word that one text repeats a hundred times shows itself here.
+    """
+
+    word: str
+    weight: float
+    count: int
+    texts: int
+
+
+@dataclass(frozen=True)
+class WordCounts:
+    """Word counts of a list of texts, made once and grouped as often as needed.
+
+    Attributes
+    ----------
+    vocabulary : (words,) array of str
+        In alphabetical order.
+    matrix : (texts, words) scipy.sparse.csr_matrix of int32
+        Occurrences of each word in each text.
+    """
+
+    vocabulary: NDArray[Any]
+    matrix: Any
+
+    def by_group(
+        self, labels: ArrayLike, groups: int, *, top: int = 10, min_texts: int = 1
+    ) -> list[tuple[DistinctiveWord, ...]]:
+        """The most distinctive words of each group against all others.
+
+        Parameters
+        ----------
+        labels : (texts,) array of int
+            Group of each text, 0 to ``groups`` - 1; a negative label leaves the text out.
+        groups : int
+        top : int
+            Words a group at most; fewer where a group has fewer.
+        min_texts : int
+            A word counts only where at least so many texts of the group hold it; weights do not change.
+
+        Returns
+        -------
+        list of tuple
+            One tuple a group, heaviest word first, ties in alphabetical order; empty for a group without words.
+
+        Raises
+        ------
+        InputError
+            The labels are not one whole number below ``groups`` for each text.
+        """
+        indicator = self._indicator(labels, groups)
+        counts = (indicator @ self.matrix).tocsr()
+        texts = (indicator @ self.matrix.sign()).tocsr()
+        weights = class_based_tfidf(counts)
+        weights = weights.multiply(texts >= min_texts).tocsr() if min_texts > 1 else weights
+        return [
+            self._top(_row(weights, group), _row(counts, group), _row(texts, group), top) for group in range(groups)
+        ]
+
+    def contrast(
+        self, first: ArrayLike, second: ArrayLike, *, top: int = 10
+    ) -> tuple[tuple[DistinctiveWord, ...], tuple[DistinctiveWord, ...]]:
+        """Words that tell two sets of texts apart, each side's own first.
+
+        Parameters
+        ----------
+        first, second : arrays of int
+            Indices of the texts of either side; no text may be on both.
+        top : int
+            Words a side at most; only words with a positive difference of class-based TF-IDF are given.
+
+        Raises
+        ------
+        InputError
+            A text is on both sides, or an index lies outside the texts.
+        """
+        labels = np.full(self.matrix.shape[0], -1)
+        sides = [np.asarray(side, dtype=np.intp) for side in (first, second)]
+        if any(side.size and (side.min() < 0 or side.max() >= labels.size) for side in sides):
+            raise InputError("An index lies outside the texts", allowed=f"0 to {labels.size - 1}")
+        if np.intersect1d(sides[0], sides[1]).size:
+            raise InputError("A text is on both sides of the contrast", todo="Give two sets that share no text")
+        for group, side in enumerate(sides):
+            labels[side] = group
+        indicator = self._indicator(labels, 2)
+        counts = (indicator @ self.matrix).tocsr()
+        texts = (indicator @ self.matrix.sign()).tocsr()
+        weights = class_based_tfidf(counts)
+        difference = weights[0] - weights[1]
+        return (
+            self._top(_row(difference, 0), _row(counts, 0), _row(texts, 0), top),
+            self._top(_row(-difference, 0), _row(counts, 1), _row(texts, 1), top),
+        )
+
+    def _indicator(self, labels: ArrayLike, groups: int) -> Any:
+        """(groups, texts) sparse matrix with a one where a text belongs to a group."""
+        from scipy.sparse import csr_matrix
+
+        values = np.asarray(labels)
+        texts = self.matrix.shape[0]
+        if values.shape != (texts,) or not np.issubdtype(values.dtype, np.integer):
+            raise InputError(
+                "The groups do not fit the texts",
+                allowed=f"one whole number for each of the {texts} texts",
+                received=f"{values.dtype} array of shape {values.shape}",
+            )
+        if values.size and values.max() >= groups:
+            raise InputError("A group's number is too large", allowed=f"below {groups}", received=str(values.max()))
+        kept = np.flatnonzero(values >= 0)
+        ones = np.ones(kept.size, dtype=np.int64)
+        return csr_matrix((ones, (values[kept], kept)), shape=(groups, texts))
+
+    def _top(self, weights: _Row, counts: _Row, texts: _Row, top: int) -> tuple[DistinctiveWord, ...]:
+        """The heaviest words of a group; words follow the alphabet, so a stable sort breaks ties."""
+        words, values = weights
+        order = np.argsort(-values, kind="stable")[:top]
+        order = order[values[order] > 0]
+        chosen = words[order]
+        columns = (self.vocabulary[chosen], values[order], _values_at(counts, chosen), _values_at(texts, chosen))
+        return tuple(
+            DistinctiveWord(str(word), float(weight), int(count), int(held))
+            for word, weight, count, held in zip(*columns, strict=True)
+        )
+
+
+def _row(table: Any, row: int) -> _Row:
+    """Columns, in order, and values of one row of a sparse table."""
+    table.sort_indices()
+    part = slice(table.indptr[row], table.indptr[row + 1])
+    return table.indices[part], table.data[part]
+
+
+def _values_at(row: _Row, columns: NDArray[Any]) -> NDArray[Any]:
+    """The row's values in those columns, all of which it holds."""
+    held, values = row
+    return np.asarray(values[np.searchsorted(held, columns)])
+
+
+def count_words(
+    texts: Sequence[str],
+    *,
+    stop_words: str | Sequence[str] | None = "english",
+    longest: int = 1,
+    pattern: str = TOKEN_PATTERN,
+) -> WordCounts:
+    """Count the words of each text, or phrases of several words (scikit-learn's CountVectorizer).
+
+    Parameters
+    ----------
+    texts : sequence of str
+    stop_words : "english", list of str or None
+        Words left out: scikit-learn's English list, a list of one's own (in lower case), or none.
+    longest : int
+        Phrases of 1 to so many words are counted, joined by a space, after stop words are left out.
+    pattern : str
+        What a word is, as a regular expression.
+
+    Returns
+    -------
+    WordCounts
+        With an empty vocabulary if no text has a countable word.
+    """
+    from scipy.sparse import csr_matrix
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    texts = text_list(texts, "The texts")
+    stop = list(stop_words) if stop_words is not None and not isinstance(stop_words, str) else stop_words
+    vectorizer = CountVectorizer(token_pattern=pattern, stop_words=stop, ngram_range=(1, longest), dtype=np.int32)
+    analyze = vectorizer.build_analyzer()
+    if not any(analyze(text) for text in texts):
+        return WordCounts(np.array([], dtype=object), csr_matrix((len(texts), 0), dtype=np.int32))
+    matrix = csr_matrix(vectorizer.fit_transform(texts))
+    return WordCounts(vectorizer.get_feature_names_out(), matrix)
+
+
+def joined(first: WordCounts, second: WordCounts) -> WordCounts:
+    """The counts of the texts of both, the first one's texts before the second one's, over the words of either."""
+    from scipy.sparse import csr_matrix, vstack
+
+    vocabulary = np.array(sorted({*first.vocabulary.tolist(), *second.vocabulary.tolist()}), dtype=object)
+    place = {word: column for column, word in enumerate(vocabulary.tolist())}
+    parts = []
+    for counts in (first, second):
+        columns = np.array([place[word] for word in counts.vocabulary.tolist()], dtype=np.int32)
+        texts, matrix = counts.matrix.shape[0], counts.matrix
+        parts.append(csr_matrix((matrix.data, columns[matrix.indices], matrix.indptr), shape=(texts, vocabulary.size)))
+    return WordCounts(vocabulary, vstack(parts, format="csr"))
+
+
+def class_based_tfidf(counts: Any) -> Any:
+    """Class-based TF-IDF of a table of counts (Grootendorst 2022, equation 2, with tf as a share; see the module).
+
+    Parameters
+    ----------
+    counts : (groups, words) array or sparse matrix, not negative
+        Occurrences of each word in each group.
+
+    Returns
+    -------
+    (groups, words) scipy.sparse.csr_matrix of float64
+        Weights, at least 0; a group without words has weight 0 everywhere.
+    """
+    from scipy.sparse import csr_matrix, diags
+
+    table = csr_matrix(counts, dtype=np.float64)
+    lengths = np.asarray(table.sum(axis=1)).ravel()
+    totals = np.asarray(table.sum(axis=0)).ravel()
+    used = lengths > 0
+    if not used.any():
+        return table
+    average = lengths[used].mean()
+    rarity = np.log1p(np.divide(average, totals, out=np.zeros_like(totals), where=totals > 0))
+    share = diags(np.divide(1.0, lengths, out=np.zeros_like(lengths), where=used))
+    return csr_matrix(share @ table @ diags(rarity))
+
+
+def distinctive_words(
+    texts_by_group: Mapping[Group, Sequence[str]],
+    *,
+    top: int = 10,
+    stop_words: str | Sequence[str] | None = "english",
+) -> dict[Group, tuple[DistinctiveWord, ...]]:
+    """The most distinctive words of each group of texts against all other groups.
+
+    Parameters
+    ----------
+    texts_by_group : mapping of group to sequence of str
+    top : int
+        Words a group at most.
+    stop_words : "english", list of str or None
+        As in :func:`count_words`.
+
+    Returns
+    -------
+    dict of group to tuple of DistinctiveWord
+        Heaviest first, ties in alphabetical order; an empty tuple for a group without a countable word.
+
+    Notes
+    -----
+    Grootendorst (2022), equation 2; see the module's description. For many groupings of the same texts, make one
+    :class:`WordCounts` with :func:`count_words` and call :meth:`WordCounts.by_group`.
+    """
+    groups = [text_list(group, f"The texts of the group {name!r}") for name, group in texts_by_group.items()]
+    texts, sizes = [text for group in groups for text in group], [len(group) for group in groups]
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    words = count_words(texts, stop_words=stop_words).by_group(labels, len(sizes), top=top)
+    return dict(zip(texts_by_group, words, strict=True))

@@ -1,0 +1,119 @@
+"""Arrays from .npy and .npz files that may be damaged, or made to do harm: measured before memory is taken, no pickle.
+
+A header is a Python literal, so that it may promise 10^30 rows, or be no header at all; NumPy then raises whatever the
+parser, the allocator or the operating system raise. Here it is a ValueError, as for any other damage.
+
+Source: numpy.lib.format (the .npy format, versions 1.0 and 2.0).
+"""
+
+from __future__ import annotations
+
+import math
+import stat
+import tokenize
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.files import require_plain_file
+
+_READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+_KINDS = "fiubcU"
+"""Kinds of NumPy types that a file may hold: numbers, truth values, text."""
+
+_LONGEST_HEADER = 1 << 16
+
+_Header = tuple[tuple[int, ...], bool, np.dtype[Any]]
+
+
+def load_array(path: Path, *, mapped: bool = False) -> NDArray[Any]:
+    """The array in a .npy file.
+
+    Parameters
+    ----------
+    path : Path
+    mapped : bool
+        As a read-only memory map, of which nothing is read yet.
+
+    Raises
+    ------
+    OSError
+        The file is missing or cannot be read.
+    ValueError
+        It is no plain file, holds no array of numbers, truth values or text, or less than its header promises.
+    """
+    _require_plain_file(path, "array")
+    with path.open("rb") as stream, _damage():
+        size = stream.seek(0, 2)
+        stream.seek(0)
+        shape, by_columns, dtype = _header(stream, size)
+        offset, order = stream.tell(), "F" if by_columns else "C"
+        if mapped and 0 not in shape:
+            return np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=shape, order=order)  # type: ignore[call-overload, no-any-return]
+        return np.fromfile(stream, dtype=dtype, count=math.prod(shape)).reshape(shape, order=order)  # type: ignore[call-overload, no-any-return]
+
+
+def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays in a .npz file, by name, as ``numpy.savez`` writes it.
+
+    Raises
+    ------
+    OSError
+        The file is missing or cannot be read.
+    ValueError
+        It is no plain file or archive, is packed, or what it holds is none of the arrays of :func:`load_array`.
+    """
+    _require_plain_file(path, "file of arrays")
+    found = {}
+    with path.open("rb") as stream, _damage(), zipfile.ZipFile(stream) as archive:
+        for info in archive.infolist():
+            if info.compress_type != zipfile.ZIP_STORED or not info.filename.endswith(".npy"):
+                raise ValueError(f"it holds {info.filename!r}, which is packed or no array")
+            with archive.open(info) as member:
+                shape, by_columns, dtype = _header(member, min(info.file_size, info.compress_size))
+                values = np.frombuffer(bytearray(member.read()), dtype=dtype, count=math.prod(shape))
+            found[info.filename.removesuffix(".npy")] = values.reshape(shape, order="F" if by_columns else "C")
+    return found
+
+
+def _require_plain_file(path: Path, what: str) -> None:
+    if not stat.S_ISREG(path.stat().st_mode):  # a file that is missing, or removed by now, is an OSError
+        require_plain_file(path, what)
+
+
+def _header(stream: IO[bytes], size: int) -> _Header:
+    """Shape, order and type of what follows, all of which is there."""
+    version = np.lib.format.read_magic(stream)
+    if version not in _READERS:
+        raise ValueError(f"it is a .npy file of version {version}, not of 1.0 or 2.0")
+    if version == (2, 0):  # NumPy reads as much as the header's length says before it finds that too long
+        begins = stream.tell()
+        if int.from_bytes(stream.read(4), "little") > _LONGEST_HEADER:
+            raise ValueError(f"its header is longer than {_LONGEST_HEADER:,} bytes")
+        stream.seek(begins)
+    shape, by_columns, dtype = _READERS[version](stream)
+    if dtype.kind not in _KINDS or dtype.subdtype is not None:
+        what = "Python objects" if dtype.hasobject else f"values of type {dtype}"
+        raise ValueError(f"it holds {what}; allowed are numbers, truth values and text")
+    if not all(type(length) is int and length >= 0 for length in shape):
+        raise ValueError(f"its header promises an array of shape {shape}")
+    promised, there = math.prod(shape) * dtype.itemsize, size - stream.tell()
+    if promised > there:
+        raise ValueError(f"its header promises {promised:,} bytes, and it holds {there:,}")
+    return shape, by_columns, dtype
+
+
+@contextmanager
+def _damage() -> Iterator[None]:
+    """Turn whatever damaged headers and archives raise into a ValueError."""
+    try:
+        yield
+    except (SyntaxError, tokenize.TokenError, TypeError, KeyError, OverflowError, RecursionError, MemoryError) as error:
+        raise ValueError(f"its header cannot be read: {error}") from error
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError) as error:
+        raise ValueError(f"it is no file of arrays: {error}") from error

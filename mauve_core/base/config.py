@@ -1,0 +1,185 @@
+"""What was asked: frozen, validated, hashable settings that travel with every result.
+
+Each class checks itself when it is made, so that a wrong setting fails before any work starts, and turns into plain
+JSON with :meth:`as_dict`, so that a stored run says exactly how it was made.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self, get_args
+
+from mauve_core.base.errors import InputError
+from mauve_core.base.names import require_text
+from mauve_core.base.validation import read
+
+Pooling = Literal["auto", "last", "first", "mean"]
+Dtype = Literal["float32", "bfloat16", "float16"]
+Smoothing = Literal["none", "krichevsky-trofimov", "laplace", "braess-sauer", "good-turing"]
+PartitionKind = Literal["pairwise", "joint"]
+
+HUMAN = "human"
+"""Name of the reference side (P) in every partition, table and figure."""
+
+DEFAULT_MODEL = "smollm2-135m"
+"""The encoder where none is named. It comes with the program: a default depends on no machine and on no network."""
+
+PAPERS_MODEL = "gpt2-large"
+"""The encoder of the papers, which is fetched from the Hugging Face hub. ``compute_mauve`` alone takes it unasked, as
+the reference package does: who switches imports shall not get other numbers by another encoder."""
+
+SCORES = ("mauve", "mauve_star", "frontier_integral", "mid")
+"""The scores of a candidate, in the order in which they are shown."""
+
+
+class _Settings:
+    """Shared behaviour of the settings below: JSON out, JSON in, a digest."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON values, in the order of the fields."""
+        return dataclasses.asdict(self)  # type: ignore[call-overload, no-any-return]
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """The settings that ``as_dict`` wrote; an unknown name is an error."""
+        known = {item.name for item in dataclasses.fields(cls)}  # type: ignore[arg-type]
+        unknown = sorted(set(values) - known)
+        if unknown:
+            raise InputError(
+                f"{cls.__name__} has no setting named {', '.join(unknown)}", allowed=", ".join(sorted(known))
+            )
+        return read(cls, values, cls.__name__)
+
+    def digest(self) -> str:
+        """SHA-256 of the settings, hexadecimal: equal settings, equal digest."""
+        return hashlib.sha256(json.dumps(self.as_dict(), sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class EncoderConfig(_Settings):
+    """How a text becomes a feature vector (SPEC of the papers: NeurIPS 2021 section 4, JMLR 2023 section 4.1).
+
+    Attributes
+    ----------
+    model : str
+        A name of the catalogue (``smollm2-135m``, ``minilm``), a Hugging Face id, a local folder or GGUF file, or a
+        file of word vectors (.txt or .vec, also .gz; JMLR 2023 section 7.5.3). For word vectors the other settings but
+        ``max_tokens`` and ``with_prompt`` must be the defaults (pooling may be "mean"); the encoder refuses the rest.
+    revision : str or None
+        Commit, tag or branch of a hub model; None takes the default branch.
+    pooling : {"auto", "last", "first", "mean"}
+        Which token stands for the text. "auto": what a sentence-transformers model's own files say (pooling, dense
+        layers, unit length, prompt, length), else the last real token of a causal model, the first token of a masked
+        one, the mean over word vectors. Another pooling is that of the plain model.
+    layer : int
+        Hidden layer, counted as transformers does: 0 is the embeddings, -1 the last one.
+    max_tokens : int
+        A longer text is cut to this many tokens, and counted as cut. The tokens of word vectors are words.
+    dtype : {"float32", "bfloat16", "float16"}
+        Precision of the forward pass; features are float32 in any case.
+    with_prompt : bool
+        Encode prompt + text instead of the text alone.
+    """
+
+    model: str = DEFAULT_MODEL
+    revision: str | None = None
+    pooling: Pooling = "auto"
+    layer: int = -1
+    max_tokens: int = 1024
+    dtype: Dtype = "float32"
+    with_prompt: bool = False
+
+    def __post_init__(self) -> None:
+        _require(bool(self.model.strip()), "model", "a model's name, id or folder", self.model)
+        for name in filter(None, (self.model, self.revision)):
+            require_text(name, "model")
+        _require(self.pooling in get_args(Pooling), "pooling", ", ".join(get_args(Pooling)), self.pooling)
+        _require(self.dtype in get_args(Dtype), "dtype", ", ".join(get_args(Dtype)), self.dtype)
+        _require_int("layer", self.layer, low=-1000, high=1000)
+        _require_int("max_tokens", self.max_tokens, low=1, high=1_000_000)
+
+
+@dataclass(frozen=True)
+class ScoreConfig(_Settings):
+    """How features become scores (JMLR 2023 section 4.1 and algorithm 1).
+
+    Attributes
+    ----------
+    k : int or None
+        Number of clusters; None takes max(2, round(min(n, m) / 10)), but 5,000 at most.
+    explained_variance : float in (0, 1]
+        Share of variance that the principal components keep.
+    restarts : int
+        k-means starts under one seed; the best objective wins. The published setting is 5 random starts; one k-means++
+        start of ours ends as low (docs/performance.md), and the scores are means over seeds in any case.
+    max_iterations : int
+        Lloyd iterations of one start at most.
+    seeds : int
+        Independent k-means seeds; scores are means over them, with their standard deviation.
+    seed : int
+        The one seed from which every other is spawned.
+    bootstrap : int
+        Resamples of the texts for the interval; at least 100.
+    confidence : float in (0, 1)
+        Coverage that the bootstrap interval aims at.
+    scale : float > 0
+        The constant c of MAUVE: larger values stretch differences between good models.
+    """
+
+    k: int | None = None
+    explained_variance: float = 0.9
+    restarts: int = 1
+    max_iterations: int = 500
+    seeds: int = 5
+    seed: int = 0
+    bootstrap: int = 500
+    confidence: float = 0.95
+    scale: float = 5.0
+
+    def __post_init__(self) -> None:
+        if self.k is not None:
+            _require_int("k", self.k, low=2, high=100_000)
+        _require(0 < self.explained_variance <= 1, "explained_variance", "a share in (0, 1]", self.explained_variance)
+        _require_int("restarts", self.restarts, low=1, high=1000)
+        _require_int("max_iterations", self.max_iterations, low=1, high=1_000_000)
+        _require_int("seeds", self.seeds, low=1, high=1000)
+        _require_int("seed", self.seed, low=0, high=2**63 - 1)
+        _require_int("bootstrap", self.bootstrap, low=100, high=1_000_000)
+        _require(0 < self.confidence < 1, "confidence", "a number in (0, 1)", self.confidence)
+        _require(0 < self.scale < float("inf"), "scale", "a positive finite number", self.scale)
+
+
+@dataclass(frozen=True)
+class CompareConfig(_Settings):
+    """Everything that a comparison was asked for, apart from the texts themselves.
+
+    Attributes
+    ----------
+    encoder : EncoderConfig or None
+        None when features were given instead of texts.
+    score : ScoreConfig
+    projection : bool
+        Also place every text on a two-dimensional UMAP map (for navigation only).
+    """
+
+    encoder: EncoderConfig | None = field(default_factory=EncoderConfig)
+    score: ScoreConfig = field(default_factory=ScoreConfig)
+    projection: bool = True
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """The settings that ``as_dict`` wrote, the nested ones included; none given for the encoder means none."""
+        return super().from_dict({"encoder": None, **values})
+
+
+def _require(holds: bool, name: str, allowed: str, received: object) -> None:
+    if not holds:
+        raise InputError(f"The setting {name} is not usable", allowed=allowed, received=repr(received))
+
+
+def _require_int(name: str, value: object, *, low: int, high: int) -> None:
+    holds = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+    _require(holds, name, f"a whole number from {low} to {high}", value)

@@ -1,0 +1,25 @@
+"""Names that people give: runs, candidates, models. They are stored and shown, so they must be text."""
+
+from __future__ import annotations
+
+from mauve_core.base.errors import InputError
+
+
+def require_text(name: str, what: str) -> None:
+    """InputError for a name that cannot be written as UTF-8: bytes of another encoding come as half surrogates.
+
+    Parameters
+    ----------
+    name : str
+    what : str
+        What it names, for the message: "run", "candidate".
+    """
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"The name of the {what} is no text: its character {error.start + 1} is half of a surrogate pair",
+            allowed="UTF-8",
+            received=ascii(name),
+            todo="Choose another name, or set the terminal to UTF-8",
+        ) from error

@@ -1,0 +1,58 @@
+"""How long work tells its owner how far it is.
+
+A progress callback receives the name of the stage, how much of it is done and how much there is. It may raise
+:class:`mauve_core.base.errors.CancelledError`, which stops the work at that point and leaves finished parts in the
+store.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+
+Progress = Callable[[str, int, int], None]
+"""progress(stage, done, total)"""
+
+
+def silent(stage: str, done: int, total: int) -> None:
+    """Report nothing."""
+
+
+class ConsoleProgress:
+    """One line a stage on standard error, redrawn in place on a terminal, with an estimate of the time left."""
+
+    def __init__(self, interval_s: float = 1.0) -> None:
+        self._interval_s = interval_s
+        self._stage = ""
+        self._started = self._drawn = 0.0
+        self._done_at_start = 0
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if stage != self._stage:
+            self._stage, self._started, self._drawn, self._done_at_start = stage, now, 0.0, done
+        if done < total and now - self._drawn < self._interval_s:
+            return
+        self._drawn = now
+        left = remaining_seconds(now - self._started, done - self._done_at_start, total - self._done_at_start)
+        ending = "done" if done >= total else ("" if left is None else f"about {format_seconds(left)} left")
+        terminal = sys.stderr.isatty()
+        line = f"{stage}: {done} of {total} {ending}".rstrip()
+        sys.stderr.write(f"\r\033[K{line}" if terminal else f"{line}\n")
+        if terminal and done >= total:
+            sys.stderr.write("\n")
+        sys.stderr.flush()
+
+
+def remaining_seconds(elapsed_s: float, done: int, total: int) -> float | None:
+    """Seconds left at the pace so far; None while nothing is done."""
+    return None if done <= 0 else elapsed_s * (total - done) / done
+
+
+def format_seconds(seconds: float) -> str:
+    """``45 s``, ``3 min``, ``1 h 20 min``."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,84 @@
+"""Lists as callers give them: whatever yields one entry after the other, and nothing that yields something else.
+
+Iterating a table gives its column names, a mapping its keys, a text its characters, and a set no order that lasts. A
+score of these looks like any other, so that they are refused; columns of pandas, polars, pyarrow and NumPy are lists.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mauve_core.base.errors import InputError
+
+COLUMNS_SHOWN = 10
+
+
+def entries_of(values: Any, what: str) -> list[Any]:
+    """The entries as a list, in order and by position, whatever index they carry.
+
+    Parameters
+    ----------
+    values : iterable
+        A list, tuple, generator, array, or a column of a table.
+    what : str
+        What errors call it.
+
+    Raises
+    ------
+    InputError
+        A table, a mapping, a set, one text, an open file, or nothing that can be gone through.
+    """
+    if isinstance(values, (str, bytes, bytearray, memoryview)):
+        kind = type(values).__name__
+        wrong = f"{what}: one text was given where a list of texts is needed"
+        raise InputError(wrong, allowed="a list of str", received=kind, todo="Put it in a list")
+    columns = _columns(values)
+    if columns is not None:
+        raise _a_table(values, what, columns)
+    if isinstance(values, Mapping):
+        names = ", ".join(repr(name) for name, _ in zip(values, range(COLUMNS_SHOWN), strict=False))
+        todo = "Give one of its values, or all as list(mapping.values())"
+        raise InputError(f"{what}: a mapping goes by its keys", allowed="a list", received=f"keys {names}", todo=todo)
+    if isinstance(values, (set, frozenset)):
+        raise InputError(f"{what}: a set has no order", allowed="a list", todo="Sort it, or keep the list it came from")
+    if isinstance(values, (io.IOBase, os.PathLike)):
+        raise InputError(f"{what}: a file is no list of texts", allowed="a list", todo="Read it with read_corpus")
+    if hasattr(values, "to_pylist"):
+        return list(values.to_pylist())  # a column of pyarrow, whose entries are no Python values
+    if not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
+        todo = "Give its texts" if hasattr(values, "texts") else ""
+        raise InputError(f"{what} is no list", allowed="a list", received=type(values).__name__, todo=todo)
+    return list(values)
+
+
+def text_list(values: Any, what: str) -> list[Any]:
+    """As :func:`entries_of`, for texts: of an array, one dimension alone. What the entries are is not looked at."""
+    if getattr(values, "ndim", 1) > 1 and _columns(values) is None:
+        received = f"shape {tuple(values.shape)}"
+        todo = "Give one column, such as array[:, 0]"
+        raise InputError(f"{what}: the array has more than one dimension", allowed="(n,)", received=received, todo=todo)
+    return entries_of(values, what)
+
+
+def _columns(values: Any) -> list[str] | None:
+    """Names of the columns of a table of pandas, polars, pyarrow or Hugging Face; None for anything else."""
+    for name in ("column_names", "columns"):
+        columns = getattr(values, name, None)
+        if columns is not None and not callable(columns):
+            return [str(column) for column in columns]
+    return None
+
+
+def _a_table(values: Any, what: str, columns: list[str]) -> InputError:
+    more = ", ..." if len(columns) > COLUMNS_SHOWN else ""
+    received = f"{type(values).__name__} with the columns {', '.join(map(repr, columns[:COLUMNS_SHOWN]))}{more}"
+    column = "text" if "text" in columns or not columns else columns[0]
+    return InputError(
+        f"{what}: a table was given where a list is needed",
+        allowed="one column",
+        received=received,
+        todo=f"Name the column, such as frame[{column!r}]",
+    )

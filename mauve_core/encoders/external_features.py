@@ -1,0 +1,153 @@
+"""Features that were made elsewhere: found, checked and digested where they lie, a block of rows at a time.
+
+An array in memory, a memory map or the path of a .npy file, which is mapped: none is copied whole, whatever its
+precision. float16 holds features in half the space; blocks are widened to float32 on the way, so that everything behind
+gets the numbers that the file would give after a conversion of the whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mauve_core.base.array_files import load_array
+from mauve_core.base.errors import InputError
+from mauve_core.base.files import require_plain_file, write_atomically
+from mauve_core.corpus import Corpus
+from mauve_core.numerics.feature_space.stacked import Stacked, require_columns, require_usable
+
+Given = ArrayLike | str | os.PathLike[str]
+"""An (n, d) array of numbers, or the path of a .npy file that holds one."""
+
+
+def open_features(path: str | os.PathLike[str]) -> NDArray[np.floating]:
+    """The array in a .npy file as a read-only memory map; its rows are not looked at.
+
+    Raises
+    ------
+    InputError
+        The file is missing, or no two-dimensional array of numbers (pickled objects are refused).
+    """
+    path = Path(path)
+    try:
+        require_plain_file(path, "feature file")
+        array = load_array(path, mapped=True)
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"The feature file {path} cannot be read: {error}",
+            allowed="a .npy file",
+            todo="Write the array with numpy.save",
+        ) from error
+    if array.ndim != 2 or array.dtype.kind not in "fiu" or array.shape[1] == 0:
+        shape = f"{array.dtype} array of shape {array.shape}"
+        raise InputError(f"{path} holds no features", allowed="a two-dimensional array of numbers", received=shape)
+    return array
+
+
+def features_of(name: str, corpus: Corpus, given: Given) -> NDArray[np.floating]:
+    """The features of one side, a row for each of its texts: not copied, and their numbers not looked at.
+
+    Raises
+    ------
+    InputError
+        No such file, not a table of numbers, or another number of rows.
+    """
+    path = given if isinstance(given, str | os.PathLike) else None
+    array = np.asanyarray(given) if path is None else open_features(path)
+    if array.ndim != 2 or array.dtype.kind not in "fiu":
+        raise InputError(
+            f"The features of {name!r} do not fit its texts",
+            allowed=f"numbers of shape ({len(corpus)}, d)",
+            received=f"{array.dtype} of shape {array.shape}",
+        )
+    require_columns(array.shape[1], _called(name, array))
+    if len(array) != len(corpus):
+        left_out = f"; of its rows, {'; '.join(map(str, corpus.exclusions))}" if corpus.exclusions else ""
+        raise InputError(
+            f"The {_called(name, array)} do not fit its texts: the wrong number of rows",
+            allowed=f"shape ({len(corpus)}, d), a row for each text of {corpus.origin}{left_out}",
+            received=f"shape {array.shape}",
+        )
+    return array
+
+
+def require_one_width(arrays: Mapping[str, NDArray[np.floating]]) -> None:
+    """The sides' features have one dimension, or an InputError says which has which."""
+    widths = {name: array.shape[1] for name, array in arrays.items()}
+    if len(set(widths.values())) > 1:
+        raise InputError(
+            "The sides have features of different dimensions",
+            allowed="one dimension for all, from one encoder",
+            received=", ".join(f"{_file_of(arrays[name]) or name}: {width}" for name, width in widths.items()),
+        )
+
+
+def checked_digest(name: str, corpus: Corpus, array: NDArray[np.floating]) -> str:
+    """SHA-256 of the shape and of the numbers as float32: equal numbers, equal digest, whatever their precision.
+
+    Raises
+    ------
+    InputError
+        Rows that are not finite in float32 or all zeros; they are named, and the first one's text.
+    """
+    table = require_usable(array, name=_called(name, array), ids=corpus.ids)
+    state = hashlib.sha256(f"{table.shape}".encode())
+    for _, rows in table.blocks():
+        state.update(np.ascontiguousarray(rows).data)
+    return state.hexdigest()
+
+
+def write_features(path: Path, array: NDArray[np.floating], *, half: bool = False) -> None:
+    """Write a .npy file by blocks, whole or not at all: float16 where the array is, as nothing is lost, else float32.
+
+    Parameters
+    ----------
+    path : Path
+    array : (n, d) array
+    half : bool
+        float16 in any case: half the space, each number to three digits. ``benchmarks/half_precision.py`` measures what
+        that does to scores.
+
+    Raises
+    ------
+    InputError
+        A number is too large for float16.
+    StorageError
+        The disk is full or refuses.
+    """
+    table, dtype = Stacked([array]), np.dtype(np.float16 if half or array.dtype == np.float16 else np.float32)
+
+    def write(stream: IO[bytes]) -> None:
+        header = {"descr": dtype.str, "fortran_order": False, "shape": table.shape}
+        np.lib.format.write_array_header_1_0(stream, header)
+        for at, rows in table.blocks():
+            with np.errstate(over="ignore"):
+                narrow = np.ascontiguousarray(rows, dtype=dtype)
+            if half and not np.isfinite(narrow).all():
+                raise InputError(
+                    f"Features of the rows {at.start} to {at.stop - 1} do not fit into half precision",
+                    allowed=f"numbers up to {float(np.finfo(np.float16).max):.0f}",
+                    received=f"{float(np.abs(rows).max()):.0f}",
+                    todo="Keep them in float32",
+                )
+            stream.write(narrow.data)
+
+    write_atomically(path, write)
+
+
+def _called(name: str, array: NDArray[np.floating]) -> str:
+    file = _file_of(array)
+    return f"features of {name!r}" + (f" ({file})" if file else "")
+
+
+def _file_of(array: NDArray[np.floating]) -> str:
+    """The file that the array is mapped from; empty for an array in memory."""
+    return str(getattr(array, "filename", None) or "")

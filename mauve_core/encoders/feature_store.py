@@ -1,0 +1,312 @@
+"""Features on disk, by content: a key names everything that decided the numbers, so an entry is never out of date.
+
+An entry is a folder ``<root>/<key>/`` of plain ``.npy`` arrays (features, lengths, cut) and ``meta.json`` with their
+SHA-256. It is written under another name and renamed, so it is there whole or not at all; of two writers of one key
+the first stays. While the work goes on its finished rows lie beside it as parts, ``<root>/<key>.<random>.npz``, so that
+a killed run loses seconds and not hours. (No folder of parts: another writer that finishes would remove it under our
+hands.) What does not match its digest is removed with a warning and computed anew. Nothing is ever pickled.
+Features stay in float32 here, as the encoder gave them: they may serve what is not scores. Half precision is for files
+of features (``given_features.py``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+import time
+import uuid
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base import files
+from mauve_core.base.array_files import load_array, load_arrays
+from mauve_core.base.errors import InputError, StorageError
+
+ARRAYS = ("features", "lengths", "cut")
+META = "meta.json"
+INCOMING = ".incoming-"
+ABANDONED_AFTER_S = 24 * 3600.0
+"""An unfinished (hidden) file or folder older than this belongs to a process that died."""
+
+
+class DamagedEntryWarning(UserWarning):
+    """A stored file did not match its digest; it was removed, and its rows are computed again."""
+
+
+@dataclass(frozen=True)
+class StoredFeatures:
+    """One finished entry.
+
+    Attributes
+    ----------
+    array : (n, d) float32 array
+        Read-only and memory-mapped.
+    lengths : (n,) int32 array
+        Tokens of each text after cutting.
+    cut : (n,) bool array
+        Whether the text was longer than that.
+    meta : mapping
+        Whatever the writer said about its making; plain JSON.
+    """
+
+    array: NDArray[np.float32]
+    lengths: NDArray[np.int32]
+    cut: NDArray[np.bool_]
+    meta: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Finished rows of an unfinished entry.
+
+    Attributes
+    ----------
+    indices : (r,) int64 array
+        Rows of the entry, each once.
+    array : (r, d) float32 array
+    device : str
+        Where they were computed.
+    """
+
+    indices: NDArray[np.int64]
+    array: NDArray[np.float32]
+    device: str
+
+
+class FeatureStore:
+    """The folder of features.
+
+    Parameters
+    ----------
+    root : path, optional
+        Defaults to ``features`` in the program's home folder (``mauve_core.base.files.home``).
+    """
+
+    def __init__(self, root: Path | str | None = None) -> None:
+        self.root = files.home() / "features" if root is None else Path(root)
+
+    def get(self, key: str) -> StoredFeatures | None:
+        """The entry of that key, checked against its digests; None when there is none or it was damaged.
+
+        Warns
+        -----
+        DamagedEntryWarning
+            The entry did not match its digests and was removed.
+
+        Raises
+        ------
+        StorageError
+            The entry is there but cannot be read.
+        """
+        folder = self._entry(key)
+        if not folder.is_dir():
+            return None
+        try:
+            return _read_entry(folder)
+        except OSError as error:
+            if not folder.is_dir():
+                return None
+            if not isinstance(error, FileNotFoundError):
+                raise _cannot_read(folder, error) from error
+            self._remove_damaged(folder, str(error))
+        except (ValueError, KeyError, TypeError) as error:
+            self._remove_damaged(folder, str(error))
+        return None
+
+    def put(
+        self,
+        key: str,
+        array: NDArray[np.float32],
+        lengths: NDArray[np.int32],
+        cut: NDArray[np.bool_],
+        meta: Mapping[str, Any],
+    ) -> StoredFeatures:
+        """Store a finished entry and drop its parts; an entry that is already there stays as it is.
+
+        Raises
+        ------
+        InputError
+            The arrays are not (n, d), (n,) and (n,) with n >= 1.
+        StorageError
+            The disk is full or refuses; nothing that was stored is lost.
+        """
+        if array.ndim != 2 or not array.size or lengths.shape != (len(array),) or cut.shape != (len(array),):
+            shapes = f"{array.shape}, {lengths.shape}, {cut.shape}"
+            raise InputError("These are not features", allowed="shapes (n, d), (n,), (n,), n >= 1", received=shapes)
+        stored = self.get(key)
+        if stored is None:
+            self._write_entry(key, array, lengths, cut, meta)
+            stored = self.get(key)
+        if stored is None:
+            raise StorageError(f"The features written to {self._entry(key)} cannot be read back", todo="Check the disk")
+        self.discard_parts(key)
+        return stored
+
+    def save_part(self, key: str, part: Part) -> None:
+        """Keep finished rows of an unfinished entry.
+
+        Raises
+        ------
+        StorageError
+            The disk is full or refuses; earlier parts are as they were.
+        """
+        path = self._entry(key).with_suffix(f".{uuid.uuid4().hex}.npz")
+
+        def write(stream: IO[bytes]) -> None:
+            np.savez(stream, allow_pickle=False, indices=part.indices, array=part.array, device=np.array(part.device))
+
+        files.write_atomically(path, write)
+
+    def parts(self, key: str, rows: int) -> list[Part]:
+        """The parts kept so far of an entry of ``rows`` rows; a damaged one is removed with a DamagedEntryWarning."""
+        found = []
+        for path in self._parts(key):
+            try:
+                found.append(_read_part(path, rows))
+            except FileNotFoundError:
+                continue
+            except (ValueError, KeyError) as error:
+                _warn_damaged(path, str(error))
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise _cannot_read(path, error) from error
+        return found
+
+    def discard_parts(self, key: str) -> None:
+        """Drop the parts of that key."""
+        for path in self._parts(key):
+            with files.storage_errors(path):
+                path.unlink(missing_ok=True)
+
+    def disk_use(self) -> int:
+        """Bytes of everything kept, unfinished parts included."""
+        total = 0
+        for path in self.root.rglob("*"):
+            with suppress(FileNotFoundError):  # finished or removed meanwhile
+                total += path.lstat().st_size if path.is_file() else 0
+        return total
+
+    def sweep(self) -> None:
+        """Delete what processes that died left unfinished."""
+        oldest = time.time() - ABANDONED_AFTER_S
+        for path in self.root.glob(".*"):
+            with suppress(OSError):
+                if path.stat().st_mtime >= oldest:
+                    continue
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink()
+
+    def _entry(self, key: str) -> Path:
+        if not key or not key.isalnum():
+            raise InputError("This is not a key of features", allowed="letters and digits", received=repr(key))
+        return self.root / key
+
+    def _parts(self, key: str) -> list[Path]:
+        return sorted(self.root.glob(f"{self._entry(key).name}.*.npz"))
+
+    def _write_entry(
+        self,
+        key: str,
+        array: NDArray[np.float32],
+        lengths: NDArray[np.int32],
+        cut: NDArray[np.bool_],
+        meta: Mapping[str, Any],
+    ) -> None:
+        self.sweep()
+        with files.storage_errors(self.root):
+            files.make_folder(self.root)
+            incoming = Path(tempfile.mkdtemp(dir=self.root, prefix=INCOMING))
+        try:
+            arrays = (array.astype(np.float32, copy=False), lengths.astype(np.int32), cut.astype(np.bool_))
+            digests = {}
+            for name, values in zip(ARRAYS, arrays, strict=True):
+                digests[name] = _write_array(incoming / f"{name}.npy", values)
+            text = json.dumps({"digests": digests, "meta": dict(meta)}, indent=1)
+            files.write_atomically(incoming / META, lambda stream: stream.write(text.encode()))
+            with files.storage_errors(self._entry(key)):
+                _rename_unless_taken(incoming, self._entry(key))
+        finally:
+            shutil.rmtree(incoming, ignore_errors=True)
+
+    def _remove_damaged(self, folder: Path, reason: str) -> None:
+        """Take an entry out of sight in one step, then delete it."""
+        aside = folder.with_name(f"{INCOMING}{uuid.uuid4().hex}")
+        with files.storage_errors(folder), suppress(FileNotFoundError):
+            folder.rename(aside)
+        shutil.rmtree(aside, ignore_errors=True)
+        _warn_damaged(folder, reason)
+
+
+class _HashingWriter:
+    """Passes bytes on and digests them. Having no file descriptor, it keeps NumPy from writing past the stream, where
+    a full disk would surface as an error without its number."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.digest = hashlib.sha256()
+
+    def write(self, data: bytes) -> int:
+        self.digest.update(data)
+        return self._stream.write(data)
+
+
+def _write_array(path: Path, values: NDArray[Any]) -> str:
+    """Write an ``.npy`` file; its SHA-256."""
+    digest = ""
+
+    def write(stream: IO[bytes]) -> None:
+        nonlocal digest
+        writer = _HashingWriter(stream)
+        np.lib.format.write_array(writer, np.ascontiguousarray(values), allow_pickle=False)
+        digest = writer.digest.hexdigest()
+
+    files.write_atomically(path, write)
+    return digest
+
+
+def _rename_unless_taken(source: Path, target: Path) -> None:
+    """Rename a folder to ``target``; when a finished entry is already there, that one stays."""
+    try:
+        source.rename(target)
+    except OSError:
+        if not (target / META).is_file():
+            raise
+
+
+def _read_entry(folder: Path) -> StoredFeatures:
+    record = json.loads((folder / META).read_text(encoding="utf-8"))
+    digests, meta = record["digests"], record["meta"]
+    for name in ARRAYS:
+        if files.digest_of_file(folder / f"{name}.npy") != digests[name]:
+            raise ValueError(f"{name}.npy does not match its digest")
+    array, lengths, cut = (load_array(folder / f"{name}.npy", mapped=True) for name in ARRAYS)
+    return StoredFeatures(array=array, lengths=np.asarray(lengths), cut=np.asarray(cut), meta=meta)
+
+
+def _read_part(path: Path, rows: int) -> Part:
+    stored = load_arrays(path)
+    indices, array, device = stored["indices"], stored["array"], str(stored["device"])
+    if array.ndim != 2 or indices.shape != (len(array),) or not np.isin(indices, np.arange(rows)).all():
+        raise ValueError(f"rows {array.shape} for indices {indices.shape} of {rows}")
+    return Part(indices=indices, array=array, device=device)
+
+
+def _warn_damaged(path: Path, reason: str) -> None:
+    message = f"The stored features {path} were damaged ({reason}); they were removed and are computed again"
+    warnings.warn(message, DamagedEntryWarning, stacklevel=4)
+
+
+def _cannot_read(path: Path, error: OSError) -> StorageError:
+    todo = f"Check the folder's permissions and the disk, or set {files.HOME_VARIABLE} to another folder"
+    return StorageError(f"Cannot read {path}: {error.strerror or error}", todo=todo)

@@ -1,0 +1,18 @@
+"""What a run's clusters capture of metadata and cheap properties, over several numbers of clusters.
+
+attributes_run(run, columns=["topic"])
+"""
+
+from mauve_core.experiments.attributes_over_k.held_out import ALL, SPLITS, attributes_run, usual_ks
+from mauve_core.experiments.attributes_over_k.table import AttributeTable
+from mauve_core.experiments.attributes_over_k.task import AttributesTask, stored_attributes
+
+__all__ = [
+    "ALL",
+    "SPLITS",
+    "AttributeTable",
+    "AttributesTask",
+    "attributes_run",
+    "stored_attributes",
+    "usual_ks",
+]

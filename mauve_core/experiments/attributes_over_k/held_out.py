@@ -1,0 +1,221 @@
+"""A run's texts clustered into several numbers of clusters, and what each clustering tells about the texts.
+
+At the run's own k these are its stored partitions. At any other k its stored features are clustered again, in the same
+space and from the same random streams. k-means sees all texts, but no column; a column's values are guessed for texts
+that were not counted (ICLR 2023, section 6.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mauve_core.analysis.attributes import Attribute, attributes
+from mauve_core.base.config import HUMAN, PartitionKind, ScoreConfig
+from mauve_core.base.errors import InputError
+from mauve_core.base.progress import Progress, silent
+from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.experiments.attributes_over_k.table import AttributeTable
+from mauve_core.experiments.sweeps.request import Request
+from mauve_core.scoring.advice import FEW_PER_CLUSTER
+from mauve_core.scoring.estimates import stream
+from mauve_core.scoring.partitioning import clustering_seeds, partition, reduced_together
+from mauve_core.scoring.result import Partition
+from mauve_core.store import Run
+from mauve_core.store.features import stored_features
+
+ALL = "all"
+"""As a source: every side of the partition."""
+
+SPLITS = 10
+"""Random halves when no number is named."""
+
+FACTORS = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4)
+"""Numbers of clusters when none are named, in parts of the run's own."""
+
+STAGE = "Clustering"
+"""Stage name of the progress; counts partitions."""
+
+
+@dataclass(frozen=True)
+class _Clustering:
+    """Which of the run's partitions are meant: the joint ones, or those of one candidate."""
+
+    run: Run
+    candidate: str | None
+
+    @property
+    def kind(self) -> PartitionKind:
+        return "joint" if self.candidate is None else "pairwise"
+
+    @property
+    def own(self) -> tuple[Partition, ...]:
+        """The stored partitions, one a seed; InputError where the run has no such candidate."""
+        comparison = self.run.comparison
+        return comparison.joint if self.candidate is None else comparison.candidate(self.candidate).partitions
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Texts of each side that is clustered, the human side first."""
+        return {name: labels.size for name, labels in self.own[0].labels.items()}
+
+
+def usual_ks(run: Run, candidate: str | None = None) -> tuple[int, ...]:
+    """Numbers of clusters when none are named: an eighth of the run's own to four times it, as far as texts reach.
+
+    None is under 2, nor, but for the run's own, over half of the texts of the smaller side.
+    """
+    clustering = _Clustering(run, candidate)
+    own, most = clustering.own[0].k, min(clustering.sizes.values()) // 2
+    return tuple(sorted({own, *(k for k in (round(own * factor) for factor in FACTORS) if 2 <= k <= most)}))
+
+
+def attributes_run(
+    run: Run,
+    ks: Sequence[int] | None = None,
+    columns: Sequence[str] | None = None,
+    *,
+    source: str = HUMAN,
+    candidate: str | None = None,
+    splits: int = SPLITS,
+    feature_store: FeatureStore | None = None,
+    progress: Progress = silent,
+) -> AttributeTable:
+    """What a run's clusters tell about columns of metadata and cheap properties of texts, under the run's seeds.
+
+    Parameters
+    ----------
+    run : Run
+    ks : sequence of int, optional
+        Numbers of clusters, 2 to the number of texts of the smaller side; :func:`usual_ks` when left out.
+    columns : sequence of str, optional
+        Columns of metadata; None takes every one that can be judged.
+    source : str
+        Whose texts are looked at: ``human``, a candidate's, or ``all`` of the partition.
+    candidate : str, optional
+        Take this candidate's pairwise partitions; the joint ones when left out.
+    splits : int
+        Random halves for counting and for guessing.
+    feature_store : FeatureStore, optional
+        The user's own when left out.
+    progress : callable
+        May raise CancelledError.
+
+    Raises
+    ------
+    InputError
+        No such source, candidate or column; a k out of its range; features that were not kept, where they are needed.
+    """
+    clustering = _Clustering(run, candidate)
+    looked_at = _sources(clustering, source)
+    chosen = _checked(clustering, ks)
+    parts, notes = _partitions(clustering, chosen, asked=ks is not None, store=feature_store, progress=progress)
+    score = run.comparison.config.score
+    corpora = {name: run.corpora[name] for name in looked_at}
+    found = attributes(
+        parts, corpora, columns=columns, splits=splits, seed=stream(score.seed, "attributes"), progress=progress
+    )
+    n, ks_found = sum(map(len, corpora.values())), sorted({part.k for part in parts})
+    notes += [*found.notes, *_on_spread(n, ks_found, splits, score), *_on_explained(found.rows)]
+    settings = _settings(clustering, source, looked_at, splits)
+    return AttributeTable(found.rows, settings, tuple(notes))
+
+
+def _sources(clustering: _Clustering, source: str) -> tuple[str, ...]:
+    """The sides that ``source`` means; a candidate that is called ``all`` is meant by its name."""
+    names = tuple(clustering.sizes)
+    if source in names:
+        return (source,)
+    if source == ALL:
+        return names
+    raise InputError("No such texts in this partition", allowed=", ".join((*names, ALL)), received=repr(source))
+
+
+def _checked(clustering: _Clustering, ks: Sequence[int] | None) -> tuple[int, ...]:
+    if ks is None:
+        return usual_ks(clustering.run, clustering.candidate)
+    most = min(clustering.sizes.values())
+    wrong = [k for k in ks if isinstance(k, bool) or not isinstance(k, int) or not 2 <= k <= most]
+    if wrong or not len(ks):
+        received = ", ".join(map(repr, wrong)) if wrong else "none"
+        raise InputError(
+            "The numbers of clusters are not usable", allowed=f"whole numbers from 2 to {most}", received=received
+        )
+    return tuple(sorted(set(ks)))
+
+
+def _partitions(
+    clustering: _Clustering, ks: Sequence[int], *, asked: bool, store: FeatureStore | None, progress: Progress
+) -> tuple[list[Partition], list[str]]:
+    """A partition for each k and seed, by growing k, and notes; the run's own where k is its own."""
+    own = clustering.own
+    others = [k for k in ks if k != own[0].k]
+    made: dict[int, list[Partition]] = {own[0].k: list(own)} if own[0].k in ks else {}
+    notes = [f"The run's own k is {own[0].k}."]
+    if not others:
+        return [part for parts in made.values() for part in parts], notes
+    request = Request(clustering.run, None, None, "cpu", FeatureStore() if store is None else store, progress)
+    try:
+        stored = stored_features(request.run, request.feature_store)
+    except InputError as error:
+        if asked:
+            raise
+        return list(own), [*notes, f"At the run's own k alone: {error}"]
+    score, sizes = request.score, clustering.sizes
+    seeds = clustering_seeds(score, len(request.names))
+    place = None if clustering.candidate is None else request.names.index(clustering.candidate)
+    chosen = seeds[0] if place is None else seeds[1][place]
+    total = len(others) * score.seeds
+    progress(STAGE, 0, total)
+    reduced = reduced_together({name: stored[name] for name in sizes}, score)
+    for step, k in enumerate(others):
+        settings, parts = replace(score, k=k), list[Partition]()
+        try:
+            for index, seed in enumerate(chosen):
+                parts.append(partition(clustering.kind, reduced, sizes, index, seed, settings))
+                progress(STAGE, step * score.seeds + index + 1, total)
+        except InputError as error:
+            notes.append(f"k = {k} is left out: {error}")
+        else:
+            made[k] = parts
+    if not made:
+        raise InputError("The texts could not be clustered so", received=notes[-1])
+    return [part for k in sorted(made) for part in made[k]], notes
+
+
+def _on_spread(n: int, ks: Sequence[int], splits: int, score: ScoreConfig) -> list[str]:
+    """What the spread holds, and where it is no help."""
+    few = ", ".join(str(k) for k in ks if n < FEW_PER_CLUSTER * k)
+    notes = ["Accuracy and R² are of texts that were not counted, half of them in each split."]
+    if few:
+        notes.append(f"At k = {few} a cluster has fewer than {FEW_PER_CLUSTER} of these texts on average.")
+    if score.seeds == 1:
+        notes.append("One seed shows no spread of what is computed from all texts at once.")
+    if score.seeds * splits == 1:
+        notes.append("One seed and one split show no spread at all.")
+    return notes
+
+
+def _on_explained(rows: Sequence[Attribute]) -> list[str]:
+    worse = [row for row in rows if "r2" in row.scores and row.scores["r2"].mean < 0]
+    if not worse:
+        return []
+    return ["R² is below 0 where the mean of a cluster's few texts is a worse guess than the mean of all texts."]
+
+
+def _settings(clustering: _Clustering, source: str, looked_at: Sequence[str], splits: int) -> dict[str, Any]:
+    run, comparison = clustering.run, clustering.run.comparison
+    return {
+        "run": run.id,
+        "created": run.created,
+        "partition": clustering.kind,
+        "candidate": clustering.candidate,
+        "source": source,
+        "texts": {name: len(run.corpora[name]) for name in looked_at},
+        "own_k": clustering.own[0].k,
+        "seeds": comparison.config.score.seeds,
+        "splits": splits,
+        "config": comparison.config.as_dict(),
+        "sources": {item.name: {"n": item.n, "digest": item.digest} for item in comparison.sources},
+    }

@@ -1,0 +1,27 @@
+"""Every estimator, divergence and summary on one run, side by side.
+
+methods_run(run, PRESETS["estimators"])
+"""
+
+from mauve_core.experiments.methods.direct import Models
+from mauve_core.experiments.methods.evaluation import methods_run
+from mauve_core.experiments.methods.kinds import ESTIMATORS, SUMMARIES
+from mauve_core.experiments.methods.method import PRESETS, Method, parse_method
+from mauve_core.experiments.methods.table import Disagreement, MethodResult, MethodScore, MethodTable
+from mauve_core.experiments.methods.task import MethodsTask, stored_methods
+
+__all__ = [
+    "ESTIMATORS",
+    "PRESETS",
+    "SUMMARIES",
+    "Disagreement",
+    "Method",
+    "MethodResult",
+    "MethodScore",
+    "MethodTable",
+    "MethodsTask",
+    "Models",
+    "methods_run",
+    "parse_method",
+    "stored_methods",
+]

@@ -1,0 +1,117 @@
+"""Ratios of probabilities under two language models, one in the place of each side (JMLR 2023, section 7.3.3).
+
+The human distribution is not known, so a causal model stands for it too. Every text of both sides is scored under both
+models, behind its prompt where it has one; what a model said of a text is kept on disk and never asked twice. The
+candidate's model is taken as it is: how its texts were decoded does not change the probabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
+from mauve_core.base.progress import Progress, silent
+from mauve_core.encoders.catalogue import identify
+from mauve_core.encoders.models import load_tokenizer
+from mauve_core.experiments.text_measures.base import Collection
+from mauve_core.experiments.text_measures.tools import Tools
+from mauve_core.numerics.ratios.log_ratios import LogRatios, direct_ratios
+
+
+@dataclass(frozen=True)
+class Models:
+    """Two causal models as users write them: catalogue name, hub id, folder or GGUF file.
+
+    Attributes
+    ----------
+    human, candidate : str
+        What stands for the human distribution, and for that of every candidate.
+    """
+
+    human: str
+    candidate: str
+
+    def described(self) -> dict[str, dict[str, str]]:
+        """Names and digests of the weights, for the settings of a table."""
+        names = {"human": self.human, "candidate": self.candidate}
+        return {side: {"name": name, "digest": identify(name).digest} for side, name in names.items()}
+
+
+class Likelihoods:
+    """Log-likelihoods of whole texts under both models, read when they are first asked for.
+
+    Parameters
+    ----------
+    models : Models
+    texts : mapping of str to Collection
+        By source, the human side among them.
+    device : str
+    progress : callable
+    """
+
+    def __init__(
+        self, models: Models, texts: Mapping[str, Collection], *, device: str = "cpu", progress: Progress = silent
+    ) -> None:
+        self.models, self._texts, self._device, self._progress = models, texts, device, progress
+
+    @cached_property
+    def _found(self) -> list[dict[str, NDArray[np.float64]]]:
+        return [self._under(name) for name in (self.models.human, self.models.candidate)]
+
+    def _under(self, model: str) -> dict[str, NDArray[np.float64]]:
+        """Of all sources under one model; only one is in memory at a time."""
+        tools = Tools(model, device=self._device)
+        return {
+            name: log_likelihoods(tools, model, collection, self._progress) for name, collection in self._texts.items()
+        }
+
+    def ratios(self, candidate: str) -> LogRatios:
+        """log p / q at the human texts and at the candidate's.
+
+        Raises
+        ------
+        InputError
+            See :func:`log_likelihoods`.
+        """
+        p, q = self._found
+        found = direct_ratios(p[HUMAN], q[HUMAN], p[candidate], q[candidate])
+        at_p, at_q = (float(np.median(side)) for side in (found.at_p, found.at_q))
+        notes = (
+            f"whole texts under {self.models.human} and {self.models.candidate}, whatever the candidate's decoder",
+            f"median log ratio {at_p:.3g} nats at human texts, {at_q:.3g} at those of {candidate}",
+        )
+        return replace(found, notes=(*found.notes, *notes))
+
+
+def log_likelihoods(tools: Tools, model: str, texts: Collection, progress: Progress = silent) -> NDArray[np.float64]:
+    """(n,) log-likelihood of each whole text under the model, in nats.
+
+    Two models must have scored the same text for their ratio to mean anything, so nothing of it may be missing.
+
+    Raises
+    ------
+    InputError
+        A text is longer than the model can read, or its first token cannot be scored: it has no prompt, and the model
+        no token that begins a text.
+    """
+    tokenizer = load_tokenizer(model)
+    if tokenizer.bos_token_id is None and tokenizer.eos_token_id is None and not all(texts.prompts or ("",)):
+        raise InputError(
+            f"The model {model} has no token before the first one of a text without prompt",
+            allowed="texts with prompts, or a model with a token for the beginning or the end of a text",
+        )
+    found = tools.likelihoods(texts, progress)
+    count = int(found.cut.sum())
+    if count:
+        raise InputError(
+            f"{count:,} of {len(texts.texts):,} texts of {texts.name!r} are longer than {model} can read",
+            allowed="texts that both models read to their end",
+            todo="Take a model that reads more tokens, or cut the texts and compare them again",
+        )
+    return np.asarray(-np.bincount(found.owner, weights=found.values[:, 0], minlength=len(texts.texts)), np.float64)

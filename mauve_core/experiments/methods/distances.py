@@ -1,0 +1,145 @@
+"""Estimators with a distance of their own: transport, its frontiers between cluster centres, and the MMD.
+
+JMLR 2023, section 7.4.2; Gretton et al., JMLR 2012.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.random import SeedSequence
+from numpy.typing import NDArray
+
+from mauve_core.experiments.methods.method import Method
+from mauve_core.experiments.methods.sides import Binned, Features, Fit, Rows, Sides
+from mauve_core.numerics.divergences.frontier import Frontier
+from mauve_core.numerics.divergences.smoothing import probabilities
+from mauve_core.numerics.statistics.mmd import mmd, mmd_left_out
+from mauve_core.numerics.transport.costs import quantised_cost
+from mauve_core.numerics.transport.frontiers import barycentric_frontier, linear_frontier
+
+MMD_SPLITS = 100
+"""Random halves of the human side behind the z-score of the MMD."""
+
+SPREAD_LIMIT = 200
+"""Most clusters for which the linear frontier is computed again without each group of texts. Each of its 50 costs takes
+2 ms between 200 centres, and about k squared times as long between more."""
+
+CLUSTERED = ("quantised-transport", "transport-linear", "transport-barycentric")
+"""Estimators between the same k-means clusters."""
+
+Compute = Callable[[Features, Features], float]
+LeftOut = Callable[[Features, Features, Sequence[tuple[Rows, Rows]]], NDArray[np.float64]]
+
+FrontierOf = Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], Frontier]
+"""p (k,), q (k,), centres (k, d) -> frontier."""
+
+
+class Distance(Fit):
+    """A distance of its own between the texts themselves, taken again without each group.
+
+    Parameters
+    ----------
+    sides : Sides
+    compute : callable
+        Features of both sides -> value.
+    left_out : callable, optional
+        Features of both sides and the rows that are kept -> values, where that is quicker than ``compute`` on each.
+    """
+
+    def __init__(self, sides: Sides, compute: Compute, left_out: LeftOut | None = None) -> None:
+        self._value = compute(sides.x_p, sides.x_q)
+        self._sides, self._compute, self._left_out = sides, compute, left_out
+
+    @cached_property
+    def _without(self) -> NDArray[np.float64]:
+        x_p, x_q, pairs = self._sides.x_p, self._sides.x_q, self._sides.without
+        if self._left_out is not None:
+            return self._left_out(x_p, x_q, pairs)
+        return np.array([self._compute(x_p[p], x_q[q]) for p, q in pairs])
+
+    def value(self, method: Method) -> float:  # noqa: ARG002 (such a method has no parts)
+        return self._value
+
+    def left_out(self, method: Method) -> NDArray[np.float64] | None:  # noqa: ARG002
+        return self._without if self._sides.without else None
+
+
+class Discrepancy(Fit):
+    """The MMD, with its standard score."""
+
+    def __init__(self, sides: Sides, seed: SeedSequence) -> None:
+        found = mmd(sides.x_p, sides.x_q, splits=MMD_SPLITS, seed=seed)
+        self.notes, self.z, self._value = found.notes, found.z, found.value
+        self._sides, self._seed = sides, seed
+
+    @cached_property
+    def _without(self) -> NDArray[np.float64]:
+        return mmd_left_out(self._sides.x_p, self._sides.x_q, self._sides.without, seed=self._seed)
+
+    def value(self, method: Method) -> float:  # noqa: ARG002
+        return self._value
+
+    def left_out(self, method: Method) -> NDArray[np.float64] | None:  # noqa: ARG002
+        return self._without if self._sides.without else None
+
+
+class Transport(Fit):
+    """Between the centres of k-means clusters, which stay as they are while texts are left out."""
+
+    def __init__(self, sides: Sides, seed: SeedSequence) -> None:
+        self._bins, self._centres = _clusters(sides, seed)
+
+    def value(self, method: Method) -> float:  # noqa: ARG002
+        p, q = map(probabilities, self._bins.counts())
+        return quantised_cost(p, q, self._centres)
+
+    def left_out(self, method: Method) -> NDArray[np.float64] | None:  # noqa: ARG002
+        found = [quantised_cost(p, q, self._centres) for p, q in _without(self._bins)]
+        return np.array(found) if found else None
+
+
+class Interpolated(Fit):
+    """A frontier of transport costs between the same clusters: its area under any scale."""
+
+    def __init__(self, sides: Sides, seed: SeedSequence, frontier: FrontierOf, *, again: bool, note: str) -> None:
+        self._bins, self._centres = _clusters(sides, seed)
+        self._frontier, self._again = frontier, again
+        p, q = map(probabilities, self._bins.counts())
+        self._all = frontier(p, q, self._centres)
+        too_many = "" if again else f"; no spread over texts: more than {SPREAD_LIMIT} clusters"
+        self.notes = (f"{note} between the centres of {len(self._centres):,} clusters of unit features{too_many}",)
+
+    @cached_property
+    def _fitted_without(self) -> list[Frontier]:
+        return [self._frontier(p, q, self._centres) for p, q in _without(self._bins)]
+
+    def value(self, method: Method) -> float:
+        return method.area(self._all)
+
+    def left_out(self, method: Method) -> NDArray[np.float64] | None:
+        if not self._again:
+            return None
+        found = [method.area(frontier) for frontier in self._fitted_without]
+        return np.array(found) if found else None
+
+
+def interpolated(name: str, sides: Sides, seed: SeedSequence) -> Fit:
+    """``transport-linear`` or ``transport-barycentric``."""
+    if name == "transport-linear":
+        note = "exact costs to mixtures"
+        return Interpolated(sides, seed, linear_frontier, again=sides.k <= SPREAD_LIMIT, note=note)
+    note = "exact costs to barycentres anywhere in the space of features"
+    return Interpolated(sides, seed, barycentric_frontier, again=True, note=note)
+
+
+def _clusters(sides: Sides, seed: SeedSequence) -> tuple[Binned, NDArray[np.float64]]:
+    found, n = sides.clustered(seed), len(sides.x_p)
+    return Binned(found.labels[:n], found.labels[n:], sides.k, sides.without), found.centers
+
+
+def _without(bins: Binned) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Histograms without each group of texts."""
+    return [(probabilities(p), probabilities(q)) for p, q in zip(*bins.counts_without(), strict=True)]

@@ -1,0 +1,323 @@
+"""Methods on a stored run: every estimator fitted once a candidate and seed, then every method read off its fits."""
+
+from __future__ import annotations
+
+import math
+import time
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.random import SeedSequence
+from numpy.typing import NDArray
+
+from mauve_core.base.config import HUMAN, ScoreConfig
+from mauve_core.base.errors import InputError
+from mauve_core.base.progress import Progress, silent
+from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.models import load_tokenizer
+from mauve_core.experiments.methods.direct import Likelihoods, Models
+from mauve_core.experiments.methods.fitting import DRAWING, STREAMS, WITHOUT_HALVES, fit
+from mauve_core.experiments.methods.kinds import ESTIMATORS
+from mauve_core.experiments.methods.method import Method
+from mauve_core.experiments.methods.sides import Binned, Fit, Rows, Sides, Tokens
+from mauve_core.experiments.methods.table import MethodResult, MethodScore, MethodTable
+from mauve_core.experiments.text_measures.spread import CONFIDENCE, GROUPS, group_of
+from mauve_core.experiments.text_measures.stored import collection_of
+from mauve_core.numerics.resampling.jackknife import jackknife_sd, t_interval
+from mauve_core.numerics.resampling.permutation import histogram_statistic, permutation_test
+from mauve_core.scoring.estimates import stream
+from mauve_core.store import Run
+from mauve_core.store.features import stored_features
+
+STAGE = "Fitting"
+"""Stage name of the progress; counts fits."""
+
+SPREAD_STAGE = "Leaving out texts, group by group"
+"""Stage name of the progress; counts methods. The first of an estimator takes the time."""
+
+TEST_STAGE = "Exchanging texts between the sides"
+"""Stage name of the progress of the permutation tests; counts methods."""
+
+SEEDS = 3
+"""Seeds of an estimator that draws, where the run has no fits of its own for it."""
+
+HALVES = 3
+"""Random halves of the human side behind the ceiling."""
+
+
+def methods_run(
+    run: Run,
+    methods: Sequence[Method],
+    *,
+    seeds: int = SEEDS,
+    permutations: int = 0,
+    models: Models | None = None,
+    device: str = "cpu",
+    feature_store: FeatureStore | None = None,
+    progress: Progress = silent,
+) -> MethodTable:
+    """Score every candidate of a run by each method; the first method is the one that others are held against.
+
+    k-means takes the run's own pairwise partitions, so that its MAUVE has the digits of the leaderboard.
+
+    Parameters
+    ----------
+    run : Run
+    methods : sequence of Method
+        At least one, none twice.
+    seeds : int
+        Seeds of estimators that draw; those of k-means are the run's.
+    permutations : int
+        Draws of a permutation test of P = Q for each method with bins; 0 for none.
+    models : Models, optional
+        What stands for the two sides in direct estimation, which is left out without them.
+    device : str
+        Where the quantisers that are networks are trained, and where these models read.
+    feature_store : FeatureStore, optional
+        Where features are found that were not kept with the run.
+    progress : callable
+        May raise CancelledError.
+
+    Returns
+    -------
+    MethodTable
+
+    Raises
+    ------
+    InputError
+        No method or one twice, a number of seeds below 1, features that were not kept, or no method can take them; one
+        that cannot is left out with a note where others can.
+    """
+    if not methods or len(set(methods)) < len(methods):
+        received = ", ".join(method.spec for method in methods)
+        raise InputError("The methods cannot be used", allowed="one or more, none twice", received=received)
+    if seeds < 1 or permutations < 0:
+        received = f"{seeds} seeds, {permutations} permutations"
+        raise InputError("The settings are not usable", allowed="at least 1 seed, 0 permutations", received=received)
+    work = _Work(run, stored_features(run, feature_store), seeds, device, progress, models)
+    estimators = list(dict.fromkeys(method.estimator for method in methods))
+    fitted: dict[str, _Fitted] = {}
+    total = len(estimators) * (len(run.comparison.candidates) + 1)
+    left_out: dict[str, InputError] = {}
+    for place, estimator in enumerate(estimators):
+        try:
+            fitted[estimator] = work.fitted(estimator, place * (len(run.comparison.candidates) + 1), total)
+        except InputError as error:
+            left_out[estimator] = error
+    progress(STAGE, total, total)
+    possible = [method for method in methods if method.estimator in fitted]
+    results = []
+    for done, method in enumerate(possible):
+        progress(SPREAD_STAGE, done, len(possible))
+        results.append(_result(method, fitted[method.estimator]))
+    progress(SPREAD_STAGE, len(possible), len(possible))
+    if not results:
+        raise next(iter(left_out.values()))
+    if permutations:
+        for done, result in enumerate(results):
+            progress(TEST_STAGE, done, len(results))
+            results[done] = _tested(result, fitted[result.method.estimator], run, permutations)
+        progress(TEST_STAGE, len(results), len(results))
+    config = run.comparison.config
+    settings: dict[str, Any] = {
+        "run": run.id,
+        "created": run.created,
+        "seeds": seeds,
+        "permutations": permutations,
+        "groups": GROUPS,
+        "confidence": CONFIDENCE,
+        "halves": HALVES,
+        "config": config.as_dict(),
+        "sources": {source.name: {"n": source.n, "digest": source.digest} for source in run.comparison.sources},
+    }
+    if models is not None and "direct" in fitted:
+        settings["models"] = models.described()
+    notes = tuple(f"{ESTIMATORS[name].title} is left out: {error}" for name, error in left_out.items())
+    return MethodTable(tuple(results), settings, notes)
+
+
+def sides_of(run: Run, candidate: str) -> Sides:
+    """The human side and one candidate of a run, ready for :func:`mauve_core.experiments.methods.fitting.fit`, as
+    ``methods_run`` fits them."""
+    return _Work(run, stored_features(run), 1, "cpu", silent).sides(candidate)
+
+
+@dataclass(frozen=True, eq=False)
+class _Fits:
+    """One estimator on one pair of sides: a fit a seed, and what its texts are."""
+
+    fits: tuple[Fit, ...]
+    sizes: NDArray[np.int64]
+    n: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """One estimator on all candidates and on halves of the human side."""
+
+    candidates: Mapping[str, _Fits]
+    halves: tuple[_Fits, ...]
+    seconds: float
+
+
+class _Work:
+    def __init__(
+        self,
+        run: Run,
+        features: Mapping[str, NDArray[np.float32]],
+        seeds: int,
+        device: str,
+        progress: Progress,
+        models: Models | None = None,
+    ) -> None:
+        self.run, self.features, self.seeds, self.device, self.progress = run, features, seeds, device, progress
+        self.score: ScoreConfig = run.comparison.config.score
+        self.groups = {name: group_of(corpus.ids) for name, corpus in run.corpora.items()}
+        self.cached: dict[str, Sides] = {}
+        self.read: dict[str, Tokens] = {}
+        self.words: dict[str, int] = {}
+        texts = {name: collection_of(corpus, name) for name, corpus in run.corpora.items()}
+        self.likelihoods = None if models is None else Likelihoods(models, texts, device=device, progress=progress)
+
+    def fitted(self, estimator: str, done: int, total: int) -> _Fitted:
+        """Fit every candidate, then the halves; the time is that of the candidates."""
+        base = stream(self.score.seed, "methods")
+        key = (
+            *base.spawn_key,
+            zlib.crc32(STREAMS.get(estimator, estimator).encode()),
+        )  # by name, whatever other estimators there are
+        own, halves = SeedSequence(base.entropy, spawn_key=key).spawn(2)
+        names = [candidate.name for candidate in self.run.comparison.candidates]
+        count = self.seeds if estimator in DRAWING else 1
+        started, candidates = time.perf_counter(), {}
+        for step, (name, child) in enumerate(zip(names, own.spawn(len(names)), strict=True)):
+            self.progress(STAGE, done + step, total)
+            candidates[name] = self._candidate(estimator, name, child.spawn(count))
+        seconds = time.perf_counter() - started
+        self.progress(STAGE, done + len(names), total)
+        count = 0 if estimator in WITHOUT_HALVES else HALVES
+        return _Fitted(candidates, tuple(self._half(estimator, child) for child in halves.spawn(count)), seconds)
+
+    def _candidate(self, estimator: str, name: str, seeds: Sequence[SeedSequence]) -> _Fits:
+        sides = self.sides(name)
+        sizes = sum(np.bincount(self.groups[side], minlength=GROUPS) for side in (HUMAN, name))
+        n = min(len(sides.x_p), len(sides.x_q))
+        if estimator == "kmeans":
+            partitions = self.run.comparison.candidate(name).partitions
+            own = (Binned(part.labels[HUMAN], part.labels[name], part.k, sides.without) for part in partitions)
+            return _Fits(tuple(own), np.asarray(sizes), n)
+        return _Fits(tuple(fit(estimator, sides, seed) for seed in seeds), np.asarray(sizes), n)
+
+    def _half(self, estimator: str, seed: SeedSequence) -> _Fits:
+        """One random half of the human texts against the other."""
+        cut, child = seed.spawn(2)
+        x = self.features[HUMAN]
+        order = np.random.default_rng(cut).permutation(len(x))
+        first, second = np.sort(order[: len(x) // 2]), np.sort(order[len(x) // 2 : 2 * (len(x) // 2)])
+        parts = ([self.tokens(HUMAN)[row] for row in rows] for rows in (first, second))
+        sides = Sides(x[first], x[second], (), self.score, lambda: (next(parts), next(parts)), self.device)
+        return _Fits((fit(estimator, sides, child),), np.zeros(0, dtype=np.int64), len(first))
+
+    def sides(self, name: str) -> Sides:
+        if name not in self.cached:
+            pair = (self.groups[HUMAN], self.groups[name])
+            present = [group for group in range(GROUPS) if any((side == group).any() for side in pair)]
+            without: list[tuple[Rows, Rows]] = [
+                (np.flatnonzero(pair[0] != group), np.flatnonzero(pair[1] != group)) for group in present
+            ]
+            pair_of_features = self.features[HUMAN], self.features[name]
+            tokens = partial(self._both_tokens, name)
+            ratios = None if self.likelihoods is None else partial(self.likelihoods.ratios, name)
+            self.cached[name] = Sides(
+                *pair_of_features, without, self.score, tokens, self.device, self.progress, ratios=ratios
+            )
+        return self.cached[name]
+
+    def _both_tokens(self, name: str) -> tuple[Tokens, Tokens]:
+        return self.tokens(HUMAN), self.tokens(name)
+
+    def tokens(self, name: str) -> Tokens:
+        """Token ids of a side by the encoder's tokenizer; where there is none, words, numbered.
+
+        They are the words that are looked up where the encoder is a file of word vectors, which need not be there any
+        more; and what stands between white space where the run was given features.
+        """
+        from mauve_core.encoders.catalogue import names_word_vectors
+        from mauve_core.encoders.word_vectors import words as looked_up
+
+        if name not in self.read:
+            texts, encoder = list(self.run.corpora[name].texts), self.run.comparison.config.encoder
+            if encoder is None:
+                rows = [[self.words.setdefault(word, len(self.words)) for word in text.split()] for text in texts]
+            elif names_word_vectors(encoder.model):
+                split = map(looked_up, texts)
+                rows = [[self.words.setdefault(word, len(self.words)) for word in words] for words in split]
+            else:
+                tokenizer = load_tokenizer(encoder.model, encoder.revision)
+                rows = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
+            self.read[name] = [np.asarray(row, dtype=np.int64) for row in rows]
+        return self.read[name]
+
+
+def _result(method: Method, fitted: _Fitted) -> MethodResult:
+    scores = {name: _score(method, fits) for name, fits in fitted.candidates.items()}
+    halves = [half.fits[0].value(method) for half in fitted.halves]
+    ceiling = None
+    if halves:
+        ceiling = MethodScore(float(np.mean(halves)), _sd(halves), None, None, None, fitted.halves[0].n)
+    notes = tuple(dict.fromkeys(note for fits in fitted.candidates.values() for one in fits.fits for note in one.notes))
+    return MethodResult(method, scores, ceiling, fitted.seconds, notes)
+
+
+def _tested(result: MethodResult, fitted: _Fitted, run: Run, permutations: int) -> MethodResult:
+    """The result with a p-value for each candidate, where the method has bins; all methods permute alike."""
+    scores, notes = dict(result.scores), list[str]()
+    seed = stream(run.comparison.config.score.seed, "permutations")
+    for name, fits in fitted.candidates.items():
+        first = fits.fits[0]
+        if not isinstance(first, Binned):
+            continue
+        labels = np.concatenate(first.labels)
+        statistic = histogram_statistic(labels, first.k, result.method.value, smoothing=result.method.smoothing)
+        ids = [run.corpora[side].ids for side in (HUMAN, name)]
+        found = permutation_test(
+            statistic,
+            *map(len, first.labels),
+            permutations=permutations,
+            seed=seed,
+            blocks=np.array([*ids[0], *ids[1]]) if set(ids[0]) & set(ids[1]) else None,
+            smaller_is_farther=result.method.higher_is_closer,
+        )
+        scores[name] = replace(scores[name], p_value=found.p_value)
+        notes += [f"{name}: {note}" for note in found.notes]
+    return replace(result, scores=scores, notes=(*result.notes, *notes))
+
+
+def _score(method: Method, fits: _Fits) -> MethodScore:
+    """Mean over the seeds; the jackknife is that of the mean."""
+    values = [one.value(method) for one in fits.fits]
+    mean = float(np.mean(values))
+    left_out = [one.left_out(method) for one in fits.fits]
+    scores = [one.z for one in fits.fits if one.z is not None]
+    z = float(np.mean(scores)) if len(scores) == len(values) else None
+    score = MethodScore(mean, _sd(values), None, None, None, fits.n, z=z)
+    kept = [row for row in left_out if row is not None]
+    if len(kept) < len(left_out):
+        return score
+    without = np.mean(kept, axis=0)
+    sizes = fits.sizes[fits.sizes > 0]
+    if not (math.isfinite(mean) and np.isfinite(without).all()) or len(sizes) < 2:
+        return score
+    sd = jackknife_sd(mean, without, sizes)
+    low, high = t_interval(mean, sd, len(sizes), CONFIDENCE, bounds=method.bounds)
+    return replace(score, sd_texts=sd, low=low, high=high)
+
+
+def _sd(values: Sequence[float]) -> float | None:
+    if len(values) < 2 or not np.isfinite(values).all():
+        return None
+    return float(np.std(values, ddof=1))

@@ -1,0 +1,174 @@
+"""Two sides of features fitted by an estimator, and what a method makes of the fit, with each group of texts left out.
+
+Estimators with bins keep their bins while texts are left out; the others are fitted again without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, partial
+
+import numpy as np
+from numpy.random import SeedSequence
+from numpy.typing import NDArray
+
+from mauve_core.base.errors import InputError
+from mauve_core.experiments.methods.distances import CLUSTERED, Discrepancy, Distance, Transport, interpolated
+from mauve_core.experiments.methods.method import Method
+from mauve_core.experiments.methods.sides import Binned, Features, Fit, Sides, Tokens
+from mauve_core.numerics.quantisers import QUANTISERS
+from mauve_core.numerics.ratios.classifier import classifier_ratios
+from mauve_core.numerics.ratios.gaussian import gaussian_ratios
+from mauve_core.numerics.ratios.kde import kde_ratios
+from mauve_core.numerics.ratios.knn import knn_ratios, knn_ratios_from_gram
+from mauve_core.numerics.ratios.log_ratios import LogRatios, coordinates_kept, ratio_atoms
+from mauve_core.numerics.strings.gram_kernels import Gram, ngram_gram, subsequence_gram
+from mauve_core.numerics.strings.string_models import string_ratios
+from mauve_core.numerics.transport.costs import frechet_cost, plug_in_cost
+from mauve_core.numerics.transport.parts import plug_in_parts
+
+Histograms = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+NGRAM = 3
+"""Tokens of the n-grams of the n-gram kernel."""
+
+
+class Ratios(Fit):
+    """Density ratios at the texts, or at draws; fitted anew without each group, unless that is too costly."""
+
+    def __init__(self, sides: Sides, estimate: Callable[[Features, Features], LogRatios], *, again: bool) -> None:
+        with coordinates_kept(sides.coordinates):
+            found = estimate(sides.x_p, sides.x_q)
+        self.notes = found.notes
+        self._all = ratio_atoms(found)
+        self._sides, self._estimate, self._again = sides, estimate, again
+
+    @cached_property
+    def _without(self) -> list[Histograms]:
+        pairs = ((self._sides.x_p[p], self._sides.x_q[q]) for p, q in self._sides.without)
+        with coordinates_kept(self._sides.coordinates):
+            return [ratio_atoms(self._estimate(x_p, x_q)) for x_p, x_q in pairs]
+
+    def value(self, method: Method) -> float:
+        return float(method.value(*self._all))
+
+    def left_out(self, method: Method) -> NDArray[np.float64] | None:
+        if not self._again or not self._sides.without:
+            return None
+        return np.array([float(method.value(*pair)) for pair in self._without])
+
+
+class Direct(Fit):
+    """Probabilities of the texts under two models, which stay as they are while texts are left out."""
+
+    def __init__(self, sides: Sides, _: SeedSequence) -> None:
+        if sides.ratios is None:
+            raise InputError(
+                "Direct estimation needs two causal models, in the place of the human side and of the candidates",
+                todo="Name both: --human-model and --candidate-model, or models=Models(human, candidate)",
+            )
+        self._found, self._without = sides.ratios(), sides.without
+        self.notes = self._found.notes
+
+    def value(self, method: Method) -> float:
+        return float(method.value(*ratio_atoms(self._found)))
+
+    def left_out(self, method: Method) -> NDArray[np.float64] | None:
+        found = self._found
+        parts = (LogRatios(found.at_p[rows_p], found.at_q[rows_q]) for rows_p, rows_q in self._without)
+        values = [float(method.value(*ratio_atoms(part))) for part in parts]
+        return np.array(values) if values else None
+
+
+class Strings(Fit):
+    """5-gram models of the tokens; the models stay while scored texts are left out."""
+
+    def __init__(self, sides: Sides, seed: SeedSequence) -> None:
+        found = string_ratios(*sides.tokens(), seed=int(seed.generate_state(1)[0]))
+        self.notes = found.ratios.notes
+        self._found, self._without = found, sides.without
+
+    def value(self, method: Method) -> float:
+        return float(method.value(*ratio_atoms(self._found.ratios)))
+
+    def left_out(self, method: Method) -> NDArray[np.float64] | None:
+        found, values = self._found, []
+        for rows_p, rows_q in self._without:
+            at_p = found.ratios.at_p[np.isin(found.rows_p, rows_p)]
+            at_q = found.ratios.at_q[np.isin(found.rows_q, rows_q)]
+            if not at_p.size or not at_q.size:
+                return None
+            values.append(float(method.value(*ratio_atoms(LogRatios(at_p, at_q)))))
+        return np.array(values) if values else None
+
+
+class Neighbours(Fit):
+    """Nearest neighbours in a Gram matrix of all texts, P's first."""
+
+    def __init__(self, sides: Sides, kernel: Callable[[Tokens], Gram]) -> None:
+        p, q = sides.tokens()
+        gram = kernel([*p, *q])
+        found = knn_ratios_from_gram(gram.kernel, len(p))
+        self.notes = (*gram.notes, *found.notes)
+        self._all, self._kernel, self._n, self._without = ratio_atoms(found), gram.kernel, len(p), sides.without
+
+    @cached_property
+    def _fitted_without(self) -> list[Histograms]:
+        found = []
+        for rows_p, rows_q in self._without:
+            rows = np.concatenate([rows_p, rows_q + self._n])
+            found.append(ratio_atoms(knn_ratios_from_gram(self._kernel[np.ix_(rows, rows)], len(rows_p))))
+        return found
+
+    def value(self, method: Method) -> float:
+        return float(method.value(*self._all))
+
+    def left_out(self, method: Method) -> NDArray[np.float64] | None:
+        pairs = self._fitted_without
+        return np.array([float(method.value(*pair)) for pair in pairs]) if pairs else None
+
+
+def fit(estimator: str, sides: Sides, seed: SeedSequence) -> Fit:
+    """The estimator of that name, fitted.
+
+    Raises
+    ------
+    InputError
+        The features are not ones that it can take.
+    """
+    return _FITS[estimator](sides, seed)
+
+
+def _binned(name: str, sides: Sides, seed: SeedSequence) -> Fit:
+    quantiser = QUANTISERS[name]
+    k = sides.k if quantiser.bins is None else None
+    found = quantiser.fit(sides.reduced, k, seed=seed, progress=sides.progress, device=sides.device)
+    n = len(sides.x_p)
+    return Binned(found.labels[:n], found.labels[n:], found.k, sides.without)
+
+
+_FITS: dict[str, Callable[[Sides, SeedSequence], Fit]] = {
+    **{name: partial(_binned, name) for name in QUANTISERS},
+    "knn": lambda sides, _: Ratios(sides, knn_ratios, again=True),
+    "kde": lambda sides, _: Ratios(sides, kde_ratios, again=True),
+    "classifier": lambda sides, seed: Ratios(sides, partial(classifier_ratios, seed=seed), again=False),
+    "gaussian": lambda sides, seed: Ratios(sides, partial(gaussian_ratios, seed=seed), again=True),
+    "direct": Direct,
+    "strings": Strings,
+    "ngram-kernel": lambda sides, _: Neighbours(sides, partial(ngram_gram, n=NGRAM)),
+    "subsequence-kernel": lambda sides, _: Neighbours(sides, subsequence_gram),
+    "transport": lambda sides, seed: Distance(sides, lambda p, q: plug_in_cost(p, q, seed=seed).value, plug_in_parts),
+    "frechet": lambda sides, _: Distance(sides, lambda p, q: frechet_cost(p, q).value),
+    "quantised-transport": Transport,
+    **{name: partial(interpolated, name) for name in ("transport-linear", "transport-barycentric")},
+    "mmd": Discrepancy,
+}
+
+WITHOUT_HALVES = frozenset({"direct"})
+"""Estimators that cannot compare two halves of the human texts: one model would stand for both."""
+
+DRAWING = frozenset({*QUANTISERS, *CLUSTERED, "classifier", "gaussian", "strings"})
+"""Estimators whose result depends on a seed."""
+
+STREAMS = dict.fromkeys(CLUSTERED, CLUSTERED[0])
+"""Estimators that draw from the stream of another one, whose clusters they share; each other one has its own."""

@@ -1,0 +1,260 @@
+"""What a method is made of: ways from features to histograms, and from two histograms to a number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mauve_core.numerics.divergences.generators import f_divergence
+from mauve_core.numerics.divergences.summaries import FIVE, auc, frontier_integral_f, mauve_f, mid_f
+from mauve_core.numerics.ratios.log_ratios import SCALES
+
+
+@dataclass(frozen=True)
+class SummaryKind:
+    """How two histograms become one number.
+
+    Attributes
+    ----------
+    name, title : str
+    value : callable
+        p, q, generator, scale -> number.
+    higher_is_closer : bool
+        Whether a larger value means texts more like the human ones.
+    frontier : bool
+        Whether it sums up a frontier, so that it needs a generator with one.
+    takes_divergence : bool
+        Whether the generator can be chosen.
+    source : str
+    """
+
+    name: str
+    title: str
+    value: Callable[[ArrayLike, ArrayLike, str, float], NDArray[np.float64]]
+    higher_is_closer: bool = False
+    frontier: bool = False
+    takes_divergence: bool = True
+    source: str = "JMLR 2023, section 3.2"
+
+
+def _fixed(name: str, title: str) -> SummaryKind:
+    divergence = FIVE[name]
+    source = "ICLR 2023, section 2"
+    return SummaryKind(name, title, lambda p, q, *_: divergence(p, q), takes_divergence=False, source=source)
+
+
+SUMMARIES: dict[str, SummaryKind] = {
+    kind.name: kind
+    for kind in (
+        SummaryKind("mauve", "MAUVE", mauve_f, higher_is_closer=True, frontier=True),
+        SummaryKind(
+            "frontier-integral",
+            "Frontier integral",
+            lambda p, q, generator, _: frontier_integral_f(p, q, generator),
+            frontier=True,
+        ),
+        SummaryKind("mid", "Mid-point", lambda p, q, generator, _: mid_f(p, q, generator), frontier=True),
+        SummaryKind(
+            "divergence",
+            "D(P, Q)",
+            lambda p, q, generator, _: f_divergence(p, q, generator),
+            source="JMLR 2023, section 3.1",
+        ),
+        _fixed("forward-kl", "Forward KL"),
+        _fixed("backward-kl", "Backward KL"),
+        _fixed("exponentiated-kl", "Exponentiated KL"),
+        _fixed("jensen-shannon", "Jensen-Shannon"),
+        SummaryKind(
+            "auc",
+            "AUC",
+            lambda p, q, _, scale: auc(p, q, scale),
+            takes_divergence=False,
+            source="ICLR 2023, section 2",
+        ),
+    )
+}
+"""How two histograms are summed up, by name."""
+
+
+@dataclass(frozen=True)
+class EstimatorKind:
+    """A way from features to a frontier.
+
+    Attributes
+    ----------
+    name, title : str
+    bins : bool
+        Whether it counts texts in bins, so that counts can be smoothed.
+    scale : float or None
+        The constant c of MAUVE that the papers take with it; None for a distance of its own, without a divergence.
+    reason : str
+        What the papers say of it where its ranking differs; one or two sentences.
+    source : str
+    own_scale : float or None
+        The constant c under which a frontier of its own becomes an area in [0, 1]; None where it has none.
+    """
+
+    name: str
+    title: str
+    bins: bool
+    scale: float | None
+    reason: str
+    source: str
+    own_scale: float | None = None
+
+
+_RATIOS = "JMLR 2023, sections 4.2 and 7.3.1"
+
+ESTIMATORS: dict[str, EstimatorKind] = {
+    kind.name: kind
+    for kind in (
+        EstimatorKind(
+            "kmeans",
+            "k-means",
+            True,
+            SCALES["quantised"],
+            "The default: little computation, and robust to the number of clusters.",
+            "JMLR 2023, section 4.1",
+        ),
+        EstimatorKind(
+            "drmm",
+            "Residual mixture",
+            True,
+            SCALES["quantised"],
+            "A deep residual mixture; its bins are paths through three layers of ten components, and many stay empty.",
+            "NeurIPS 2021, appendix C.3",
+        ),
+        EstimatorKind(
+            "lattice",
+            "Lattice",
+            True,
+            SCALES["quantised"],
+            "A network spreads the features over a sphere in four dimensions, whose 744 lattice points are the bins.",
+            "NeurIPS 2021, appendix C.3",
+        ),
+        EstimatorKind(
+            "knn",
+            "Nearest neighbours",
+            False,
+            SCALES["knn"],
+            "Needs few dimensions, and their number matters; in the papers it tied neighbouring values of p "
+            "that k-means told apart.",
+            _RATIOS,
+        ),
+        EstimatorKind(
+            "kde",
+            "Kernel density",
+            False,
+            SCALES["kde"],
+            "Needs few dimensions, and the choice of their number matters.",
+            _RATIOS,
+        ),
+        EstimatorKind(
+            "classifier",
+            "Classifier",
+            False,
+            SCALES["classifier"],
+            "Sees what a linear classifier sees, on half of the texts; in the papers it missed an order of sizes "
+            "and tied neighbouring values of p.",
+            _RATIOS,
+        ),
+        EstimatorKind(
+            "gaussian",
+            "Gaussian",
+            False,
+            SCALES["gaussian"],
+            "Compares means and covariances alone, in five or ten dimensions; not robust beyond.",
+            "JMLR 2023, sections 4.3 and 7.3.1",
+        ),
+        EstimatorKind(
+            "direct",
+            "Model probabilities",
+            False,
+            SCALES["direct"],
+            "Two language models in the place of the two sides, whatever the decoder; in the papers it put ancestral "
+            "before nucleus sampling, against people's judgments.",
+            "JMLR 2023, section 7.3.3",
+        ),
+        EstimatorKind(
+            "strings",
+            "String models",
+            False,
+            SCALES["direct"],
+            "5-gram models of the tokens themselves, on held-out texts: sees wording and repetition, where clusters of "
+            "features see topic and style.",
+            "ICLR 2023, sections 2 and 3",
+        ),
+        EstimatorKind(
+            "ngram-kernel",
+            "n-gram kernel",
+            False,
+            SCALES["knn"],
+            "Nearest neighbours by shared n-grams; in the papers it agreed least with the default and with people.",
+            "JMLR 2023, section 7.5.4",
+        ),
+        EstimatorKind(
+            "subsequence-kernel",
+            "Subsequence kernel",
+            False,
+            SCALES["knn"],
+            "Nearest neighbours by shared subsequences with gaps; slow, and in the papers far from the default.",
+            "JMLR 2023, section 7.5.4",
+        ),
+        EstimatorKind(
+            "transport",
+            "Optimal transport",
+            False,
+            None,
+            "Weighs how far texts lie apart, where a divergence asks only whether they can be told apart.",
+            "JMLR 2023, section 7.4.2",
+        ),
+        EstimatorKind(
+            "frechet",
+            "Fréchet distance",
+            False,
+            None,
+            "Compares means and covariances alone; in the papers it missed the effect of the texts' length.",
+            "JMLR 2023, section 7.4.2",
+        ),
+        EstimatorKind(
+            "quantised-transport",
+            "Quantised transport",
+            False,
+            None,
+            "Transport between cluster centres: weighs how far clusters lie apart.",
+            "JMLR 2023, section 7.4.2",
+        ),
+        EstimatorKind(
+            "transport-linear",
+            "Transport, linear frontier",
+            False,
+            None,
+            "Weighs how far clusters lie apart, on the way over mixtures; in the papers it put small models with "
+            "nucleus sampling before large ones with ancestral sampling, against people's judgments.",
+            "JMLR 2023, section 7.4.2, equation 31",
+            own_scale=SCALES["quantised"],
+        ),
+        EstimatorKind(
+            "transport-barycentric",
+            "Transport, barycentric frontier",
+            False,
+            None,
+            "Barycentres may lie anywhere between the clusters, so that the area follows from the quantised transport "
+            "cost alone and, under one seed, ranks as it does.",
+            "JMLR 2023, section 7.4.2, equation 32",
+            own_scale=SCALES["quantised"],
+        ),
+        EstimatorKind(
+            "mmd",
+            "MMD",
+            False,
+            None,
+            "A kernel two-sample statistic: sensitive to shifts of the whole cloud, little to rare modes.",
+            "Gretton et al. 2012",
+        ),
+    )
+}
+"""Every estimator by its name."""

@@ -1,0 +1,197 @@
+"""A method: which estimator, which divergence, how the frontier is summed up; written as one word.
+
+    kmeans                                          MAUVE as published
+    kmeans:smoothing=good-turing,summary=mid        every part but the first may be left out
+    knn:divergence=chi2                             an estimator without bins
+
+JMLR 2023, sections 3 (divergences, summaries), 4.1 (quantisers, smoothing) and 4.2 to 4.3 (estimators without bins).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mauve_core.base.errors import InputError
+from mauve_core.experiments.methods.kinds import ESTIMATORS, SUMMARIES, EstimatorKind
+from mauve_core.numerics.divergences.frontier import Frontier, trapezoid_area
+from mauve_core.numerics.divergences.generators import generator_of
+from mauve_core.numerics.divergences.smoothing import SMOOTHINGS, added_count
+from mauve_core.numerics.divergences.summaries import FIVE
+
+
+@dataclass(frozen=True)
+class Method:
+    """One choice of all parts.
+
+    Attributes
+    ----------
+    estimator : str
+        A name of ``ESTIMATORS``.
+    divergence : str
+        As ``numerics.generators.generator_of`` reads it; "kl" for an estimator that has a distance of its own.
+    summary : str
+        A name of ``SUMMARIES``; "mauve" for such an estimator.
+    smoothing : str
+        Of the histograms, as ``numerics.smoothing.probabilities`` reads it; "none" for estimators without bins.
+    scale : float or None
+        The constant c of MAUVE, or of the area under a frontier of transport costs; None takes the estimator's.
+    """
+
+    estimator: str = "kmeans"
+    divergence: str = "kl"
+    summary: str = "mauve"
+    smoothing: str = "none"
+    scale: float | None = None
+
+    def __post_init__(self) -> None:
+        _require("estimator", self.estimator, ESTIMATORS)
+        _require("summary", self.summary, SUMMARIES)
+        added_count(self.smoothing)
+        generator = generator_of(self.divergence)
+        kind, summary = ESTIMATORS[self.estimator], SUMMARIES[self.summary]
+        given = {item.name for item in fields(self)[1:] if getattr(self, item.name) != item.default}
+        if kind.scale is None and given - ({"scale"} if kind.own_scale else set()):
+            refused = sorted(given - {"scale"}) if kind.own_scale else sorted(given)
+            raise InputError(f"The method {kind.name} takes no {', '.join(refused)}", allowed=kind.name)
+        if not kind.bins and "smoothing" in given:
+            raise InputError(f"The method {kind.name} has no bins to smooth", received=self.smoothing)
+        if not summary.takes_divergence and "divergence" in given:
+            raise InputError(f"The summary {summary.name} is a divergence itself", todo="Leave divergence out")
+        if summary.frontier and not np.isfinite(generator.at_zero):
+            raise InputError(
+                f"The divergence {generator.name} has no frontier", allowed="summary=divergence", received=summary.name
+            )
+        takes_scale = summary.name in ("mauve", "auc")
+        if self.scale is not None and not (takes_scale and 0 < self.scale < float("inf")):
+            raise InputError(
+                "The scale is not usable",
+                allowed="a positive number, with summary=mauve or auc",
+                received=f"{self.scale!r}",
+            )
+
+    @property
+    def spec(self) -> str:
+        """The method as it is written; parts that have their default are left out."""
+        parts = [
+            f"{item.name}={value:g}" if isinstance(value, float) else f"{item.name}={value}"
+            for item in fields(self)[1:]
+            if (value := getattr(self, item.name)) != item.default
+        ]
+        return f"{self.estimator}:{','.join(parts)}" if parts else self.estimator
+
+    @property
+    def title(self) -> str:
+        """The method as a table names it."""
+        kind = self.estimator_kind
+        if kind.scale is None:
+            return kind.title + ("" if self.scale is None else f" · c = {self.scale:g}")
+        parts = [kind.title]
+        if self.smoothing != "none":
+            parts.append(SMOOTHINGS.get(self.smoothing, self.smoothing))
+        if self.divergence != "kl":
+            parts.append(generator_of(self.divergence).title)
+        parts.append(SUMMARIES[self.summary].title + ("" if self.scale is None else f", c = {self.scale:g}"))
+        return " · ".join(parts)
+
+    @property
+    def higher_is_closer(self) -> bool:
+        """Whether a larger value means texts more like the human ones."""
+        kind = self.estimator_kind
+        return SUMMARIES[self.summary].higher_is_closer if kind.scale is not None else kind.own_scale is not None
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Range of the value; the unbiased estimate of MMD may fall below 0."""
+        if self.estimator == "mmd":
+            return -np.inf, np.inf
+        kind = self.estimator_kind
+        area = kind.own_scale is not None or (kind.scale is not None and self.summary in ("mauve", "auc"))
+        return 0.0, 1.0 if area else np.inf
+
+    @property
+    def estimator_kind(self) -> EstimatorKind:
+        """What there is to know of the estimator."""
+        return ESTIMATORS[self.estimator]
+
+    def value(self, p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
+        """(...) the summary of (..., k) histograms."""
+        usual = self.estimator_kind.scale
+        if usual is None:
+            raise InputError(f"The method {self.estimator} does not work on histograms")
+        return SUMMARIES[self.summary].value(p, q, self.divergence, self.scale or usual)
+
+    def area(self, frontier: Frontier) -> float:
+        """The area under the exponentiated frontier of an estimator with one of its own."""
+        usual = self.estimator_kind.own_scale
+        if usual is None:
+            raise InputError(f"The method {self.estimator} has no frontier of its own")
+        return float(trapezoid_area(*frontier.curve(self.scale or usual)))
+
+
+_PARTS = tuple(item.name for item in fields(Method))[1:]
+
+
+def parse_method(spec: str) -> Method:
+    """Read ``estimator`` or ``estimator:part=value,part=value``.
+
+    Raises
+    ------
+    InputError
+        An unknown name, a part given twice, or parts that do not go together.
+    """
+    estimator, _, settings = spec.partition(":")
+    given: dict[str, str] = {}
+    for setting in filter(None, settings.split(",")):
+        name, _, value = (part.strip() for part in setting.partition("="))
+        if name not in _PARTS or name in given:
+            raise InputError("The method cannot be read", allowed=f"each once of {', '.join(_PARTS)}", received=spec)
+        given[name] = value
+    scale = given.pop("scale", None)
+    try:
+        return Method(estimator.strip(), **given, scale=None if scale is None else float(scale))
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError("The scale is not a number", received=spec) from error
+
+
+def _require(part: str, name: str, known: Mapping[str, object]) -> None:
+    if name not in known:
+        raise InputError(f"No {part} of that name", allowed=", ".join(known), received=repr(name))
+
+
+PRESETS: dict[str, tuple[Method, ...]] = {
+    "divergences": (
+        Method(),
+        Method(summary="frontier-integral"),
+        Method(summary="mid"),
+        Method(divergence="chi2"),
+        Method(divergence="chi2", summary="mid"),
+        Method(divergence="total-variation", summary="divergence"),
+        Method(divergence="squared-hellinger", summary="divergence"),
+    ),
+    "iclr": (
+        Method(),
+        *(Method(summary=name, smoothing="laplace") for name in (*FIVE,)),
+    ),
+    "smoothing": tuple(Method(smoothing=name) for name in SMOOTHINGS),
+    "quantisers": tuple(Method(name) for name in ("kmeans", "drmm", "lattice")),
+    "estimators": tuple(Method(name) for name in ("kmeans", "knn", "kde", "classifier", "gaussian")),
+    "transport": tuple(
+        Method(name)
+        for name in (
+            "kmeans",
+            "transport-linear",
+            "transport-barycentric",
+            "quantised-transport",
+            "frechet",
+            "transport",
+            "mmd",
+        )
+    ),
+}
+"""Methods that belong beside each other (JMLR 2023, sections 7.3 and 7.4; ICLR 2023, section 2), the default first."""

@@ -1,0 +1,144 @@
+"""The human side and one candidate as estimators see them, and what a fit can be asked for.
+
+A fit is the costly part and serves every divergence, smoothing and summary.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.random import SeedSequence
+from numpy.typing import NDArray
+
+from mauve_core.base.config import ScoreConfig
+from mauve_core.base.progress import Progress, silent
+from mauve_core.experiments.methods.method import Method
+from mauve_core.numerics.divergences.smoothing import probabilities
+from mauve_core.numerics.feature_space.reduction import reduce_features
+from mauve_core.numerics.kmeans.clustering import Clustering, kmeans, usual_k
+from mauve_core.numerics.ratios.log_ratios import Coordinates, LogRatios
+
+Features = NDArray[np.float32]
+Tokens = list[NDArray[np.int64]]
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """The human side and one candidate, ready to be fitted.
+
+    Attributes
+    ----------
+    x_p, x_q : (n, d) and (m, d) float32 arrays
+    without : sequence of (rows of x_p, rows of x_q)
+        What is kept when a group of texts is left out; empty where no spread over texts is asked for.
+    score : ScoreConfig
+    tokens : callable
+        Gives the token ids of the texts of both sides, for estimators that read texts.
+    device : str
+    progress : callable
+    ratios : callable, optional
+        Gives the ratios of the probabilities of the texts under two models, where these are known.
+    """
+
+    x_p: Features
+    x_q: Features
+    without: Sequence[tuple[Rows, Rows]]
+    score: ScoreConfig
+    tokens: Callable[[], tuple[Tokens, Tokens]]
+    device: str = "cpu"
+    progress: Progress = silent
+    ratios: Callable[[], LogRatios] | None = None
+
+    @cached_property
+    def reduced(self) -> NDArray[np.float32]:
+        """(n + m, c) coordinates of both sides in one space, as for the published scores."""
+        stacked = np.concatenate([self.x_p, self.x_q])
+        return reduce_features(stacked, explained_variance=self.score.explained_variance).array
+
+    def clustered(self, seed: SeedSequence) -> Clustering:
+        """k-means of both sides in the reduced space; the same object for the same seed."""
+        key = (seed.entropy, seed.spawn_key)
+        if key not in self._clustered:
+            self._clustered[key] = kmeans(self.reduced, self.k, restarts=self.score.restarts, seed=seed)
+        return self._clustered[key]
+
+    @cached_property
+    def _clustered(self) -> dict[object, Clustering]:
+        return {}
+
+    @cached_property
+    def coordinates(self) -> dict[Hashable, Coordinates]:
+        """Principal coordinates that estimators computed so far, as ``numerics.ratios.coordinates_kept`` keeps them."""
+        return {}
+
+    @property
+    def k(self) -> int:
+        """Clusters, where their number is free."""
+        return self.score.k or usual_k(len(self.x_p), len(self.x_q))
+
+
+class Fit(ABC):
+    """One estimator fitted to two sides.
+
+    Attributes
+    ----------
+    notes : tuple of str
+    z : float or None
+        Standard scores above halves of the human side, where the estimator has them.
+    """
+
+    notes: tuple[str, ...] = ()
+    z: float | None = None
+
+    @abstractmethod
+    def value(self, method: Method) -> float:
+        """The method's value on all texts; may be infinite."""
+
+    @abstractmethod
+    def left_out(self, method: Method) -> NDArray[np.float64] | None:
+        """(groups,) values without each group of texts; None where they cannot be had."""
+
+
+class Binned(Fit):
+    """Texts in bins.
+
+    Parameters
+    ----------
+    labels_p, labels_q : (n,) and (m,) arrays of int
+    k : int
+    without : as of :class:`Sides`
+    """
+
+    def __init__(
+        self, labels_p: NDArray[np.int32], labels_q: NDArray[np.int32], k: int, without: Sequence[tuple[Rows, Rows]]
+    ) -> None:
+        self.labels, self.k = (labels_p, labels_q), k
+        if min(map(len, self.labels)) < k:
+            self.notes = (f"{k:,} bins: fewer texts than bins on a side, so that even equal sides look far apart",)
+        self._without = without
+
+    def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(k,) texts in each bin, the human side first."""
+        p, q = (np.bincount(labels, minlength=self.k).astype(np.int64) for labels in self.labels)
+        return p, q
+
+    def counts_without(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(groups, k) the same without each group of texts."""
+        p, q = (
+            np.array([np.bincount(labels[rows[side]], minlength=self.k) for rows in self._without], dtype=np.int64)
+            for side, labels in enumerate(self.labels)
+        )
+        return p, q
+
+    def value(self, method: Method) -> float:
+        return float(method.value(*(probabilities(side, method.smoothing) for side in self.counts())))
+
+    def left_out(self, method: Method) -> NDArray[np.float64] | None:
+        if not self._without:
+            return None
+        return np.asarray(method.value(*(probabilities(side, method.smoothing) for side in self.counts_without())))

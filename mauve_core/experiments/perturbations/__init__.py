@@ -1,0 +1,20 @@
+"""Perturbations of texts: what is done to them on purpose, to see what a score notices (ICLR 2023, section 6.2).
+
+perturb(corpus.texts, corpus.ids, parse_perturbation("drop-articles@0.5"), seed=0)
+"""
+
+from mauve_core.experiments.perturbations.applying import Perturbed, perturb
+from mauve_core.experiments.perturbations.kinds import CONTROL, PERTURBATIONS, parse_perturbation
+from mauve_core.experiments.perturbations.perturbation import Parameter, Perturbation, PerturbationKind, usage
+
+__all__ = [
+    "CONTROL",
+    "PERTURBATIONS",
+    "Parameter",
+    "Perturbation",
+    "PerturbationKind",
+    "Perturbed",
+    "parse_perturbation",
+    "perturb",
+    "usage",
+]

@@ -1,0 +1,154 @@
+"""A perturbation applied to the texts of a corpus: the same texts in the same order, changed.
+
+Each text has random streams of its own, from the seed, the perturbation's name and the text's id. So what becomes of
+it depends on nothing else, apart from ``swap-halves``, where its partner depends on which texts there are. The choice
+of texts at a dose knows the seed and the id alone: every perturbation meets the same texts, a larger dose those of a
+smaller one and more, and a text that is chosen at both becomes the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.errors import InputError
+from mauve_core.base.progress import Progress, silent
+from mauve_core.base.text_lists import text_list
+from mauve_core.experiments.perturbations.dropping import SECONDS
+from mauve_core.experiments.perturbations.moving import with_parts
+from mauve_core.experiments.perturbations.perturbation import Change, Part, Perturbation
+
+
+@dataclass(frozen=True, eq=False)
+class Perturbed:
+    """What became of n texts.
+
+    Attributes
+    ----------
+    texts : tuple of str
+        In the order given; none is white space alone.
+    changed : (n,) bool
+        Whether the text differs from what it was.
+    notes : tuple of str
+        How many chosen texts stayed as they were, and why.
+    """
+
+    texts: tuple[str, ...]
+    changed: NDArray[np.bool_]
+    notes: tuple[str, ...] = ()
+
+
+def perturb(
+    texts: Sequence[str], ids: Sequence[str], perturbation: Perturbation, *, seed: int, progress: Progress = silent
+) -> Perturbed:
+    """The texts after a perturbation.
+
+    A text of which nothing would be left stays as it was and is counted in the notes.
+
+    Parameters
+    ----------
+    texts, ids : (n,) sequences of str
+        Ids all different.
+    perturbation : Perturbation
+    seed : int
+        At least 0.
+    progress : callable
+        Told of every text.
+
+    Raises
+    ------
+    InputError
+        Lengths differ, ids repeat, or a pattern takes too long on a text.
+    """
+    texts, ids = text_list(texts, "The texts to perturb"), text_list(ids, "Their ids")
+    if len(texts) != len(ids) or len(set(ids)) != len(ids):
+        raise InputError(
+            "Texts and ids do not go together",
+            allowed="one id a text, all different",
+            received=f"{len(texts)} texts and {len(set(ids))} different ids",
+        )
+    kind = perturbation.kind
+    chosen = np.array([dosed(seed, i) < perturbation.dose for i in ids], dtype=bool) & (not kind.is_control)
+    after = list(texts)
+    if kind.part is not None:
+        chosen = _exchange(after, ids, chosen, kind.part, seed)
+    elif kind.change is not None:
+        stage, rows = f"Perturbing: {kind.title}", [int(i) for i in np.flatnonzero(chosen)]
+        for done, i in enumerate(rows):
+            progress(stage, done, len(rows))
+            after[i] = _changed(kind.change, texts[i], ids[i], perturbation, seed)
+        progress(stage, len(rows), len(rows))
+    emptied = [i for i, text in enumerate(after) if not text.strip() and texts[i].strip()]
+    for i in emptied:
+        after[i] = texts[i]
+    changed = np.array([new != old for new, old in zip(after, texts, strict=True)], dtype=bool)
+    return Perturbed(tuple(after), changed, _notes(perturbation, chosen, changed, len(emptied)))
+
+
+def dosed(seed: int, text_id: str) -> float:
+    """A text's number in [0, 1): it is perturbed at every dose above that."""
+    return _unit(seed, "dose", text_id)
+
+
+def _changed(change: Change, text: str, text_id: str, perturbation: Perturbation, seed: int) -> str:
+    rng = np.random.default_rng(_key(seed, perturbation.kind.name, text_id))
+    try:
+        return change(text, perturbation.values, rng)
+    except TimeoutError as error:
+        raise InputError(
+            f"The pattern works on the text {text_id!r} for more than {SECONDS:g} seconds",
+            received=str(perturbation.values.get("pattern", "")),
+            todo="Write it without repeats inside repeats",
+        ) from error
+
+
+def _exchange(
+    texts: list[str], ids: Sequence[str], chosen: NDArray[np.bool_], part: Part, seed: int
+) -> NDArray[np.bool_]:
+    """Move parts between texts, in place; which texts were chosen for that.
+
+    All texts that have such a part, sorted by a number from their ids, make rings of two; the last three of an odd
+    number make one, and a text alone stays as it is. Within a ring each text takes the part of the one before it. A
+    ring is chosen when its first text is, so that rings do not depend on the dose.
+    """
+    spans = {i: span for i, text in enumerate(texts) if (span := part(text)) is not None}
+    order = sorted(spans, key=lambda i: (_unit(seed, "ring", ids[i]), ids[i]))
+    starts = list(range(0, len(order) - 1, 2)) or [0]
+    took_part = chosen.copy()
+    for start, end in zip(starts, [*starts[1:], len(order)], strict=True):
+        ring = order[start:end]
+        if not ring:
+            continue
+        took_part[ring] = chosen[ring[0]]
+        if chosen[ring[0]]:
+            parts = [texts[i][slice(*spans[i])] for i in ring]
+            for i, moved in zip(ring, [*parts[-1:], *parts[:-1]], strict=True):
+                texts[i] = with_parts(texts[i], [spans[i]], [moved])
+    return took_part
+
+
+def _notes(
+    perturbation: Perturbation, chosen: NDArray[np.bool_], changed: NDArray[np.bool_], emptied: int
+) -> tuple[str, ...]:
+    notes = []
+    unchanged = int((chosen & ~changed).sum()) - emptied
+    among = f"{int(chosen.sum())} chosen texts"
+    if unchanged:
+        notes.append(f"{unchanged} of {among} stayed as they were: texts {perturbation.kind.unchanged}.")
+    if emptied:
+        notes.append(f"{emptied} of {among} stayed as they were: nothing would have been left of them.")
+    return tuple(notes)
+
+
+def _unit(seed: int, purpose: str, text_id: str) -> float:
+    """A number in [0, 1), with the 53 bits that a float64 holds."""
+    return (_key(seed, purpose, text_id) >> 75) / 2**53
+
+
+def _key(seed: int, purpose: str, text_id: str) -> int:
+    """The 128-bit key of one text's random stream."""
+    return int.from_bytes(hashlib.sha256(f"{seed}\x1f{purpose}\x1f{text_id}".encode()).digest()[:16], "little")

@@ -1,0 +1,115 @@
+"""Every perturbation by its name; ``none`` is the control."""
+
+from __future__ import annotations
+
+from mauve_core.experiments.perturbations import dropping, misspelling, moving
+from mauve_core.experiments.perturbations.perturbation import Parameter, Perturbation, PerturbationKind, parse
+
+_WORDS = (Parameter("words", 1.0, float, "a share of the words from 0 to 1", lambda share: 0 <= share <= 1),)
+_MARKS = (Parameter("words", 1.0, float, "a share of the marks from 0 to 1", lambda share: 0 <= share <= 1),)
+_MATCHES = (Parameter("words", 1.0, float, "a share of the matches from 0 to 1", lambda share: 0 <= share <= 1),)
+
+PERTURBATIONS: dict[str, PerturbationKind] = {
+    kind.name: kind
+    for kind in (
+        PerturbationKind("none", "None", "The texts as they are: what the sampling alone does."),
+        PerturbationKind(
+            "first-third",
+            "First third",
+            "The first third of each text's words, rounded up.",
+            "of a single word",
+            change=dropping.first_third,
+        ),
+        PerturbationKind(
+            "drop-articles",
+            "Articles dropped",
+            "Without a, an and the.",
+            "without an article to drop",
+            _WORDS,
+            dropping.drop_articles,
+        ),
+        PerturbationKind(
+            "drop-stop-words",
+            "Stop words dropped",
+            "Without English stop words.",
+            "without a stop word to drop",
+            _WORDS,
+            dropping.drop_stop_words,
+        ),
+        PerturbationKind(
+            "swap-halves",
+            "First halves swapped",
+            "Each text starts with the first half, by sentences, of another one.",
+            "of one sentence, or alone in having more, or with equal first halves",
+            part=moving.first_half,
+        ),
+        PerturbationKind(
+            "shuffle-words",
+            "Words shuffled",
+            "Each text's words in another order; marks stay at their words.",
+            "without two different words to move",
+            _WORDS,
+            moving.shuffle_words,
+        ),
+        PerturbationKind(
+            "shuffle-sentences",
+            "Sentences shuffled",
+            "Each text's sentences in another order.",
+            "without two different sentences",
+            change=moving.shuffle_sentences,
+        ),
+        PerturbationKind(
+            "lowercase",
+            "Lower case",
+            "Every word in lower case.",
+            "without a capital letter to lower",
+            _WORDS,
+            dropping.lowercase,
+        ),
+        PerturbationKind(
+            "drop-punctuation",
+            "Punctuation dropped",
+            "Without punctuation, other than within words.",
+            "without a mark to drop",
+            _MARKS,
+            dropping.drop_punctuation,
+        ),
+        PerturbationKind(
+            "repeat-last-sentence",
+            "Last sentence repeated",
+            "The last sentence stands there once more, or more often.",
+            "without a sentence",
+            (Parameter("times", 1, int, "a whole number from 1 to 100", lambda times: 1 <= times <= 100),),
+            moving.repeat_last_sentence,
+        ),
+        PerturbationKind(
+            "typos",
+            "Typos",
+            "Letters swapped, left out, doubled, or a key beside them hit.",
+            "without a letter that was hit",
+            (Parameter("rate", 0.05, float, "a share of the letters from 0 to 1", lambda rate: 0 <= rate <= 1),),
+            misspelling.typos,
+        ),
+        PerturbationKind(
+            "replace",
+            "Replaced",
+            "Every match of a regular expression is replaced.",
+            "without a match, or one that its replacement changes",
+            (
+                Parameter("pattern", None, str, "a regular expression"),
+                Parameter("with", None, str, "its replacement"),
+                *_MATCHES,
+            ),
+            dropping.replace_matches,
+            require=dropping.require_pattern,
+        ),
+    )
+}
+"""In the order of ICLR 2023, figure 4, the others after them."""
+
+CONTROL = Perturbation(PERTURBATIONS["none"])
+
+
+def parse_perturbation(spec: str) -> Perturbation:
+    """Read a perturbation as it is written; the form and the errors are those of ``perturbation.parse``."""
+    return parse(spec, PERTURBATIONS)

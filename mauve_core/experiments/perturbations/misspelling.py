@@ -1,0 +1,53 @@
+"""Typing errors: letters swapped, left out, doubled, or replaced by a neighbour on the keyboard."""
+
+from __future__ import annotations
+
+import numpy as np
+import regex
+
+from mauve_core.experiments.perturbations.perturbation import Values
+from mauve_core.experiments.perturbations.wording import pieces_of
+
+_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+NEIGHBOURS = {
+    key: "".join(row[max(0, at - 1) : at] + row[at + 1 : at + 2]) for row in _ROWS for at, key in enumerate(row)
+}
+"""The keys left and right of each letter on a keyboard of the English layout."""
+
+
+def typos(text: str, values: Values, rng: np.random.Generator) -> str:
+    """With typing errors: each letter suffers one with probability ``rate``, of four kinds alike.
+
+    It changes places with the next letter of its word, is left out, is doubled, or gives way to a key beside its own.
+    Where that cannot be (no next letter, a word of one letter, no key known) it is doubled. The same numbers are drawn
+    whatever the rate, so that a higher rate hits the letters of a lower one and more.
+    """
+    return "".join(
+        _misspelt(piece.text, float(values["rate"]), rng) if piece.kind == "word" else piece.text
+        for piece in pieces_of(text)
+    )
+
+
+def _misspelt(word: str, rate: float, rng: np.random.Generator) -> str:
+    letters = regex.findall(r"\X", word)
+    draws = rng.random((len(letters), 3))
+    written: list[str] = []
+    at = 0
+    while at < len(letters):
+        letter, (hit, kind, side) = letters[at], draws[at]
+        after = letters[at + 1] if at + 1 < len(letters) else letter
+        keys = NEIGHBOURS.get(letter.lower(), "")
+        at += 1
+        if hit >= rate or not letter[0].isalpha():
+            written.append(letter)
+        elif kind < 0.25 and after != letter and after[0].isalpha():
+            written += [after, letter]
+            at += 1
+        elif 0.25 <= kind < 0.5 and len(letters) > 1:
+            continue
+        elif kind >= 0.75 and keys:
+            key = keys[int(side * len(keys))]
+            written.append(key.upper() if letter.isupper() else key)
+        else:
+            written += [letter, letter]
+    return "".join(written) or word

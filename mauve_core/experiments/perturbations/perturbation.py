@@ -1,0 +1,230 @@
+"""A perturbation: a change to every text, or to a share of them, written as one word.
+
+    drop-articles                       every text loses its articles
+    drop-articles@0.5                   half of the texts do
+    drop-articles:words=0.3             every text loses three articles in ten
+    typos:rate=0.05                     one letter in twenty is mistyped
+    replace:/colou?r/hue/@0.5           a regular expression and its replacement; / within them is written \\/
+
+The share of texts after @ is called the dose.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mauve_core.base.errors import InputError
+
+Values = Mapping[str, float | str]
+Change = Callable[[str, Values, np.random.Generator], str]
+Part = Callable[[str], tuple[int, int] | None]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A setting of a perturbation.
+
+    Attributes
+    ----------
+    default : float or None
+        None where it must be given.
+    kind : {float, int, str}
+    allowed : str
+        Its values, in words.
+    check : callable
+    """
+
+    name: str
+    default: float | None
+    kind: type[float] | type[int] | type[str]
+    allowed: str
+    check: Callable[[float], bool] = field(default=lambda value: True)  # noqa: ARG005
+
+
+@dataclass(frozen=True)
+class PerturbationKind:
+    """What can be done to texts.
+
+    Attributes
+    ----------
+    name, title : str
+        As it is written, and as a table names it.
+    summary : str
+        One sentence for a reader who chooses.
+    unchanged : str
+        Why a text may stay as it was.
+    change : callable or None
+        (text, values, random stream) -> text; None for the control and for exchanges.
+    part : callable or None
+        Start and end of what a text exchanges with others, None for a text without; None for all other kinds.
+    require : callable
+        Checks the values together; raises InputError.
+    """
+
+    name: str
+    title: str
+    summary: str
+    unchanged: str = ""
+    parameters: tuple[Parameter, ...] = ()
+    change: Change | None = None
+    part: Part | None = None
+    require: Callable[[Values], None] = field(default=lambda values: None)  # noqa: ARG005
+
+    @property
+    def is_control(self) -> bool:
+        """Whether it changes nothing."""
+        return self.change is None and self.part is None
+
+    @property
+    def has_pattern(self) -> bool:
+        """Whether it is written with a pattern and a replacement between slashes."""
+        return any(parameter.kind is str for parameter in self.parameters)
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """A kind with its parameters and dose set; equal ones do the same.
+
+    Attributes
+    ----------
+    kind : PerturbationKind
+    values : mapping of str to float or str
+        Every parameter of the kind, in its order.
+    dose : float
+        Share of the texts that are perturbed, in [0, 1].
+    """
+
+    kind: PerturbationKind
+    values: Values = field(default_factory=dict)
+    dose: float = 1.0
+
+    def __post_init__(self) -> None:
+        values: dict[str, float | str] = {}
+        for parameter in self.kind.parameters:
+            value = _checked(parameter, self.values.get(parameter.name, parameter.default))
+            if value is None:
+                raise self._refused()
+            values[parameter.name] = value
+        if set(self.values) - set(values):
+            raise self._refused()
+        if not 0 <= self.dose <= 1:
+            raise InputError("The share of texts is not usable", allowed="from 0 to 1", received=f"{self.dose}")
+        if self.kind.is_control and self.dose != 1:
+            raise InputError(f"The control {self.kind.name} changes no text and takes no dose")
+        self.kind.require(values)
+        object.__setattr__(self, "values", values)
+
+    def _refused(self) -> InputError:
+        received = ", ".join(f"{name}={value}" for name, value in self.values.items())
+        name = self.kind.name
+        return InputError(f"The perturbation {name} cannot be set so", allowed=usage(self.kind), received=received)
+
+    @property
+    def spec(self) -> str:
+        """The perturbation as it is written; parameters that have their default are left out."""
+        settings = ",".join(
+            f"{p.name}={_number(float(self.values[p.name]))}"
+            for p in self.kind.parameters
+            if p.kind is not str and self.values[p.name] != p.default
+        )
+        if self.kind.has_pattern:
+            texts = [str(self.values[p.name]) for p in self.kind.parameters if p.kind is str]
+            settings = f"/{'/'.join(map(_slashed, texts))}/{settings}"
+        dose = "" if self.dose == 1 else f"@{_number(self.dose)}"
+        return (f"{self.kind.name}:{settings}" if settings else self.kind.name) + dose
+
+    @property
+    def title(self) -> str:
+        """The perturbation as a table names it; patterns stand in it as they were given."""
+        parts = [self.kind.title]
+        for parameter in self.kind.parameters:
+            value = self.values[parameter.name]
+            if parameter.kind is str:
+                parts.append(f"{parameter.name} {value!r}")
+            elif value != parameter.default or parameter.name == "rate":
+                parts.append(f"{_percent(value)} of {'letters' if parameter.name == 'rate' else 'words'}"
+                             if parameter.name in ("rate", "words") else f"{parameter.name} = {value:g}")  # fmt: skip
+        if self.dose != 1:
+            parts.append(f"{_percent(self.dose)} of texts")
+        return ", ".join(parts)
+
+    def __hash__(self) -> int:
+        return hash(self.spec)
+
+
+def parse(spec: str, kinds: Mapping[str, PerturbationKind]) -> Perturbation:
+    """Read ``name``, ``name:parameter=value,...`` or ``name:/pattern/replacement/``, each with ``@share`` after it.
+
+    Raises
+    ------
+    InputError
+        An unknown name or parameter, one given twice or missing, or a value that is not allowed.
+    """
+    name = re.split("[:@]", spec, maxsplit=1)[0].strip()
+    rest = spec.strip()[len(name) :]
+    if name not in kinds:
+        raise InputError("No perturbation of that name", allowed=", ".join(kinds), received=repr(spec))
+    kind = kinds[name]
+    given: dict[str, float | str] = {}
+    if kind.has_pattern:
+        match = re.fullmatch(r":/((?:[^\\/]|\\.)*)/((?:[^\\/]|\\.)*)/([^@]*)(@.*)?", rest, re.DOTALL)
+        if match is None:
+            raise InputError(f"The perturbation {name} cannot be read", allowed=usage(kind), received=spec)
+        names = [parameter.name for parameter in kind.parameters if parameter.kind is str]
+        given = {key: match[i].replace("\\/", "/") for i, key in enumerate(names, 1)}
+        settings, dose = match[3], (match[4] or "")[1:]
+        has_dose = match[4] is not None
+    else:
+        settings, at, dose = rest.partition("@")
+        settings, has_dose = settings.removeprefix(":"), bool(at)
+    known = {parameter.name for parameter in kind.parameters if parameter.kind is not str}
+    for setting in filter(None, settings.split(",")):
+        key, _, text = (part.strip() for part in setting.partition("="))
+        if key not in known or key in given:
+            raise InputError(f"The perturbation {name} cannot be read", allowed=usage(kind), received=spec)
+        given[key] = _read_number(text, spec)
+    return Perturbation(kind, given, _read_number(dose, spec) if has_dose else 1.0)
+
+
+def usage(kind: PerturbationKind) -> str:
+    """How a perturbation is written and what its parameters may be."""
+    settings = ",".join(f"{p.name}={p.allowed}" for p in kind.parameters if p.kind is not str)
+    if kind.has_pattern:
+        settings = f"/{'/'.join(p.name.upper() for p in kind.parameters if p.kind is str)}/{settings}"
+    return (f"{kind.name}:{settings}" if settings else kind.name) + ("" if kind.is_control else "@share of texts")
+
+
+def _checked(parameter: Parameter, value: float | str | None) -> float | str | None:
+    """The value as the parameter keeps it; None where it may not have it."""
+    if value is None or isinstance(value, str) != (parameter.kind is str):
+        return None
+    if isinstance(value, str):
+        return value
+    kept = parameter.kind(value) if math.isfinite(value) else math.nan
+    return kept if kept == value and parameter.check(float(kept)) else None
+
+
+def _read_number(text: str, spec: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise InputError("The perturbation holds something that is not a number", received=spec) from error
+
+
+def _number(value: float) -> str:
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
+
+
+def _percent(share: float | str) -> str:
+    return f"{100 * float(share):g} %"
+
+
+def _slashed(text: str) -> str:
+    """The text with every slash that no backslash stands before written as \\/."""
+    return re.sub(r"\\.|/", lambda match: "\\/" if match[0] == "/" else match[0], text, flags=re.DOTALL)

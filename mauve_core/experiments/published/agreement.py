@@ -1,0 +1,282 @@
+"""Published correlation tables, computed again from the figures that the papers print.
+
+Pillutla et al., NeurIPS 2021, table 5, and JMLR 2023, table 4, correlate measures of text with human scores (web text)
+and with the accuracy of a trained discriminator (news, stories). The sign says agreement: 1 where the measure orders
+the settings as the reference does, closest to human text first. For human scores NeurIPS 2021 prints plain Spearman
+correlations, JMLR 2023 the worst case within one standard deviation (equation 30).
+
+Figures in tables are rounded, so a correlation computed from them may differ from that of the figures behind them. How
+far it may is computed too (:mod:`mauve_core.numerics.statistics.rounding`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import significant, written
+from mauve_core.experiments.published.tables import DOMAINS, MEASURES, REFERENCES, UNIT, printed, settings, table
+from mauve_core.numerics.statistics.rank_correlation import WorstCase, spearman, worst_case_spearman
+from mauve_core.numerics.statistics.rounding import Printed, attainable_correlations, find_unrounded, worst_case_range
+
+TOLERANCE = UNIT / 2 + 1e-9
+"""Numbers that print alike lie at most this far from the printed one; the rest is room for binary fractions."""
+
+Statistic = Literal["plain", "worst-case"]
+Outcome = Literal["reproduced", "rounding", "undecided", "different"]
+
+OUTCOMES: dict[Outcome, str] = {
+    "reproduced": "reproduced",
+    "rounding": "explained by rounding",
+    "undecided": "not excluded by rounding",
+    "different": "not reproduced",
+}
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One number of a published correlation table beside what the printed figures give.
+
+    Attributes
+    ----------
+    paper, domain, reference, measure : str
+        Keys of ``PAPERS``, ``DOMAINS``, ``REFERENCES``, ``MEASURES``.
+    statistic : {"plain", "worst-case"}
+        Which of the two the paper prints.
+    n : int
+        Settings behind the correlation.
+    plain : float
+        Spearman correlation; equal figures share their mean rank.
+    worst : WorstCase or None
+        Within one standard deviation; None where the tables lack the deviations, as for news.
+    published : float
+        Three decimals.
+    low, high : float
+        Limits of the statistic over all figures that round to the printed ones, no two of them equal. Both limits of a
+        plain correlation are reached, and the lower one of a worst case.
+    outcome : {"reproduced", "rounding", "undecided", "different"}
+        "rounding": some figures that round to the printed ones give the published number. "undecided": it lies within
+        the limits, but no such figures were found. "different": it lies outside, or no order of the figures gives it.
+    joint : bool
+        Whether one and the same figures, the printed ones or others that round to them, give every published number of
+        the measure over these settings.
+    """
+
+    paper: str
+    domain: str
+    reference: str
+    measure: str
+    statistic: Statistic
+    n: int
+    plain: float
+    worst: WorstCase | None
+    published: float
+    low: float
+    high: float
+    outcome: Outcome
+    joint: bool = False
+
+    @property
+    def ours(self) -> float:
+        """The number to be held against the published one."""
+        return self.worst.value if self.statistic == "worst-case" and self.worst is not None else self.plain
+
+    @property
+    def difference(self) -> float:
+        """Ours less the published one."""
+        return self.ours - self.published
+
+
+@dataclass(frozen=True)
+class ColumnAgreement:
+    """A published plain correlation between two columns of one table; human text counts where it has both."""
+
+    paper: str
+    table: str
+    first: str
+    second: str
+    n: int
+    ours: float
+    published: float
+    low: float
+    high: float
+    outcome: Outcome
+
+    @property
+    def difference(self) -> float:
+        """Ours less the published one."""
+        return self.ours - self.published
+
+
+@functools.cache
+def agreements() -> tuple[Agreement, ...]:
+    """Every number of the two correlation tables, computed again, in their order.
+
+    Raises
+    ------
+    StorageError
+        A table is missing or damaged.
+    """
+    numbers = table("correlations")
+    numbers["settings"] = [", ".join(settings(*_key(row))["setting"]) for row in _rows(numbers)]
+    # Where both papers rest on the same settings, the same figures have to explain the numbers of both.
+    groups = numbers.groupby(["domain", "measure", "settings"], sort=False)
+    found = {place: row for _, group in groups for place, row in zip(group.index, _of_group(group), strict=True)}
+    return tuple(found[place] for place in sorted(found))
+
+
+@functools.cache
+def column_agreements() -> tuple[ColumnAgreement, ...]:
+    """The published correlations between human scores, and between MAUVE under two encoders, computed again.
+
+    Raises
+    ------
+    StorageError
+        A table is missing or damaged.
+    """
+    found = []
+    for row in _rows(table("other_correlations")):
+        first, second = table(row.table)[[row.first, row.second]].dropna().to_numpy(dtype=np.float64).T
+        ours, possible = spearman(first, second), attainable_correlations(Printed.of(first, unit=UNIT), second)
+        low, high, outcome = float(possible[0]), float(possible[-1]), _plain_outcome(ours, row.spearman, possible)
+        names = row.paper, row.table, row.first, row.second
+        found.append(ColumnAgreement(*names, len(first), ours, float(row.spearman), low, high, outcome))
+    return tuple(found)
+
+
+def notes() -> tuple[str, ...]:
+    """Sentences on what is not reproduced as it stands, and why, as far as the tables tell."""
+    return (*_joint_notes(), *_swapped_notes(), *_news_notes())
+
+
+def as_dict() -> dict[str, Any]:
+    """All of this as JSON values: ``correlations`` and ``columns`` (an object a number), ``notes``."""
+    return {
+        "correlations": [
+            {**dataclasses.asdict(row), "ours": row.ours, "difference": row.difference} for row in agreements()
+        ],
+        "columns": [{**dataclasses.asdict(row), "difference": row.difference} for row in column_agreements()],
+        "notes": list(notes()),
+    }
+
+
+def least_settings(correlation: float, p_value: float) -> int:
+    """The fewest settings with which a Spearman correlation has a two-sided p-value below ``p_value`` (t test).
+
+    Raises
+    ------
+    InputError
+        The correlation or the p-value is not inside (0, 1).
+    """
+    if not (0 < correlation < 1 and 0 < p_value < 1):
+        raise InputError("No number of settings can be told", allowed="a correlation and a p-value between 0 and 1")
+    n = 3
+    while 2 * student.sf(correlation * np.sqrt((n - 2) / (1 - correlation**2)), n - 2) >= p_value:
+        n += 1
+    return n
+
+
+def _rows(frame: pd.DataFrame) -> list[Any]:
+    return list(frame.itertuples())
+
+
+def _key(row: Any) -> tuple[str, str, str, str]:
+    return row.paper, row.domain, row.measure, row.reference
+
+
+def _of_group(group: pd.DataFrame) -> list[Agreement]:
+    """The numbers of one measure over the same settings."""
+    rows = _rows(group)
+    frames = [settings(*_key(row)) for row in rows]
+    figures = printed(frames[0])
+    signs = [1 if REFERENCES[row.reference].higher_is_closer else -1 for row in rows]
+    references = np.stack([sign * frame["reference"] for sign, frame in zip(signs, frames, strict=True)])
+    found = [_agreement(row, figures, reference) for row, reference in zip(rows, references, strict=True)]
+    outcomes = {row.outcome for row in found}
+    if outcomes == {"reproduced"}:
+        return [dataclasses.replace(row, joint=True) for row in found]
+    if "different" in outcomes:
+        return found
+    plain, worst = (
+        [row.published if row.statistic == statistic else np.nan for row in found]
+        for statistic in ("plain", "worst-case")
+    )
+    if find_unrounded(figures, references, plain=plain, worst=worst, tolerance=TOLERANCE) is None:
+        return found
+    joint = [row if row.outcome == "reproduced" else dataclasses.replace(row, outcome="rounding") for row in found]
+    return [dataclasses.replace(row, joint=True) for row in joint]
+
+
+def _agreement(row: Any, figures: Printed, reference: NDArray[np.float64]) -> Agreement:
+    """One number, its outcome judged by itself."""
+    plain = spearman(figures.closeness, reference)
+    worst = None if figures.sd is None else worst_case_spearman(figures.closeness, figures.sd, reference)
+    published = float(row.spearman)
+    if row.statistic == "worst-case" and worst is not None:
+        low, high = worst_case_range(figures, reference)
+        outcome: Outcome = "undecided" if low - TOLERANCE <= published <= high + TOLERANCE else "different"
+        outcome = "reproduced" if abs(worst.value - published) <= TOLERANCE else outcome
+    else:
+        possible = attainable_correlations(figures, reference)
+        low, high, outcome = float(possible[0]), float(possible[-1]), _plain_outcome(plain, published, possible)
+    names = row.paper, row.domain, row.reference, row.measure
+    return Agreement(*names, row.statistic, reference.size, plain, worst, published, low, high, outcome)
+
+
+def _plain_outcome(ours: float, published: float, possible: NDArray[np.float64]) -> Outcome:
+    if abs(ours - published) <= TOLERANCE:
+        return "reproduced"
+    return "rounding" if (np.abs(possible - published) <= TOLERANCE).any() else "different"
+
+
+def _joint_notes() -> Iterable[str]:
+    """One sentence on the measures that rounding explains with one set of figures."""
+    rows = [row for row in agreements() if row.outcome == "rounding" and row.joint]
+    names = dict.fromkeys(f"{MEASURES[row.measure].title} ({DOMAINS[row.domain].title})" for row in rows)
+    if names:
+        yield (
+            f"Rounding alone separates ours from the published numbers of {'; '.join(names)}: for each there are "
+            "figures that round to the printed ones and give all published numbers at once."
+        )
+
+
+def _swapped_notes() -> Iterable[str]:
+    """Whether human scores correlate as published, but at other pairs."""
+    rows = [row for row in column_agreements() if row.first in REFERENCES and row.second in REFERENCES]
+    same = np.allclose(sorted(row.ours for row in rows), sorted(row.published for row in rows), rtol=0, atol=TOLERANCE)
+    moved = [row for row in rows if row.outcome == "different"]
+    if same and moved:
+        pairs = "; ".join(
+            f"{REFERENCES[row.first].title} and {REFERENCES[row.second].title} {written(row.ours, 3)}, "
+            f"published {written(row.published, 3)}"
+            for row in moved
+        )
+        yield (
+            f"Of the {len(rows)} correlations between human scores {len(moved)} come out at each other's place: "
+            f"{pairs}. Rounding cannot explain that."
+        )
+
+
+def _news_notes() -> Iterable[str]:
+    """That the published correlations for news need more settings than are printed."""
+    rows = [row for row in agreements() if row.domain == "news"]
+    beside = table("news_discriminators")
+    smallest, p_value = float(beside["spearman"].min()), float(beside["p_below"].max())
+    needed, n = least_settings(smallest, p_value), rows[0].n
+    different = sum(row.outcome == "different" for row in rows)
+    if different and needed > n:
+        yield (
+            f"News: {different} of {len(rows)} published numbers do not follow from the {n} settings that are printed. "
+            f"The paper's supplement (table 10) gives p < {significant(p_value)} for the correlation of MAUVE with "
+            f"every discriminator, the smallest {smallest}; that takes at least {needed} settings, so the published "
+            "row seems to rest on settings that are not printed."
+        )

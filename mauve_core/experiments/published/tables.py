@@ -1,0 +1,206 @@
+"""The published tables under ``data/published``, and what their columns mean.
+
+A measure T enters as the gap |T(Q) - T(P)| between model and human text, smaller is closer; MAUVE and MAUVE* as they
+are, larger is closer. Pillutla et al., NeurIPS 2021 (supplement, tables 6, 7, 8) and JMLR 2023 (tables 5, 13, 14).
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from mauve_core.base.errors import InputError, StorageError
+from mauve_core.numerics.statistics.rounding import Printed
+
+DATA = Path(__file__).resolve().parents[3] / "data" / "published"
+
+UNIT = 0.001
+"""All figures that enter a correlation are printed to three decimals, and so are the correlations."""
+
+HUMAN_ROW = "human"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of text, as a column of the tables; the larger ``closeness`` of :func:`settings`, the closer."""
+
+    name: str
+    title: str
+    unit: str
+    is_gap: bool = True
+    """Whether closeness to human text is -|T(Q) - T(P)|; otherwise it is the measure itself."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What measures are held against."""
+
+    name: str
+    title: str
+    unit: str
+    higher_is_closer: bool = True
+
+
+@dataclass(frozen=True)
+class Domain:
+    """One kind of text: its table, and what its measures are held against."""
+
+    name: str
+    title: str
+    table: str
+    references: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file of published figures."""
+
+    title: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A correlation table, and the variant of MAUVE in it; it rests on the settings that have this variant."""
+
+    name: str
+    title: str
+    mauve: str
+
+
+MEASURES = {
+    measure.name: measure
+    for measure in (
+        Measure("generation_perplexity", "Generation perplexity", "perplexity under GPT-2 large"),
+        Measure("zipf", "Zipf coefficient", "slope of log rank against log frequency of words"),
+        Measure("repetition", "Repetition", "share of texts that end in a repeated phrase"),
+        Measure("distinct_4", "Distinct-4", "share of 4-grams that are distinct"),
+        Measure("self_bleu", "Self-BLEU", "BLEU of a text against the others, 4-grams"),
+        Measure("mauve", "MAUVE", "0 to 1", is_gap=False),
+        Measure("mauve_star", "MAUVE*", "0 to 1, smoothed counts", is_gap=False),
+    )
+}
+
+REFERENCES = {
+    reference.name: reference
+    for reference in (
+        Reference("human_like", "Human-like", "Bradley–Terry score"),
+        Reference("interesting", "Interesting", "Bradley–Terry score"),
+        Reference("sensible", "Sensible", "Bradley–Terry score"),
+        Reference("discriminator_accuracy", "Discriminator accuracy", "%", higher_is_closer=False),
+    )
+}
+
+DOMAINS = {
+    domain.name: domain
+    for domain in (
+        Domain("webtext", "Web text, GPT-2", "webtext_gpt2", ("human_like", "interesting", "sensible")),
+        Domain("news", "News, Grover", "news_grover", ("discriminator_accuracy",)),
+        Domain("stories", "Stories, GPT-2 medium", "stories_gpt2_medium", ("discriminator_accuracy",)),
+    )
+}
+
+PAPERS = {
+    paper.name: paper
+    for paper in (
+        Paper("jmlr-2023", "JMLR 2023, table 4", "mauve_star"),
+        Paper("neurips-2021", "NeurIPS 2021, table 5", "mauve"),
+    )
+}
+
+TABLES = {
+    "webtext_gpt2": Table("Web text, GPT-2 of four sizes", "JMLR 2023, tables 5, 18; NeurIPS 2021, tables 6, 13"),
+    "news_grover": Table("News, Grover of three sizes", "JMLR 2023, table 13; NeurIPS 2021, table 7"),
+    "stories_gpt2_medium": Table("Stories, GPT-2 medium", "JMLR 2023, table 14; NeurIPS 2021, table 8"),
+    "webtext_gpt2_roberta": Table("Web text: MAUVE under two encoders", "NeurIPS 2021, table 12"),
+    "webtext_gpt2_language_model": Table("Web text: language-model measures", "NeurIPS 2021, table 9"),
+    "webtext_gpt2_small_beam": Table("Web text: beam search, GPT-2 small", "JMLR 2023, table 6"),
+    "webtext_gpt2_large_typical": Table("Web text: locally typical sampling, GPT-2 large", "JMLR 2023, table 7"),
+    "webtext_gpt2_large_contrastive": Table(
+        "Web text: contrastive search and others, GPT-2 large",
+        "Su, Collier: Contrastive Search Is What You Need For Neural Text Generation, result files",
+    ),
+    "news_discriminators": Table("News: MAUVE against discriminators", "NeurIPS 2021, table 10"),
+}
+"""Files that :func:`table` reads, beside ``correlations`` and ``other_correlations``; NeurIPS tables from 6 on stand in
+the paper's supplement."""
+
+
+def table(name: str) -> pd.DataFrame:
+    """A published table by the name of its file, with ``setting`` (size and decoding, or "human") as first column.
+
+    Raises
+    ------
+    StorageError
+        The file is missing or damaged.
+    """
+    return _read(DATA / f"{name}.csv").copy()
+
+
+def settings(paper: str, domain: str, measure: str, reference: str) -> pd.DataFrame:
+    """The settings (a model with a decoder) behind one number of a correlation table.
+
+    Returns
+    -------
+    DataFrame
+        setting, value and value_sd (of the measure), human (T of human text, NaN for MAUVE), closeness (-|T(Q) - T(P)|,
+        or MAUVE; larger is closer), reference and reference_sd; an sd is NaN where none is printed.
+
+    Raises
+    ------
+    InputError
+        A name that is no key of ``PAPERS``, ``DOMAINS``, ``MEASURES``, or no reference of the domain.
+    StorageError
+        The table is missing or damaged.
+    """
+    return _settings(paper, domain, measure, reference).copy()
+
+
+def printed(frame: pd.DataFrame) -> Printed:
+    """The measure's figures in the rows of :func:`settings`, with their deviations where all are printed."""
+    sd = None if frame["value_sd"].isna().any() else frame["value_sd"]
+    human = float(frame["human"].iloc[0])
+    return Printed.of(frame["value"], unit=UNIT, sd=sd, target=None if np.isnan(human) else human)
+
+
+@functools.cache
+def _settings(paper: str, domain: str, measure: str, reference: str) -> pd.DataFrame:
+    for name, known in ((paper, PAPERS), (domain, DOMAINS), (measure, MEASURES)):
+        if name not in known:
+            raise InputError("No such published figures", allowed=", ".join(known), received=repr(name))
+    if reference not in DOMAINS[domain].references:
+        allowed = ", ".join(DOMAINS[domain].references)
+        raise InputError(f"The domain {domain} has no such reference", allowed=allowed, received=repr(reference))
+    frame = table(DOMAINS[domain].table)
+    is_human = frame["setting"] == HUMAN_ROW
+    rows = frame[~is_human & frame[[PAPERS[paper].mauve, measure, reference]].notna().all(axis=1)]
+    human = float(frame.loc[is_human, measure].iloc[0]) if MEASURES[measure].is_gap else float("nan")
+    found = pd.DataFrame(
+        {
+            "setting": rows["setting"],
+            "value": rows[measure],
+            "value_sd": rows.get(f"{measure}_sd", np.nan),
+            "human": human,
+            "reference": rows[reference],
+            "reference_sd": rows.get(f"{reference}_sd", np.nan),
+        }
+    ).reset_index(drop=True)
+    # In whole units, so that equal gaps are equal: 0.967 - 0.952 and 0.952 - 0.937 differ in binary.
+    found.insert(4, "closeness", printed(found).closeness * UNIT)
+    return found
+
+
+@functools.cache
+def _read(path: Path) -> pd.DataFrame:
+    try:
+        frame = pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise StorageError(f"Cannot read the published figures in {path}: {error}", todo="Restore the file") from error
+    parts = [frame[part].fillna("") for part in ("size", "decoding") if part in frame]
+    if parts:
+        frame.insert(0, "setting", functools.reduce(lambda left, right: (left + " " + right).str.strip(), parts))
+    return frame

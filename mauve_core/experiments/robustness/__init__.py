@@ -1,0 +1,20 @@
+"""Perturbation probes: what a run's score notices of texts that were changed on purpose (ICLR 2023, section 6.2).
+
+probe_run(run, [parse_perturbation("drop-articles"), parse_perturbation("shuffle-words")])
+"""
+
+from mauve_core.experiments.robustness.experiment import PAPER, SPLITS, probe_run
+from mauve_core.experiments.robustness.table import MEASURES, Flow, ProbeLine, ProbeTable
+from mauve_core.experiments.robustness.task import ProbesTask, stored_probes
+
+__all__ = [
+    "MEASURES",
+    "PAPER",
+    "SPLITS",
+    "Flow",
+    "ProbeLine",
+    "ProbeTable",
+    "ProbesTask",
+    "probe_run",
+    "stored_probes",
+]

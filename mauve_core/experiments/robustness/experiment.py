@@ -1,0 +1,306 @@
+"""Perturbation probes of a stored run: what its score notices of texts that were changed on purpose.
+
+ICLR 2023, section 6.2: the texts of one source are cut into an untouched reference half and a comparison half, which is
+perturbed; both are clustered together and compared. The untouched comparison half is the noise floor, and texts of the
+other sources stand in its place as a yardstick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.config import HUMAN, ScoreConfig
+from mauve_core.base.errors import InputError
+from mauve_core.base.progress import Progress, silent
+from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import Features
+from mauve_core.experiments.perturbations import CONTROL, Perturbation, Perturbed, parse_perturbation, perturb
+from mauve_core.experiments.perturbations.applying import dosed
+from mauve_core.experiments.robustness.frozen import nearest_clusters
+from mauve_core.experiments.robustness.halves import Rows, Split, split_rows, usable_rows
+from mauve_core.experiments.robustness.table import MEASURES, Flow, LineKind, ProbeLine, ProbeTable
+from mauve_core.experiments.sweeps import SeedSpread
+from mauve_core.experiments.sweeps.request import STAGE, Request
+from mauve_core.numerics.divergences.frontier import mauve
+from mauve_core.numerics.divergences.smoothing import probabilities
+from mauve_core.numerics.divergences.summaries import CLUSTER_SMOOTHING, FIVE
+from mauve_core.numerics.kmeans.clustering import usual_k
+from mauve_core.scoring.partitioning import partitions
+from mauve_core.store import Run
+from mauve_core.store.features import stored_features
+
+PAPER = tuple(
+    map(parse_perturbation, ("first-third", "drop-articles", "drop-stop-words", "swap-halves", "shuffle-words"))
+)
+"""The perturbations of ICLR 2023, section 6.2, besides the control."""
+
+SPLITS = 3
+
+BANDS = 10
+"""Texts are encoded in groups by the dose from which they are perturbed, so that other doses find them in the store."""
+
+_Array = NDArray[np.float32]
+
+
+class Encodes(Protocol):
+    """What the probes need of an encoder; :class:`mauve_core.encoders.Encoder` is one."""
+
+    def encode(
+        self, texts: Sequence[str], *, store: FeatureStore | None = None, progress: Progress = silent
+    ) -> Features:
+        """Features of the texts, a row each."""
+
+
+def probe_run(
+    run: Run,
+    perturbations: Sequence[Perturbation] = PAPER,
+    *,
+    source: str = HUMAN,
+    rows: Sequence[int] | None = None,
+    splits: int = SPLITS,
+    seeds: int | None = None,
+    device: str = "auto",
+    encoder: Encodes | None = None,
+    feature_store: FeatureStore | None = None,
+    progress: Progress = silent,
+) -> ProbeTable:
+    """Perturb half of a source's texts, and hold them against the other half.
+
+    Parameters
+    ----------
+    run : Run
+    perturbations : sequence of Perturbation
+        None twice; the control is always there.
+    source : str
+        Whose texts are perturbed.
+    rows : sequence of int, optional
+        Texts of the source to choose from; all by default.
+    splits : int
+        Times that the texts are cut into halves, from 1 to 100.
+    seeds : int, optional
+        k-means seeds of each split; the run's number by default.
+    device : str
+        Where texts are encoded.
+    encoder : optional
+        In place of the run's own.
+    feature_store : FeatureStore, optional
+        The user's own when left out. What is encoded is kept there.
+    progress : callable
+        May raise CancelledError; features that are finished stay in the store.
+
+    Raises
+    ------
+    InputError
+        Settings out of their range, an unknown source, a run without encoder or kept features, too few texts, or a
+        pattern that takes too long.
+    """
+    chosen = [item for item in perturbations if item != CONTROL]
+    if len(set(chosen)) < len(chosen) or not 1 <= splits <= 100:
+        received = f"{', '.join(item.spec for item in perturbations)}; {splits} splits"
+        raise InputError("The probes are not usable", allowed="none twice; 1 to 100 splits", received=received)
+    store = FeatureStore() if feature_store is None else feature_store
+    request = Request(run, None, seeds, device, store, progress)
+    if source not in run.corpora:
+        raise InputError(f"No source named {source!r} in this run", allowed=", ".join(run.corpora))
+    work = _Work(request, source, usable_rows(run.corpora[source], rows), splits, encoder)
+    treated = [work.treated(item) for item in chosen]
+    flows, kept = work.flows(treated)
+    lines = work.lines(treated, flows)
+    return ProbeTable(source, lines, _settings(work, rows, splits), _notes(work, treated, kept))
+
+
+@dataclass(frozen=True, eq=False)
+class _Treated:
+    """A perturbation of every split's comparison half: features, which texts changed, and what is to be said of it."""
+
+    perturbation: Perturbation
+    features: tuple[_Array, ...]
+    changed: tuple[NDArray[np.bool_], ...]
+    notes: tuple[str, ...]
+
+
+class _Work:
+    def __init__(self, request: Request, source: str, rows: Rows, splits: int, encoder: Encodes | None) -> None:
+        self.request, self.source, self.rows = request, source, rows
+        self.run, self.score = request.run, request.score
+        self.corpus = self.run.corpora[source]
+        self.features = stored_features(request.run, request.feature_store)
+        self.splits = split_rows(self.run.corpora, source, rows, self.score.seed, splits, self.score.seeds)
+        self.encoder = encoder
+
+    def treated(self, item: Perturbation) -> _Treated:
+        """The perturbed comparison halves.
+
+        Texts are perturbed once for all splits, except where they exchange parts: there each half does so within
+        itself, so that nothing of the reference half enters.
+        """
+        halves = [split.comparison for split in self.splits]
+        groups = halves if item.kind.part is not None else [np.unique(np.concatenate(halves))]
+        made = []
+        for group in groups:
+            texts, ids = [self.corpus.texts[i] for i in group], [self.corpus.ids[i] for i in group]
+            done = perturb(texts, ids, item, seed=self.score.seed, progress=self.request.progress)
+            made.append((group, self._encoded(item, group, done), done))
+        if len(made) == 1:
+            made *= len(halves)
+        places = [np.searchsorted(group, half) for half, (group, _, _) in zip(halves, made, strict=True)]
+        features = tuple(array[at] for at, (_, array, _) in zip(places, made, strict=True))
+        changed = tuple(done.changed[at] for at, (_, _, done) in zip(places, made, strict=True))
+        return _Treated(item, features, changed, made[0][2].notes)
+
+    def _encoded(self, item: Perturbation, rows: Rows, done: Perturbed) -> _Array:
+        """Features of those rows after the perturbation; those of unchanged texts are the run's own."""
+        array = np.array(self.features[self.source][rows])
+        dose = np.array([dosed(self.score.seed, self.corpus.ids[i]) for i in rows])
+
+        def tell(stage: str, at: int, total: int) -> None:
+            self.request.progress(f"{stage}: {item.title}", at, total)
+
+        for band in range(BANDS):
+            places = np.flatnonzero(done.changed & (np.floor(dose * BANDS) == band))
+            if places.size:
+                inputs = replace(
+                    self.corpus.take(rows[places]), texts=tuple(done.texts[at] for at in places)
+                ).encoder_inputs(self._with_prompt)
+                array[places] = self._encoder().encode(inputs, store=self.request.feature_store, progress=tell).array
+        return array
+
+    @property
+    def _with_prompt(self) -> bool:
+        config = self.run.comparison.config.encoder
+        return config is not None and config.with_prompt
+
+    def _encoder(self) -> Encodes:
+        if self.encoder is None:
+            config = self.run.comparison.config.encoder
+            if config is None:
+                raise InputError(
+                    f"The run {self.run.id} was made from given features, so changed texts cannot be encoded",
+                    allowed="a run with an encoder",
+                )
+            from mauve_core.encoders import Encoder
+
+            self.encoder = Encoder(config, device=self.request.device)
+        return self.encoder
+
+    def flows(self, treated: Sequence[_Treated]) -> tuple[list[Flow], float]:
+        """Clusters before and after, of the first split's comparison half, in the run's first joint partition."""
+        if not treated:
+            return [], 1.0
+        partition, half = self.run.comparison.joint[0], self.splits[0].comparison
+        new = [item.features[0][item.changed[0]] for item in treated]
+        found, kept = nearest_clusters(partition, self.features, new, self.run.comparison.config.score)
+        before = np.asarray(partition.labels[self.source])[half].astype(np.int32)
+        ids, flows = tuple(self.corpus.ids[i] for i in half), []
+        for item, labels in zip(treated, found, strict=True):
+            after = before.copy()
+            after[item.changed[0]] = labels
+            flows.append(Flow(partition.k, ids, before, after))
+        return flows, kept
+
+    def lines(self, treated: Sequence[_Treated], flows: Sequence[Flow]) -> tuple[ProbeLine, ...]:
+        """The control, the perturbations and the other sources, scored."""
+        own = self.features[self.source]
+        others = list(self.splits[0].others)
+        total = (1 + len(treated) + len(others)) * len(self.splits) * self.score.seeds
+        progress = _Counter(self.request.progress, total)
+        made = [self._line("control", CONTROL.spec, [own[split.comparison] for split in self.splits], 0.0, progress)]
+        for item, flow in zip(treated, flows, strict=True):
+            changed = float(np.mean(np.concatenate(item.changed)))
+            line = self._line("perturbation", item.perturbation.spec, item.features, changed, progress)
+            made.append(replace(line, flow=flow, notes=item.notes))
+        for name in others:
+            arrays = [self.features[name][split.others[name]] for split in self.splits]
+            made.append(self._line("source", name, arrays, 1.0, progress))
+        return tuple(made)
+
+    def _line(
+        self, kind: LineKind, name: str, arrays: Sequence[_Array], changed: float, progress: _Counter
+    ) -> ProbeLine:
+        values: dict[str, list[float]] = {measure: [] for measure in MEASURES}
+        for split, array in zip(self.splits, arrays, strict=True):
+            for measure, found in self._scores(split, array, progress).items():
+                values[measure] += found
+        n = len(self.splits[0].reference)
+        scores = {measure: SeedSpread.of(found) for measure, found in values.items()}
+        return ProbeLine(kind, name, n, self.score.k or usual_k(n, n), changed, scores)
+
+    def _scores(self, split: Split, array: _Array, progress: _Counter) -> dict[str, list[float]]:
+        """Each measure under each k-means seed; P is the reference half."""
+        sides = {"reference": self.features[self.source][split.reference], "comparison": array}
+        parts = partitions("pairwise", sides, split.seeds, self.score, progress.advance)
+        counts = [np.stack([part.counts(side) for part in parts]) for side in sides]
+        p, q = (probabilities(count, CLUSTER_SMOOTHING) for count in counts)
+        found = {measure: np.asarray(value(p, q)) for measure, value in FIVE.items()}
+        found["mauve"] = mauve(probabilities(counts[0]), probabilities(counts[1]), self.score.scale)
+        return {measure: found[measure].tolist() for measure in MEASURES}
+
+
+class _Counter:
+    """Counts partitions."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._progress, self._done, self._total = progress, 0, total
+        progress(STAGE, 0, total)
+
+    def advance(self) -> None:
+        self._done += 1
+        self._progress(STAGE, self._done, self._total)
+
+
+def _settings(work: _Work, rows: Sequence[int] | None, splits: int) -> dict[str, object]:
+    comparison, score = work.run.comparison, work.score
+    return {
+        "run": work.run.id,
+        "created": work.run.created,
+        "rows": None if rows is None else work.rows.tolist(),
+        "splits": splits,
+        "seeds": score.seeds,
+        "seed": score.seed,
+        "scale": score.scale,
+        "smoothing": CLUSTER_SMOOTHING,
+        "config": comparison.config.as_dict(),
+        "sources": {source.name: {"n": source.n, "digest": source.digest} for source in comparison.sources},
+    }
+
+
+def _notes(work: _Work, treated: Sequence[_Treated], kept: float) -> tuple[str, ...]:
+    n, score = len(work.splits[0].reference), work.score
+    notes = [
+        f"Halves of {n} texts; cuts: {len(work.splits)}; k-means seeds of each: {score.seeds}. "
+        + (
+            "Cuts share texts, so the spread is narrower than that of new texts would be."
+            if len(work.splits) > 1
+            else "One cut says nothing of the spread over texts."
+        ),
+        f"The divergences: {CLUSTER_SMOOTHING.title()}-smoothed clusters. MAUVE: plain ones, c = {score.scale:g}.",
+        _on_flow(work.score, kept) if treated else "",
+        "One text is left out of each cut: their number is odd." if len(work.rows) % 2 else "",
+    ]
+    notes += [
+        f"{name} is left out: it has fewer than {n} texts."
+        for name in work.run.corpora
+        if name not in (work.source, *work.splits[0].others)
+    ]
+    cut = next(source.cut for source in work.run.comparison.sources if source.name == work.source)
+    if cut and treated:
+        notes.append(
+            f"{cut} texts of {work.source} are longer than the encoder reads. They are perturbed whole and cut then, "
+            "so words from beyond the cut may move in."
+        )
+    return tuple(filter(None, notes))
+
+
+def _on_flow(score: ScoreConfig, kept: float) -> str:
+    told = "The flow shows the first cut's comparison half on the run's joint clusters under its first seed"
+    if kept == 1:
+        return f"{told}."
+    return (
+        f"{told}. {1 - kept:.2%} of the run's own texts lie nearer to another centroid than to that of their cluster "
+        f"(k-means stops after {score.max_iterations} steps): so much movement means nothing."
+    )

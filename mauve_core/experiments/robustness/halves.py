@@ -1,0 +1,88 @@
+"""A source's texts cut into a reference half and a comparison half, several times over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import SeedSequence
+from numpy.typing import NDArray
+
+from mauve_core.base.errors import InputError
+from mauve_core.corpus import Corpus
+from mauve_core.scoring.compare import MIN_TEXTS
+from mauve_core.scoring.estimates import stream
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """One cut.
+
+    Attributes
+    ----------
+    reference, comparison : (n,) int64 arrays
+        Rows of the source, growing, without a row in common.
+    others : mapping of str to (n,) int64 array
+        Rows of the other sources that stand in for the comparison half; sources with fewer than n texts are missing.
+    seeds : tuple of SeedSequence
+        k-means seeds, the same for everything that is held against the reference half.
+    """
+
+    reference: Rows
+    comparison: Rows
+    others: Mapping[str, Rows]
+    seeds: tuple[SeedSequence, ...]
+
+
+def usable_rows(corpus: Corpus, rows: Sequence[int] | None) -> Rows:
+    """The chosen rows of a source, growing; all by default.
+
+    Raises
+    ------
+    InputError
+        A row is out of range or repeated, or there are too few for two halves.
+    """
+    chosen = np.arange(len(corpus)) if rows is None else np.sort(np.asarray(list(rows)))
+    in_range = chosen.dtype.kind in "iu" and np.all((chosen >= 0) & (chosen < len(corpus)))
+    if chosen.size and not (in_range and len(np.unique(chosen)) == len(chosen)):
+        raise InputError("These rows do not select texts", allowed=f"whole numbers from 0 to {len(corpus) - 1}, once")
+    if len(chosen) < 2 * MIN_TEXTS:
+        raise InputError(
+            f"There are too few texts of {corpus.name!r} for two halves",
+            allowed=f"at least {2 * MIN_TEXTS}",
+            received=str(len(chosen)),
+        )
+    return chosen.astype(np.int64)
+
+
+def split_rows(
+    corpora: Mapping[str, Corpus], source: str, rows: Rows, seed: int, splits: int, seeds: int
+) -> tuple[Split, ...]:
+    """Cut the rows of a source into halves of equal size, each time anew; of an odd number one row is left out.
+
+    Another source stands in with the texts that have the ids of the comparison half, where it has them all, and with
+    texts drawn without replacement otherwise.
+    """
+    cuts, draws, starts = (child.spawn(splits) for child in stream(seed, "probes").spawn(3))
+    n = len(rows) // 2
+    places = {
+        name: {text_id: row for row, text_id in enumerate(corpus.ids)}
+        for name, corpus in corpora.items()
+        if name != source and len(corpus) >= n
+    }
+    made = []
+    for cut, draw, start in zip(cuts, draws, starts, strict=True):
+        order = np.random.default_rng(cut).permutation(rows)
+        reference, comparison = np.sort(order[:n]), np.sort(order[n : 2 * n])
+        ids = [corpora[source].ids[row] for row in comparison]
+        others = {}
+        for (name, place), child in zip(places.items(), draw.spawn(len(places)), strict=True):
+            if all(text_id in place for text_id in ids):
+                others[name] = np.array([place[text_id] for text_id in ids], dtype=np.int64)
+            else:
+                others[name] = np.sort(np.random.default_rng(child).permutation(len(place))[:n]).astype(np.int64)
+        made.append(Split(reference, comparison, others, tuple(start.spawn(seeds))))
+    return tuple(made)

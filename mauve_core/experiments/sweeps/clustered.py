@@ -1,0 +1,213 @@
+"""The axes that cluster anew: the number of clusters, of texts a side, and of tokens a text.
+
+Each uses the pairwise partition (P with one Q) and the run's own random streams, so that a point whose setting is the
+run's own has the run's own clusters. NeurIPS 2021, figure 4 and appendix, figures 7 and 8 (left); JMLR 2023, figure 8.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.random import SeedSequence
+from numpy.typing import NDArray
+
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
+from mauve_core.encoders import PrefixEncoder, feature_key
+from mauve_core.experiments.sweeps.request import Collector, Request, Swept, halved, whole_values
+from mauve_core.scoring.advice import FEW_PER_CLUSTER
+from mauve_core.scoring.compare import MIN_TEXTS
+from mauve_core.scoring.estimates import stream
+from mauve_core.scoring.partitioning import clustering_seeds, partition, partitions, reduced_together
+from mauve_core.store.features import stored_features
+
+MOST_POINTS = 6
+"""Values of an axis when none are named."""
+
+FEWEST_CLUSTERS, SHORTEST = 8, 8
+"""Where the default values of clusters and of tokens start."""
+
+Sides = Mapping[str, NDArray[np.float32]]
+"""Features of each source."""
+
+
+def usual_ks(request: Request) -> tuple[int, ...]:
+    """Numbers of clusters when none are named, the run's own among them."""
+    return _beside(halved(request.fewest // 2, FEWEST_CLUSTERS, MOST_POINTS), _own_ks(request))
+
+
+def usual_ns(request: Request) -> tuple[int, ...]:
+    """Numbers of texts a side when none are named."""
+    return halved(request.fewest, _least_texts(request), MOST_POINTS)
+
+
+def over_k(request: Request) -> Swept:
+    """The number of clusters; each pair of sides is reduced once and clustered at every k."""
+    fewest, score, features = request.fewest, request.score, stored_features(request.run, request.feature_store)
+    ks = whole_values("The number of clusters", _given(request, usual_ks(request)), 2, fewest)
+    collector = Collector(request, ks)
+    for name, seeds in _candidates(request):
+        pair = _pair(features, name)
+        reduced, sizes = reduced_together(pair, score), {side: len(array) for side, array in pair.items()}
+        for k in (k for k in ks if collector.missing(k, name)):
+            with collector.point(k, name) as parts:
+                for index, seed in enumerate(seeds):
+                    parts.append(partition("pairwise", reduced, sizes, index, seed, replace(score, k=k)))
+                    collector.advance()
+    thin = ", ".join(str(k) for k in ks if fewest < FEW_PER_CLUSTER * k)
+    return collector.finished(
+        [
+            f"The run's own k is {', '.join(map(str, _own_ks(request)))}.",
+            f"At k = {thin} a cluster has fewer than {FEW_PER_CLUSTER} texts a side: mostly noise." if thin else "",
+        ]
+    )
+
+
+def over_n(request: Request) -> Swept:
+    """The number of texts a side; each seed draws its own, the smaller numbers from the larger.
+
+    Without replacement. Under one seed every candidate meets the same human texts, and a candidate whose texts have the
+    ids of the human ones takes those ids.
+    """
+    fewest, score, features = request.fewest, request.score, stored_features(request.run, request.feature_store)
+    ns = whole_values("The number of texts a side", _given(request, usual_ns(request)), _least_texts(request), fewest)
+    collector = Collector(request, ns)
+    orders = drawing_orders(request)
+    for name, seeds in _candidates(request):
+        pair = _pair(features, name)
+        for n in (n for n in ns if collector.missing(n, name)):
+            with collector.point(n, name) as parts:
+                if all(len(array) == n for array in pair.values()):
+                    parts += partitions("pairwise", pair, seeds, score, collector.advance)
+                    continue
+                for index, seed in enumerate(seeds):
+                    drawn = {side: array[np.sort(orders[side][index][:n])] for side, array in pair.items()}
+                    reduced, sizes = reduced_together(drawn, score), dict.fromkeys(drawn, n)
+                    parts.append(partition("pairwise", reduced, sizes, index, seed, score))
+                    collector.advance()
+    whole = {source.n for source in request.run.comparison.sources} == {fewest}
+    return collector.finished(
+        [
+            "Each seed draws its own texts, so the spread holds the choice of texts beside that of the k-means starts; "
+            + (f"at n = {fewest} nothing is drawn." if whole else "the sides differ in size, so that all draw."),
+            f"k is {score.k} at every n." if score.k else "k follows n: a tenth of the texts a side, from 2 to 5,000.",
+            "Fewer texts flatter a candidate: compare points of equal n alone.",
+        ]
+    )
+
+
+def over_length(request: Request) -> Swept:
+    """Tokens a text, on both sides: a longer text keeps its beginning, a shorter one enters whole."""
+    config = request.run.comparison.config.encoder
+    if config is None:
+        raise InputError(
+            f"The run {request.run.id} was made from given features, so its texts cannot be cut and encoded again",
+            allowed="a run with an encoder",
+        )
+    encoder = PrefixEncoder(config, device=request.device)
+    texts = {name: corpus.encoder_inputs(config.with_prompt) for name, corpus in request.run.corpora.items()}
+    tokens = {
+        name: encoder.token_lengths(inputs, store=request.feature_store, progress=request.progress)
+        for name, inputs in texts.items()
+    }
+    longest = max(int(lengths.max()) for lengths in tokens.values())
+    values = _given(request, halved(longest, SHORTEST, MOST_POINTS))
+    lengths = whole_values("The length of the texts", values, 1, longest)
+    features = {
+        name: _prefixes(request, encoder, name, inputs, lengths, int(tokens[name].max()))
+        for name, inputs in texts.items()
+    }
+    collector = Collector(request, lengths)
+    for name, seeds in _candidates(request):
+        for length in (length for length in lengths if collector.missing(length, name)):
+            with collector.point(length, name) as parts:
+                pair = _pair({side: arrays[length] for side, arrays in features.items()}, name)
+                parts += partitions("pairwise", pair, seeds, request.score, collector.advance)
+    return collector.finished(_on_lengths(lengths, np.concatenate(list(tokens.values())), config.with_prompt))
+
+
+def drawing_orders(request: Request) -> dict[str, list[NDArray[np.int64]]]:
+    """For each source and seed the order in which its texts are drawn, (n,) rows.
+
+    The human order depends on the seed alone. A candidate with the same ids follows it, id by id; any other has an
+    order of its own.
+    """
+    orders: dict[str, list[NDArray[np.int64]]] = {name: [] for name in (HUMAN, *request.names)}
+    corpora = request.run.corpora
+    human = corpora[HUMAN].ids
+    for seed in stream(request.score.seed, "subsets").spawn(request.score.seeds):
+        streams = seed.spawn(len(orders))
+        first = np.random.default_rng(streams[0]).permutation(len(human))
+        for (name, drawn), child in zip(orders.items(), streams, strict=True):
+            place = {identifier: row for row, identifier in enumerate(corpora[name].ids)}
+            if place.keys() == set(human):
+                drawn.append(np.array([place[human[row]] for row in first]))
+            else:
+                drawn.append(np.random.default_rng(child).permutation(len(place)))
+    return orders
+
+
+def _prefixes(
+    request: Request, encoder: PrefixEncoder, name: str, texts: Sequence[str], lengths: Sequence[int], longest: int
+) -> dict[int, NDArray[np.float32]]:
+    """Features of one side at each length; the run's own where no text of it is longer."""
+    arrays: dict[int, NDArray[np.float32]] = {}
+    source = next(source for source in request.run.comparison.sources if source.name == name)
+    own = request.run.features(name)
+    if own is not None and feature_key(texts, encoder.config) == source.features_key:
+        arrays = {length: own for length in lengths if length >= longest}
+    asked = [length for length in lengths if length not in arrays]
+
+    def tell(stage: str, done: int, total: int) -> None:
+        request.progress(f"{stage} of {name}", done, total)
+
+    if asked:
+        found = encoder.encode_prefixes(texts, asked, store=request.feature_store, progress=tell)
+        arrays |= {length: features.array for length, features in found.items()}
+    return arrays
+
+
+def _on_lengths(lengths: Sequence[int], tokens: NDArray[np.int32], with_prompt: bool) -> list[str]:
+    reached = ", ".join(f"{int((tokens >= length).sum()):,} at {length}" for length in lengths)
+    return [
+        f"Of {len(tokens):,} texts on all sides, this many have at least so many tokens: {reached}. The others enter "
+        "whole.",
+        "Tokens are the encoder's, special ones included"
+        + ("; prompt and text are counted together, the prompt first." if with_prompt else "."),
+    ]
+
+
+def _own_ks(request: Request) -> list[int]:
+    return sorted({candidate.partitions[0].k for candidate in request.run.comparison.candidates})
+
+
+def _least_texts(request: Request) -> int:
+    return max(MIN_TEXTS, request.score.k or 0)
+
+
+def _given(request: Request, default: Sequence[int]) -> Sequence[float]:
+    return default if request.values is None else request.values
+
+
+def _candidates(request: Request) -> list[tuple[str, list[SeedSequence]]]:
+    """Each candidate with the k-means seeds of its pairwise partitions, those of the run first."""
+    _, pairwise = clustering_seeds(request.score, len(request.names))
+    return list(zip(request.names, pairwise, strict=True))
+
+
+def _pair(features: Sides, name: str) -> dict[str, NDArray[np.float32]]:
+    return {HUMAN: features[HUMAN], name: features[name]}
+
+
+def _beside(values: Sequence[int], own: Sequence[int]) -> tuple[int, ...]:
+    """``values`` with each of ``own`` in place of the nearest value but the last, by ratio."""
+    grid = set(values)
+    for value in own:
+        inner = sorted(grid - {max(values), *own})
+        if value not in grid and inner:
+            grid.remove(min(inner, key=lambda other: abs(math.log(other / value))))
+        grid.add(value)
+    return tuple(sorted(grid))

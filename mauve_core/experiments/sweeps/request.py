@@ -1,0 +1,173 @@
+"""What every axis of a sweep shares: the request, the values it may take, and points as they come in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mauve_core.base.config import HUMAN, SCORES, ScoreConfig
+from mauve_core.base.errors import InputError
+from mauve_core.base.progress import Progress
+from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.experiments.sweeps.sweep import SeedSpread, SweepPoint
+from mauve_core.numerics.divergences.scores import score_counts
+from mauve_core.scoring.result import Partition
+from mauve_core.store import Run
+from mauve_core.store.checkpoints import FinishedParts
+
+STAGE = "Clustering"
+"""Stage name of the progress; counts partitions."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A sweep as it was asked for; ``values`` None takes the axis' own, ``seeds`` None the run's number.
+
+    ``finished`` keeps points for whoever begins again; None keeps none.
+    """
+
+    run: Run
+    values: Sequence[float] | None
+    seeds: int | None
+    device: str
+    feature_store: FeatureStore
+    progress: Progress
+    finished: FinishedParts | None = None
+
+    @property
+    def score(self) -> ScoreConfig:
+        """The run's settings with the number of seeds that was asked for."""
+        own = self.run.comparison.config.score
+        return own if self.seeds is None else replace(own, seeds=self.seeds)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The candidates, in the run's order."""
+        return tuple(candidate.name for candidate in self.run.comparison.candidates)
+
+    @property
+    def fewest(self) -> int:
+        """Texts of the smallest side, the human one included."""
+        return min(source.n for source in self.run.comparison.sources)
+
+    def stored_seeds(self) -> int:
+        """The number of seeds, for an axis that reads the run's own partitions; InputError when it has fewer."""
+        stored = self.run.comparison.config.score.seeds
+        seeds = stored if self.seeds is None else self.seeds
+        if seeds > stored:
+            raise InputError(
+                "This sweep reads the run's own partitions, which are fewer",
+                allowed=f"1 to {stored} seeds",
+                received=str(seeds),
+            )
+        return seeds
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What an axis gives back: points in any order, and notes."""
+
+    points: tuple[SweepPoint, ...]
+    notes: tuple[str, ...]
+
+
+class Collector:
+    """Points as they are made; one that cannot be clustered is left out and noted.
+
+    What was finished before is there from the beginning: see :meth:`missing`.
+    """
+
+    def __init__(self, request: Request, values: Sequence[float]) -> None:
+        self._request = request
+        self._left_out: list[str] = []
+        wanted = [(float(value), name) for value in values for name in request.names]
+        self._points = {at: point for at in wanted if (point := self._kept(*at)) is not None}
+        self._done, self._total = (len(found) * request.score.seeds for found in (self._points, wanted))
+        request.progress(STAGE, self._done, self._total)
+
+    def missing(self, value: float, candidate: str) -> bool:
+        """Whether the point has yet to be made."""
+        return (float(value), candidate) not in self._points
+
+    def advance(self) -> None:
+        """A partition is finished."""
+        self._done += 1
+        self._request.progress(STAGE, self._done, self._total)
+
+    @contextmanager
+    def point(self, value: float, candidate: str) -> Iterator[list[Partition]]:
+        """The list that takes the point's partitions, one a seed; an InputError on the way becomes a note."""
+        before, parts = self._done, list[Partition]()
+        try:
+            yield parts
+        except InputError as error:
+            self._left_out.append(f"{candidate} at {value:g} is left out: {error}")
+            self._done = before + self._request.score.seeds
+        else:
+            point = point_of(value, candidate, parts, self._request.score.scale)
+            self._points[float(value), candidate] = point
+            if self._request.finished is not None:
+                self._request.finished.keep(_name(value, candidate), point.as_dict())
+
+    def finished(self, notes: Iterable[str]) -> Swept:
+        """Every point, and the notes that are not empty; InputError when no point could be made."""
+        if not self._points:
+            raise InputError("No point of this sweep could be scored", received=self._left_out[0])
+        return Swept(tuple(self._points.values()), (*filter(None, notes), *self._left_out))
+
+    def _kept(self, value: float, candidate: str) -> SweepPoint | None:
+        found = None if self._request.finished is None else self._request.finished.get(_name(value, candidate))
+        with suppress(InputError):  # no point of ours: made again
+            return None if found is None else SweepPoint.from_dict(found)
+        return None
+
+
+def point_of(value: float, candidate: str, parts: Sequence[Partition], scale: float) -> SweepPoint:
+    """The scores of one candidate from its partitions, one a seed (JMLR 2023, sections 3.2 and 4.1)."""
+    p, q = (np.stack([part.counts(side) for part in parts]) for side in (HUMAN, candidate))
+    scores = score_counts(p, q, scale=scale)
+    n = min(int(p[0].sum()), int(q[0].sum()))
+    spreads = {name: SeedSpread.of(scores[name].tolist()) for name in SCORES}
+    return SweepPoint(float(value), candidate, candidate, n, parts[0].k, spreads)
+
+
+def whole_values(what: str, values: Sequence[float], low: int, high: int) -> tuple[int, ...]:
+    """Growing whole numbers without repeats.
+
+    Raises
+    ------
+    InputError
+        There are none, or one is not whole or outside ``low`` to ``high``.
+    """
+    wrong = [value for value in values if not (_is_number(value) and low <= value <= high and value == int(value))]
+    if wrong or not len(values):
+        received = ", ".join(map(str, wrong)) if wrong else "no value"
+        raise InputError(f"{what} cannot be swept so", allowed=f"whole numbers from {low} to {high}", received=received)
+    return tuple(sorted({int(value) for value in values}))
+
+
+def positive_values(what: str, values: Sequence[float]) -> tuple[float, ...]:
+    """Growing positive finite numbers without repeats; InputError when there are none or one is not."""
+    wrong = [value for value in values if not (_is_number(value) and value > 0)]
+    if wrong or not len(values):
+        received = ", ".join(map(str, wrong)) if wrong else "no value"
+        raise InputError(f"{what} cannot be swept so", allowed="positive finite numbers", received=received)
+    return tuple(sorted({float(value) for value in values}))
+
+
+def halved(top: int, low: int, most: int) -> tuple[int, ...]:
+    """``top``, its half, its quarter ..., ``most`` values at most and none under ``low``; growing."""
+    values = [round(top / 2**step) for step in range(most)]
+    return tuple(sorted({top, *(value for value in values if value >= low)}))
+
+
+def _name(value: float, candidate: str) -> str:
+    return f"{float(value)!r} {candidate}"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

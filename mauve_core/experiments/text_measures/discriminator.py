@@ -1,0 +1,144 @@
+"""Discriminator accuracy: how often a classifier on frozen features tells a candidate's texts from human ones."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.errors import InputError
+from mauve_core.base.progress import Progress, silent
+from mauve_core.experiments.text_measures.base import Collection, Measure, NotDefinedError, Rows, Terms
+from mauve_core.experiments.text_measures.tools import Tools
+
+TEST_SHARE = 0.25
+FOLDS = 5
+PENALTIES = tuple(float(c) for c in np.logspace(-4, 4, 10))
+"""Inverse strengths of the quadratic penalty among which cross-validation chooses: scikit-learn's usual grid."""
+
+ITERATIONS = 2000
+LEAST = 2 * FOLDS
+"""Fewest texts a side: every fold must hold both."""
+
+
+class Discriminator(Measure):
+    """Accuracy of logistic regression on standardised features, on a quarter of the texts that it has not seen.
+
+    The penalty is chosen by 5-fold cross-validation on the other three quarters. Texts of one prompt (one id) stand
+    together in test, or together in one fold, on both sides. The classifier is trained once, and the spread is that of
+    the test texts. (Fits anew without each group of texts would change near-chance answers at random, and a jackknife
+    over them gives two to three times the true standard deviation.)
+    """
+
+    name = "discriminator"
+    title = "Discriminator accuracy"
+    description = (
+        "How often logistic regression on frozen features tells unseen texts of the candidate from human ones."
+    )
+    larger = "texts that are easier to tell from human ones"
+    source = "JMLR 2023, section 6.3"
+    relational = True
+    needs = frozenset({"features"})
+    bounds = (0.0, 1.0)
+
+    def terms(self, texts: Collection, human: Collection, tools: Tools, progress: Progress = silent) -> Terms:  # noqa: ARG002
+        if min(len(texts), len(human)) < LEAST:
+            raise NotDefinedError(f"fewer than {LEAST} texts on a side")
+        return _DiscriminatorTerms(texts, human, tools.rng("discriminator"))
+
+    def settings(self, tools: Tools) -> dict[str, Any]:  # noqa: ARG002
+        return {"test": TEST_SHARE, "folds": FOLDS, "penalties": list(PENALTIES)}
+
+
+class _DiscriminatorTerms(Terms):
+    """The human side stands first in every array; label 1 is the candidate."""
+
+    def __init__(self, texts: Collection, human: Collection, rng: np.random.Generator) -> None:
+        if texts.features is None or human.features is None:
+            raise InputError("The discriminator needs the features of both sides")
+        x = np.concatenate([human.features, texts.features]).astype(np.float64)
+        y = np.repeat([0, 1], [len(human), len(texts)])
+        part = split_by_id([human.ids, texts.ids], [TEST_SHARE, *[(1 - TEST_SHARE) / FOLDS] * FOLDS], rng)
+        if any(len(np.unique(y[part == index])) < 2 for index in range(1 + FOLDS)):
+            raise NotDefinedError(f"too few texts for a test set and {FOLDS} folds that hold both sides")
+        tested = np.flatnonzero(part == 0)
+        answers, stuck = _answers(x, y, part)
+        self._right = np.full(len(y), np.nan)  # NaN: not tested on
+        self._right[tested] = answers
+        self._humans = len(human)
+        chance = max(np.mean(y[tested]), 1 - np.mean(y[tested]))
+        self.note = f"tested on {len(tested):,} texts, chance is {chance:.3g}"
+        if stuck:
+            self.note += f"; a fit stopped after {ITERATIONS:,} iterations"
+
+    def value(self, rows: Rows = None, human_rows: Rows = None) -> float:
+        humans, candidates = np.split(self._right, [self._humans])
+        kept = [humans if human_rows is None else humans[human_rows], candidates if rows is None else candidates[rows]]
+        right = np.concatenate(kept)
+        right = right[~np.isnan(right)]
+        if not len(right):
+            raise NotDefinedError("no text is left to test on")
+        return float(right.mean())
+
+
+def split_by_id(sides: Sequence[Sequence[str]], shares: Sequence[float], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Deal texts into parts so that an id is in one part alone, each side in the given shares.
+
+    Ids that stand on the same sides are shuffled and dealt together, so each side is divided as evenly as counts allow.
+
+    Parameters
+    ----------
+    sides : sequence of sequences of str
+        Ids of each side, different within a side.
+    shares : sequence of float
+        One a part; they sum to 1.
+
+    Returns
+    -------
+    (total,) int64 array
+        Part of each text, the sides one behind the other.
+    """
+    members = [set(side) for side in sides]
+    strata: dict[tuple[bool, ...], list[str]] = {}
+    for identifier in dict.fromkeys(identifier for side in sides for identifier in side):
+        strata.setdefault(tuple(identifier in side for side in members), []).append(identifier)
+    part_of: dict[str, int] = {}
+    ends = np.cumsum(shares)
+    for ids in strata.values():
+        places = (rng.permutation(len(ids)) + 0.5) / len(ids)
+        parts = np.minimum(np.searchsorted(ends, places), len(shares) - 1)
+        part_of.update(zip(ids, parts.tolist(), strict=True))
+    return np.array([part_of[identifier] for side in sides for identifier in side], dtype=np.int64)
+
+
+def _answers(x: NDArray[np.float64], y: NDArray[np.int64], part: NDArray[np.int64]) -> tuple[NDArray[np.bool_], bool]:
+    """Whether each text of part 0 is told right, the others being folds; and whether a fit ran out of iterations."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegressionCV
+
+    test, train = part == 0, part > 0
+    fold_of = part[train]
+    model = LogisticRegressionCV(
+        Cs=PENALTIES,
+        cv=[(np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(1, FOLDS + 1)],
+        scoring="accuracy",
+        l1_ratios=(0.0,),
+        max_iter=ITERATIONS,
+        use_legacy_attributes=False,
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        model.fit(_standardised(x[train], x[train]), y[train])
+    stuck = any(issubclass(item.category, ConvergenceWarning) for item in caught)
+    right: NDArray[np.bool_] = model.predict(_standardised(x[test], x[train])) == y[test]
+    return right, stuck
+
+
+def _standardised(x: NDArray[np.float64], of: NDArray[np.float64]) -> NDArray[np.float64]:
+    """``x`` less the mean of ``of``, in its standard deviations; a constant feature stays 0."""
+    spread = of.std(axis=0)
+    scaled: NDArray[np.float64] = (x - of.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    return scaled

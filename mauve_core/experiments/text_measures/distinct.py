@@ -1,0 +1,51 @@
+"""Distinct-n: the share of all n-grams that are different."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mauve_core.base.progress import Progress, silent
+from mauve_core.experiments.text_measures.base import Collection, Measure, NotDefinedError, Rows, Terms
+from mauve_core.experiments.text_measures.tools import Tools
+from mauve_core.numerics.strings.ngrams import NGrams, ngrams
+
+
+class Distinct(Measure):
+    """Number of different n-grams of all texts together, divided by the number of all n-grams.
+
+    Parameters
+    ----------
+    n : int
+        Tokens of an n-gram; 4 in the papers.
+    """
+
+    name = "distinct"
+    title = "Distinct-4"
+    description = "The share of different n-grams among all n-grams of all texts, in tokens, n = 4."
+    larger = "more diverse texts"
+    source = "Li et al. 2016; JMLR 2023, section 6.3"
+    bounds = (0.0, 1.0)
+    depends_on_n = True
+
+    def __init__(self, n: int = 4) -> None:
+        self.n = n
+
+    def terms(self, texts: Collection, human: Collection, tools: Tools, progress: Progress = silent) -> Terms:  # noqa: ARG002
+        tokens = tools.tokens(texts, progress)
+        return _DistinctTerms(ngrams(tokens.ids, tokens.lengths, self.n)[-1], self.n)
+
+    def settings(self, tools: Tools) -> dict[str, Any]:
+        return {"tokenizer": tools.tokenizer, "n-gram": self.n}
+
+
+class _DistinctTerms(Terms):
+    def __init__(self, found: NGrams, n: int) -> None:
+        self._found, self._n = found, n
+
+    def value(self, rows: Rows = None, human_rows: Rows = None) -> float:  # noqa: ARG002
+        ids = self._found.ids if rows is None else self._found.ids[np.isin(self._found.owner, rows)]
+        if not ids.size:
+            raise NotDefinedError(f"no text has {self._n} tokens")
+        return float(np.count_nonzero(np.bincount(ids)) / ids.size)

@@ -1,0 +1,59 @@
+"""Diversity within texts: how little a text repeats its own short phrases."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.progress import Progress, silent
+from mauve_core.experiments.text_measures.base import Collection, Measure, NotDefinedError, Rows, Terms
+from mauve_core.experiments.text_measures.tools import Tools
+from mauve_core.numerics.strings.ngrams import NGrams, ngrams
+
+ORDERS = (2, 3, 4)
+
+
+class Diversity(Measure):
+    """Product over n = 2, 3, 4 of (different n-grams within each text, summed over texts) / (all n-grams), in words.
+
+    Unlike distinct-n it compares a text with itself alone, so that it hardly depends on how many texts there are. Words
+    are what stands between white space, as in the published figures.
+    """
+
+    name = "diversity"
+    title = "Diversity"
+    description = (
+        "The product over n = 2, 3, 4 of the share of a text's word n-grams that are different within the text."
+    )
+    larger = "texts that repeat themselves less"
+    source = "Su et al. 2022, A Contrastive Framework for Neural Text Generation, section 5"
+    bounds = (0.0, 1.0)
+
+    def terms(self, texts: Collection, human: Collection, tools: Tools, progress: Progress = silent) -> Terms:  # noqa: ARG002
+        words = tools.words(texts)
+        found = ngrams(words.ids, words.lengths, max(ORDERS))
+        return _DiversityTerms([_counts(found[order - 1], len(texts)) for order in ORDERS])
+
+    def settings(self, tools: Tools) -> dict[str, Any]:  # noqa: ARG002
+        return {"tokens": "white-space words", "n-grams": list(ORDERS)}
+
+
+class _DiversityTerms(Terms):
+    def __init__(self, counts: list[NDArray[np.int64]]) -> None:
+        self._counts = counts
+
+    def value(self, rows: Rows = None, human_rows: Rows = None) -> float:  # noqa: ARG002
+        sums = [(counts if rows is None else counts[rows]).sum(axis=0) for counts in self._counts]
+        if not all(whole for _, whole in sums):
+            raise NotDefinedError(f"no text has {max(ORDERS)} words")
+        return math.prod(float(different / whole) for different, whole in sums)
+
+
+def _counts(found: NGrams, texts: int) -> NDArray[np.int64]:
+    """(texts, 2): different n-grams of each text, and all of them."""
+    pairs = np.unique(found.owner * max(found.distinct, 1) + found.ids)
+    different = np.bincount(pairs // max(found.distinct, 1), minlength=texts)
+    return np.stack([different, np.bincount(found.owner, minlength=texts)], axis=1)

@@ -1,0 +1,39 @@
+"""Epsilon-perplexity: the perplexity of human text under a truncated distribution that is lifted off zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.experiments.text_measures.tools import Tools
+from mauve_core.experiments.text_measures.truncated import TruncatedMeasure
+
+EPSILON = 1e-5
+"""With it the formula gives the published figures of greedy decoding (JMLR 2023, table 15) from its accuracy."""
+
+
+class EpsilonPerplexity(TruncatedMeasure):
+    """exp(-mean of log((p(x) + epsilon) / (1 + epsilon V))), V the size of the vocabulary."""
+
+    name = "epsilon-perplexity"
+    title = "ε-perplexity"
+    description = (
+        "The perplexity of human text under the decoder's truncated distribution with ε = 1e-5 added to every "
+        "probability."
+    )
+    larger = "a decoder whose distribution fits human text worse"
+    source = "Martins et al. 2020, equation 7; JMLR 2023, table 15"
+    bounds = (1.0, float("inf"))
+
+    def of_tokens(
+        self,
+        p: NDArray[np.float64],
+        squares: NDArray[np.float64],  # noqa: ARG002
+        vocabulary: NDArray[np.float64],
+    ) -> float:
+        return float(np.exp(-np.mean(np.log((p + EPSILON) / (1 + EPSILON * vocabulary)))))
+
+    def settings(self, tools: Tools) -> dict[str, Any]:
+        return {**super().settings(tools), "epsilon": EPSILON}

@@ -1,0 +1,28 @@
+"""Length: words of a text on average."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mauve_core.base.progress import Progress, silent
+from mauve_core.experiments.text_measures.base import Collection, MeanTerms, Measure, Terms
+from mauve_core.experiments.text_measures.tools import Tools
+
+
+class Length(Measure):
+    """Mean number of white-space words of a text, without its prompt; the same whatever the model."""
+
+    name = "length"
+    title = "Length"
+    unit = "words"
+    description = "The mean number of words of a text, its prompt left out."
+    larger = "longer texts"
+    source = "Su et al. 2022, section 5"
+
+    def terms(self, texts: Collection, human: Collection, tools: Tools, progress: Progress = silent) -> Terms:  # noqa: ARG002
+        return MeanTerms(tools.words(texts).lengths.astype(np.float64))
+
+    def settings(self, tools: Tools) -> dict[str, Any]:  # noqa: ARG002
+        return {"tokens": "white-space words"}

@@ -1,0 +1,40 @@
+"""Generation perplexity: how surprising the texts are to a language model."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from mauve_core.base.progress import Progress, silent
+from mauve_core.experiments.text_measures.base import Collection, Measure, Rows, Terms
+from mauve_core.experiments.text_measures.positions import Positions
+from mauve_core.experiments.text_measures.tools import Tools
+
+
+class Perplexity(Measure):
+    """exp(sum of -log Q(token) / number of tokens), over all tokens of all texts, each text behind its prompt."""
+
+    name = "perplexity"
+    title = "Generation perplexity"
+    description = (
+        "How surprising the texts are, token by token, to the scoring model, each text read behind its prompt."
+    )
+    larger = "texts that the scoring model finds less likely"
+    source = "Fan et al. 2018; JMLR 2023, section 6.3"
+    needs = frozenset({"model"})
+    bounds = (1.0, float("inf"))
+
+    def terms(self, texts: Collection, human: Collection, tools: Tools, progress: Progress = silent) -> Terms:  # noqa: ARG002
+        return _PerplexityTerms(tools.likelihoods(texts, progress))
+
+    def settings(self, tools: Tools) -> dict[str, Any]:
+        return {"scorer": tools.scorer, "max_tokens": tools.max_tokens}
+
+
+class _PerplexityTerms(Terms):
+    def __init__(self, losses: Positions) -> None:
+        self._losses = losses
+        self.note = losses.note
+
+    def value(self, rows: Rows = None, human_rows: Rows = None) -> float:  # noqa: ARG002
+        return math.exp(self._losses.kept(rows).mean())

@@ -1,0 +1,111 @@
+"""Numbers of every token of every text, kept on disk by content, so that the model reads a text once.
+
+An entry is one ``.npy`` file below ``<home>/likelihoods``: (total, 2 + c) float64, for each token the place of its
+text, whether that text was cut, and c numbers. Its name is a digest of the texts, their prompts, the weights and what
+was computed, so an entry is never out of date.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.array_files import load_array
+from mauve_core.base.files import home, write_array
+from mauve_core.encoders.feature_store import DamagedEntryWarning
+
+Computed = tuple[Sequence[NDArray[np.float64]], NDArray[np.bool_]]
+"""Numbers of the tokens of each text, and which texts were cut."""
+
+Computation = Callable[[], Computed]
+
+FORMAT = 1
+"""Part of every name; raised when the same inputs would give other numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Positions:
+    """c numbers of each token that the model scored.
+
+    Attributes
+    ----------
+    owner : (total,) int64 array
+        Place of the text that the token belongs to; never falls.
+    values : (total, c) float64 array
+    cut : (n,) bool array
+        Whether the text was longer than the model could read.
+    """
+
+    owner: NDArray[np.int64]
+    values: NDArray[np.float64]
+    cut: NDArray[np.bool_]
+
+    @property
+    def note(self) -> str:
+        """Says so when texts were cut; else empty."""
+        count = int(self.cut.sum())
+        return f"{count:,} of {len(self.cut):,} texts were cut at what the scorer reads" if count else ""
+
+    def kept(self, rows: NDArray[np.int64] | None) -> NDArray[np.float64]:
+        """The numbers of the tokens of the texts at ``rows``; None takes all."""
+        return self.values if rows is None else self.values[np.isin(self.owner, rows)]
+
+
+def entry_path(model: str, what: str, texts: Sequence[str], prompts: Sequence[str] | None, **settings: Any) -> Path:
+    """Where the numbers ``what`` of these texts under the weights with digest ``model`` are kept."""
+    content = [FORMAT, model, what, settings, list(texts), None if prompts is None else list(prompts)]
+    digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
+    return home() / "likelihoods" / f"{digest}.npy"
+
+
+def stored_or(path: Path, n: int, columns: int, compute: Computation) -> Positions:
+    """The entry at ``path``, computed and stored when it is missing or damaged.
+
+    Parameters
+    ----------
+    n, columns : int
+        Texts, and numbers a token.
+    compute : callable
+        Gives (t_i,) or (t_i, c) for each text, and (n,) whether each was cut.
+
+    Warns
+    -----
+    DamagedEntryWarning
+        What was stored there cannot be right.
+
+    Raises
+    ------
+    StorageError
+        The disk refuses.
+    """
+    try:
+        return _read(path, n, columns)
+    except FileNotFoundError:
+        pass
+    except (ValueError, OSError) as error:
+        message = f"The stored likelihoods {path} were damaged ({error}); they are computed again"
+        warnings.warn(message, DamagedEntryWarning, stacklevel=2)
+    found, cut = compute()
+    owner = np.repeat(np.arange(n), [len(numbers) for numbers in found])
+    values = np.concatenate([np.asarray(numbers, dtype=np.float64).reshape(-1, columns) for numbers in found])
+    write_array(path, np.column_stack([owner, cut[owner], values]))
+    return Positions(owner, values, cut)
+
+
+def _read(path: Path, n: int, columns: int) -> Positions:
+    array = load_array(path)
+    if array.dtype != np.float64 or array.ndim != 2 or array.shape[1] != 2 + columns or not np.isfinite(array).all():
+        raise ValueError(f"{array.dtype} array of shape {array.shape}")
+    owner = array[:, 0].astype(np.int64)
+    places, first = np.unique(owner, return_index=True)
+    if not np.array_equal(places, np.arange(n)) or (np.diff(array[:, 0]) < 0).any():
+        raise ValueError(f"not the tokens of {n} texts")
+    return Positions(owner, array[:, 2:], array[first, 1] == 1)

@@ -1,0 +1,15 @@
+"""Generative precision: the share of a candidate's texts that look as if a person could have written them."""
+
+from __future__ import annotations
+
+from mauve_core.experiments.text_measures.manifold import ManifoldMeasure
+
+
+class Precision(ManifoldMeasure):
+    """Share of the candidate's features within the manifold of the human side's."""
+
+    name = "precision"
+    title = "Precision"
+    description = "The share of the candidate's texts whose features lie within the manifold of human text."
+    larger = "more texts that look human"
+    of_human = False

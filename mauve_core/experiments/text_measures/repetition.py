@@ -1,0 +1,42 @@
+"""Repetition: the share of texts that end in a loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.progress import Progress, silent
+from mauve_core.experiments.text_measures.base import Collection, MeanTerms, Measure, Terms
+from mauve_core.experiments.text_measures.tools import Tools
+
+
+class Repetition(Measure):
+    """Share of texts that end in two or more contiguous copies of one phrase of any length, counted in tokens.
+
+    Nothing shorter than a phrase is left out: a text that ends in one token twice counts, as the definition of JMLR
+    2023, section 6.3 says.
+    """
+
+    name = "repetition"
+    title = "Repetition"
+    description = "The share of texts that end in two or more contiguous copies of the same phrase."
+    larger = "more texts that end in a loop"
+    source = "Holtzman et al. 2020; JMLR 2023, section 6.3"
+    bounds = (0.0, 1.0)
+
+    def terms(self, texts: Collection, human: Collection, tools: Tools, progress: Progress = silent) -> Terms:  # noqa: ARG002
+        return MeanTerms(np.array([ends_in_copies(ids) for ids in tools.tokens(texts, progress).each()], dtype=float))
+
+    def settings(self, tools: Tools) -> dict[str, Any]:
+        return {"tokenizer": tools.tokenizer}
+
+
+def ends_in_copies(ids: NDArray[np.int64]) -> bool:
+    """Whether the sequence ends in a phrase that stands twice in a row."""
+    half = len(ids) // 2
+    if not half:
+        return False
+    lengths = half - np.flatnonzero(ids[-1 - half : -1] == ids[-1])  # the copy before must end in the same token
+    return any(np.array_equal(ids[-length:], ids[-2 * length : -length]) for length in lengths)

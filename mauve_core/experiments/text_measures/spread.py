@@ -1,0 +1,121 @@
+"""One mechanism for the spread of every measure: a delete-a-group jackknife over texts.
+
+A text's group follows from its id alone, so the same prompt falls into the same group on both sides, and what prompts
+have in common cancels in the gap T(Q) - T(P).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.experiments.text_measures.base import Collection, NotDefinedError, Rows, Terms, Value
+from mauve_core.numerics.resampling.jackknife import jackknife_sd, t_interval
+
+GROUPS = 20
+CONFIDENCE = 0.95
+MIN_TEXTS = 40
+"""Fewest texts for which a spread is given: two a group on average."""
+
+TOO_FEW = f"no spread: fewer than {MIN_TEXTS} texts"
+ALL_EQUAL = "no spread: leaving out any group of texts changes nothing"
+NOT_WITHOUT = "no spread: without some group of texts there is no value"
+
+Kept = list[Rows]
+"""For each group the rows that are kept when it is left out; None where the group has no text on this side."""
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The texts of one side in groups.
+
+    Attributes
+    ----------
+    sizes : (GROUPS,) int64 array
+    kept : list of (m,) int64 arrays or None
+        What is left without each group.
+    """
+
+    sizes: NDArray[np.int64]
+    kept: Kept
+
+    @property
+    def n(self) -> int:
+        return int(self.sizes.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Replicates:
+    """T of all texts, and T without each group; ``left_out`` is None where it cannot be had; ``problem`` says why."""
+
+    estimate: float
+    left_out: NDArray[np.float64] | None
+    problem: str = ""
+
+
+def group_of(ids: Sequence[str]) -> NDArray[np.int64]:
+    """(n,) group of each text, 0 to GROUPS - 1, from a digest of its id."""
+    digests = (hashlib.blake2b(identifier.encode(), digest_size=8).digest() for identifier in ids)
+    return np.array([int.from_bytes(digest, "little") % GROUPS for digest in digests], dtype=np.int64)
+
+
+def groups_of(texts: Collection) -> Groups:
+    """The groups of a collection."""
+    labels = group_of(texts.ids)
+    sizes = np.bincount(labels, minlength=GROUPS)
+    return Groups(sizes, [np.flatnonzero(labels != group) if sizes[group] else None for group in range(GROUPS)])
+
+
+def replicate(terms: Terms, texts: Groups, human: Groups, *, relational: bool) -> Replicates:
+    """T, and T without each group on both sides.
+
+    Raises
+    ------
+    NotDefinedError
+        There is no T of all texts.
+    """
+    estimate = terms.value()
+    if min(texts.n, human.n if relational else texts.n) < MIN_TEXTS:
+        return Replicates(estimate, None, TOO_FEW)
+    try:
+        left_out = terms.values(list(zip(texts.kept, human.kept, strict=True)))
+    except NotDefinedError as reason:
+        return Replicates(estimate, None, f"{NOT_WITHOUT} ({reason})")
+    return Replicates(estimate, left_out)
+
+
+def value_of(
+    replicates: Replicates, sizes: NDArray[np.int64], bounds: tuple[float, float], *, absolute: bool = False
+) -> tuple[Value, str]:
+    """The value with its spread, and a note when it has none.
+
+    Parameters
+    ----------
+    sizes : (GROUPS,) int array
+        Texts in each group, of both sides where both count.
+    absolute : bool
+        The value is the size of a signed difference.
+    """
+    point = abs(replicates.estimate) if absolute else replicates.estimate
+    if replicates.left_out is None:
+        return Value(point), replicates.problem
+    filled = sizes > 0
+    left_out = replicates.left_out[filled]
+    if filled.sum() < 2:
+        return Value(point), TOO_FEW
+    if np.all(left_out == replicates.estimate):
+        return Value(point), ALL_EQUAL
+    sd = jackknife_sd(replicates.estimate, left_out, sizes[filled])
+    low, high = t_interval(point, sd, int(filled.sum()), CONFIDENCE, bounds=bounds)
+    return Value(point, sd, low, high), ""
+
+
+def difference(model: Replicates, human: Replicates) -> Replicates:
+    """T(Q) - T(P), group by group."""
+    if model.left_out is None or human.left_out is None:
+        return Replicates(model.estimate - human.estimate, None, model.problem or human.problem)
+    return Replicates(model.estimate - human.estimate, model.left_out - human.left_out)

@@ -1,0 +1,186 @@
+"""Text measures of a stored run, kept beside it."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.config import DEFAULT_MODEL, HUMAN
+from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.json_entries import check_entries
+from mauve_core.base.progress import Progress, silent
+from mauve_core.corpus import Corpus
+from mauve_core.decoding import parse_decoder
+from mauve_core.encoders.catalogue import names_word_vectors
+from mauve_core.encoders.feature_store import DamagedEntryWarning
+from mauve_core.experiments.text_measures import MEASURES, Collection, Measurements, Row, Tools, measure
+from mauve_core.store import Run, RunStore
+
+ATTACHMENT = "measures"
+"""Name under which measurements are kept beside a run."""
+
+DECODER_COLUMN = "decoder"
+"""Metadata field that says how a text was decoded, as ``mauve-lens generate`` writes it."""
+
+
+@dataclass(frozen=True)
+class MeasuresTask:
+    """Measures of a stored run.
+
+    Attributes
+    ----------
+    run : str
+        Id of the run.
+    measures : tuple of str or None
+        None takes all that can be computed.
+    model : str or None
+        A causal model that scores texts; None leaves out the measures that need one.
+    device : str
+    """
+
+    run: str
+    measures: tuple[str, ...] | None = None
+    model: str | None = None
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.measures or () if name not in MEASURES]
+        if unknown or self.measures == ():
+            raise InputError(f"No measure is named {', '.join(unknown) or 'so'}", allowed=", ".join(MEASURES))
+        for what, value in (("run's id", self.run), ("device", self.device), ("model", self.model or "none")):
+            if not isinstance(value, str) or not value.strip():
+                raise InputError(f"The {what} of measures is not usable", allowed="text", received=repr(value))
+
+    @property
+    def name(self) -> str:
+        """What a list of jobs shows."""
+        return f"measures of {self.run}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {**dataclasses.asdict(self), "measures": None if self.measures is None else list(self.measures)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The task that ``as_dict`` wrote; all but ``run`` may be left out."""
+        check_entries("measures", values, {item.name for item in dataclasses.fields(cls)}, {"run"})
+        chosen = values.get("measures")
+        if chosen is not None and not isinstance(chosen, (list, tuple)):
+            raise InputError("The names of measures cannot be read", allowed="a list", received=repr(chosen))
+        return cls(**{**values, "measures": None if chosen is None else tuple(chosen)})
+
+    def absolute(self) -> Self:
+        """The same: nothing here is a path."""
+        return self
+
+    def perform(self, progress: Progress = silent) -> str:
+        """Measure and keep the result beside the run; returns the run's id."""
+        measure_run(RunStore().load(self.run), self.measures, model=self.model, device=self.device, progress=progress)
+        return self.run
+
+
+def measure_run(
+    run: Run,
+    names: Sequence[str] | None = None,
+    *,
+    model: str | None = None,
+    device: str = "auto",
+    progress: Progress = silent,
+) -> Measurements:
+    """Measure every candidate of a stored run and keep the result beside it.
+
+    Parameters
+    ----------
+    run : Run
+    names : sequence of str, optional
+        Measures of :data:`mauve_core.experiments.text_measures.MEASURES`; None takes all whose needs are met.
+    model : str, optional
+        Causal model that scores texts: catalogue name, hub id, folder or GGUF file. Tokens are the encoder's in any
+        case, or the packaged model's where the run was given features or its encoder is a file of word vectors.
+
+    Returns
+    -------
+    Measurements
+        These and the ones that were kept before; a measure that is computed again replaces its rows. What was kept and
+        is damaged is replaced with a DamagedEntryWarning.
+
+    Raises
+    ------
+    InputError
+        See :func:`mauve_core.experiments.text_measures.measure`.
+    StorageError
+        The disk refuses; what was kept before stays.
+    """
+    try:
+        kept = stored_measurements(run)
+    except (StorageError, InputError) as error:
+        warnings.warn(f"The measures kept so far are replaced: {error}", DamagedEntryWarning, stacklevel=2)
+        kept = None
+    names_of = [source.name for source in run.comparison.sources]
+    sides = {name: collection_of(run.corpora[name], name, run.features(name)) for name in names_of}
+    human = sides.pop(HUMAN)
+    encoder = run.comparison.config.encoder
+    if encoder is None or names_word_vectors(encoder.model):
+        tokenizer, revision = DEFAULT_MODEL, None
+    else:
+        tokenizer, revision = encoder.model, encoder.revision
+    tools = Tools(model, tokenizer=tokenizer, tokenizer_revision=revision, device=device)
+    fresh = measure(human, sides, names, tools=tools, progress=progress)
+    merged = fresh if kept is None else _merged(kept, fresh, tuple(sides))
+    RunStore(run.path.parent).attach(run.id, ATTACHMENT, merged.as_dict())
+    return merged
+
+
+def stored_measurements(run: Run) -> Measurements | None:
+    """What was kept beside the run; None when nothing was measured yet.
+
+    Raises
+    ------
+    StorageError, InputError
+        What was kept is damaged.
+    """
+    values = run.attachment(ATTACHMENT)
+    return None if values is None else Measurements.from_dict(values)
+
+
+def decoder_of(name: str, corpus: Corpus) -> str | None:
+    """How a candidate was decoded: the one value of its ``decoder`` column, else its name where that is a decoder.
+
+    The column goes first, because it was written with the texts: a candidate named ``nucleus`` may have any p.
+    """
+    column = set(corpus.metadata[DECODER_COLUMN].astype(str)) if DECODER_COLUMN in corpus.metadata else set()
+    for spec in (*(column if len(column) == 1 else ()), name):
+        try:
+            return parse_decoder(spec).spec
+        except InputError:
+            continue
+    return None
+
+
+def collection_of(corpus: Corpus, source: str, features: NDArray[np.float32] | None = None) -> Collection:
+    """A corpus as measures see it, under the name of its source."""
+    return Collection(
+        name=source,
+        ids=corpus.ids,
+        texts=corpus.texts,
+        prompts=corpus.prompts,
+        features=features,
+        decoder=None if source == HUMAN else decoder_of(source, corpus),
+    )
+
+
+def _merged(kept: Measurements, fresh: Measurements, candidates: tuple[str, ...]) -> Measurements:
+    """Kept rows and fresh ones, the fresh ones where both are, in the order of the registry and the run."""
+    rows: dict[tuple[str, str], Row] = {(row.measure, row.candidate): row for row in (*kept.rows, *fresh.rows)}
+    ordered = tuple(
+        rows[key] for name in MEASURES for key in ((name, candidate) for candidate in candidates) if key in rows
+    )
+    measured = {row.measure for row in ordered}
+    notes = tuple(note for note in (*kept.notes, *fresh.notes) if note.split(":")[0] not in measured)
+    return Measurements(ordered, {**kept.settings, **fresh.settings}, tuple(dict.fromkeys(notes)))

@@ -1,0 +1,315 @@
+"""Long work in a process of its own, so that a page may be left, reloaded or closed while it goes on.
+
+A job is a folder ``<home>/jobs/<id>`` (:mod:`mauve_core.jobs.state`). Its worker (:mod:`mauve_core.jobs.worker`)
+belongs to nobody: whoever started it may end. What a killed worker had finished is kept elsewhere, by content, so that
+:func:`resume` goes on from there; nothing is resumed unless a person asks. What a job can do is listed in
+:mod:`mauve_core.tasks.registry`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.files import (
+    HOME_VARIABLE,
+    PRIVATE_FILE,
+    PRIVATE_FOLDER,
+    home,
+    make_folder,
+    private_opener,
+    storage_errors,
+)
+from mauve_core.jobs.locks import at_work, changing, is_alive, lock_of_worker
+from mauve_core.jobs.state import (
+    CANCEL,
+    LOG,
+    STATE,
+    TASK,
+    JobState,
+    last_lines,
+    read_json,
+    read_state,
+    write_json,
+    write_state,
+)
+from mauve_core.tasks.comparison import JOB_VARIABLE
+from mauve_core.tasks.registry import KEPT, Task, read_task
+
+LOG_LINES = 40
+"""Lines of a log that are shown."""
+
+REMOVED = ".removed"
+"""The folder of jobs that were forgotten lately."""
+
+REMOVED_KEPT_S = 24 * 3600
+"""How long they can be taken back."""
+
+_ID = re.compile(r"\d{8}-\d{12}-[0-9a-f]{4}")
+_children: dict[str, subprocess.Popen[bytes]] = {}
+
+
+def start(kind: str, spec: Mapping[str, Any]) -> JobState:
+    """Check a description of work and start a worker on it; the same work that waits or runs is not started again.
+
+    Parameters
+    ----------
+    kind : str
+        One of ``mauve_core.tasks.registry.KINDS``.
+    spec : mapping
+        As the ``as_dict`` of that kind's task writes it.
+
+    Returns
+    -------
+    JobState
+        Poll :func:`status` with its id. ``queued``, or the job that does this work already.
+
+    Raises
+    ------
+    InputError
+        The description is not usable; nothing was started.
+    StorageError
+        The disk refused.
+    """
+    task = read_task(kind, spec).absolute()
+    with changing(jobs_folder()):
+        return _at_work_on(kind, task.as_dict()) or _start(task, kind)
+
+
+def _start(task: Task, kind: str) -> JobState:
+    now = datetime.now(UTC)
+    identifier = f"{now:%Y%m%d-%H%M%S%f}-{secrets.token_hex(2)}"
+    state = JobState(id=identifier, name=task.name, kind=kind, status="queued", created=now.isoformat())
+    folder = jobs_folder() / state.id
+    with storage_errors(folder):
+        folder.mkdir(PRIVATE_FOLDER)
+    try:
+        with lock_of_worker(folder) as lock:
+            write_json(folder / TASK, task.as_dict())
+            write_state(folder, state)
+            _spawn(folder, lock)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return status(state.id)
+
+
+def status(job_id: str) -> JobState:
+    """How far the job is.
+
+    One whose worker went without a word counts as interrupted (or as cancelled, if that was asked for): it was killed,
+    or the machine stopped. One whose state is damaged counts as failed, so that a broken folder hides no other job.
+
+    Raises
+    ------
+    InputError
+        No job has that id.
+    """
+    folder = _folder(job_id)
+    child = _children.get(job_id)
+    if child is not None and child.poll() is not None:
+        _children.pop(job_id, None)  # unless another thread has seen it, too
+    try:
+        state = read_state(folder)
+        if state.active and is_alive(folder):
+            return state
+        state = read_state(folder)  # again: it may have written its end just before it went
+    except StorageError as error:
+        return JobState(job_id, name=job_id, status="failed", message=str(error))
+    if not state.active:
+        return state
+    if (folder / CANCEL).exists():
+        return replace(state, status="cancelled")
+    message = "The worker stopped before it finished: killed, out of memory or disk, or the machine went down."
+    kept = KEPT.get(state.kind, "")
+    message += f" Resume it: {kept} are kept." if kept else " Start it again."
+    tail = log_tail(job_id)
+    return replace(state, status="interrupted", message=f"{message} Last line of its log: {tail}" if tail else message)
+
+
+def cancel(job_id: str) -> None:
+    """Ask the job to stop; it does at its next sign of progress. Nothing happens to a job that has ended.
+
+    Raises
+    ------
+    InputError
+        No job has that id.
+    """
+    folder = _folder(job_id)
+    with changing(folder.parent):
+        if status(job_id).active:
+            with storage_errors(folder):
+                (folder / CANCEL).touch(PRIVATE_FILE)
+
+
+def is_stopping(job: JobState) -> bool:
+    """Whether somebody has asked a job to stop that waits or works still."""
+    return job.active and (jobs_folder() / job.id / CANCEL).exists()
+
+
+def resume(job_id: str) -> JobState:
+    """Put a job that ended before it was done back into the queue: the same job, with its log.
+
+    What was finished is not done again, as far as its kind keeps it (``mauve_core.tasks.registry.KEPT``).
+
+    Raises
+    ------
+    InputError
+        No job has that id, it is at work, another one does its work, or it is done.
+    StorageError
+        Its description is damaged, or the disk refused.
+    """
+    folder = _folder(job_id)
+    with changing(folder.parent):
+        _require_ended(job_id)
+        _resume(folder)
+        return status(job_id)
+
+
+def _resume(folder: Path) -> None:
+    with lock_of_worker(folder) as lock:
+        state = read_state(folder)
+        if state.status == "done":
+            raise InputError(f"The job {state.id} is done", todo="Start a new one")
+        task = read_task(state.kind, read_json(folder / TASK))
+        other = _at_work_on(state.kind, task.as_dict(), besides=state.id)
+        if other is not None:
+            raise InputError(f"The job {other.id} does the same work already", todo="Wait for it, or cancel it first")
+        with storage_errors(folder):
+            (folder / CANCEL).unlink(missing_ok=True)
+            for left in folder.glob(".*"):  # what a killed worker was writing
+                left.unlink(missing_ok=True)
+        write_state(folder, JobState(state.id, state.name, "queued", kind=state.kind, created=state.created))
+        _spawn(folder, lock)
+
+
+def remove(job_id: str) -> None:
+    """Forget a job that has ended, which :func:`take_back` undoes for a day; the run it made stays.
+
+    Raises
+    ------
+    InputError
+        No job has that id, or it is at work.
+    StorageError
+        The disk refused.
+    """
+    folder = _folder(job_id)
+    removed = folder.parent / REMOVED
+    with changing(folder.parent), storage_errors(folder):
+        _require_ended(job_id)
+        make_folder(removed)
+        for old in removed.iterdir():
+            if time.time() - old.stat().st_mtime > REMOVED_KEPT_S:
+                shutil.rmtree(old, ignore_errors=True)
+        os.utime(folder)  # its day begins now
+        folder.rename(removed / job_id)
+
+
+def take_back(job_id: str) -> JobState:
+    """A job that was removed is there again, with its log.
+
+    Raises
+    ------
+    InputError
+        No job of that id was removed within a day.
+    StorageError
+        The disk refused.
+    """
+    folder = jobs_folder() / REMOVED / job_id
+    with changing(jobs_folder()), storage_errors(folder):
+        if not _ID.fullmatch(job_id) or not (folder / STATE).is_file():
+            raise InputError(f"No job has the id {job_id!r} among those removed within a day")
+        folder.rename(jobs_folder() / job_id)
+        return status(job_id)
+
+
+def list() -> tuple[JobState, ...]:  # noqa: A001 (jobs.list() reads well, and nothing here needs the builtin)
+    """Every job, the newest first."""
+    names = sorted(path.parent.name for path in jobs_folder().glob(f"*/{STATE}"))
+    found = []
+    for name in reversed(names):
+        with suppress(InputError):  # removed in the meantime
+            found += [status(name)] if _ID.fullmatch(name) else []
+    return tuple(found)
+
+
+def ahead_of(job_id: str, found: Sequence[JobState]) -> int:
+    """How many of these jobs a waiting job waits for: whatever runs, and what waits and was asked for before it."""
+    others = [job for job in found if job.id != job_id]
+    return sum(job.status == "running" or (job.status == "queued" and job.id < job_id) for job in others)
+
+
+def log_lines(job_id: str, count: int = LOG_LINES) -> tuple[str, ...]:
+    """The last lines of a job's log."""
+    return tuple(last_lines(_folder(job_id) / LOG, count))
+
+
+def log_tail(job_id: str) -> str:
+    """The last line of a job's log; empty when there is none."""
+    return "".join(log_lines(job_id, 1))
+
+
+def folders() -> Iterator[Path]:
+    """The folder of every job, of those that are not whole, too."""
+    return (path for path in jobs_folder().glob("*") if _ID.fullmatch(path.name))
+
+
+def jobs_folder() -> Path:
+    """The folder of all jobs."""
+    return home().absolute() / "jobs"
+
+
+def _folder(job_id: str) -> Path:
+    folder = jobs_folder() / job_id
+    if not _ID.fullmatch(job_id) or not (folder / STATE).is_file():
+        raise InputError(f"No job has the id {job_id!r}")
+    return folder
+
+
+def _at_work_on(kind: str, values: Mapping[str, Any], besides: str = "") -> JobState | None:
+    """The job that waits or works and has this description, unless it is to stop; a second click asks for no second."""
+    wanted = json.loads(json.dumps(values))
+    for job in list():
+        if job.active and job.kind == kind and job.id != besides and not is_stopping(job):
+            with suppress(StorageError):
+                if read_json(jobs_folder() / job.id / TASK) == wanted:
+                    return job
+    return None
+
+
+def _require_ended(job_id: str) -> None:
+    if status(job_id).active:
+        raise at_work(job_id)
+
+
+def _spawn(folder: Path, lock: int) -> None:
+    """Start the worker with its own lock already held, so that there is no moment in which it looks dead."""
+    package = Path(__file__).resolve().parents[2]
+    paths = os.pathsep.join(filter(None, [str(package), os.environ.get("PYTHONPATH")]))
+    known = {"PYTHONPATH": paths, HOME_VARIABLE: str(home().absolute()), JOB_VARIABLE: folder.name}
+    earlier = _children.pop(folder.name, None)
+    if earlier is not None:
+        earlier.wait()  # it has let go of the lock
+    with open(folder / LOG, "ab", opener=private_opener) as log:
+        _children[folder.name] = subprocess.Popen(
+            [sys.executable, "-P", "-m", "mauve_core", "work", str(folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, **known},
+            pass_fds=(lock,),
+            start_new_session=True,
+        )

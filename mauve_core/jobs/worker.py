@@ -1,0 +1,210 @@
+"""The process behind a job: waits for its turn, carries the task out, and writes how far it is.
+
+Workers run at low priority, so that the page stays quick, and one at a time, because two would share the same cores
+and the same memory: in the order in which they were asked for. A worker looks for the request to stop whenever the
+work reports progress. What it does goes, with the time, to standard error, which is the job's log.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NoReturn
+
+from mauve_core.base.errors import CancelledError, MauveLensError, StorageError
+from mauve_core.base.files import private_opener, storage_errors
+from mauve_core.base.progress import format_seconds
+from mauve_core.jobs import queue
+from mauve_core.jobs.state import CANCEL, TASK, JobState, read_json, read_state, write_state
+from mauve_core.tasks.registry import read_task
+
+NICENESS = 10
+TURN = "turn.lock"
+"""A file beside the jobs; the worker whose turn it is holds it locked."""
+
+POLL_INTERVAL_S = 0.25
+WRITE_INTERVAL_S = 0.5
+"""Progress within a stage is written at most this often; a new stage always is."""
+
+LOG_INTERVAL_S = 60.0
+"""Progress within a stage is put into the log at most this often."""
+
+SLEEP_S = 5.0
+"""By which the clock runs ahead of the time that the machine was awake, before that counts as sleep."""
+
+LONGEST_LINE = 2000
+
+
+def work(folder: Path) -> JobState:
+    """Carry out the job in that folder.
+
+    Returns
+    -------
+    JobState
+        Status ``done``.
+
+    Raises
+    ------
+    MauveLensError
+        What stopped the work, after it was written to the job's state and log. Any other exception is a defect of
+        ours, or memory that ran out; it is written there too.
+    """
+    os.nice(NICENESS)
+    reporter = _Reporter(folder)
+    try:
+        with _logged(), reporter.turn():
+            reporter.begin()
+            run = read_task(read_state(folder).kind, read_json(folder / TASK)).perform(reporter)
+        return reporter.end(status="done", run=run)
+    except CancelledError:
+        reporter.end(status="cancelled")
+        raise
+    except MauveLensError as error:
+        reporter.end(status="failed", message=str(error))
+        raise
+    except Exception as error:
+        log(traceback.format_exc(), lines=True)
+        name = "Memory ran out" if isinstance(error, MemoryError) else f"An error of this program: {_one_line(error)}"
+        reporter.end(status="failed", message=f"{name}. The log says where.")
+        raise
+
+
+def log(text: str, *, lines: bool = False) -> None:
+    """Write to standard error with the time: one line, or each of several. A disk that refuses a line stops no work."""
+    now = f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S}"
+    with suppress(OSError):
+        for line in text.splitlines() if lines else [" ".join(text.split())]:
+            sys.stderr.write(f"{now}  {line[:LONGEST_LINE]}\n")
+        sys.stderr.flush()
+
+
+class _Reporter:
+    """A progress callback that keeps the job's state on disk and raises CancelledError when asked to stop."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._state = read_state(folder)
+        self._written = self._logged = 0.0
+        self._begun = time.monotonic()
+        self._clocks = time.time(), time.monotonic()
+
+    def begin(self) -> None:
+        self._begun = time.monotonic()
+        self._write(replace(self._state, status="running", started=_now()))
+
+    def end(self, **changes: object) -> JobState:
+        state = replace(self._state, **changes)  # type: ignore[arg-type]
+        after = f"after {format_seconds(time.monotonic() - self._begun)}"
+        said = {
+            "done": f"Done {after}: run {state.run}",
+            "cancelled": f"Cancelled on request {after}",
+            "failed": f"Failed {after}: {state.message}",
+        }
+        log(said[state.status])
+        try:
+            self._write(state)
+        except StorageError as error:  # it will look interrupted, and its log says why
+            log(f"This could not be noted: {error}")
+        return self._state
+
+    def check(self) -> None:
+        if (self._folder / CANCEL).exists():
+            raise CancelledError("Cancelled on request", todo="What was finished is kept")
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        self.check()
+        now = time.monotonic()
+        self._leave_out_sleep()
+        if stage != self._state.stage:
+            begun = replace(self._state, stage=stage, stage_started=_now(), done_before=done)
+            self._write(replace(begun, done=done, total=total))
+            before = f", {done:,} of them done before" if 0 < done < total else ""
+            self._log(f"{stage}: {total:,}{before}" if total > 1 else stage)
+        elif now - self._written >= WRITE_INTERVAL_S or done >= total:
+            self._write(replace(self._state, done=done, total=total))
+            if now - self._logged >= LOG_INTERVAL_S and done < total:
+                left = self._state.seconds_left
+                estimate = "" if left is None else f", about {format_seconds(left)} left"
+                self._log(f"{stage}: {done:,} of {total:,}{estimate}")
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Hold the lock that only one worker holds at a time; the system releases it if this process dies."""
+        job = self._state
+        log(f"Worker {os.getpid()} of {job.kind} {job.name!r}, job {job.id}")
+        path = self._folder.parent / TURN
+        with storage_errors(path):
+            handle = private_opener(str(path), os.O_RDWR | os.O_CREAT)
+        try:
+            said = 0
+            while True:
+                self.check()
+                waiting_for = queue.ahead_of(job.id, queue.list())
+                if waiting_for != said:
+                    log(f"Waits for {waiting_for} jobs before it")
+                    said = waiting_for
+                if not waiting_for:
+                    try:
+                        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        break
+                    except BlockingIOError:
+                        pass
+                time.sleep(POLL_INTERVAL_S)
+            yield
+        finally:
+            os.close(handle)
+
+    def _leave_out_sleep(self) -> None:
+        """Begin the stage later by the time for which the machine slept, or for which its clock was set forward."""
+        before, self._clocks = self._clocks, (time.time(), time.monotonic())
+        slept = (self._clocks[0] - before[0]) - (self._clocks[1] - before[1])
+        begun = self._state.stage_started
+        if abs(slept) > SLEEP_S and begun is not None:
+            later = datetime.fromisoformat(begun) + timedelta(seconds=slept)
+            self._state = replace(self._state, stage_started=later.isoformat())
+
+    def _write(self, state: JobState) -> None:
+        self._state = write_state(self._folder, state)
+        self._written = time.monotonic()
+
+    def _log(self, text: str) -> None:
+        self._logged = time.monotonic()
+        log(text)
+
+
+@contextmanager
+def _logged() -> Iterator[None]:
+    """Warnings go to the log; so does the system's request to end, which then unwinds the work as an error would."""
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        log(f"Warning: {message}")
+
+    def stopped(*_: object) -> NoReturn:
+        log("Stopped by the system; what was finished is kept")
+        raise SystemExit(128 + signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, stopped)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = show
+            yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST_LINE]
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat()

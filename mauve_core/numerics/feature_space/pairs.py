@@ -1,0 +1,61 @@
+"""The closest pairs of two sets of points, by exact distances."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist
+
+from mauve_core.base.errors import InputError
+from mauve_core.numerics import _checks
+
+_ENTRIES = 1 << 22
+"""Distances held at once."""
+
+
+def nearest_pairs(x: ArrayLike, y: ArrayLike, top: int) -> list[tuple[int, int, float]]:
+    """The closest pairs of a row of x and a row of y, each row in one pair at most.
+
+    Parameters
+    ----------
+    x, y : (a, d), (b, d) arrays
+    top : int
+        Pairs at most.
+
+    Returns
+    -------
+    list of (row of x, row of y, Euclidean distance)
+        The closest first; each is the closest pair of the rows not yet taken. Ties by rows.
+
+    Raises
+    ------
+    InputError
+        Features that are not usable or of different dimensions.
+    """
+    top = _checks.whole("The number of pairs", top, low=1)
+    left, right = _checks.features(x), _checks.features(y)
+    if left.shape[1] != right.shape[1]:
+        received = f"{left.shape[1]} and {right.shape[1]}"
+        raise InputError("The two sides have different dimensions", allowed="the same", received=received)
+    # Pair t has at most t - 1 rows of y taken before it, so that it is among the nearest ``top`` of its row of x.
+    near, rows = min(top, len(right)), max(1, _ENTRIES // len(right))
+    places: list[NDArray[np.intp]] = []
+    distances: list[NDArray[np.float64]] = []
+    for start in range(0, len(left), rows):
+        table = cdist(left[start : start + rows], right)
+        chosen = np.argsort(table, axis=1, kind="stable")[:, :near]
+        places.append(chosen)
+        distances.append(np.take_along_axis(table, chosen, axis=1))
+    columns, lengths = np.concatenate(places), np.concatenate(distances)
+    owners = np.repeat(np.arange(len(left)), near)
+    found: list[tuple[int, int, float]] = []
+    taken: tuple[set[int], set[int]] = (set(), set())
+    for at in np.lexsort((columns.ravel(), owners, lengths.ravel())).tolist():
+        i, j = int(owners[at]), int(columns.ravel()[at])
+        if i not in taken[0] and j not in taken[1]:
+            found.append((i, j, float(lengths.ravel()[at])))
+            taken[0].add(i)
+            taken[1].add(j)
+            if len(found) == top:
+                break
+    return found

@@ -1,0 +1,236 @@
+"""Features to the plane, for navigation only: clusters live in the original space (UMAP, McInnes et al. 2018).
+
+UMAP takes minutes for tens of thousands of rows. Beyond ``MOST_FITTED`` it is fitted on a sample that holds rows of
+every stratum (source and cluster), and each other row stands where its nearest fitted neighbours do. UMAP's own way of
+adding rows moves them further by gradient descent; it takes many times as long and keeps neighbourhoods about as well
+(measured by ``benchmarks/map_sample.py``).
+
+Neighbours of the fitted rows are found exactly, by scikit-learn's blocks of products. UMAP's own search compiles itself
+in every process, which takes longer than all the rest for the numbers of rows that are fitted here.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mauve_core.base.errors import InputError
+from mauve_core.numerics import _checks
+from mauve_core.numerics.feature_space.stacked import Stacked, stacked
+
+NEIGHBOURS = 15
+LEAST_ROWS = 3
+MOST_FITTED = 20_000
+"""Rows on which the map is fitted at most; more are placed among them."""
+
+PLACED_BY = 5
+"""Fitted neighbours that decide where another row stands."""
+
+
+def _silent(done: int, total: int) -> None:
+    """Report nothing."""
+
+
+@dataclass(frozen=True)
+class Map:
+    """Positions of rows on the plane.
+
+    Attributes
+    ----------
+    positions : (n, 2) float32 array
+        Finite, without unit; distances between far points mean nothing.
+    fitted : int
+        Rows on which UMAP was fitted; the others were placed.
+    """
+
+    positions: NDArray[np.float32]
+    fitted: int
+
+
+def map_of(
+    x: ArrayLike | Stacked,
+    strata: ArrayLike,
+    *,
+    seed: int,
+    most: int = MOST_FITTED,
+    progress: Callable[[int, int], None] = _silent,
+) -> Map:
+    """Place any number of rows on a plane; equal input and seed give equal positions.
+
+    Parameters
+    ----------
+    x : (n, d) array or Stacked
+        Rows, usually ``reduce_features(...).array``; read by blocks.
+    strata : (n,) array of int
+        Groups of rows, each of which the fit must have met: source and cluster.
+    seed : int
+        At least 0, below 2**32.
+    most : int
+        Rows to fit UMAP on at most (at least one a stratum, so there may be more).
+    progress : callable, optional
+        Called with the rows that have their place, and all rows.
+
+    Raises
+    ------
+    InputError
+        No rows, values that are not finite, strata that are not one for each row, or a seed that is not a whole number.
+    """
+    table, seed = stacked(x), _checks.whole("The seed", seed, low=0)
+    groups = np.asarray(strata)
+    if groups.shape != (len(table),) or groups.dtype.kind not in "iu":
+        raise InputError(
+            "The strata do not fit the rows", allowed=f"{len(table)} whole numbers", received=str(groups.shape)
+        )
+    most = _checks.whole("The number of rows to fit", most, low=PLACED_BY)
+    rows = sampled_rows(groups, most, np.random.default_rng([seed, len(table)]))
+    fitted = table.block(0, len(table)) if len(rows) == len(table) else table.take(rows)
+    progress(0, len(table))
+    own = project(fitted, seed=seed)
+    progress(len(rows), len(table))
+    if len(rows) == len(table):
+        return Map(own, len(table))
+    positions = np.empty((len(table), 2), dtype=np.float32)
+    others = np.ones(len(table), dtype=np.bool_)
+    others[rows], positions[rows] = False, own
+    left = Stacked([table], rows=np.flatnonzero(others))
+    positions[others] = placed(left, fitted, own, lambda done, _: progress(len(rows) + done, len(table)))
+    return Map(positions, len(rows))
+
+
+def project(x: ArrayLike, *, seed: int) -> NDArray[np.float32]:
+    """Place rows on a plane so that neighbours stay neighbours; equal input and seed give equal positions.
+
+    Parameters
+    ----------
+    x : (n, d) array
+        Rows, usually ``reduce_features(...).array``.
+    seed : int
+        At least 0, below 2**32.
+
+    Returns
+    -------
+    (n, 2) float32 array
+        Finite positions without unit; distances between far points mean nothing.
+
+    Raises
+    ------
+    InputError
+        No rows, values that are not finite, or a seed that is not a whole number.
+    """
+    rows = _checks.features(x, least_rows=1)
+    seed = _checks.whole("The seed", seed, low=0)
+    if len(rows) < LEAST_ROWS:  # no neighbourhood to keep: side by side
+        return np.stack([np.arange(len(rows)), np.zeros(len(rows))], axis=1).astype(np.float32)
+    with warnings.catch_warnings():
+        _silence()
+        reducer = reducer_of(rows, seed, precomputed_knn=nearest(rows, _neighbours(rows)))
+        positions = reducer.fit_transform(rows)
+    return np.ascontiguousarray(positions, dtype=np.float32)
+
+
+def reducer_of(rows: NDArray[np.float32], seed: int, **options: Any) -> Any:
+    """The UMAP estimator for these rows, not fitted yet; ``options`` are its own."""
+    from umap import UMAP
+
+    _keep_compiled()
+    return UMAP(
+        n_neighbors=_neighbours(rows),
+        n_components=2,
+        init="pca" if min(rows.shape) > 2 else "random",
+        random_state=seed % 2**32,
+        n_jobs=1,
+        **options,
+    )
+
+
+def nearest(rows: NDArray[np.float32], count: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """(n, count) indices of the nearest rows and their Euclidean distances, each row the first of its own."""
+    from sklearn.neighbors import NearestNeighbors
+
+    distances, others = NearestNeighbors(n_neighbors=count - 1, algorithm="brute").fit(rows).kneighbors()
+    itself = np.arange(len(rows))
+    return (
+        np.column_stack([itself, others]).astype(np.int32),
+        np.column_stack([np.zeros(len(rows)), distances]).astype(np.float32),
+    )
+
+
+def sampled_rows(strata: NDArray[np.integer], most: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Sorted rows, each stratum in proportion to its size and with at least one row; all rows where they are few."""
+    n = len(strata)
+    if n <= most:
+        return np.arange(n)
+    order = rng.permutation(n)
+    order = order[np.argsort(strata[order], kind="stable")]
+    _, firsts = np.unique(strata[order], return_index=True)
+    # Rows lie in random order within strata; even steps through them take each stratum's share.
+    steps = np.linspace(0, n, max(most - len(firsts), 0), endpoint=False).astype(np.int64)
+    return np.unique(order[np.union1d(firsts, steps)])
+
+
+def placed(
+    x: ArrayLike | Stacked,
+    fitted: NDArray[np.float32],
+    positions: NDArray[np.float32],
+    progress: Callable[[int, int], None] = _silent,
+) -> NDArray[np.float32]:
+    """Positions of further rows: the median of those of the nearest fitted rows, each coordinate for itself.
+
+    A mean would put a row whose neighbours are of two groups into the void between them.
+
+    Parameters
+    ----------
+    x : (m, d) array or Stacked
+    fitted : (n, d) float32 array
+        At least ``PLACED_BY`` rows.
+    positions : (n, 2) array
+        Of the fitted rows.
+    progress : callable
+        Called with the rows placed so far, and all rows.
+
+    Returns
+    -------
+    (m, 2) float32 array
+        Within the rectangle of ``positions``.
+    """
+    from sklearn.neighbors import NearestNeighbors
+
+    search = NearestNeighbors(n_neighbors=PLACED_BY, algorithm="brute").fit(fitted)
+    table = stacked(x)
+    found = np.empty((len(table), 2), dtype=np.float32)
+    for at, rows in table.blocks():
+        found[at] = np.median(positions[search.kneighbors(rows, return_distance=False)], axis=1)
+        progress(at.stop, len(table))
+    return found
+
+
+def _neighbours(rows: NDArray[np.float32]) -> int:
+    """Of each row, itself among them."""
+    return max(2, min(NEIGHBOURS, len(rows) - 1))
+
+
+@functools.cache
+def _keep_compiled() -> None:
+    """Keep on disk what UMAP compiles, as it does itself with a smaller function; else each process does it again.
+
+    Numba compiles anew when a function's file, numba or the processor is another one.
+    """
+    from umap import layouts, umap_
+
+    for compiled in (
+        umap_.smooth_knn_dist,
+        umap_.compute_membership_strengths,
+        layouts._nb_optimize_layout_euclidean_single_epoch,
+    ):
+        compiled.enable_caching()
+
+
+def _silence() -> None:
+    """What umap and numba say at import and about settings chosen here on purpose."""
+    warnings.filterwarnings("ignore", module=r"(umap|numba|pynndescent)(\.|$)")

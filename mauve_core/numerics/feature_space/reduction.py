@@ -1,0 +1,257 @@
+"""Features to the space in which they are clustered: unit rows, then principal components.
+
+NeurIPS 2021, appendix C.3; JMLR 2023, section 4.1: the stacked features of both sides are normalised to unit length
+and projected on the fewest principal components that explain 90 % of the variance.
+
+The components follow from the covariance, which is a sum over rows: it is taken in one pass over blocks, once for each
+side, and a human side that is held against many candidates is read once for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.feature_space.stacked import Stacked, require_usable
+from mauve_core.numerics.kmeans.nearest import ROWS_AT_ONCE, blocks
+from mauve_core.numerics.threads import each, single_threaded_blas
+
+_LEAST_VARIANCE = 1e-12
+"""Total variance of unit rows at which float32 cannot tell the rows apart: (about 8 units of rounding) squared."""
+
+_ROWS_SUMMED = 4096
+"""Rows of one product of the covariance at most: many, because every product is added to a (d, d) sum."""
+
+_GROUPS, _SCATTER_BYTES = 4, 2**30
+"""Groups of blocks that are summed side by side, and what their sums may take together: a number that follows from the
+columns alone, so that sums do not depend on the number of cores."""
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """Features in the space of the clusters.
+
+    Attributes
+    ----------
+    array : (n, components) float32 array
+        Centred coordinates, the component of largest variance first.
+    explained : float
+        Share of the variance of the (fitted) unit rows that the components keep, in (0, 1].
+    components : int
+    """
+
+    array: NDArray[np.float32]
+    explained: float
+    components: int
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side's unit rows and what its share of a covariance needs.
+
+    Attributes
+    ----------
+    table : Stacked
+        (n, d) features as they are kept.
+    lengths : (n,) float64 array
+        Of the rows.
+    reference : (d,) float64 array
+        Point that the moments are taken about, near the mean: about the origin, their differences would lose digits.
+    fitted : Stacked
+        Rows that the moments are of.
+    total : (d,) float64 array
+        Sum of unit rows less the reference.
+    scatter : (d, d) float64 array
+        Sum of their outer products.
+    """
+
+    table: Stacked
+    lengths: NDArray[np.float64]
+    reference: NDArray[np.float64]
+    fitted: Stacked
+    total: NDArray[np.float64]
+    scatter: NDArray[np.float64]
+
+
+def measure_side(
+    x: ArrayLike | Stacked,
+    *,
+    name: str = "features",
+    reference: NDArray[np.float64] | None = None,
+    fit_rows: NDArray[np.integer] | None = None,
+) -> Side:
+    """Lengths and moments of one side, in two passes over its rows and without a copy of them.
+
+    Parameters
+    ----------
+    x : (n, d) array or Stacked
+    name : str
+        What errors call the array.
+    reference : (d,) float64 array, optional
+        That of the side which this one will be reduced with; the mean of the first rows by default.
+    fit_rows : (r,) array of int, optional
+        Rows that count for the moments; all by default.
+
+    Raises
+    ------
+    InputError
+        Not a table, values that are not finite, or rows of zeros (rows named, counted from 0).
+    """
+    table = require_usable(x, name=name)
+    lengths = _lengths(table)
+    if reference is None:
+        rows = table.block(0, _ROWS_SUMMED)
+        reference = (rows / lengths[: len(rows), None]).mean(axis=0)
+    fitted = table if fit_rows is None else Stacked([table], rows=fit_rows)
+    inverse = 1 / (lengths if fit_rows is None else lengths[fit_rows])
+    parts = blocks(len(fitted), min(_ROWS_SUMMED, -(-len(fitted) // _GROUPS)))
+
+    groups = min(_GROUPS, len(parts), max(1, _SCATTER_BYTES // (8 * table.shape[1] ** 2)))
+
+    def moments(group: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        total, scatter = np.zeros(table.shape[1]), np.zeros((table.shape[1],) * 2)
+        for part in parts[group::groups]:
+            about = np.multiply(fitted.block(part.start, part.stop), inverse[part, None], dtype=np.float64)
+            about -= reference
+            total += about.sum(axis=0)
+            scatter += about.T @ about  # NumPy sees the one operand and computes half of it
+        return total, scatter
+
+    found = each(moments, range(groups))
+    total = np.sum([total for total, _ in found], axis=0)
+    return Side(table, lengths, reference, fitted, total, np.sum([scatter for _, scatter in found], axis=0))
+
+
+def reduce_features(
+    x: ArrayLike | Stacked, *, explained_variance: float = 0.9, fit_rows: NDArray[np.integer] | None = None
+) -> Reduced:
+    """Normalise rows to unit length and keep the fewest principal components that reach a share of the variance.
+
+    Parameters
+    ----------
+    x : (n, d) array or Stacked
+        Features of all sides stacked, n at least 2.
+    explained_variance : float in (0, 1]
+        Share of the variance to reach; 1 keeps every component with variance.
+    fit_rows : (r,) array of int, optional
+        Rows whose mean and variance decide the components; all by default. Every row is projected.
+
+    Returns
+    -------
+    Reduced
+        Signs are fixed (the entry of largest size of each component's direction is positive).
+
+    Raises
+    ------
+    InputError
+        Values that are not finite (rows named), rows of zeros (named), or all rows equal.
+    """
+    _check_share(explained_variance)
+    table = require_usable(x, least_rows=2)
+    return reduce_sides([measure_side(table, fit_rows=fit_rows)], explained_variance=explained_variance)
+
+
+def reduce_sides(sides: Sequence[Side], *, explained_variance: float = 0.9) -> Reduced:
+    """The same of several sides, in their order; each may take part in any number of such calls.
+
+    Parameters
+    ----------
+    sides : sequence of Side
+        Measured about one reference; together at least 2 rows.
+    explained_variance : float in (0, 1]
+
+    Raises
+    ------
+    InputError
+        All rows equal, or a share out of its range.
+    """
+    _check_share(explained_variance)
+    with single_threaded_blas():
+        mean, variances, directions = _principal_axes(sides)
+    total = float(variances.sum())
+    if total <= _LEAST_VARIANCE:
+        raise InputError(
+            "All features are equal, so there is nothing to compare",
+            allowed="texts that differ",
+            received=f"{sum(len(side.fitted) for side in sides)} rows of one direction",
+            todo="Check that the texts on both sides are not copies of one text",
+        )
+    shares = np.cumsum(variances) / total
+    # The last share is 1 up to rounding; a tiny slack keeps explained_variance=1 from asking for more than there is.
+    components = min(int(np.searchsorted(shares, explained_variance - 1e-12)) + 1, len(shares))
+    kept = directions[:, :components]
+    kept = kept * np.where(kept[np.abs(kept).argmax(axis=0), np.arange(components)] < 0, -1.0, 1.0)
+    return Reduced(_projected(sides, mean, kept), float(min(shares[components - 1], 1.0)), components)
+
+
+def _check_share(explained_variance: float) -> None:
+    if not 0 < explained_variance <= 1:
+        raise InputError(
+            "The share of variance is not usable", allowed="a number in (0, 1]", received=repr(explained_variance)
+        )
+
+
+def scatter_axes(scatter: NDArray[np.float64], n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Variances (largest first) and directions (d, r) from the (d, d) sum of outer products of n centred rows."""
+    values, vectors = np.linalg.eigh(scatter)
+    return _with_variance(np.maximum(values[::-1], 0.0), vectors[:, ::-1], n)
+
+
+def row_axes(centred: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The same from (n, d) centred rows, where they are fewer than columns."""
+    _, singular, transposed = np.linalg.svd(centred, full_matrices=False)
+    return _with_variance(singular**2, transposed.T, len(centred))
+
+
+def _with_variance(
+    values: NDArray[np.float64], directions: NDArray[np.float64], n: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    rank = max(1, int((values > values[0] * max(n, len(directions)) * np.finfo(np.float64).eps).sum()))
+    return values[:rank] / n, directions[:, :rank]
+
+
+def _projected(
+    sides: Sequence[Side], mean: NDArray[np.float64], directions: NDArray[np.float64]
+) -> NDArray[np.float32]:
+    """Coordinates of all rows in float32, whose error is that of a unit row's own rounding."""
+    array = np.empty((sum(len(side.table) for side in sides), directions.shape[1]), dtype=np.float32)
+    narrow, middle = directions.astype(np.float32), mean.astype(np.float32)
+
+    def project(side: Side, part: slice, offset: int) -> None:
+        inverse = (1 / side.lengths[part, None]).astype(np.float32)
+        about = side.table.block(part.start, part.stop) * inverse
+        about -= middle
+        np.matmul(about, narrow, out=array[offset + part.start : offset + part.stop])
+
+    offsets = np.cumsum([0, *(len(side.table) for side in sides)])
+    tasks = [(side, part, at) for side, at in zip(sides, offsets, strict=False) for part in _parts(side.table)]
+    each(lambda task: project(*task), tasks)
+    return array
+
+
+def _parts(table: Stacked) -> list[slice]:
+    return blocks(len(table), ROWS_AT_ONCE)
+
+
+def _lengths(table: Stacked) -> NDArray[np.float64]:
+    def lengths(part: slice) -> NDArray[np.float64]:
+        rows = table.block(part.start, part.stop)
+        return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64)))
+
+    return np.concatenate(each(lengths, _parts(table)))
+
+
+def _principal_axes(sides: Sequence[Side]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Mean (d,), variances (largest first) and directions (d, r), in float64."""
+    n, d = sum(len(side.fitted) for side in sides), len(sides[0].reference)
+    shift = np.sum([side.total for side in sides], axis=0) / n
+    mean = sides[0].reference + shift
+    if n >= d:
+        scatter = np.sum([side.scatter for side in sides], axis=0) - n * np.outer(shift, shift)
+        return mean, *scatter_axes(scatter, n)
+    rows = np.concatenate([side.fitted.block(0, len(side.fitted)) for side in sides]).astype(np.float64)
+    return mean, *row_axes(rows / np.linalg.norm(rows, axis=1, keepdims=True) - mean)

@@ -1,0 +1,209 @@
+"""Features to clusters: k-means with k-means++ starts, the best of several restarts.
+
+The starts are in :mod:`mauve_core.numerics.kmeans.starts`, the iterations in :mod:`mauve_core.numerics.kmeans.lloyd`.
+
+NeurIPS 2021, appendix C.3; JMLR 2023, section 4.1: 5 restarts, at most 500 iterations, the best objective, and a tenth
+as many clusters as there are texts on a side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mauve_core.base.errors import InputError
+from mauve_core.numerics import _checks
+from mauve_core.numerics.kmeans.lloyd import Lloyd, means_by_label
+from mauve_core.numerics.kmeans.nearest import Rows
+from mauve_core.numerics.kmeans.starts import first_partition
+from mauve_core.numerics.threads import each, single_threaded_blas
+
+MOST_CLUSTERS = 5000
+"""Clusters at most where none are named: the most for which scores rank models as the usual 500 do (NeurIPS 2021,
+appendix D.3, from 100 to 5,000), while the cost of clustering a tenth of the texts grows with their square."""
+
+RESTARTS_AT_ONCE = 16
+
+HEAT = 2
+"""Iterations that every restart runs before all but the best are given up."""
+
+TRIAL_ROWS, TRIAL_ROWS_A_CENTER, TRIAL_SHARE = 4096, 12, 1 / 8
+"""Restarts are tried on a random sample of so many rows, the largest of these; the best goes on with all of them."""
+
+START_ROWS = 65_536
+"""Instead of ``TRIAL_ROWS`` where there is one start, which has nothing to be tried against."""
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """A partition of rows.
+
+    Attributes
+    ----------
+    labels : (n,) int32 array
+        Cluster of each row, 0 to k - 1; no cluster is empty.
+    centers : (k, d) float64 array
+        Mean of the rows of each cluster.
+    objective : float
+        Sum of squared distances of the rows to their centre.
+    objectives : tuple of float
+        The objective of each restart after ``HEAT`` iterations, in order, in float32's accuracy and over the rows that
+        restarts were tried on; the smallest went on.
+    iterations : int
+        Lloyd iterations of the restart that won.
+    """
+
+    labels: NDArray[np.int32]
+    centers: NDArray[np.float64]
+    objective: float
+    objectives: tuple[float, ...]
+    iterations: int
+
+
+def default_k(n: int, m: int) -> int:
+    """Clusters for n human and m candidate texts: a tenth of the smaller number, rounded, at least 2."""
+    n, m = (_checks.whole("The number of texts", count, low=1) for count in (n, m))
+    return max(2, round(min(n, m) / 10))
+
+
+def usual_k(n: int, m: int) -> int:
+    """:func:`default_k`, but no more than ``MOST_CLUSTERS``."""
+    return min(default_k(n, m), MOST_CLUSTERS)
+
+
+def kmeans(
+    x: ArrayLike,
+    k: int,
+    *,
+    restarts: int = 5,
+    max_iterations: int = 500,
+    seed: int | np.random.SeedSequence,
+    device: str = "cpu",
+) -> Clustering:
+    """Cluster rows by k-means, run until nothing moves or ``max_iterations``.
+
+    All restarts run ``HEAT`` iterations, where there are many rows on a sample of them; the best goes on alone, with
+    all rows. What the best of fully run restarts would gain is a tenth of a percent of the objective.
+
+    Parameters
+    ----------
+    x : (n, d) array
+        Rows, usually ``reduce_features(...).array``.
+    k : int
+        Clusters, at least 2 and at most the number of distinct rows.
+    restarts, max_iterations : int
+        Independent k-means++ starts, and Lloyd iterations of each at most.
+    seed : int or numpy.random.SeedSequence
+        Each restart has its own seed, spawned from this one; a given sequence is left as it was.
+    device : str
+        "cpu", or a device that torch knows, such as "cuda". Distances are rounded differently there, so that a text
+        half-way between two clusters may fall to the other.
+
+    Returns
+    -------
+    Clustering
+        The same on any number of cores.
+
+    Raises
+    ------
+    InputError
+        Fewer distinct rows than clusters, values that are not finite, or a setting out of its range.
+    """
+    given = np.ascontiguousarray(_checks.features(x))
+    k = _checks.whole("The number of clusters", k, low=2)
+    restarts = _checks.whole("The number of restarts", restarts, low=1)
+    max_iterations = _checks.whole("The number of iterations", max_iterations, low=1)
+    seeds = _checks.seed_sequence(seed).spawn(1 + restarts)
+    if len(given) < k:
+        raise _too_few(len(given), k)
+    with single_threaded_blas():
+        best, objectives = _best_run(Rows(_centred(given), device), k, seeds, max_iterations)
+        return _described(given, k, best, objectives)
+
+
+def _best_run(
+    rows: Rows, k: int, seeds: Sequence[np.random.SeedSequence], max_iterations: int
+) -> tuple[Lloyd, tuple[float, ...]]:
+    """The best restart run to its end, and what all of them had reached when they were compared."""
+    sampling, *children = seeds
+    least = TRIAL_ROWS if len(children) > 1 else START_ROWS
+    tried = _sampled(rows, least, k, np.random.default_rng(sampling))
+    runs = _heated(tried, k, children, min(HEAT, max_iterations))
+    if runs is None and tried is not rows:  # the sample missed rows that differ
+        tried = rows
+        runs = _heated(tried, k, children, min(HEAT, max_iterations))
+    if runs is None:
+        raise _too_few(first_partition(rows, k, np.random.default_rng(children[0])).centers, k)
+    best, objectives = runs
+    if tried is not rows:
+        best = Lloyd(rows, k, *rows.nearest(best.centers().astype(np.float32)))
+    best.run(max_iterations - best.iterations)
+    return best, objectives
+
+
+def _heated(
+    rows: Rows, k: int, seeds: Sequence[np.random.SeedSequence], iterations: int
+) -> tuple[Lloyd, tuple[float, ...]] | None:
+    """Of a restart for each seed, some iterations on, the best, and what each has reached.
+
+    None where one finds fewer than k rows that can be told apart. Few are held at once; each has centres of its own.
+    """
+
+    def heat(child: np.random.SeedSequence) -> Lloyd | None:
+        start = first_partition(rows, k, np.random.default_rng(child))
+        if start.centers < k:
+            return None
+        run = Lloyd(rows, k, start.labels, start.distances)
+        run.run(iterations)
+        return run
+
+    best: Lloyd | None = None
+    objectives: list[float] = []
+    for start in range(0, len(seeds), RESTARTS_AT_ONCE):
+        for run in each(heat, seeds[start : start + RESTARTS_AT_ONCE]):
+            if run is None:
+                return None
+            reached = run.objective()
+            if best is None or reached < min(objectives):
+                best = run
+            objectives.append(reached)
+    return None if best is None else (best, tuple(objectives))
+
+
+def _sampled(rows: Rows, least: int, k: int, random: np.random.Generator) -> Rows:
+    """Rows to try restarts on."""
+    count = max(least, TRIAL_ROWS_A_CENTER * k, round(TRIAL_SHARE * len(rows)))
+    if len(rows) <= count:
+        return rows
+    return rows.some(np.sort(random.choice(len(rows), size=count, replace=False)))
+
+
+def _described(given: NDArray[np.float32], k: int, best: Lloyd, objectives: tuple[float, ...]) -> Clustering:
+    """Centres and objective of the rows as they were given, in float64."""
+    labels = best.labels.astype(np.int32)
+    if np.unique(labels).size < k:
+        raise _too_few(int(np.unique(labels).size), k)
+    centers = means_by_label(given, labels, k)
+    objective = sum(
+        float(((given[part] - centers[labels[part]]) ** 2).sum()) for part in _checks.row_blocks(len(given))
+    )
+    return Clustering(labels, centers, objective, objectives, best.iterations)
+
+
+def _centred(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Rows about their mean where they lie far from the origin, which would cost distances their digits."""
+    mean = rows.mean(axis=0, dtype=np.float64)
+    spread = float(np.mean([rows[part].var(axis=0, dtype=np.float64).sum() for part in _checks.row_blocks(len(rows))]))
+    return rows if float(mean @ mean) <= spread else rows - mean.astype(np.float32)
+
+
+def _too_few(distinct: int, k: int) -> InputError:
+    return InputError(
+        "Too few different texts for so many clusters",
+        allowed=f"at least {k} texts with different features for k = {k}",
+        received=f"{distinct} that can be told apart",
+        todo="Choose a smaller k, or give more different texts",
+    )

@@ -1,0 +1,124 @@
+"""Lloyd's iterations, which measure no distance that cannot have changed.
+
+A row whose centre has not moved can only be won by one that has; it is measured against those alone. As iterations go
+on, few centres still move, and the last iterations cost next to nothing. The partition is the one that measuring
+everything would give.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from mauve_core.numerics.kmeans.nearest import Rows, blocks
+
+_ROWS_WIDENED = 4096
+"""Rows that are widened to float64 at once."""
+
+
+class Lloyd:
+    """One partition on its way.
+
+    Parameters
+    ----------
+    rows : Rows
+    k : int
+    labels : (n,) int64 array
+        The first partition; changed in place, and so is the next.
+    distances : (n,) float32 array
+        Squared, of each row to the centre that it was given to.
+
+    Attributes
+    ----------
+    labels, distances : as given, now up to date
+    iterations : int
+        Centres moved and rows given to them, so many times.
+    settled : bool
+        The last iteration moved no row.
+    """
+
+    def __init__(self, rows: Rows, k: int, labels: NDArray[np.int64], distances: NDArray[np.float32]) -> None:
+        self._rows, self._k = rows, k
+        self.labels, self.distances = labels, distances
+        self._fill_empty()
+        self._sums = self._sums_of(np.arange(len(rows)), self.labels)
+        self._moved = np.ones(k, dtype=np.bool_)
+        self._centers = np.zeros((k, rows.host.shape[1]), dtype=np.float32)
+        self.iterations = 0
+        self.settled = False
+
+    def run(self, iterations: int) -> None:
+        """So many more iterations, or until nothing moves."""
+        for _ in range(iterations):
+            if self.settled:
+                return
+            self._step()
+
+    def objective(self) -> float:
+        """Sum of squared distances to the centres that the rows were given to last, in float32's accuracy."""
+        return float(self.distances.sum(dtype=np.float64))
+
+    def centers(self) -> NDArray[np.float64]:
+        """(k, d) means of the rows of each cluster."""
+        return self._sums / np.bincount(self.labels, minlength=self._k)[:, None]
+
+    def _step(self) -> None:
+        moved = self._moved
+        sizes = np.bincount(self.labels, minlength=self._k)
+        self._centers[moved] = self._sums[moved] / sizes[moved, None]
+        before = self.labels.copy()
+        displaced = moved[before]
+        self._measure_all(np.flatnonzero(displaced))
+        self._measure_moved(np.flatnonzero(~displaced), np.flatnonzero(moved))
+        self._fill_empty()
+        changed = np.flatnonzero(self.labels != before)
+        self._moved = np.zeros(self._k, dtype=np.bool_)
+        self._moved[before[changed]] = self._moved[self.labels[changed]] = True
+        self._sums += self._sums_of(changed, self.labels[changed]) - self._sums_of(changed, before[changed])
+        self.iterations += 1
+        self.settled = not changed.size
+
+    def _measure_all(self, chosen: NDArray[np.int64]) -> None:
+        """Rows whose centre has moved, against all centres."""
+        every = None if len(chosen) == len(self.labels) else chosen
+        self.labels[chosen], self.distances[chosen] = self._rows.nearest(self._centers, self.labels[chosen], every)
+
+    def _measure_moved(self, chosen: NDArray[np.int64], moved: NDArray[np.int64]) -> None:
+        """The other rows, against the centres that have moved."""
+        if not len(chosen) or not len(moved):
+            return
+        place, distance = self._rows.nearest(self._centers[moved], None, chosen)
+        nearer = distance < self.distances[chosen]
+        self.labels[chosen[nearer]] = moved[place[nearer]]
+        self.distances[chosen[nearer]] = distance[nearer]
+
+    def _fill_empty(self) -> None:
+        """Give each empty cluster the row that lies farthest from its centre, where one can be spared."""
+        sizes = np.bincount(self.labels, minlength=self._k)
+        for empty in np.flatnonzero(sizes == 0):
+            farthest = int(np.where(sizes[self.labels] > 1, self.distances, 0).argmax())
+            if self.distances[farthest] == 0:
+                return
+            sizes[self.labels[farthest]] -= 1
+            self.labels[farthest], self.distances[farthest], sizes[empty] = empty, 0, 1
+
+    def _sums_of(self, chosen: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+        return _sums(self._rows.host, chosen, labels, self._k)
+
+
+def means_by_label(rows: NDArray[np.float32], labels: NDArray[np.integer], k: int) -> NDArray[np.float64]:
+    """(k, d) means of the (n, d) rows of each label; none may be empty."""
+    return _sums(rows, np.arange(len(rows)), labels, k) / np.bincount(labels, minlength=k)[:, None]
+
+
+def _sums(
+    rows: NDArray[np.float32], chosen: NDArray[np.int64], labels: NDArray[np.integer], k: int
+) -> NDArray[np.float64]:
+    """(k, d) sums of the chosen rows by the label that each of them has."""
+    sums = np.zeros((k, rows.shape[1]))
+    for part in blocks(len(chosen), _ROWS_WIDENED):
+        count = len(chosen[part])
+        member = csr_array((np.ones(count), (labels[part], np.arange(count))), shape=(k, count))
+        sums += member @ rows[chosen[part]].astype(np.float64)
+    return sums

@@ -1,0 +1,100 @@
+"""First centres for k-means: k-means++, the best of a few draws for each centre, found in batches.
+
+k-means++ (Arthur and Vassilvitskii, 2007) draws each next centre with probability proportional to the squared distance
+from those that are there; of several draws the one that lowers the sum of squared distances most is taken, which ends
+in better partitions. One centre at a time, that reads all rows once for each. Here the draws for a batch of centres are
+made from the distances before the batch and measured in one product. The batch grows with the number of centres that
+are there, so that distances are never much out of date; a draw that a centre of the same batch has made useless lowers
+the sum least and is not taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.numerics.kmeans.nearest import Rows
+
+DRAWS = 3
+"""Draws for one centre. More of them lower the objective by less than they cost."""
+
+BATCH = 32
+"""Centres of one batch at most."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """A first partition.
+
+    Attributes
+    ----------
+    labels : (n,) int64 array
+        The nearest centre of each row.
+    distances : (n,) float32 array
+        Squared, to that centre.
+    centers : int
+        How many there are; fewer than asked for where no row differs from those that were taken.
+    """
+
+    labels: NDArray[np.int64]
+    distances: NDArray[np.float32]
+    centers: int
+
+
+def first_partition(rows: Rows, k: int, random: np.random.Generator) -> Start:
+    """The rows given to k of them.
+
+    Parameters
+    ----------
+    rows : Rows
+    k : int
+        Centres, at least 1.
+    random : numpy.random.Generator
+    """
+    chosen, labels, distances = _spread(rows, k, random)
+    return Start(rows.to_host(labels), rows.to_host(distances), len(chosen))
+
+
+def _spread(rows: Rows, k: int, random: np.random.Generator) -> tuple[list[int], Any, Any]:
+    """The rows taken, and for each row the place of the nearest of them and its squared distance."""
+    xp = rows.xp
+    chosen = [int(random.integers(len(rows)))]
+    best = _lowered(rows, None, rows.distances(np.array(chosen))[0], chosen[0])
+    labels = xp.zeros_like(best, dtype=xp.int64)
+    while len(chosen) < k:
+        batch = min(k - len(chosen), len(chosen), BATCH)
+        candidates = _draw(rows, best, random.random(batch * DRAWS))
+        if candidates is None:
+            break
+        measured = rows.distances(candidates)
+        for step in range(batch):
+            offered = measured[step * DRAWS : (step + 1) * DRAWS]
+            taken = int(xp.minimum(offered, best).sum(1).argmin())
+            row = int(candidates[step * DRAWS + taken])
+            if float(best[row]) == 0:  # the draws of this step are copies of centres by now
+                continue
+            labels[offered[taken] < best] = len(chosen)
+            best = _lowered(rows, best, offered[taken], row)
+            chosen.append(row)
+    return chosen, labels, best
+
+
+def _lowered(rows: Rows, best: Any, measured: Any, row: int) -> Any:
+    """Distances with ``row`` as one more centre, 0 for its copies."""
+    lower = measured if best is None else rows.xp.minimum(best, measured)
+    return rows.xp.where(measured <= rows.indistinct(row), rows.xp.zeros_like(lower), lower)
+
+
+def _draw(rows: Rows, best: Any, random: NDArray[np.float64]) -> NDArray[np.int64] | None:
+    """Rows drawn in proportion to ``best``; None where all are 0."""
+    xp = rows.xp
+    cumulated = xp.cumsum(best, 0, dtype=xp.float64)
+    total = float(cumulated[-1])
+    if total <= 0:
+        return None
+    points = random * total if xp is np else xp.as_tensor(random * total, device=best.device)
+    places = rows.to_host(xp.searchsorted(cumulated, points, side="right"))
+    return np.asarray(np.minimum(places, len(rows) - 1))

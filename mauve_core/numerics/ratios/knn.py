@@ -1,0 +1,151 @@
+"""Ratios of densities by counting neighbours of each side (JMLR 2023, section 4.2; Noshad et al., ISIT 2017).
+
+Among the k nearest neighbours of a point u in the union of both samples, the share of P's sample over the share of Q's
+estimates p(u) / q(u) (equation 23). The point itself is not one of its neighbours: it would say nothing about its
+surroundings, and equation 27 leaves it out in the same way. A point all of whose neighbours lie on one side has a ratio
+of 0 or infinity, which ``ratios.ratio_frontier`` can take.
+
+Neighbours at the same distance as the k-th are many where texts repeat or a kernel takes few values. Which of them
+would be chosen depends on the order of the texts, so they share the places that are left: each counts in part.
+Distances are exact and taken a block of rows at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mauve_core.base.errors import InputError
+from mauve_core.numerics import _checks
+from mauve_core.numerics.ratios.log_ratios import LogRatios, infinite_notes, principal_coordinates
+
+NEIGHBOURS = 50
+"""The papers' k (JMLR 2023, figure 9)."""
+COMPONENTS = 10
+"""Principal components to keep. The paper finds fewer than 50 crucial and 5 or 10 enough (sections 4.2.2 and 7.3.1)."""
+
+BLOCK = 512
+"""Rows whose distances to all others are held at once."""
+SLACK = 1e-9
+"""Squared distances count as equal within this share of the squared lengths: the rounding of a product of matrices."""
+_ASYMMETRY = 1e-6
+"""Largest difference of two mirrored entries of a Gram matrix, over its largest entry: room for float32."""
+
+_Array = NDArray[np.float64]
+
+
+def knn_ratios(x_p: ArrayLike, x_q: ArrayLike, *, k: int = NEIGHBOURS, components: int = COMPONENTS) -> LogRatios:
+    """log p / q at every point from its neighbours in the principal coordinates of the union (algorithm 2).
+
+    Parameters
+    ----------
+    x_p, x_q : (n, d) and (m, d) array
+        Features of the human side and of the candidate.
+    k : int
+        Neighbours, fewer than n + m. The bias falls with k over the sample size, the noise with k.
+    components : int
+        Principal components of the union to keep; all where the features have no more.
+
+    Returns
+    -------
+    LogRatios
+        One a text, in order. Nothing is random.
+
+    Raises
+    ------
+    InputError
+        Features not usable, or too few texts for k.
+    """
+    u_p, u_q, note = principal_coordinates(x_p, x_q, components)
+    points = np.concatenate([u_p, u_q])
+    squares = np.einsum("ij,ij->i", points, points)
+
+    def distances(part: slice) -> _Array:
+        return np.asarray(squares[part, None] + squares - 2 * (points[part] @ points.T))
+
+    return _ratios(distances, squares, len(u_p), k, note)
+
+
+def knn_ratios_from_gram(gram: ArrayLike, n: int, *, k: int = NEIGHBOURS) -> LogRatios:
+    """The same from a kernel between texts, as for string kernels (JMLR 2023, section 7.5.4).
+
+    Parameters
+    ----------
+    gram : (n + m, n + m) array
+        Kernel values K of the union, P's texts first; squared distances are K_ii + K_jj - 2 K_ij.
+    n : int
+        Human texts.
+    k : int
+        Neighbours, fewer than n + m.
+
+    Returns
+    -------
+    LogRatios
+
+    Raises
+    ------
+    InputError
+        Not a symmetric matrix of finite numbers with a diagonal that is not negative, or n or k does not fit it.
+    """
+    array = _checks.numbers(gram, "The Gram matrix")
+    if array.ndim != 2 or array.shape[0] != array.shape[1] or not np.isfinite(array).all():
+        raise InputError(
+            "The Gram matrix is not usable", allowed="a square table of finite numbers", received=f"shape {array.shape}"
+        )
+    n = _checks.whole("The number of human texts", n, low=1)
+    if n >= len(array):
+        raise InputError("The Gram matrix leaves no candidate's texts", allowed=f"more than {n} rows")
+    largest = np.abs(array).max()
+    mirrored = all(
+        np.allclose(array[part], array[:, part].T, rtol=0.0, atol=_ASYMMETRY * largest)
+        for part in _checks.row_blocks(len(array))
+    )
+    diagonal = np.diagonal(array).astype(np.float64)
+    if not mirrored or (diagonal < 0).any():
+        raise InputError("The Gram matrix is not a kernel's", allowed="a symmetric matrix, its diagonal not negative")
+
+    def distances(part: slice) -> _Array:
+        return np.asarray(diagonal[part, None] + diagonal - 2 * array[part].astype(np.float64))
+
+    return _ratios(distances, diagonal, n, k)
+
+
+def _ratios(distances: Callable[[slice], _Array], squares: _Array, n: int, k: int, *notes: str) -> LogRatios:
+    """Ratios from a function that gives rows of squared distances; ``squares`` are the points' squared lengths."""
+    total = len(squares)
+    k = _checks.whole("The number of neighbours", k, low=1)
+    if k >= total:
+        raise InputError(
+            "Too few texts for so many neighbours",
+            allowed=f"at least {k + 1} on both sides together",
+            received=str(total),
+            todo="Give more texts, or ask for fewer neighbours",
+        )
+    counts = np.empty((2, total))
+    for start in range(0, total, BLOCK):
+        part = slice(start, min(start + BLOCK, total))
+        near = distances(part)
+        rows = np.arange(part.stop - start)
+        near[rows, start + rows] = np.inf
+        counts[:, part] = _shares(near, squares[part], n, k)
+    with np.errstate(divide="ignore"):
+        logs = np.log(counts[0] / n) - np.log(counts[1] / (total - n))
+    at_p, at_q = logs[:n], logs[n:]
+    return LogRatios(at_p, at_q, (f"{k} neighbours", *notes, *infinite_notes(at_p, at_q)))
+
+
+def _shares(near: _Array, squares: _Array, n: int, k: int) -> _Array:
+    """(2, rows) neighbours among the first n columns and among the others, k in all; ties at the k-th in part."""
+    reach = np.partition(near, k - 1, axis=1)[:, k - 1]
+    slack = SLACK * (squares + np.maximum(reach, 0.0))
+    closer, within = near < (reach - slack)[:, None], near <= (reach + slack)[:, None]
+    counts = np.empty((2, len(near)))
+    inside = closer.sum(axis=1)
+    tied = within.sum(axis=1) - inside
+    for side, columns in enumerate((slice(None, n), slice(n, None))):
+        sure = closer[:, columns].sum(axis=1)
+        # The product comes first: where all that are tied lie on one side, both counts are whole, and 0 is exactly 0.
+        counts[side] = sure + (k - inside) * (within[:, columns].sum(axis=1) - sure) / tied
+    return counts

@@ -1,0 +1,355 @@
+"""Divergence frontiers without bins: from estimates of log p(x) / q(x) at the points of two samples.
+
+Every f-divergence is an expectation of a function of the ratio r = p / q (JMLR 2023, property 5). The estimators only
+differ in where r comes from: neighbours, kernel densities, a classifier, Gaussians, each in a module of its own, or the
+probabilities of two models. They give :class:`LogRatios`, and :func:`ratio_frontier` makes the frontier.
+
+Over which points to take the expectation is a choice of its own, since a ratio tells how to go from one to another:
+
+- ``union``, the default: the points of both samples, each side with weight 1/2, stand for M = (P + Q) / 2. There
+  dP/dM = 2 r / (1 + r) and dQ/dM = 2 / (1 + r), which makes of the ratios two histograms over the n + m points
+  (:func:`ratio_atoms`); both are divided by their sums. Both densities lie in [0, 2], so neither an infinite ratio nor
+  one lucky point takes over; the frontier is one of a pair of distributions, hence non-negative and monotone in the
+  weight; separate samples get their true -log(l). It works for every generator, and so do the functions that take
+  histograms: MAUVE, the frontier integral, the mid-point.
+- ``second``, as equations 24 to 29 are printed: D(P || R) is the mean of f_l(r) over the sample of Q, D(Q || R) that of
+  f_{1-l}(1 / r) over the sample of P. It takes P's part of the divergence from points drawn elsewhere: separate samples
+  get 1 - l instead of -log(l), heavy tails rule the mean, and one point of Q without neighbours in Q makes it infinite.
+- ``first``, as section 7.3.3 has it for KL and given probabilities: D(P || R) is the mean of log(p / r_l) over the
+  sample of P, no less than 0. It is exact on average where the ratio is, but not bounded from below where it is not.
+
+All three agree in the limit of exact ratios and many points.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_expit
+
+from mauve_core.base.errors import InputError
+from mauve_core.numerics import _checks
+from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier, divergence_frontier
+from mauve_core.numerics.divergences.generators import Generator, generator_of
+from mauve_core.numerics.divergences.summaries import f_frontier
+from mauve_core.numerics.feature_space.reduction import row_axes, scatter_axes
+from mauve_core.numerics.threads import single_threaded_blas
+
+_Array = NDArray[np.float64]
+
+Coordinates = tuple[_Array, _Array, str]
+"""Principal coordinates of P (n, c) and of Q (m, c), and a note on them."""
+
+_KEPT: ContextVar[dict[Hashable, Coordinates] | None] = ContextVar("kept coordinates", default=None)
+
+SCALES = {"quantised": 5.0, "knn": 10.0, "kde": 10.0, "classifier": 2.5, "gaussian": 1.0, "direct": 5.0}
+"""The constant c of MAUVE for each estimator (JMLR 2023, section 7.3.1). The paper names none for direct estimation,
+which here has that of the default estimator."""
+
+EXPECTATIONS = ("union", "second", "first")
+
+_LARGEST_LOG = 700.0
+"""Log ratios beyond this overflow as ratios; where a plain ratio is needed, they count as infinite."""
+LEAST_VARIANCE = 1e-12
+"""Variance over mean square at which float32 cannot tell the rows apart: (about 8 units of rounding) squared."""
+
+
+@dataclass(frozen=True)
+class LogRatios:
+    """Estimates of log p(x) / q(x) at points drawn from P and at points drawn from Q.
+
+    Attributes
+    ----------
+    at_p : (n,) float64 array
+        In nats; inf where only P is seen, -inf where only Q is.
+    at_q : (m,) float64 array
+    notes : tuple of str
+        What the estimator chose or met: dimensions, bandwidth, penalty, infinite ratios.
+
+    Raises
+    ------
+    InputError
+        A side is empty, not one-dimensional, or holds NaN.
+    """
+
+    at_p: _Array
+    at_q: _Array
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for side in ("at_p", "at_q"):
+            array = _checks.numbers(getattr(self, side), "The array of log ratios").astype(np.float64, copy=False)
+            if array.ndim != 1 or array.size == 0 or np.isnan(array).any():
+                raise InputError(
+                    "Log ratios are not usable",
+                    allowed="a row of numbers, infinite ones included, for each side",
+                    received=f"shape {array.shape} with {int(np.isnan(array).sum())} NaN for {side}",
+                )
+            object.__setattr__(self, side, array)
+
+
+def ratio_atoms(ratios: LogRatios) -> tuple[_Array, _Array]:
+    """P and Q as histograms over the points of both samples, P's points first.
+
+    With M = (P + Q) / 2 estimated by the points, each side of weight 1/2, a point's probabilities are M times
+    2 r / (1 + r) and M times 2 / (1 + r), divided by their sums.
+
+    Parameters
+    ----------
+    ratios : LogRatios
+
+    Returns
+    -------
+    p, q : (n + m,) float64 arrays
+        What ``frontier.mauve``, ``divergences.frontier_integral`` and the rest of that kind take.
+
+    Raises
+    ------
+    InputError
+        All ratios are 0, or all are infinite: one side then has no probability anywhere, not even at its own points.
+    """
+    n, m = ratios.at_p.size, ratios.at_q.size
+    logs = np.concatenate([ratios.at_p, ratios.at_q])
+    if np.isneginf(logs).all() or np.isposinf(logs).all():
+        raise InputError(
+            "The ratios leave one side without any probability",
+            allowed="ratios above 0 somewhere and finite ones somewhere",
+            received=f"{'0' if logs[0] < 0 else 'infinity'} at all {n + m} points",
+        )
+    log_share = -np.log(2 * np.repeat([n, m], [n, m]))
+    with np.errstate(under="ignore"):
+        # Dividing by the largest first: far log ratios alone would otherwise vanish before they are summed.
+        sides = [log_share + log_expit(sign * logs) for sign in (1, -1)]
+        p, q = (np.exp(side - side.max()) for side in sides)
+    return p / p.sum(), q / q.sum()
+
+
+def ratio_frontier(
+    ratios: LogRatios,
+    generator: Generator | str = "kl",
+    weights: ArrayLike = REFERENCE_WEIGHTS,
+    *,
+    expectation: str = "union",
+) -> Frontier:
+    """D_f(Q || R) and D_f(P || R) along a grid of mixture weights, from ratios (JMLR 2023, equations 24 and 25).
+
+    Parameters
+    ----------
+    ratios : LogRatios
+    generator : Generator or str
+        With a finite f(0); ``first`` takes "kl" alone.
+    weights : (m,) array
+        Increasing numbers in [0, 1].
+    expectation : {"union", "second", "first"}
+        The points over which the mean is taken; see the module's docstring.
+
+    Returns
+    -------
+    Frontier
+        type1 and type2 of shape (m,), in [0, inf]; the sides' change of places changes the two, in reverse order.
+        Between weights 0 and 1 ``union`` is finite whatever the ratios.
+
+    Raises
+    ------
+    InputError
+        Weights, generator or expectation not usable; ratios without probability on one side (``union``), or of
+        probability 0 at a side's own point (``first``).
+    """
+    if expectation == "union":
+        return f_frontier(*ratio_atoms(ratios), generator, weights)
+    if expectation not in EXPECTATIONS:
+        raise InputError("No expectation of that name", allowed=", ".join(EXPECTATIONS), received=repr(expectation))
+    chosen = generator_of(generator)
+    grid = divergence_frontier([1.0], [1.0], weights).weights  # for its checks of the weights
+    if expectation == "second":
+        type1 = [_second_mean(-ratios.at_p, chosen, 1 - weight) for weight in grid]
+        type2 = [_second_mean(ratios.at_q, chosen, weight) for weight in grid]
+        return Frontier(grid, np.array(type1), np.array(type2))
+    if chosen.name != "kl":
+        raise InputError("The mean over a side's own sample is for KL alone", allowed="kl", received=chosen.name)
+    if np.isneginf(ratios.at_p).any() or np.isposinf(ratios.at_q).any():
+        raise InputError(
+            "A side has probability 0 at a point of its own sample",
+            allowed="ratios above 0 at P's points and below infinity at Q's",
+            todo='Take the expectation "union"',
+        )
+    type1 = [_first_mean(-ratios.at_q, 1 - weight) for weight in grid]
+    type2 = [_first_mean(ratios.at_p, weight) for weight in grid]
+    return Frontier(grid, np.array(type1), np.array(type2))
+
+
+def direct_ratios(
+    log_p_at_p: ArrayLike, log_q_at_p: ArrayLike, log_p_at_q: ArrayLike, log_q_at_q: ArrayLike
+) -> LogRatios:
+    """Ratios from the probabilities of two models (JMLR 2023, section 7.3.3; its mean is ``expectation="first"``).
+
+    The human distribution is not known; the paper puts a larger language model in its place, and finds that scores so
+    estimated do not follow quality. Log-likelihoods of whole texts differ by tens or hundreds of nats, so the scores
+    mostly tell that no text is likely under both models.
+
+    Parameters
+    ----------
+    log_p_at_p, log_q_at_p : (n,) array
+        Log-likelihoods, in nats, of the human texts under the human side's model and under the candidate; the latter
+        may be -inf where the candidate's decoder never writes such a text.
+    log_p_at_q, log_q_at_q : (m,) array
+        Those of the candidate's texts.
+
+    Returns
+    -------
+    LogRatios
+
+    Raises
+    ------
+    InputError
+        Arrays of different lengths, NaN or inf, or -inf for a side's own texts under its own model (rows named).
+    """
+    own_p = _log_likelihoods(log_p_at_p, "human texts under the human side's model", own=True)
+    other_p = _log_likelihoods(log_q_at_p, "human texts under the candidate", own=False)
+    other_q = _log_likelihoods(log_p_at_q, "candidate's texts under the human side's model", own=False)
+    own_q = _log_likelihoods(log_q_at_q, "candidate's texts under the candidate", own=True)
+    for side, own, other in (("human", own_p, other_p), ("candidate's", own_q, other_q)):
+        if own.size != other.size:
+            raise InputError(
+                f"The two models did not score the same {side} texts",
+                allowed="one log-likelihood a text from each",
+                received=f"{own.size} and {other.size}",
+            )
+    at_p, at_q = own_p - other_p, other_q - own_q
+    return LogRatios(at_p, at_q, infinite_notes(at_p, at_q))
+
+
+def principal_coordinates(x_p: ArrayLike, x_q: ArrayLike, components: int, *, least_rows: int = 1) -> Coordinates:
+    """Both sides on the first principal components of their union (JMLR 2023, algorithm 2, line 2).
+
+    Rows are centred, not brought to unit length: algorithm 2 takes the embeddings as they are.
+
+    Parameters
+    ----------
+    x_p, x_q : (n, d) and (m, d) array
+        Features of the human side and of the candidate.
+    components : int
+        Components to keep; all of them where the features have no more.
+    least_rows : int
+        Fewest rows of a side.
+
+    Returns
+    -------
+    u_p, u_q : (n, c) and (m, c) float64 arrays
+        Coordinates, the component of largest variance first; directions have no particular sign.
+    note : str
+        How many components there are and the share of the variance they hold.
+
+    Raises
+    ------
+    InputError
+        Features not usable (rows named), too few, of different dimensions, or all equal.
+    """
+    wanted = _checks.whole("The number of principal components", components, low=1)
+    left, right = both_features(x_p, x_q, least_rows=least_rows)
+    kept = _KEPT.get()
+    if kept is None:
+        return _projected(left, right, wanted)
+    key = (_digest(left), _digest(right), wanted)
+    if key not in kept:
+        kept[key] = _projected(left, right, wanted)
+        for side in kept[key][:2]:
+            side.flags.writeable = False
+    return kept[key]
+
+
+@contextmanager
+def coordinates_kept(kept: dict[Hashable, Coordinates]) -> Iterator[None]:
+    """Within it, :func:`principal_coordinates` computes those of the same features once and puts them into ``kept``.
+
+    For estimators and seeds that look at the same texts in turn: the coordinates are the same to the last bit, and the
+    features are compared by content. The coordinates cannot be written to.
+    """
+    token = _KEPT.set(kept)
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
+
+
+def both_features(
+    x_p: ArrayLike, x_q: ArrayLike, *, least_rows: int = 1
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Features of the human side and of the candidate, checked; InputError unless of one dimension and finite."""
+    left = _checks.features(x_p, least_rows=least_rows, name="human features")
+    right = _checks.features(x_q, least_rows=least_rows, name="candidate's features")
+    if left.shape[1] != right.shape[1]:
+        dimensions = f"{left.shape[1]} and {right.shape[1]}"
+        raise InputError("The sides have different dimensions", allowed="features of one encoder", received=dimensions)
+    return left, right
+
+
+def infinite_notes(at_p: _Array, at_q: _Array) -> tuple[str, ...]:
+    """A note that counts the points with a ratio of 0 or infinity; none where there is no such point."""
+    human, candidate = (f"{np.isinf(side).sum()} of {side.size}" for side in (at_p, at_q))
+    infinite = np.isinf(at_p).any() or np.isinf(at_q).any()
+    return (f"{human} human and {candidate} candidate points are seen on one side only",) if infinite else ()
+
+
+def _projected(left: NDArray[np.float32], right: NDArray[np.float32], wanted: int) -> Coordinates:
+    stacked = np.concatenate([left, right])
+    mean = np.asarray(stacked.mean(axis=0, dtype=np.float64))
+    with single_threaded_blas():
+        if len(stacked) < len(mean):
+            variances, directions = row_axes(stacked - mean)
+        else:
+            parts = _checks.row_blocks(len(stacked))
+            scatter = sum((stacked[part] - mean).T @ (stacked[part] - mean) for part in parts)
+            variances, directions = scatter_axes(np.asarray(scatter), len(stacked))
+    if variances.sum() <= LEAST_VARIANCE * (mean @ mean + variances.sum()):
+        raise InputError("All features are equal, so there is nothing to compare", allowed="texts that differ")
+    coordinates = np.empty((len(stacked), min(wanted, variances.size)))
+    for part in _checks.row_blocks(len(stacked)):
+        coordinates[part] = (stacked[part] - mean) @ directions[:, :wanted]
+    count = coordinates.shape[1]
+    note = f"{count} principal components with {variances[:count].sum() / variances.sum():.1%} of the variance"
+    return coordinates[: len(left)], coordinates[len(left) :], note
+
+
+def _digest(x: NDArray[np.float32]) -> tuple[tuple[int, ...], bytes]:
+    return x.shape, hashlib.blake2b(np.ascontiguousarray(x).data, digest_size=16).digest()
+
+
+def _second_mean(logs: _Array, generator: Generator, weight: float) -> float:
+    """The mean of f_l(r) = (l r + 1 - l) f(r / (l r + 1 - l)), l = ``weight``, at points of the other sample."""
+    rest = 1 - weight
+    if rest == 0:
+        return 0.0
+    if (logs > _LARGEST_LOG).any():
+        return np.inf
+    with np.errstate(under="ignore", over="ignore"):
+        r = np.exp(logs)
+        step = -rest * np.expm1(logs)
+        return max(0.0, float(generator.terms(r, step, weight * r + rest).mean()))
+
+
+def _first_mean(logs: _Array, weight: float) -> float:
+    """The mean of log(p / r_l) = -log(l + (1 - l) / r), l = ``weight``, at the sample's own points; no less than 0."""
+    with np.errstate(divide="ignore"):
+        own, rest = np.log(weight), np.log1p(-weight)
+    return max(0.0, float(-np.logaddexp(own, rest - logs).mean()))
+
+
+def _log_likelihoods(values: ArrayLike, whose: str, *, own: bool) -> _Array:
+    array = _checks.numbers(values, f"The array of log-likelihoods of {whose}").astype(np.float64)
+    if array.ndim != 1 or array.size == 0:
+        raise InputError(f"Log-likelihoods of {whose} are no row of numbers", received=f"shape {array.shape}")
+    refused = ~np.isfinite(array) if own else np.isnan(array) | np.isposinf(array)
+    if refused.any():
+        raise InputError(
+            f"Log-likelihoods of {whose} are not usable",
+            allowed="finite numbers" if own else "finite numbers and -inf",
+            received=f"others in {_checks.name_rows(refused)}",
+        )
+    return array

@@ -1,0 +1,140 @@
+"""How much a score would move if other texts had been drawn: resampling of the texts of one side, clusters kept.
+
+The interval is that of the score at this sample size. A divergence between two histograms of finite samples is too
+large on average (each sample differs from its own source by chance), so the score at n texts is not its limit for
+infinitely many, and a bootstrap replicate, a sample of a sample, carries that bias twice. A plain percentile interval
+of the replicates may therefore miss the estimate altogether. :func:`centred_interval` takes from the replicates only
+how they scatter about their own mean, and lays that scatter around the estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from mauve_core.base.errors import InputError
+from mauve_core.numerics import _checks
+
+WEIGHT_BYTES = 2**26
+"""Memory of the resamples that are held at once."""
+
+
+def resample_weights(n: int, replicates: int, rng: np.random.Generator) -> NDArray[np.int32]:
+    """How often each text is drawn when n texts are drawn from n with replacement.
+
+    Parameters
+    ----------
+    n : int
+        Texts.
+    replicates : int
+        Resamples, B.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    (B, n) int32 array
+        Rows sum to n.
+
+    Raises
+    ------
+    InputError
+        ``n`` or ``replicates`` is not a whole number of at least 1.
+    """
+    n = _checks.whole("The number of texts", n, low=1)
+    replicates = _checks.whole("The number of replicates", replicates, low=1)
+    weights = np.empty((replicates, n), dtype=np.int32)
+    for row in range(replicates):
+        weights[row] = np.bincount(rng.integers(0, n, size=n), minlength=n)
+    return weights
+
+
+def weight_blocks(
+    n: int, replicates: int, rng: np.random.Generator, *, most_bytes: int = WEIGHT_BYTES
+) -> Iterator[NDArray[np.int32]]:
+    """What :func:`resample_weights` gives, some resamples at a time: together, those of a million texts fill 2 GB."""
+    n = _checks.whole("The number of texts", n, low=1)
+    at_once = max(1, most_bytes // (n * np.dtype(np.int32).itemsize))
+    for start in range(0, replicates, at_once):
+        yield resample_weights(n, min(at_once, replicates - start), rng)
+
+
+def resampled_counts(labels: ArrayLike, k: int, weights: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The histogram of each resample.
+
+    Parameters
+    ----------
+    labels : (n,) array of int
+        Cluster of each text, 0 to k - 1.
+    k : int
+        Clusters.
+    weights : (B, n) array of int
+        From :func:`resample_weights`; the same weights serve every partition of the same texts.
+
+    Returns
+    -------
+    (B, k) int64 array
+        Texts of each resample in each cluster.
+
+    Raises
+    ------
+    InputError
+        Labels outside 0 to k - 1, or not one for each column of ``weights``.
+    """
+    k = _checks.whole("The number of clusters", k, low=1)
+    array = np.asarray(labels)
+    usable = array.ndim == 1 and array.dtype.kind in "iu" and array.size > 0
+    if not usable or array.min() < 0 or array.max() >= k:
+        raise InputError("Labels are not usable", allowed=f"one row of whole numbers from 0 to {k - 1}")
+    if weights.ndim != 2 or weights.shape[1] != array.size:
+        raise InputError(
+            "Weights and labels do not belong together",
+            allowed=f"weights of shape (B, {array.size})",
+            received=f"shape {weights.shape}",
+        )
+    ones = np.ones(array.size, dtype=np.int32)  # int64 would widen a copy of all weights; a count is at most n
+    member = csr_array((ones, (array, np.arange(array.size))), shape=(k, array.size))
+    return np.ascontiguousarray((member @ weights.T).T, dtype=np.int64)
+
+
+def centred_interval(
+    estimate: float,
+    replicates: ArrayLike,
+    confidence: float,
+    *,
+    bounds: tuple[float, float] = (-np.inf, np.inf),
+) -> tuple[float, float]:
+    """Estimate plus the central quantiles of the replicates about their mean, kept within the score's bounds.
+
+    Parameters
+    ----------
+    estimate : float
+        The score of the texts themselves.
+    replicates : (B,) array
+        The score of each resample.
+    confidence : float in (0, 1)
+        Share of the replicates between the two quantiles.
+    bounds : (float, float)
+        Range of the score.
+
+    Returns
+    -------
+    low, high : float
+
+    Raises
+    ------
+    InputError
+        Fewer than two replicates, values that are not finite, or a confidence outside (0, 1).
+    """
+    if not 0 < confidence < 1:
+        raise InputError("The confidence is not usable", allowed="a number in (0, 1)", received=repr(confidence))
+    values = _checks.numbers(replicates, "The array of replicates").astype(np.float64)
+    if values.ndim != 1 or values.size < 2 or not np.isfinite(values).all() or not np.isfinite(estimate):
+        raise InputError(
+            "Bootstrap values are not usable", allowed="a finite estimate and two or more finite replicates"
+        )
+    tail = (1 - confidence) / 2
+    low, high = estimate + np.quantile(values, [tail, 1 - tail]) - values.mean()
+    return float(np.clip(low, *bounds)), float(np.clip(high, *bounds))

@@ -1,0 +1,78 @@
+"""How much any statistic of n texts would move if other texts had been drawn: the delete-a-group jackknife.
+
+The texts fall into G groups. The statistic is computed on all texts and G times with one group left out; from those
+G + 1 numbers comes a standard deviation, whatever the statistic is, as long as it changes smoothly with the texts.
+Groups need not be of one size: Busing, Meijer and van der Leeden, *Delete-m Jackknife for Unequal m*, Statistics and
+Computing 9, 1999, equations 8 and 9.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import stdtrit
+
+from mauve_core.base.errors import InputError
+from mauve_core.numerics import _checks
+
+
+def jackknife_sd(estimate: float, left_out: ArrayLike, sizes: ArrayLike) -> float:
+    """Standard deviation of a statistic over samples of texts.
+
+    Parameters
+    ----------
+    estimate : float
+        The statistic of all texts.
+    left_out : (G,) array
+        The statistic without each group.
+    sizes : (G,) array of int
+        Texts in each group, at least 1; their sum is n.
+
+    Returns
+    -------
+    float
+        For a mean of independent values and groups of one size, an unbiased estimate of the variance s^2/n, rooted.
+
+    Raises
+    ------
+    InputError
+        Fewer than two groups, an empty group, or values that are not finite.
+    """
+    without = _checks.numbers(left_out, "The array of estimates with a group left out").astype(np.float64)
+    counts = _checks.numbers(sizes, "The array of group sizes").astype(np.float64)
+    if without.ndim != 1 or without.size < 2 or counts.shape != without.shape or counts.min() < 1:
+        raise InputError(
+            "The groups of the jackknife are not usable",
+            allowed="two or more groups, each with an estimate and at least one text",
+            received=f"estimates of shape {without.shape}, sizes of shape {counts.shape}",
+        )
+    if not (np.isfinite(without).all() and np.isfinite(estimate)):
+        raise InputError("The estimates of the jackknife are not usable", allowed="finite numbers")
+    ratio = counts.sum() / counts
+    pseudo = ratio * estimate - (ratio - 1) * without
+    centre = (pseudo / ratio).sum()
+    return float(np.sqrt(np.mean((pseudo - centre) ** 2 / (ratio - 1))))
+
+
+def t_interval(
+    estimate: float,
+    sd: float,
+    groups: int,
+    confidence: float = 0.95,
+    *,
+    bounds: tuple[float, float] = (-np.inf, np.inf),
+) -> tuple[float, float]:
+    """``estimate`` +- quantile of Student's t with ``groups - 1`` degrees of freedom x ``sd``, within ``bounds``.
+
+    Raises
+    ------
+    InputError
+        Fewer than two groups, a negative ``sd``, or a confidence outside (0, 1).
+    """
+    groups = _checks.whole("The number of groups", groups, low=2)
+    if not 0 < confidence < 1:
+        raise InputError("The confidence is not usable", allowed="a number in (0, 1)", received=repr(confidence))
+    if not (0 <= sd < np.inf and np.isfinite(estimate)):
+        raise InputError("The interval cannot be drawn", allowed="a finite estimate and a finite sd of at least 0")
+    reach = float(stdtrit(groups - 1, (1 + confidence) / 2)) * sd
+    return float(np.clip(estimate - reach, *bounds)), float(np.clip(estimate + reach, *bounds))

@@ -1,0 +1,308 @@
+"""Whether two sides differ by more than chance: a test that exchanges texts, and splits of the human side alone.
+
+Under the hypothesis P = Q, which side a text came from is an accident. :func:`permutation_test` draws sides anew and
+counts how often the score comes out at least as far as it did (Phipson and Smyth, 2010: the observed sides count as one
+of the draws, so that the p-value is never 0 and holds its level at any number of draws). Texts of one prompt are alike;
+with prompts as blocks, sides are exchanged within a prompt only.
+
+:func:`human_ceiling` scores random parts of the human side against each other: the value that a candidate reaches when
+nothing can tell it from the humans. A score depends on the numbers of texts, so hold it against a score at equal ones.
+
+Any score can be tested: of histograms over a fixed partition (:func:`histogram_statistic`), of a kernel matrix
+(``numerics.mmd.kernel_statistic``), or a function of two lists of rows (:func:`index_statistic`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mauve_core.base.errors import InputError
+from mauve_core.numerics import _checks
+from mauve_core.numerics.divergences.smoothing import probabilities
+from mauve_core.numerics.resampling.bootstrap import resampled_counts
+
+Statistic: TypeAlias = Callable[[NDArray[np.bool_], NDArray[np.bool_]], NDArray[np.float64]]
+"""Rows of the first side (b, N) and of the second side (b, N) -> (b,) scores; a row of neither side is left out."""
+
+_ENTRIES = 1 << 23
+"""Entries of a table of sides that are handled at once."""
+
+_TIE = 1e-9
+"""Share of the largest score within which two scores are a tie: one score summed in two orders differs by less."""
+
+
+@dataclass(frozen=True)
+class PermutationTest:
+    """A test of P = Q.
+
+    Attributes
+    ----------
+    statistic : float
+        The score of the sides as they are.
+    p_value : float
+        (1 + draws at least as far) / (1 + draws), in (0, 1].
+    null : (B,) float64 array
+        The score of each draw.
+    n, m : int
+        Texts of P and of Q.
+    notes : tuple of str
+        Texts that no draw could move.
+    """
+
+    statistic: float
+    p_value: float
+    null: NDArray[np.float64]
+    n: int
+    m: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """Scores of random disjoint parts of one collection against each other.
+
+    Attributes
+    ----------
+    values : (splits,) float64 array
+        They share texts: their scatter is that of the score at this size, not an error of their mean.
+    size : int
+        Texts of each part.
+    """
+
+    values: NDArray[np.float64]
+    size: int
+
+    @property
+    def mean(self) -> float:
+        """Mean of the values."""
+        return float(self.values.mean())
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of the values, with splits - 1."""
+        return float(self.values.std(ddof=1))
+
+    def quantiles(self, levels: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95)) -> NDArray[np.float64]:
+        """Quantiles of the values at levels in [0, 1], linear between neighbours."""
+        return np.asarray(np.quantile(self.values, levels), dtype=np.float64)
+
+
+def permutation_test(
+    statistic: Statistic,
+    n: int,
+    m: int,
+    *,
+    permutations: int = 999,
+    seed: int | np.random.SeedSequence,
+    blocks: ArrayLike | None = None,
+    smaller_is_farther: bool = False,
+) -> PermutationTest:
+    """Test P = Q by drawing anew which n of the n + m texts are P's.
+
+    Parameters
+    ----------
+    statistic : callable
+        See :data:`Statistic`; rows 0 to n - 1 are P's texts, the m others Q's. Infinite scores are allowed.
+    n, m : int
+        Texts of each side.
+    permutations : int
+        Draws, B; the p-value is a multiple of 1 / (B + 1).
+    seed : int or numpy.random.SeedSequence
+    blocks : (n + m,) array of int or str, optional
+        The prompt of each text. Each draw keeps how many of a block's texts are P's: of a pair it swaps the two or not.
+    smaller_is_farther : bool
+        For scores that are largest where P = Q, such as MAUVE.
+
+    Returns
+    -------
+    PermutationTest
+
+    Raises
+    ------
+    InputError
+        Blocks of which none has both sides or that are not one for each text, a score that is not a number, or a
+        setting out of its range.
+    """
+    n, m = (_checks.whole("The number of texts", count, low=1) for count in (n, m))
+    permutations = _checks.whole("The number of permutations", permutations, low=1)
+    sides = np.arange(n + m) < n
+    codes = np.zeros(n + m, dtype=np.intp) if blocks is None else _codes(blocks, n + m)
+    notes = _notes_on_fixed(codes, sides)
+    rng = _stream(seed)
+    observed = float(_scores(statistic, sides[None], ~sides[None])[0])
+    drawn = (draw_sides(sides, codes, count, rng) for count in _portions(permutations, n + m))
+    null = np.concatenate([_scores(statistic, first, ~first) for first in drawn])
+    farther = _as_far(-null, -observed) if smaller_is_farther else _as_far(null, observed)
+    return PermutationTest(observed, (1 + int(farther.sum())) / (1 + permutations), null, n, m, notes)
+
+
+def human_ceiling(
+    statistic: Statistic,
+    n: int,
+    *,
+    size: int | None = None,
+    splits: int = 100,
+    seed: int | np.random.SeedSequence,
+) -> Ceiling:
+    """Score random disjoint parts of the n human texts against each other.
+
+    Parameters
+    ----------
+    statistic : callable
+        See :data:`Statistic`, for n rows.
+    n : int
+        Human texts.
+    size : int, optional
+        Texts of each part, at most n / 2; by default half of n, rounded down.
+    splits : int
+        At least 2.
+    seed : int or numpy.random.SeedSequence
+
+    Returns
+    -------
+    Ceiling
+
+    Raises
+    ------
+    InputError
+        Too few texts for two parts of this size, or scores that are not finite.
+    """
+    n = _checks.whole("The number of texts", n, low=2)
+    size = n // 2 if size is None else _checks.whole("The number of texts of a part", size, low=1)
+    if 2 * size > n:
+        raise InputError("Too few texts for two parts", allowed=f"parts of at most {n // 2}", received=str(size))
+    splits = _checks.whole("The number of splits", splits, low=2)
+    rng = _stream(seed)
+    portions = (draw_splits(n, size, count, rng) for count in _portions(splits, n))
+    values = np.concatenate([_scores(statistic, first, second) for first, second in portions])
+    if not np.isfinite(values).all():
+        raise InputError(
+            "A score of two parts is infinite", allowed="finite scores", todo="Smooth the histograms, or use fewer bins"
+        )
+    return Ceiling(values, size)
+
+
+def histogram_statistic(
+    labels: ArrayLike,
+    k: int,
+    score: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]],
+    *,
+    smoothing: str = "none",
+) -> Statistic:
+    """A score of two histograms over a fixed partition.
+
+    The partition must not know the sides: one of all texts, as k-means makes, treats them alike.
+
+    Parameters
+    ----------
+    labels : (N,) array of int
+        Cluster of each text, 0 to k - 1.
+    k : int
+        Clusters.
+    score : callable
+        Probabilities p (b, k) and q (b, k) -> (b,), for example ``numerics.divergences.frontier_integral``.
+    smoothing : str
+        See :func:`mauve_core.numerics.divergences.smoothing.probabilities`.
+
+    Returns
+    -------
+    Statistic
+    """
+
+    def statistic(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.float64]:
+        p, q = (
+            probabilities(resampled_counts(labels, k, side.astype(np.int32)), smoothing) for side in (first, second)
+        )
+        return score(p, q)
+
+    return statistic
+
+
+def index_statistic(function: Callable[[NDArray[np.intp], NDArray[np.intp]], float]) -> Statistic:
+    """A score that a function computes from the rows of the first and of the second side, one draw at a time."""
+
+    def statistic(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.float64]:
+        pairs = zip(first, second, strict=True)
+        return np.array([function(np.flatnonzero(a), np.flatnonzero(b)) for a, b in pairs], dtype=np.float64)
+
+    return statistic
+
+
+def draw_sides(
+    sides: NDArray[np.bool_], codes: NDArray[np.intp], count: int, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """(count, N) random orders of ``sides`` (N,), exchanged only between rows of equal ``codes`` (N,)."""
+    # A half keeps a key below the next code after rounding.
+    order = np.argsort(codes + rng.random((count, codes.size)) / 2, axis=1)
+    drawn = np.empty(order.shape, dtype=np.bool_)
+    np.put_along_axis(drawn, order, sides[np.argsort(codes, kind="stable")][None], axis=1)
+    return drawn
+
+
+def draw_splits(n: int, size: int, count: int, rng: np.random.Generator) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Two (count, n) tables of disjoint random parts of ``size`` rows each."""
+    order = np.argsort(rng.random((count, n)), axis=1)
+    parts = np.zeros((2, count, n), dtype=np.bool_)
+    for index in range(2):
+        np.put_along_axis(parts[index], order[:, index * size : (index + 1) * size], True, axis=1)
+    return parts[0], parts[1]
+
+
+def _stream(seed: int | np.random.SeedSequence) -> np.random.Generator:
+    """A child of the seed: a caller who drew the data themselves from the same number gets other numbers here."""
+    return np.random.default_rng(_checks.seed_sequence(seed).spawn(1)[0])
+
+
+def _portions(count: int, width: int) -> Iterator[int]:
+    """``count`` in portions of so many rows as are handled at once; a generator fills them as it would fill one."""
+    rows = max(1, _ENTRIES // width)
+    for start in range(0, count, rows):
+        yield min(rows, count - start)
+
+
+def _scores(statistic: Statistic, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.float64]:
+    values = np.asarray(statistic(first, second), dtype=np.float64)
+    if values.shape != first.shape[:1]:
+        received = f"shape {values.shape} for {len(first)} draws"
+        raise InputError("The statistic does not give a score for each draw", allowed="shape (b,)", received=received)
+    if np.isnan(values).any():
+        raise InputError("The statistic is not a number for some draw", allowed="scores that are numbers")
+    return values
+
+
+def _as_far(null: NDArray[np.float64], observed: float) -> NDArray[np.bool_]:
+    """Where ``null`` is at least ``observed``, equal up to rounding included."""
+    sizes = np.abs(np.append(null, observed))
+    return np.asarray(null >= observed - _TIE * sizes[np.isfinite(sizes)].max(initial=0.0))
+
+
+def _codes(blocks: ArrayLike, count: int) -> NDArray[np.intp]:
+    array = np.asarray(blocks)
+    if array.shape != (count,) or array.dtype.kind not in "iuU":
+        raise InputError(
+            "Blocks are not usable",
+            allowed=f"whole numbers or strings, one for each of the {count} texts",
+            received=f"shape {array.shape}, dtype {array.dtype}",
+        )
+    return np.asarray(np.unique(array, return_inverse=True)[1], dtype=np.intp)
+
+
+def _notes_on_fixed(codes: NDArray[np.intp], sides: NDArray[np.bool_]) -> tuple[str, ...]:
+    """A note on the texts whose block has one side only; an error where that is all of them."""
+    of_p, of_q = np.bincount(codes, weights=sides) > 0, np.bincount(codes, weights=~sides) > 0
+    fixed = ~(of_p & of_q)[codes]
+    if fixed.all():
+        raise InputError(
+            "No prompt has texts of both sides, so no text can change sides",
+            allowed="at least one prompt with texts of P and of Q",
+            todo="Leave the blocks out if the two sides have no prompts in common",
+        )
+    if not fixed.any():
+        return ()
+    left, right = int((fixed & sides).sum()), int((fixed & ~sides).sum())
+    return (f"{left} texts of P and {right} of Q have prompts without a text of the other side: they never move",)

@@ -1,0 +1,292 @@
+"""How many texts a score needs, from the measured resampling error.
+
+The numbers at hand are doubled, the error measured each time, until it is small enough. The error that is promised for
+n texts is the largest measured at n texts or more, so that more texts never promise a larger one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import SeedSequence
+from numpy.typing import ArrayLike, NDArray
+
+from mauve_core.base.errors import InputError
+from mauve_core.numerics import _checks
+from mauve_core.numerics.divergences.smoothing import probabilities
+from mauve_core.numerics.resampling.sampling_error import (
+    FRONTIER,
+    POPULATION,
+    REPLICATES,
+    Estimator,
+    SamplingError,
+    counts_pair,
+    measured_errors,
+)
+
+MOST_DOUBLINGS = 20
+"""Doublings of the texts at hand, a million times as many, after which the search for enough of them ends."""
+
+DOUBLINGS = 3
+"""Halvings and doublings of the texts at hand that are measured in any case: a slope rests on four points or more."""
+
+_Floats = NDArray[np.float64]
+_Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Slope:
+    """Of a line through log value against log size; 0 as standard error where the values have none themselves."""
+
+    value: float
+    standard_error: float
+
+
+@dataclass(frozen=True)
+class TextAdvice:
+    """How many texts an error needs.
+
+    Parameters
+    ----------
+    n, m, k : int
+        Human texts and candidate texts at hand, bins.
+    error, standard_error : float
+        Promised at n and m: the largest error measured there or with more texts, and the uncertainty of that mean.
+    target : float
+        The error that is asked for.
+    needed_n, needed_m : int or None
+        Texts with which it is met, rounded up to two digits; None where the search ended before.
+    slope : Slope or None
+        Of the error over the sizes from n on; None where an error is zero.
+    curve : SamplingError
+        All that was measured.
+    promised : (s,) float64 array
+        At every size of the curve, the largest error measured there or with more texts.
+    reason : str
+        The advice in plain words.
+    """
+
+    n: int
+    m: int
+    k: int
+    error: float
+    standard_error: float
+    target: float
+    needed_n: int | None
+    needed_m: int | None
+    slope: Slope | None
+    curve: SamplingError
+    promised: _Floats
+    reason: str
+
+
+def errors_against_n(
+    p_counts: ArrayLike,
+    q_counts: ArrayLike,
+    n: Sequence[int] | None = None,
+    *,
+    population: str = POPULATION,
+    estimator: Estimator = FRONTIER,
+    replicates: int = REPLICATES,
+    seed: int | SeedSequence = 0,
+) -> SamplingError:
+    """The error at other numbers of texts than those at hand, the clusters kept.
+
+    Parameters
+    ----------
+    p_counts, q_counts : (k,) array of int
+        Human texts and candidate texts in each bin.
+    n : sequence of int, optional
+        Human texts to draw; candidate texts in the proportion of those at hand. By default an eighth of the texts at
+        hand, doubled up to eight times as many.
+    population : str
+        Smoothing that makes the population of the counts.
+    estimator, replicates, seed
+        As of :func:`mauve_core.numerics.resampling.sampling_error.measured_errors`.
+
+    Returns
+    -------
+    SamplingError
+
+    Raises
+    ------
+    InputError
+        As ``measured_errors``, or counts that are not whole numbers of at least one text over the same bins.
+    """
+    counts = counts_pair(p_counts, q_counts)
+    own = int(counts[0].sum())
+    sizes = (
+        doublings(own, -DOUBLINGS, DOUBLINGS)
+        if n is None
+        else [_checks.whole("The number of texts", size, low=1) for size in n]
+    )
+    p, q = (probabilities(side, population) for side in counts)
+    settings = [(p, q, size, _other_size(size, counts)) for size in sizes]
+    return measured_errors(settings, estimator=estimator, replicates=replicates, seed=seed)
+
+
+def recommend_texts(
+    p_counts: ArrayLike,
+    q_counts: ArrayLike,
+    *,
+    target: float | None = None,
+    population: str = POPULATION,
+    estimator: Estimator = FRONTIER,
+    replicates: int = REPLICATES,
+    seed: int | SeedSequence = 0,
+) -> TextAdvice:
+    """How many texts bring the error down to a target, with the same clusters.
+
+    Parameters
+    ----------
+    p_counts, q_counts : (k,) array of int
+        Human texts and candidate texts in each bin.
+    target : float, optional
+        The error that is asked for, in units of the score; by default half of what n and m texts have.
+    population, estimator, replicates, seed
+        As of :func:`errors_against_n`.
+
+    Returns
+    -------
+    TextAdvice
+
+    Raises
+    ------
+    InputError
+        As :func:`errors_against_n`, or a target that is not positive.
+    """
+    if target is not None:
+        _checks.positive("The target", target)
+    own = int(counts_pair(p_counts, q_counts)[0].sum())
+
+    def measure(sizes: Sequence[int]) -> SamplingError:
+        return errors_against_n(
+            p_counts, q_counts, sizes, population=population, estimator=estimator, replicates=replicates, seed=seed
+        )
+
+    curve = measure(doublings(own, -DOUBLINGS, DOUBLINGS))
+    here = int(np.searchsorted(curve.n, own))
+    wanted, power = target, DOUBLINGS
+    while True:
+        promised = np.maximum.accumulate(curve.mean[::-1])[::-1]
+        wanted = promised[here] / 2 if target is None else target
+        if promised[-1] <= wanted or power == MOST_DOUBLINGS:
+            break
+        power += 1
+        curve = _joined(curve, measure([own * 2**power]))
+    return _text_advice(curve, here, promised, float(wanted), estimator.title)
+
+
+def log_slope(sizes: ArrayLike, values: ArrayLike, standard_errors: ArrayLike | None = None) -> Slope:
+    """The power of the sizes that the values follow: least squares of log value on log size, each point counting alike.
+
+    Parameters
+    ----------
+    sizes, values : (s,) array
+        Positive, two or more different sizes.
+    standard_errors : (s,) array, optional
+        Of the values, independent of each other; carried to the slope to first order.
+
+    Returns
+    -------
+    Slope
+        The standard error is that of the values alone: it does not know how far they lie from a line.
+
+    Raises
+    ------
+    InputError
+        Not positive or not finite values, or all sizes equal.
+    """
+    x, y = (_checks.numbers(array, "The array").astype(np.float64) for array in (sizes, values))
+    errors = np.zeros(y.shape) if standard_errors is None else _checks.numbers(standard_errors, "The array of errors")
+    usable = x.ndim == 1 and x.shape == y.shape == errors.shape
+    usable = usable and bool(((x > 0) & (x < np.inf) & (y > 0) & (y < np.inf) & (errors >= 0)).all())
+    if not usable or np.unique(x).size < 2:
+        raise InputError("A slope cannot be drawn", allowed="positive finite values at two or more positive sizes")
+    off = np.log(x) - np.log(x).mean()
+    weights = off / (off @ off)
+    return Slope(float(weights @ np.log(y)), float(np.linalg.norm(weights * errors / y)))
+
+
+def doublings(n: int, first: int, last: int) -> list[int]:
+    """n times 2^first, ..., 2^last, rounded up to whole texts; each once."""
+    return sorted({math.ceil(n * 2.0**power) for power in range(first, last + 1)})
+
+
+def _joined(first: SamplingError, second: SamplingError) -> SamplingError:
+    """The settings of both, one after the other."""
+    pairs = {
+        name: np.concatenate([getattr(first, name), getattr(second, name)])
+        for name in ("n", "m", "k", "truth", "mean", "spread", "bias", "sd")
+    }
+    return SamplingError(**pairs, replicates=first.replicates)
+
+
+def _text_advice(curve: SamplingError, here: int, promised: _Floats, target: float, title: str) -> TextAdvice:
+    n, m, k = (int(array[here]) for array in (curve.n, curve.m, curve.k))
+    largest = here + int(curve.mean[here:].argmax())
+    positive = bool((curve.mean[here:] > 0).all())
+    slope = log_slope(curve.n[here:], curve.mean[here:], curve.standard_error[here:]) if positive else None
+    met = np.flatnonzero(promised <= target)
+    needed_n = needed_m = None
+    if met.size:
+        needed_n = _rounded_up(_crossing(curve.n, promised, target, int(met[0])))
+        needed_m = -(-needed_n * m // n)
+    error = float(promised[here])
+    reason = _text_reason((n, m, k), error, target, (needed_n, needed_m, int(curve.n[-1])), slope, title)
+    standard_error = float(curve.standard_error[largest])
+    return TextAdvice(n, m, k, error, standard_error, target, needed_n, needed_m, slope, curve, promised, reason)
+
+
+def _crossing(sizes: NDArray[np.int64], promised: _Floats, target: float, place: int) -> float:
+    """Where the promised errors come down to the target, on a line between logarithms; ``place`` is the first below."""
+    if place == 0 or promised[place] <= 0:
+        return float(sizes[place])
+    high, low = np.log(promised[place - 1 : place + 1])
+    share = (high - np.log(target)) / (high - low)
+    return float(sizes[place - 1] ** (1 - share) * sizes[place] ** share)
+
+
+def _rounded_up(size: float) -> int:
+    """To two digits; what exceeds a number of two digits by its rounding alone is that number."""
+    unit: int = 10 ** max(0, math.floor(math.log10(size)) - 1)
+    return int(math.ceil(size * (1 - 1e-12) / unit) * unit)
+
+
+def _text_reason(
+    at_hand: tuple[int, int, int],
+    error: float,
+    target: float,
+    needed: tuple[int | None, int | None, int],
+    slope: Slope | None,
+    title: str,
+) -> str:
+    n, m, k = at_hand
+    needed_n, needed_m, last = needed
+    halving = math.isclose(target, error / 2)
+    aim = "halving it" if halving else f"{target:.2g}"
+    start = f"At {sizes_in_words(n, m)}, k = {k:,} the resampling error of the {title} is {error:.2g}"
+    if error == 0:
+        return f"{start}: no draw of the texts moves it."
+    if needed_n is None or needed_m is None:
+        return f"{start}; {aim} needs more than n = {last:,}, the most that was tried."
+    if needed_n <= n and not halving:
+        return f"{start}; {aim} is met with about {sizes_in_words(needed_n, needed_m)} already."
+    power = ""
+    if slope is not None:
+        power = f" From there on the error follows n to the power {slope.value:.3f} ± {slope.standard_error:.3f}."
+    return f"{start}; {aim} needs about {sizes_in_words(needed_n, needed_m)} with the same k.{power}"
+
+
+def sizes_in_words(n: int, m: int) -> str:
+    """``n = 512``, or both numbers where they differ."""
+    return f"n = {n:,}" if n == m else f"n = {n:,} human and {m:,} candidate texts"
+
+
+def _other_size(n: int, counts: tuple[_Counts, _Counts]) -> int:
+    """Candidate texts that go with n human texts in the proportion of the counts, rounded up."""
+    own, other = int(counts[0].sum()), int(counts[1].sum())
+    return -(-n * other // own)

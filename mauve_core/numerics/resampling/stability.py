@@ -1,0 +1,289 @@
+"""Whether the difference between P and Q in a cluster is real: does it hold in other partitions, and beyond chance?
+
+A cluster d of any partition has the excess
+
+    D(d) = (share of P's texts in d - share of Q's texts in d) / (share of all texts in d).
+
+A cluster c of the reference partition is judged by its texts, wherever another partition puts them: S(c, r) is the mean
+of D over the texts of c, each with its own cluster in partition r. In the reference partition itself that is D(c). A
+difference that hangs on where one k-means run drew a border shrinks or turns in the others; one that the texts carry
+stays. The combined excess T(c) is the mean of S(c, r) over all partitions, the reference included.
+
+Partitions are fitted without looking at the sides. If P = Q, which side a text came from is therefore an accident given
+all partitions, and the p-value of T(c) comes from exchanging sides, jointly for all partitions (within prompts where
+both sides continue the same ones). Sizes of clusters do not change when sides do, so that T is linear in the sides: one
+sparse product a draw. p-values are two-sided about the mean over all exchanges, hold at any number of draws (Phipson
+and Smyth 2010), and are adjusted over clusters by Benjamini and Hochberg (1995).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, diags_array, hstack, vstack
+from scipy.special import ndtri
+from scipy.stats import false_discovery_control
+
+from mauve_core.base.errors import InputError
+from mauve_core.numerics import _checks
+from mauve_core.numerics.resampling.permutation import _codes, _notes_on_fixed, _stream, draw_sides
+
+LEVEL = 0.05
+"""Adjusted p-values up to here count; intervals are at 1 - this."""
+
+AGREEMENT = 0.8
+"""A stable cluster keeps its sign in at least this share of the other partitions."""
+
+KEPT = 0.5
+"""And, on average over them, at least this share of its excess."""
+
+LABELS = {
+    "stable": "beyond chance, and the same in the other partitions",
+    "unsure": "beyond chance for this cluster by itself, but not among so many, or not the same in other partitions",
+    "noise": "no more than chance gives",
+}
+
+MIN_PERMUTATIONS = 999
+
+_ENTRIES = 1 << 23
+"""Entries of a table of sides that are handled at once."""
+
+_ZERO = 1e-12
+"""An excess of this size is 0 but for rounding, and has no sign."""
+
+_TIE = 1e-9
+"""Share of the excess within which two are a tie: one sum taken in two orders differs by less."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trust:
+    """What holds of each of the k clusters of the reference partition.
+
+    Attributes
+    ----------
+    excess : (k,) float64 array
+        D in the reference partition: positive where P has more than its share.
+    elsewhere : (partitions - 1, k) float64 array
+        S in each of the others.
+    combined, sd, low, high : (k,) float64 arrays
+        T with its standard deviation over samples of texts, partitions held fixed, and a normal interval at 95 %.
+    p, adjusted : (k,) float64 arrays
+        Two-sided p-value of T, and adjusted over clusters; 1 for a cluster without texts.
+    agreement : (k,) float64 array
+        Share of the other partitions in which S has the sign of the excess.
+    kept : (k,) float64 array
+        Mean of S over the other partitions, divided by the excess; nan where that is 0.
+    label : (k,) array of str
+        A key of :data:`LABELS`. Stable: ``adjusted`` at most ``LEVEL``, ``agreement`` at least ``AGREEMENT``, ``kept``
+        at least ``KEPT``. Unsure: else, ``p`` at most ``LEVEL``. With one partition alone nothing is stable.
+    permutations : int
+    notes : tuple of str
+        Texts that no draw could move; clusters that could not be judged.
+    """
+
+    excess: NDArray[np.float64]
+    elsewhere: NDArray[np.float64]
+    combined: NDArray[np.float64]
+    sd: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    p: NDArray[np.float64]
+    adjusted: NDArray[np.float64]
+    agreement: NDArray[np.float64]
+    kept: NDArray[np.float64]
+    label: NDArray[np.str_]
+    permutations: int
+    notes: tuple[str, ...]
+
+
+def cluster_trust(
+    labels: Sequence[ArrayLike],
+    n: int,
+    *,
+    k: int | None = None,
+    blocks: ArrayLike | None = None,
+    permutations: int | None = None,
+    seed: int | np.random.SeedSequence,
+) -> Trust:
+    """Judge the clusters of the first partition by it and all others.
+
+    Parameters
+    ----------
+    labels : sequence of (N,) arrays of int
+        The cluster of each text in each partition, the reference first. Numbers of clusters may differ.
+    n : int
+        The first n texts are P's, the others Q's.
+    k : int, optional
+        Clusters of the reference; by default the highest label and one.
+    blocks : (N,) array of int or str, optional
+        The prompt of each text; sides are then exchanged within a prompt only.
+    permutations : int, optional
+        Draws, B; by default k / ``LEVEL``, at least 999: with fewer one real cluster among k could not pass.
+    seed : int or numpy.random.SeedSequence
+
+    Returns
+    -------
+    Trust
+
+    Raises
+    ------
+    InputError
+        Labels that are not usable or not of one length, a side without texts, or blocks of which none has both sides.
+    """
+    rows = _rows(labels, n)
+    k = int(rows[0].max()) + 1 if k is None else _checks.whole("The number of clusters", k, low=int(rows[0].max()) + 1)
+    if permutations is None:
+        permutations = max(MIN_PERMUTATIONS, round(k / LEVEL))
+    permutations = _checks.whole("The number of permutations", permutations, low=1)
+    sides = np.arange(rows[0].size) < n
+    codes = np.zeros(sides.size, dtype=np.intp) if blocks is None else _codes(blocks, sides.size)
+    notes = _notes_on_fixed(codes, sides)
+    members = [_members(row, k if place == 0 else int(row.max()) + 1) for place, row in enumerate(rows)]
+    spreads = [_spread(members[0], member) for member in members]
+    by_partition = np.stack([each @ (member @ _contrast(sides)) for each, member in zip(spreads, members, strict=True)])
+    kernel, member = hstack(spreads, format="csr") / len(rows), vstack(members, format="csr")
+    far = _as_far(kernel, member, sides, codes, permutations, _stream(seed))
+    filled = np.asarray(members[0].sum(axis=1)) > 0
+    p = np.where(filled, (1 + far) / (1 + permutations), 1.0)
+    sd = _sd(kernel @ member, sides, np.arange(sides.size) if blocks is None else codes)
+    if not filled.all():
+        notes += (f"{int((~filled).sum())} clusters hold no text of either side: there is nothing to judge",)
+    return _judged(by_partition, sd, p, filled, permutations, notes)
+
+
+def _judged(
+    by_partition: NDArray[np.float64],
+    sd: NDArray[np.float64],
+    p: NDArray[np.float64],
+    filled: NDArray[np.bool_],
+    permutations: int,
+    notes: tuple[str, ...],
+) -> Trust:
+    excess, elsewhere, combined = by_partition[0], by_partition[1:], by_partition.mean(axis=0)
+    adjusted = np.ones_like(p)
+    adjusted[filled] = false_discovery_control(p[filled])
+    agreement, kept = np.full(p.size, np.nan), np.full(p.size, np.nan)
+    if len(elsewhere):
+        agreement = (_sign(elsewhere) == _sign(excess)).mean(axis=0)
+        np.divide(elsewhere.mean(axis=0), excess, out=kept, where=np.abs(excess) > _ZERO)
+    else:
+        notes += ("Only one partition is there, so no cluster is called stable",)
+    # Comparisons with nan are false, so that nothing unknown is stable.
+    stable = (adjusted <= LEVEL) & (agreement >= AGREEMENT) & (kept >= KEPT)
+    label = np.where(stable, "stable", np.where(p <= LEVEL, "unsure", "noise"))
+    reach = float(ndtri(1 - LEVEL / 2)) * sd
+    low, high = combined - reach, combined + reach
+    return Trust(excess, elsewhere, combined, sd, low, high, p, adjusted, agreement, kept, label, permutations, notes)
+
+
+def _sign(excess: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.where(np.abs(excess) > _ZERO, np.sign(excess), 0.0))
+
+
+def _rows(labels: Sequence[ArrayLike], n: int) -> list[NDArray[np.intp]]:
+    n = _checks.whole("The number of texts of P", n, low=1)
+    arrays = [np.asarray(row) for row in labels]
+    size = arrays[0].size if arrays else 0
+    for array in arrays:
+        if array.shape != (size,) or array.dtype.kind not in "iu" or (size and array.min() < 0):
+            received = f"shape {array.shape}, dtype {array.dtype}"
+            raise InputError("Labels are not usable", allowed=f"{size} whole numbers of at least 0", received=received)
+    if size <= n:
+        raise InputError("There is nothing to compare", allowed="a partition with texts of P and of Q")
+    return [array.astype(np.intp) for array in arrays]
+
+
+def _members(labels: NDArray[np.intp], k: int) -> Any:
+    """(k, N) sparse table with a one where a text belongs to a cluster."""
+    return csr_array((np.ones(labels.size), (labels, np.arange(labels.size))), shape=(k, labels.size))
+
+
+def _contrast(sides: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """(N,) 1 / n for P's texts and -1 / m for Q's: its sum over a set is the difference of the two shares."""
+    return np.asarray(np.where(sides, 1 / sides.sum(), -1 / (~sides).sum()))
+
+
+def _spread(reference: Any, other: Any) -> Any:
+    """(k, k') sparse: from differences of shares in the clusters of ``other`` to S of the reference's clusters."""
+    own, sizes = np.asarray(reference.sum(axis=1)), np.asarray(other.sum(axis=1))
+    texts = reference.shape[1]
+    by_row = np.divide(1.0, own, out=np.zeros_like(own), where=own > 0)
+    by_column = np.divide(texts, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+    return (diags_array(by_row) @ (reference @ other.T) @ diags_array(by_column)).tocsr()
+
+
+def _as_far(
+    kernel: Any,
+    member: Any,
+    sides: NDArray[np.bool_],
+    codes: NDArray[np.intp],
+    permutations: int,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """(k,) draws in which T lies at least as far from its mean over all exchanges as it does."""
+    by_text = 1 / sides.sum() + 1 / (~sides).sum()  # T = kernel (member sides) by_text + const
+    expected = (np.bincount(codes, weights=sides) / np.bincount(codes))[codes]
+    observed = np.abs(kernel @ (member @ (sides - expected))) * by_text
+    # Counts are whole and far below 2^24, which float32 holds exactly, at half the traffic.
+    narrow, mean = member.astype(np.float32), member @ expected
+    far = np.zeros(kernel.shape[0], dtype=np.int64)
+    for drawn in _draws(sides, codes, permutations, rng):
+        counts = narrow @ np.ascontiguousarray(drawn.T, dtype=np.float32)
+        away = np.abs(kernel @ (counts - mean[:, None])) * by_text
+        far += (away >= observed[:, None] * (1 - _TIE)).sum(axis=1)
+    return far
+
+
+def _draws(
+    sides: NDArray[np.bool_], codes: NDArray[np.intp], permutations: int, rng: np.random.Generator
+) -> Iterator[NDArray[np.bool_]]:
+    """Tables (b, N) of sides, ``permutations`` rows in all, exchanged between texts of equal codes."""
+    rows = max(1, _ENTRIES // sides.size)
+    sizes, of_p = np.bincount(codes), np.bincount(codes, weights=sides)
+    mixed = (of_p > 0) & (of_p < sizes)
+    for start in range(0, permutations, rows):
+        count = min(rows, permutations - start)
+        if sizes.size == 1:
+            yield _draw_subsets(int(sides.sum()), sides.size, count, rng)
+        elif (sizes[mixed] == 2).all():
+            swapped = rng.integers(0, 2, size=(count, sizes.size), dtype=np.uint8).astype(np.bool_) & mixed
+            yield sides ^ swapped[:, codes]
+        else:
+            yield draw_sides(sides, codes, count, rng)
+
+
+def _draw_subsets(n: int, total: int, count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """(count, total) tables of n random places a row: those of the n smallest keys, without sorting the rest."""
+    drawn = np.zeros((count, total), dtype=np.bool_)
+    left = np.arange(count)
+    while left.size:
+        keys = rng.integers(0, 1 << 32, size=(left.size, total), dtype=np.uint32)
+        drawn[left] = keys < np.partition(keys, n, axis=1)[:, n, None]
+        left = left[drawn[left].sum(axis=1) != n]  # two equal keys at the border: the row is drawn again
+    return drawn
+
+
+def _sd(weights: Any, sides: NDArray[np.bool_], codes: NDArray[np.intp]) -> NDArray[np.float64]:
+    """(k,) standard deviation of T, the mean of ``weights`` (k, N) over P's texts less that over Q's, drawn by blocks.
+
+    Each side's texts scatter about their own mean; texts of a block are added up before squares are taken, so that what
+    the two texts of a prompt share cancels. Blocks of one text give the variance of a difference of two means.
+    """
+    n, m = int(sides.sum()), int((~sides).sum())
+    parts = np.stack([sides / n, ~sides / m])
+    means = [np.asarray(weights @ part) for part in parts]
+    blocks = int(codes.max()) + 1
+    block = csr_array((_contrast(sides), (np.arange(codes.size), codes)), shape=(codes.size, blocks))
+    sums = weights @ block
+    held = [np.bincount(codes, weights=part, minlength=blocks) for part in parts]
+    # Sum over blocks of (sum - expected)^2, expected = mean of P x share of P - mean of Q x share of Q.
+    squares = np.asarray(sums.multiply(sums).sum(axis=1))
+    cross = means[0] * (sums @ held[0]) - means[1] * (sums @ held[1])
+    own = means[0] ** 2 * (held[0] @ held[0]) + means[1] ** 2 * (held[1] @ held[1])
+    own -= 2 * means[0] * means[1] * (held[0] @ held[1])
+    total = np.maximum(squares - 2 * cross + own, 0.0)
+    return np.asarray(np.sqrt(total * blocks / max(blocks - 1, 1)))

@@ -1,0 +1,231 @@
+"""Scores of players from pairwise wins: the Bradley-Terry model by Zermelo's iteration, and where it has no scores.
+
+Pillutla et al., JMLR 2023, appendix E.1: P(i beats j) = 1 / (1 + exp(-(w_i - w_j) / 100)), scores of mean 0. One step
+of Zermelo's iteration (Hunter 2004, "MM algorithms for generalized Bradley-Terry models") is, less the mean,
+
+    w_i <- w_i + 100 log(wins of i / wins that the scores expect of i),
+
+which is the published update written so that nothing overflows. Where comparisons form long chains it creeps; what has
+not settled after ``ZERMELO_STEPS`` is finished by Newton's method with steps of length log(1 + r) / r, r the largest
+change of a log odds, which never overshoots (Bach 2010, "Self-concordant analysis for logistic regression").
+
+The likelihood has a maximum exactly where each player can be reached from each other along wins (Ford 1957, "Solution
+of a ranking problem from binary comparisons"). Elsewhere the players fall into strongly connected components of the
+graph of wins, each with scores of its own, and between two of them the likelihood grows without end as they part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+
+from mauve_core.base.errors import InputError
+from mauve_core.numerics import _checks
+
+SCALE = 100.0
+"""Score points to one unit of log odds."""
+
+TOLERANCE = 1e-9
+"""Scores have settled when each player's expected wins are as near to its wins, as a share of its comparisons."""
+
+ZERMELO_STEPS = 150
+"""Three times what a complete table of fifty players needs."""
+
+NEWTON_STEPS = 1000
+
+_Floats = NDArray[np.float64]
+_Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class BradleyTerryFit:
+    """Maximum likelihood scores; with a batch of tables every array has the batch's axis in front.
+
+    Attributes
+    ----------
+    scores : (n,) float64 array
+        In each group, the largest component has finite scores of mean 0. Against it, +inf stands for players that
+        beat it, directly or through others, and never lost to it; -inf for the reverse; nan where wins tell neither.
+        A group in which no component holds two players has +inf for who never lost and -inf for who never won.
+    within : (n,) float64 array
+        Score of mean 0 within the player's own component; 0 for a component of one.
+    component : (n,) int array
+        Strongly connected component of the graph of wins, numbered so that in one group no later one beat an earlier.
+    group : (n,) int array
+        Players that are linked by comparisons at all; scores of different groups cannot be compared.
+    iterations : int
+        Steps until the last table had settled.
+    """
+
+    scores: _Floats
+    within: _Floats
+    component: NDArray[np.intp]
+    group: NDArray[np.intp]
+    iterations: int
+
+
+def fit_bradley_terry(wins: ArrayLike, *, tolerance: float = TOLERANCE) -> BradleyTerryFit:
+    """Fit one table of wins, or many tables at once.
+
+    Parameters
+    ----------
+    wins : (n, n) or (B, n, n) array_like
+        wins[i, j]: how often i beat j; halves stand for ties. The diagonal is 0.
+    tolerance : float
+        See ``TOLERANCE``.
+
+    Raises
+    ------
+    InputError
+        Not square, negative, not finite, a win over oneself, or scores that do not settle.
+    """
+    table = _wins(wins)
+    tolerance = _checks.positive("The tolerance", tolerance)
+    batch = table.reshape(-1, *table.shape[-2:])
+    reach = _closure(batch > 0)
+    same = reach & reach.swapaxes(1, 2)
+    linked = _closure(reach | reach.swapaxes(1, 2))
+    logits, iterations = _maximise(np.where(same, batch, 0.0), tolerance)
+    within = SCALE * _centred(logits, same)
+    fit = BradleyTerryFit(
+        scores=_placed(within, batch, reach, same, linked),
+        within=within,
+        component=_numbered(reach, same, linked),
+        group=_dense(linked.argmax(axis=2)),
+        iterations=iterations,
+    )
+    if table.ndim == 3:
+        return fit
+    return BradleyTerryFit(fit.scores[0], fit.within[0], fit.component[0], fit.group[0], iterations)
+
+
+def standard_errors(wins: ArrayLike, fit: BradleyTerryFit) -> _Floats:
+    """(n,) standard errors of the finite scores of one table, from the Fisher information; nan for the others.
+
+    Those of the scores less their mean, under the model and with comparisons that are independent of each other.
+    """
+    table = _wins(wins)
+    result = np.full(len(table), np.nan)
+    for group in np.unique(fit.group):
+        at = np.flatnonzero((fit.group == group) & np.isfinite(fit.scores))
+        if at.size:
+            inner = table[np.ix_(at, at)]
+            information = _information(inner + inner.T, fit.scores[at] / SCALE)
+            result[at] = SCALE * np.sqrt(np.diag(np.linalg.pinv(information, hermitian=True)))
+    return result
+
+
+def win_probability(score: ArrayLike, other: ArrayLike) -> _Floats:
+    """P(a player of that score beats the other)."""
+    probability: _Floats = expit((np.asarray(score, dtype=np.float64) - np.asarray(other, dtype=np.float64)) / SCALE)
+    return probability
+
+
+def _wins(wins: ArrayLike) -> _Floats:
+    table = _checks.numbers(wins, "The table of wins").astype(np.float64)
+    if table.ndim not in (2, 3) or table.shape[-1] != table.shape[-2] or table.size == 0:
+        raise InputError(
+            "The table of wins is not square", allowed="shape (n, n) or (B, n, n)", received=f"shape {table.shape}"
+        )
+    if not np.isfinite(table).all() or (table < 0).any() or np.einsum("...ii->...i", table).any():
+        raise InputError("The table of wins is not usable", allowed="finite counts, not negative, none over oneself")
+    return table
+
+
+def _closure(edges: _Flags) -> _Flags:
+    """(B, n, n) whether a path leads from i to j, each node to itself included."""
+    n = edges.shape[-1]
+    reach = edges | np.eye(n, dtype=np.bool_)
+    for _ in range((n - 1).bit_length()):
+        steps = reach.astype(np.float32)
+        reach = steps @ steps > 0
+    return reach
+
+
+def _maximise(wins: _Floats, tolerance: float) -> tuple[_Floats, int]:
+    """(B, n) log odds of greatest likelihood, each component up to a shift; wins across components are 0."""
+    games = wins + wins.swapaxes(1, 2)
+    won, played = wins.sum(axis=2), games.sum(axis=2)
+    logits = np.zeros_like(won)
+    open_tables = np.arange(len(wins))
+    for step in range(ZERMELO_STEPS + NEWTON_STEPS):
+        inner, at = games[open_tables], logits[open_tables]
+        expected = (inner * expit(at[:, :, None] - at[:, None, :])).sum(axis=2)
+        missing = won[open_tables] - expected
+        unsettled = (np.abs(missing) > tolerance * played[open_tables]).any(axis=1)
+        if not unsettled.any():
+            return logits, step
+        open_tables, inner, at = open_tables[unsettled], inner[unsettled], at[unsettled]
+        if step < ZERMELO_STEPS:
+            ratio = np.ones_like(at)
+            np.divide(won[open_tables], expected[unsettled], out=ratio, where=expected[unsettled] > 0)
+            logits[open_tables] = at + np.log(ratio)
+        else:
+            logits[open_tables] = at + _newton_step(inner, at, missing[unsettled])
+    raise InputError(
+        "The Bradley-Terry scores do not settle",
+        received=f"{open_tables.size} of {len(wins)} tables open after {ZERMELO_STEPS + NEWTON_STEPS} steps",
+        todo="Leave out sources whose comparisons are nearly all one-sided, or allow a larger tolerance",
+    )
+
+
+def _newton_step(games: _Floats, logits: _Floats, missing: _Floats) -> _Floats:
+    information = _information(games, logits)
+    # The information is singular along each component's shift; the pseudo-inverse leaves that shift alone.
+    full = (np.linalg.pinv(information, hermitian=True) @ missing[:, :, None])[:, :, 0]
+    change = np.ptp(full, axis=1, keepdims=True)
+    step: _Floats = full * np.divide(np.log1p(change), change, out=np.ones_like(change), where=change > 0)
+    return step
+
+
+def _information(games: _Floats, logits: _Floats) -> _Floats:
+    """(..., n, n) Fisher information of the log odds."""
+    chance = expit(logits[..., :, None] - logits[..., None, :])
+    weights = games * chance * (1 - chance)
+    information: _Floats = -weights
+    diagonal = np.arange(games.shape[-1])
+    information[..., diagonal, diagonal] += weights.sum(axis=-1)
+    return information
+
+
+def _centred(values: _Floats, same: _Flags) -> _Floats:
+    """Values less the mean of their component."""
+    sizes = same.sum(axis=2)
+    centred: _Floats = values - (same @ values[:, :, None])[:, :, 0] / sizes
+    return centred
+
+
+def _placed(within: _Floats, wins: _Floats, reach: _Flags, same: _Flags, linked: _Flags) -> _Floats:
+    """Each player's score against the largest component of its group."""
+    sizes = same.sum(axis=2)
+    games = (wins + wins.swapaxes(1, 2)).sum(axis=2)
+    share = (same @ games[:, :, None])[:, :, 0] / (games.sum(axis=1, keepdims=True) + 1)
+    weight = np.where(linked, (sizes + share)[:, None, :], -1.0)  # more players, then more comparisons
+    main = weight.argmax(axis=2)[:, :, None]
+    down = np.take_along_axis(reach, main, axis=2)[:, :, 0]
+    up = np.take_along_axis(reach.swapaxes(1, 2), main, axis=2)[:, :, 0]
+    scattered = np.take_along_axis(sizes, main[:, :, 0], axis=1) == 1
+    beats, beaten = (reach & ~same).any(axis=2), (reach & ~same).any(axis=1)
+    down, up = np.where(scattered, beats, down), np.where(scattered, beaten, up)
+    scores = np.select([down & up & ~scattered, down & ~up, up & ~down], [within, np.inf, -np.inf], np.nan)
+    return np.asarray(scores, dtype=np.float64)
+
+
+def _numbered(reach: _Flags, same: _Flags, linked: _Flags) -> NDArray[np.intp]:
+    """Components numbered by group and, within it, from those that lead to the most players."""
+    n = reach.shape[-1]
+    # Who beats a component reaches all that it reaches, and itself.
+    order = (linked.argmax(axis=2) * (n + 1) + n - reach.sum(axis=2)) * n + same.argmax(axis=2)
+    return _dense(order)
+
+
+def _dense(labels: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Labels of each row as 0, 1, ... in their order."""
+    first = np.sort(labels, axis=1)
+    rises = np.diff(first, axis=1, prepend=first[:, :1]) != 0
+    ranks = np.cumsum(rises, axis=1)
+    places = (first[:, None, :] == labels[:, :, None]).argmax(axis=2)
+    return np.take_along_axis(ranks, places, axis=1)

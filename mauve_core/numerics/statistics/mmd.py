@@ -1,0 +1,335 @@
+"""Maximum mean discrepancy between two samples, and how far it lies from that of humans against humans.
+
+Gretton et al., *A Kernel Two-Sample Test*, JMLR 2012: MMD^2 = E k(x, x') + E k(y, y') - 2 E k(x, y), the squared
+distance between the two means in the space of the kernel. The kernel is exp(-|x - y|^2 / (2 h^2)), the bandwidth h the
+median distance between two texts of both sides together. Kernel values are formed a block of rows at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mauve_core.base.errors import InputError
+from mauve_core.numerics import _checks
+from mauve_core.numerics.resampling.permutation import Statistic, draw_splits
+
+BLOCK = 512
+"""Rows whose kernel values with all others are held at once."""
+
+MEDIAN_TEXTS = 2000
+"""Most texts among which the median distance is taken; of more, so many are drawn."""
+
+KERNEL_LIMIT = 12_000
+"""Most texts of both sides in a kernel matrix that is kept: 1.2 GB."""
+
+DISTANCES_LIMIT = 6000
+"""Most texts of both sides whose distances are kept while texts are left out: 0.3 GB, and twice that on the way."""
+
+_SYMMETRY = 1e-9
+"""Share of the largest entry by which a kernel matrix may miss its transpose."""
+
+
+@dataclass(frozen=True)
+class Mmd:
+    """MMD^2 between P and Q.
+
+    Attributes
+    ----------
+    value : float
+        The unbiased estimate (U-statistic): about 0 for equal sources, and then below 0 as often as not.
+    biased : float
+        The biased estimate (V-statistic): the squared distance between the samples' means, in [0, 2].
+    null_mean, null_sd : float
+        Of the unbiased estimate between random halves of P, brought to n and m texts.
+    z : float
+        (value - null_mean) / null_sd. Mean 0 and standard deviation about 1 for equal sources, with a longer right
+        tail than a normal variable: for a p-value use ``permutation_test`` with :func:`kernel_statistic`.
+    bandwidth : float
+        h, in the unit of the features.
+    n, m : int
+        Texts of P and of Q.
+    splits : int
+        Random halves behind the null.
+    notes : tuple of str
+        Where the bandwidth is from a part of the texts.
+    """
+
+    value: float
+    biased: float
+    null_mean: float
+    null_sd: float
+    z: float
+    bandwidth: float
+    n: int
+    m: int
+    splits: int
+    notes: tuple[str, ...] = ()
+
+
+def mmd(
+    x_p: ArrayLike,
+    x_q: ArrayLike,
+    *,
+    bandwidth: float | None = None,
+    splits: int = 200,
+    seed: int | np.random.SeedSequence,
+) -> Mmd:
+    """MMD^2 of P and Q beside that of humans against humans.
+
+    For equal sources, the variance of the unbiased estimate from a and b texts is proportional to
+    2 / (a (a - 1)) + 4 / (a b) + 2 / (b (b - 1)) (Gretton et al., 2012, section 5); this takes halves of P to n and m.
+
+    Parameters
+    ----------
+    x_p, x_q : (n, d), (m, d) array
+        At least four human and two candidate texts.
+    bandwidth : float > 0, optional
+        By default :func:`median_bandwidth`.
+    splits : int
+        Random halves of P, at least 2.
+    seed : int or numpy.random.SeedSequence
+        Of the halves, and of the texts among which the median is taken.
+
+    Returns
+    -------
+    Mmd
+
+    Raises
+    ------
+    InputError
+        Features that do not fit together, human texts that are all equal, or a setting out of its range.
+    """
+    x = _pooled(x_p, x_q, least_p=4, least_q=2)
+    n, m = len(np.asarray(x_p)), len(np.asarray(x_q))
+    splits = _checks.whole("The number of splits", splits, low=2)
+    of_median, of_splits = _checks.seed_sequence(seed).spawn(2)
+    notes: tuple[str, ...] = ()
+    if bandwidth is None:
+        width = median_bandwidth(x_p, x_q, seed=of_median)
+        if n + m > MEDIAN_TEXTS:
+            notes = (
+                f"the bandwidth is the median distance among {MEDIAN_TEXTS} of the {n + m} texts, drawn at random",
+            )
+    else:
+        width = _checks.positive("The bandwidth", bandwidth)
+    human = np.arange(n + m)[None] < n
+    value, biased = (float(part[0]) for part in _estimates(_kernel_rows(x, width), human, ~human))
+    half = n // 2
+    parts = draw_splits(n, half, splits, np.random.default_rng(of_splits))
+    values = _estimates(_kernel_rows(x[:n], width), *parts)[0] * np.sqrt(_spread(n, m) / _spread(half, half))
+    null_mean, null_sd = float(values.mean()), float(values.std(ddof=1))
+    if null_sd == 0:
+        raise InputError("Halves of the human texts do not differ at all", allowed="human texts that are not all equal")
+    return Mmd(value, biased, null_mean, null_sd, (value - null_mean) / null_sd, width, n, m, splits, notes)
+
+
+def mmd_left_out(
+    x_p: ArrayLike,
+    x_q: ArrayLike,
+    kept: Sequence[tuple[NDArray[np.integer], NDArray[np.integer]]],
+    *,
+    seed: int | np.random.SeedSequence,
+) -> NDArray[np.float64]:
+    """The unbiased estimate on parts of both sides, each with a bandwidth of its own, from distances taken once.
+
+    Parameters
+    ----------
+    x_p, x_q : (n, d), (m, d) array
+    kept : sequence of (rows of x_p, rows of x_q)
+        The parts; at least two texts of each side.
+    seed : int or numpy.random.SeedSequence
+        As :func:`mmd` takes it: the same seed draws the same texts for a bandwidth.
+
+    Returns
+    -------
+    (len(kept),) float64 array
+        ``mmd(x_p[rows], x_q[columns], seed=seed).value``, to rounding. Of more than :data:`DISTANCES_LIMIT` texts
+        distances are taken anew for each part.
+
+    Raises
+    ------
+    InputError
+        See :func:`median_bandwidth`.
+    """
+    x, n = _pooled(x_p, x_q, least_p=2, least_q=2), len(np.asarray(x_p))
+    few = len(x) <= DISTANCES_LIMIT
+    distances = _squared_distances(x) if few else np.empty((0, 0))
+    of_median = _checks.seed_sequence(seed).spawn(2)[0]
+    values = np.empty(len(kept))
+    for place, (rows_p, rows_q) in enumerate(kept):
+        rows = np.concatenate([rows_p, rows_q + n])
+        human = np.arange(rows.size)[None] < len(rows_p)
+        if min(len(rows_p), len(rows_q)) < 2:
+            raise InputError("A side has too few texts", allowed="two or more of each side")
+        drawn = _for_median(rows.size, of_median)
+        if few:
+            width = _median(distances[np.ix_(rows[drawn], rows[drawn])])
+            with np.errstate(under="ignore"):
+                kernel = np.exp(distances[np.ix_(rows, rows)] / (-2 * width**2))
+            blocks: Iterable[tuple[slice, NDArray[np.float64]]] = [(slice(0, rows.size), kernel)]
+        else:
+            part = x[rows] - x[rows].mean(axis=0)
+            width = _median(_squared_distances(part[drawn]))
+            blocks = _kernel_rows(part, width)
+        values[place] = _estimates(blocks, human, ~human)[0][0]
+    return values
+
+
+def median_bandwidth(x_p: ArrayLike, x_q: ArrayLike, *, seed: int | np.random.SeedSequence) -> float:
+    """The median distance between two texts of both sides together.
+
+    Parameters
+    ----------
+    x_p, x_q : (n, d), (m, d) array
+    seed : int or numpy.random.SeedSequence
+        Of the :data:`MEDIAN_TEXTS` texts that are drawn without replacement where there are more; else without use.
+
+    Returns
+    -------
+    float
+        Positive, in the unit of the features.
+
+    Raises
+    ------
+    InputError
+        Features that do not fit together, or a median of 0 because most texts are equal.
+    """
+    x = _pooled(x_p, x_q)
+    return _median(_squared_distances(x[_for_median(len(x), seed)]))
+
+
+def _for_median(n: int, seed: int | np.random.SeedSequence) -> NDArray[np.int64]:
+    """Rows of n texts among which the median is taken."""
+    if n <= MEDIAN_TEXTS:
+        return np.arange(n)
+    return np.random.default_rng(_checks.seed_sequence(seed).spawn(1)[0]).choice(n, MEDIAN_TEXTS, replace=False)
+
+
+def _median(squared: NDArray[np.float64]) -> float:
+    """The median distance between two texts, from their squared distances (n, n)."""
+    from scipy.spatial.distance import squareform
+
+    median = float(np.median(np.sqrt(squareform(squared, checks=False))))
+    if median == 0:
+        raise InputError(
+            "The median distance between texts is 0",
+            allowed="at least half of the pairs of texts with different features",
+            todo="Give a bandwidth, or leave out copies of texts",
+        )
+    return median
+
+
+def kernel_matrix(x_p: ArrayLike, x_q: ArrayLike, bandwidth: float) -> NDArray[np.float64]:
+    """(n + m, n + m) kernel values exp(-|x - y|^2 / (2 h^2)) between all texts, P's first, for many statistics of them.
+
+    Raises
+    ------
+    InputError
+        Features that do not fit together, more than :data:`KERNEL_LIMIT` texts, or a bandwidth that is not positive.
+    """
+    x = _pooled(x_p, x_q)
+    if len(x) > KERNEL_LIMIT:
+        raise InputError(
+            "Too many texts for a kernel matrix", allowed=f"at most {KERNEL_LIMIT} of both sides", received=str(len(x))
+        )
+    return np.concatenate([block for _, block in _kernel_rows(x, _checks.positive("The bandwidth", bandwidth))])
+
+
+def kernel_statistic(kernel: ArrayLike, *, unbiased: bool = True) -> Statistic:
+    """MMD^2 between two sets of rows of a kernel matrix, for ``numerics.permutation``.
+
+    Parameters
+    ----------
+    kernel : (N, N) array
+        Symmetric; of any kernel, as :func:`kernel_matrix` or one on strings.
+    unbiased : bool
+        The U-statistic, for sides of two or more, or the V-statistic.
+
+    Returns
+    -------
+    Statistic
+
+    Raises
+    ------
+    InputError
+        Not a symmetric matrix of finite numbers; on use, a side with too few rows.
+    """
+    table = _checks.numbers(kernel, "The kernel matrix").astype(np.float64, copy=False)
+    square = table.ndim == 2 and table.shape[0] == table.shape[1] and table.size > 0
+    if not square or not np.isfinite(table).all():
+        received = f"shape {table.shape}"
+        raise InputError("The kernel matrix is not usable", allowed="(N, N) finite numbers", received=received)
+    blocks = [slice(start, start + BLOCK) for start in range(0, len(table), BLOCK)]
+    if max(np.abs(table[at] - table[:, at].T).max() for at in blocks) > _SYMMETRY * np.abs(table).max():
+        raise InputError("The kernel matrix is not symmetric", allowed="a matrix that equals its transpose")
+
+    def statistic(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.float64]:
+        return _estimates(((at, table[at]) for at in blocks), first, second)[0 if unbiased else 1]
+
+    return statistic
+
+
+def _squared_distances(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(N, N) squared distances, summed from differences: exactly 0 between equal rows."""
+    from scipy.spatial.distance import pdist, squareform
+
+    return np.asarray(squareform(pdist(x, "sqeuclidean")), dtype=np.float64)
+
+
+def _estimates(
+    rows: Iterable[tuple[slice, NDArray[np.float64]]], first: NDArray[np.bool_], second: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Unbiased and biased MMD^2 for each of the (s, N) choices of both sides, from blocks of rows of a kernel matrix.
+
+    The unbiased one is NaN where a side has one row.
+    """
+    sides = np.concatenate([first, second]).T.astype(np.float64)
+    a, b = first.sum(axis=1), second.sum(axis=1)
+    if min(a.min(), b.min()) < 1:
+        raise InputError("A side has no rows", allowed="at least one row of each side")
+    choices = len(first)
+    own, across = np.zeros(2 * choices), np.zeros(choices)
+    diagonal = np.zeros(2 * choices)
+    for at, block in rows:
+        sums, members = block @ sides, sides[at]
+        own += (members * sums).sum(axis=0)
+        across += (members[:, :choices] * sums[:, choices:]).sum(axis=0)
+        diagonal += np.diagonal(block, offset=at.start) @ members
+    biased = own[:choices] / a**2 + own[choices:] / b**2 - 2 * across / (a * b)
+    pairs = own - diagonal
+    with np.errstate(divide="ignore", invalid="ignore"):
+        unbiased = pairs[:choices] / (a * (a - 1)) + pairs[choices:] / (b * (b - 1)) - 2 * across / (a * b)
+    unbiased[(a < 2) | (b < 2)] = np.nan
+    return unbiased, biased
+
+
+def _kernel_rows(x: NDArray[np.float64], bandwidth: float) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Blocks of rows of the kernel matrix of (N, d) points near the origin."""
+    norms = np.einsum("ij,ij->i", x, x)
+    for start in range(0, len(x), BLOCK):
+        at = slice(start, min(start + BLOCK, len(x)))
+        squared = np.maximum(norms[at, None] + norms - 2 * (x[at] @ x.T), 0.0)
+        squared[np.arange(at.stop - start), np.arange(start, at.stop)] = 0.0
+        with np.errstate(under="ignore"):
+            yield at, np.exp(squared / (-2 * bandwidth**2))
+
+
+def _spread(a: int, b: int) -> float:
+    """The variance of the unbiased estimate for equal sources, up to a factor of the kernel and the source alone."""
+    return 2 / (a * (a - 1)) + 4 / (a * b) + 2 / (b * (b - 1))
+
+
+def _pooled(x_p: ArrayLike, x_q: ArrayLike, *, least_p: int = 1, least_q: int = 1) -> NDArray[np.float64]:
+    """(n + m, d) float64 features of both sides about their common mean, where squared distances round least."""
+    for name, side, least in (("P", x_p, least_p), ("Q", x_q, least_q)):
+        _checks.features(side, least_rows=least, name=f"features of {name}")
+    x, y = np.asarray(x_p, dtype=np.float64), np.asarray(x_q, dtype=np.float64)
+    if x.shape[1] != y.shape[1]:
+        received = f"{x.shape[1]} and {y.shape[1]}"
+        raise InputError("The two samples have different dimensions", allowed="the same", received=received)
+    pooled = np.concatenate([x, y])
+    return np.asarray(pooled - pooled.mean(axis=0))

@@ -1,0 +1,201 @@
+"""How two orders of the same items agree: Spearman's rank correlation, and its worst case within one deviation.
+
+Pillutla et al., JMLR 2023, section 6.4. The worst case (equation 30) is the least correlation with h that the values
+a can take when each a_i moves by its standard deviation s_i, up or down:
+
+    rho_min(a, s, h) = min over sigma in {-1, 1}^n of rho((a_i + sigma_i s_i)_i, h)
+
+There are 2^m patterns for the m items whose move can change an order. They are enumerated for m up to
+``ENUMERATED``; beyond, a search gives a value that some pattern reaches, and a bound gives one that none goes below:
+with ranks r of the moved values and centred ranks t of h, the numerator of the correlation is a sum over pairs,
+
+    sum_i r_i t_i = const + sum over i < j of [a_i above a_j] (t_i - t_j),
+
+and each term is at least its own least value over the four positions of that pair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.csgraph import connected_components
+from scipy.stats import rankdata
+
+from mauve_core.base.errors import InputError
+from mauve_core.numerics import _checks
+
+ENUMERATED = 16
+"""Items that may move for all patterns to be tried: 65,536 patterns, a fraction of a second."""
+
+STARTS = 12
+"""Searches where patterns are too many to be tried all."""
+
+SLACK = 1e-12
+"""By how much the bound is lowered, so that the rounding of its sums cannot lift it above what a pattern reaches."""
+
+_Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class WorstCase:
+    """The least correlation within one standard deviation.
+
+    Attributes
+    ----------
+    value : float
+        The least one found; some pattern of signs reaches it. nan where no pattern has a correlation.
+    exact : bool
+        Whether all patterns were tried. If not, the least correlation lies in [``lower_bound``, ``value``].
+    lower_bound : float
+        No pattern goes below it; equal to ``value`` where that is exact.
+    """
+
+    value: float
+    exact: bool
+    lower_bound: float
+
+
+def spearman(a: ArrayLike, b: ArrayLike) -> float:
+    """Spearman's rank correlation, equal values sharing their mean rank; infinite values rank as such.
+
+    Parameters
+    ----------
+    a, b : (n,) array_like
+        n at least 2.
+
+    Returns
+    -------
+    float
+        In [-1, 1]; nan where all values of one side are equal, since they order nothing.
+
+    Raises
+    ------
+    InputError
+        Not two rows of equally many numbers, or NaN among them.
+    """
+    left, right = _rows(a=a, b=b)
+    return float(_correlations(left[None, :], _centred_ranks(right))[0])
+
+
+def worst_case_spearman(a: ArrayLike, sd: ArrayLike, h: ArrayLike) -> WorstCase:
+    """The least Spearman correlation between a, each value moved by its deviation either way, and h (equation 30).
+
+    Parameters
+    ----------
+    a : (n,) array_like
+        Values of the indicator, finite; n at least 2.
+    sd : (n,) array_like
+        Their standard deviations, finite and not negative; 0 where a value does not move.
+    h : (n,) array_like
+        What they are correlated with, such as Bradley-Terry scores; may be infinite.
+
+    Raises
+    ------
+    InputError
+        Not rows of equally many usable numbers.
+    """
+    values, deviations, scores = _rows(a=a, sd=sd, h=h)
+    if not np.isfinite(values).all() or not np.isfinite(deviations).all() or (deviations < 0).any():
+        raise InputError(
+            "The worst case is not defined", allowed="finite values, finite standard deviations of 0 or more"
+        )
+    target = _centred_ranks(scores)
+    if not target.any():
+        return WorstCase(float("nan"), True, float("nan"))
+    ends = np.stack([values - deviations, values + deviations])
+    moving = _moving(ends)
+    if moving.size <= ENUMERATED:
+        least = _least(_all_patterns(ends, moving), target)
+        return WorstCase(least, True, least)
+    found = _search(ends, moving, target)
+    return WorstCase(found, False, min(found, _bound(ends, target)))
+
+
+def _rows(**given: ArrayLike) -> list[_Array]:
+    """The arguments as rows of one length."""
+    rows = [_checks.numbers(values, f"The array {name}").astype(np.float64) for name, values in given.items()]
+    if any(row.ndim != 1 or row.size != rows[0].size or row.size < 2 for row in rows):
+        raise InputError(
+            "A rank correlation needs rows of equal length",
+            allowed="two values or more in each",
+            received=", ".join(f"{name} of shape {row.shape}" for name, row in zip(given, rows, strict=True)),
+        )
+    if any(np.isnan(row).any() for row in rows):
+        raise InputError("A rank correlation is asked for with NaN among the values", todo="Leave those items out")
+    return rows
+
+
+def _centred_ranks(values: _Array) -> _Array:
+    """Mean ranks less their mean, over the last axis."""
+    ranks: _Array = rankdata(values, axis=-1) - (values.shape[-1] + 1) / 2
+    return ranks
+
+
+def _correlations(rows: _Array, target: _Array) -> _Array:
+    """(B,) correlation of each row's ranks with centred ranks; nan where either side is constant."""
+    ranks = _centred_ranks(rows)
+    norms = np.sqrt((ranks**2).sum(axis=1) * (target**2).sum())
+    result = np.full(len(rows), np.nan)
+    np.divide(ranks @ target, norms, out=result, where=norms > 0)
+    return result.clip(-1, 1)
+
+
+def _moving(ends: _Array) -> NDArray[np.intp]:
+    """Items whose interval meets another's; the others keep their rank whichever way they move."""
+    low, high = ends
+    meets = (low[:, None] <= high) & (low <= high[:, None])
+    np.fill_diagonal(meets, False)
+    return np.flatnonzero(meets.any(axis=1) & (high > low))
+
+
+def _all_patterns(ends: _Array, moving: NDArray[np.intp]) -> _Array:
+    """(2^m, n) the values under every combination of ends of the moving items."""
+    upper = np.zeros((2**moving.size, ends.shape[1]), dtype=np.bool_)
+    upper[:, moving] = np.arange(len(upper))[:, None] >> np.arange(moving.size) & 1
+    rows: _Array = np.where(upper, ends[1], ends[0])
+    return rows
+
+
+def _least(rows: _Array, target: _Array) -> float:
+    """The least correlation of the rows; nan where none has one."""
+    found = _correlations(rows, target)
+    defined = found[~np.isnan(found)]
+    return float(defined.min()) if defined.size else float("nan")
+
+
+def _search(ends: _Array, moving: NDArray[np.intp], target: _Array) -> float:
+    """The least correlation that flipping one item at a time arrives at, from starts that press h's order together."""
+    flips = np.zeros((moving.size, ends.shape[1]), dtype=np.bool_)
+    flips[np.arange(moving.size), moving] = True
+    least = float("inf")
+    levels = np.unique(target)
+    for threshold in levels[np.linspace(0, levels.size - 1, STARTS).astype(int)]:
+        upper, value = target < threshold, float("inf")
+        while True:
+            patterns = np.vstack([upper, upper ^ flips])
+            found = np.nan_to_num(_correlations(np.where(patterns, ends[1], ends[0]), target), nan=np.inf)
+            if not found.min() < value:
+                break
+            upper, value = patterns[found.argmin()], float(found.min())
+        least = min(least, value)
+    return least if np.isfinite(least) else float("nan")
+
+
+def _bound(ends: _Array, target: _Array) -> float:
+    """A correlation below which no pattern goes."""
+    n = ends.shape[1]
+    above = ends[:, None, :, None] > ends[None, :, None, :]
+    same = ends[:, None, :, None] == ends[None, :, None, :]
+    terms = (above + same / 2) * (target[:, None] - target)  # (2, 2, n, n): both ends of i against both of j
+    upper = np.triu_indices(n, k=1)
+    # The constant: where a_i is not above a_j, a_j adds its t_j, and item j comes second in j pairs.
+    least = terms.min(axis=(0, 1))[upper].sum() + (np.arange(n) * target).sum()
+    tied = same.any(axis=(0, 1)) & ~np.eye(n, dtype=bool)
+    groups = np.bincount(connected_components(tied, directed=False)[1]).astype(np.float64)
+    untied = (n**3 - n) / 12
+    # Equal values shrink the spread of the ranks, which moves a negative correlation away from 0.
+    spread = untied if least >= 0 else untied - (groups**3 - groups).sum() / 12
+    norm = np.sqrt(spread * (target**2).sum())
+    return float(max(-1.0, least / norm - SLACK)) if norm > 0 else -1.0

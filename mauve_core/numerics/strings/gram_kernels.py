@@ -1,0 +1,340 @@
+"""String kernels: how alike texts are by their token ids alone, as Gram matrices of unit-length feature vectors.
+
+Two kernels (JMLR 2023, section 7.5.4): the n-gram kernel, the Jaccard similarity of two texts' sets of n-grams, and the
+gap-weighted subsequence kernel (Lodhi et al., *Text Classification using String Kernels*, JMLR 2, 2002). Both come
+normalised, K(x, y) / sqrt(K(x, x) K(y, y)), so that 2 - 2 K is a squared distance, which is all that estimation by
+nearest neighbours needs. No feature vector is ever formed: there would be one component for every possible n tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from mauve_core.base.errors import InputError
+from mauve_core.numerics import _checks
+from mauve_core.numerics.strings.ngrams import NGrams, ngrams
+from mauve_core.numerics.strings.sequences import Sequences, sequences
+
+Progress = Callable[[str, int, int], None]
+"""progress(stage, done, total)"""
+
+STAGE = "Comparing texts by their strings"
+"""Stage name of the progress; counts rows of the matrix for n-grams, pairs of texts for subsequences."""
+
+STATE_NUMBERS = 1 << 20
+"""Numbers of the subsequence recursion kept at once: 8 MB, which a processor's cache holds or nearly so."""
+
+_ROWS = 256
+"""Rows of the n-gram matrix that are formed at once."""
+
+_REACH = 1e100
+"""Decay over the steps of one text is kept as a factor down to 1/_REACH; then the state takes it in."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gram:
+    """Similarities of texts.
+
+    Attributes
+    ----------
+    kernel : (n, n) float64 array
+        In [0, 1], symmetric, positive semi-definite up to rounding, 1 on the diagonal.
+    cut : (n,) bool array
+        Whether the text was longer than ``max_tokens`` and only its beginning was read.
+    steps : int
+        What it cost: for n-grams the entries formed, for subsequences (n - 1) times the pairs of equal tokens.
+    notes : tuple of str
+        What a reader must know: how many texts were cut.
+    """
+
+    kernel: NDArray[np.float64]
+    cut: NDArray[np.bool_]
+    steps: int
+    notes: tuple[str, ...]
+
+
+def ngram_gram(
+    texts: Sequence[ArrayLike],
+    n: int | Sequence[int] = 3,
+    *,
+    max_tokens: int | None = None,
+    progress: Progress | None = None,
+) -> Gram:
+    """n-gram kernel: shared n-grams over all n-grams of two texts, |A(x) & A(y)| / |A(x) | A(y)|.
+
+    Positive semi-definite, as the Jaccard similarity of sets is; so is the mean over several n. Cost: a sparse product
+    that touches every pair of equal n-grams once, and n_texts^2 numbers.
+
+    Parameters
+    ----------
+    texts : sequence of sequences of int
+        Token ids of both sides together.
+    n : int or sequence of int
+        Length of the n-grams; of several lengths, the mean of their similarities.
+    max_tokens : int, optional
+        Texts are read up to there; None reads all of them.
+    progress : callable, optional
+        Called with (stage, rows done, rows).
+
+    Returns
+    -------
+    Gram
+
+    Raises
+    ------
+    InputError
+        A text has fewer tokens than the largest n, or an argument is no such thing.
+    """
+    orders = _orders(n)
+    cut, rows = _read(texts, max_tokens, max(orders))
+    found = ngrams(rows.tokens, rows.lengths, max(orders))
+    many = rows.lengths.size
+    kernel = np.zeros((many, many))
+    members = [_member(found[order - 1], many) for order in orders]
+    for start in range(0, many, _ROWS):
+        _tell(progress, start, many)
+        block = slice(start, start + _ROWS)
+        for member in members:
+            kernel[block] += _jaccard(member, block)
+    _tell(progress, many, many)
+    return Gram(kernel / len(orders), cut, many * many * len(orders), _notes(cut, max_tokens))
+
+
+def subsequence_gram(
+    texts: Sequence[ArrayLike],
+    n: int = 5,
+    decay: float = 0.5,
+    *,
+    max_tokens: int | None = None,
+    progress: Progress | None = None,
+) -> Gram:
+    """Gap-weighted subsequence kernel: shared subsequences of n tokens, each weighted by decay^(its span), squared.
+
+    The feature of a text for n given tokens is the sum of decay^(last - first + 1) over all places where they stand in
+    it in that order, not necessarily side by side. The recursion over n runs over the pairs of equal tokens alone, as
+    in Rousu and Shawe-Taylor (JMLR 6, 2005), for one text against many at once. Cost: n M sqrt(t) for texts of up to t
+    tokens that share M pairs of equal tokens, at most t^2 a pair of texts and in prose one or two hundredths of
+    that; :func:`subsequence_steps` counts them beforehand.
+
+    Parameters
+    ----------
+    texts : sequence of sequences of int
+        Token ids of both sides together.
+    n : int >= 1
+        Tokens of a subsequence.
+    decay : float in (0, 1]
+        Weight of one more token of span; 1 counts subsequences whatever their gaps.
+    max_tokens : int, optional
+        Texts are read up to there; None reads all of them.
+    progress : callable, optional
+        Called with (stage, pairs of texts done, pairs of texts).
+
+    Returns
+    -------
+    Gram
+
+    Raises
+    ------
+    InputError
+        A text has fewer than n tokens, or a value leaves the range of float64, or an argument is no such thing.
+    """
+    n = _checks.whole("The number of tokens of a subsequence", n, low=1)
+    if not 0 < decay <= 1:
+        raise InputError("The decay is not usable", allowed="a number above 0, at most 1", received=repr(decay))
+    cut, rows = _read(texts, max_tokens, n)
+    many = rows.lengths.size
+    raw = np.zeros((many, many))
+    width = max(1, int(np.ceil(np.sqrt(rows.lengths.max()))))
+    texts_at_once = max(1, STATE_NUMBERS // (width * width * max(n - 1, 1)))
+    done, total = 0, many * (many + 1) // 2
+    for start in range(0, many, texts_at_once):
+        stop = min(start + texts_at_once, many)
+        others = _Occurrences.of(rows, start, stop)
+        for row in range(stop):
+            _tell(progress, done, total)
+            first = max(row, start)
+            raw[row, first:stop] = _against(_text(rows, row), others.after(first), n, float(decay), width)
+            done += stop - first
+    _tell(progress, done, total)
+    return Gram(_normalised(raw), cut, _steps(rows, n), _notes(cut, max_tokens))
+
+
+def subsequence_steps(texts: Sequence[ArrayLike], n: int = 5, *, max_tokens: int | None = None) -> int:
+    """Steps of :func:`subsequence_gram`: (n - 1) times the pairs of equal tokens, over all pairs of texts.
+
+    A step is some 2 sqrt(t) multiplications for texts of t tokens: with 512 of them, some six million steps a second.
+    """
+    n = _checks.whole("The number of tokens of a subsequence", n, low=1)
+    return _steps(_read(texts, max_tokens, n)[1], n)
+
+
+@dataclass(frozen=True, eq=False)
+class _Occurrences:
+    """Where the tokens of several texts stand, sorted by token, then text, then place.
+
+    Attributes
+    ----------
+    token, owner, place : (t,) int64 arrays
+    first : int
+        Texts below it are left out.
+    stop : int
+        One more than the last text.
+    """
+
+    token: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    place: NDArray[np.int64]
+    first: int
+    stop: int
+
+    @classmethod
+    def of(cls, rows: Sequences, first: int, stop: int) -> _Occurrences:
+        inside = slice(int(rows.lengths[:first].sum()), int(rows.lengths[:stop].sum()))
+        token, owner, place = rows.tokens[inside], rows.owner[inside], rows.place[inside]
+        order = np.argsort(token, kind="stable")
+        return cls(token[order], owner[order], place[order], first, stop)
+
+    def after(self, first: int) -> _Occurrences:
+        """The same without the texts before ``first``."""
+        if first == self.first:
+            return self
+        kept = self.owner >= first
+        return _Occurrences(self.token[kept], self.owner[kept], self.place[kept], first, self.stop)
+
+
+def _against(text: NDArray[np.int64], others: _Occurrences, n: int, decay: float, width: int) -> NDArray[np.float64]:
+    """(stop - first,) kernel values of one text and each of the others, not normalised.
+
+    Let S_i(a, b) be the weight of all pairs of equal subsequences of i tokens that end at a in the text and at b in
+    the other: S_1 = decay^2 and S_i(a, b) = decay^2 sum over a' < a, b' < b of decay^((a - a' - 1) + (b - b' - 1))
+    S_(i-1)(a', b'), for equal tokens; the kernel is the sum of S_n. Going along a, the state holds for each b' the sum
+    over a' that have passed. The sum over b' reads one block of places and, for the blocks before it, one number each.
+    """
+    texts = others.stop - others.first
+    low, high = np.searchsorted(others.token, text, "left"), np.searchsorted(others.token, text, "right")
+    values = np.zeros(texts)
+    fine = np.zeros((texts * width, n - 1, width))
+    coarse = np.zeros((texts, n - 1, width))
+    powers = decay ** np.arange(width * width, dtype=np.float64)
+    within, before = _decays(powers, width)
+    reach = int(min(len(text), np.log(_REACH) / -np.log(decay))) if decay < 1 else len(text)
+    base = 0
+    orders = width * np.arange(n - 1)
+    for a in np.flatnonzero(high > low).tolist():
+        if a - base > reach:
+            factor = decay ** (a - base)
+            fine *= factor
+            coarse *= factor
+            base = a
+        owner, place = others.owner[low[a] : high[a]] - others.first, others.place[low[a] : high[a]]
+        block, offset = place // width, place % width
+        at = owner * width + block
+        here = np.empty((owner.size, n))
+        here[:, 0] = decay * decay
+        sums = np.einsum("miw,mw->mi", fine[at], within[offset])
+        sums += np.einsum("miw,mw->mi", coarse[owner], before[block]) * powers[offset][:, None]
+        here[:, 1:] = sums * decay ** (a - base + 1.0)
+        values += np.bincount(owner, weights=here[:, -1], minlength=texts)
+        new = here[:, :-1] / decay ** (a - base)
+        fine[at, :, offset] += new  # one text has one token at a place, so no entry is written twice
+        entry = (owner * (n - 1) * width + block)[:, None] + orders
+        np.add.at(coarse.reshape(-1), entry.ravel(), (new * powers[width - 1 - offset][:, None]).ravel())
+    return values
+
+
+def _decays(powers: NDArray[np.float64], width: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Weights of what stands before a place: in its block, [offset, other offset]; of whole blocks, [block, other]."""
+    gap = np.subtract.outer(np.arange(width), np.arange(width)) - 1
+    earlier = gap >= 0
+    within = np.where(earlier, powers[np.maximum(gap, 0)], 0.0)
+    before = np.where(earlier, powers[np.maximum(gap, 0) * width], 0.0)
+    return within, before
+
+
+def _normalised(raw: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The full matrix with ones on the diagonal, from its upper triangle."""
+    own = np.diag(raw)
+    usable = np.isfinite(own) & (own > np.finfo(np.float64).tiny)
+    if not usable.all() or not np.isfinite(raw).all():
+        raise InputError(
+            f"The subsequence kernel leaves the range of float64 in {_checks.name_rows(~usable)}",
+            todo="Choose a smaller n, or a decay that is neither tiny nor 1",
+        )
+    root = np.sqrt(own)
+    kernel = np.minimum(np.triu(raw, 1) / root / root[:, None], 1.0)
+    kernel += kernel.T
+    np.fill_diagonal(kernel, 1.0)
+    return kernel
+
+
+def _member(found: NGrams, texts: int) -> csr_array:
+    """(texts, n-grams) sparse matrix with a one where a text has an n-gram."""
+    pairs = np.unique(found.owner * found.distinct + found.ids)
+    row, column = pairs // found.distinct, pairs % found.distinct
+    return csr_array((np.ones(pairs.size), (row, column)), shape=(texts, found.distinct))
+
+
+def _jaccard(member: csr_array, block: slice) -> NDArray[np.float64]:
+    sizes = np.diff(member.indptr)
+    shared = (member[block] @ member.T).toarray()
+    return np.asarray(shared / (sizes[block, None] + sizes - shared))
+
+
+def _steps(rows: Sequences, n: int) -> int:
+    counts = _member_counts(rows)
+    everywhere = np.bincount(np.unique(rows.tokens, return_inverse=True)[1]).astype(np.float64)
+    return (n - 1) * int(((everywhere**2).sum() + (counts**2).sum()) / 2)
+
+
+def _member_counts(rows: Sequences) -> NDArray[np.float64]:
+    """How often each text has each of its different tokens, in one row."""
+    token = np.unique(rows.tokens, return_inverse=True)[1]
+    pairs = rows.owner * (int(token.max()) + 1) + token
+    return np.asarray(np.unique(pairs, return_counts=True)[1], dtype=np.float64)
+
+
+def _text(rows: Sequences, row: int) -> NDArray[np.int64]:
+    start = int(rows.starts[row])
+    return rows.tokens[start : start + int(rows.lengths[row])]
+
+
+def _orders(n: int | Sequence[int]) -> list[int]:
+    orders = list(n) if isinstance(n, Sequence) else [n]
+    if not orders or len(set(orders)) < len(orders):
+        raise InputError("The lengths of the n-grams are not usable", allowed="one or more different whole numbers")
+    return [_checks.whole("The length of the n-grams", order, low=1) for order in orders]
+
+
+def _read(texts: Sequence[ArrayLike], max_tokens: int | None, least: int) -> tuple[NDArray[np.bool_], Sequences]:
+    """Which texts were cut, and all texts; none may be shorter than ``least``."""
+    rows = sequences(texts)
+    cut = np.zeros(rows.lengths.size, dtype=np.bool_)
+    if max_tokens is not None:
+        max_tokens = _checks.whole("The most tokens of a text", max_tokens, low=least)
+        cut = rows.lengths > max_tokens
+        rows = rows.beginnings(max_tokens)
+    short = rows.lengths < least
+    if short.any():
+        raise InputError(
+            f"Texts are too short to be compared by {least} tokens",
+            allowed=f"at least {least} tokens",
+            received=f"fewer in {_checks.name_rows(short)}",
+            todo="Leave them out, or compare by fewer tokens",
+        )
+    return cut, rows
+
+
+def _notes(cut: NDArray[np.bool_], max_tokens: int | None) -> tuple[str, ...]:
+    if not cut.any():
+        return ()
+    return (f"{int(cut.sum())} of {cut.size} texts are longer than {max_tokens} tokens and were read up to there",)
+
+
+def _tell(progress: Progress | None, done: int, total: int) -> None:
+    if progress is not None:
+        progress(STAGE, done, total)

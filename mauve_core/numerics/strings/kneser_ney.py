@@ -1,0 +1,269 @@
+"""n-gram models of token sequences with interpolated modified Kneser-Ney smoothing.
+
+Chen and Goodman, *An Empirical Study of Smoothing Techniques for Language Modeling*, Computer Speech and Language 1999,
+section 3, as Heafield et al., *Scalable Modified Kneser-Ney Language Model Estimation*, ACL 2013, section 3, write it:
+
+    p(w | context) = (a(context w) - D(a)) / sum_x a(context x) + b(context) p(w | context without its first token)
+
+with a the adjusted count: how often an n-gram of the highest order occurs, and for a lower order how many different
+tokens stand before it (or how often it occurs, where it opens a text and nothing can stand before it). D takes 1, 2 or
+3 of three discounts of the order, from how many n-grams have the adjusted counts 1 to 4; b is what they took away. The
+lowest order is interpolated with equal probabilities of all tokens and the end of the text, so that every text over the
+vocabulary has a probability, and those of what may come next sum to 1 after every context.
+
+n-grams are whole numbers: the id of an n-gram is the place of (id of all its tokens but the last, last token) in a
+sorted table. So counting sorts and looking up searches, for all tokens at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mauve_core.base.errors import InputError
+from mauve_core.numerics import _checks
+from mauve_core.numerics.strings.sequences import Sequences, sequences
+
+FALLBACK = (0.5, 1.0, 1.5)
+"""Discounts where counts of counts allow none, as in texts too few or made by hand: those that KenLM falls back to."""
+
+_UNSEEN = -1
+
+
+_NONE = -1
+"""Id of an n-gram that was never seen, or that would reach beyond its text."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Level:
+    """What the model knows of the n-grams of one order.
+
+    Attributes
+    ----------
+    keys : (g,) int64 array
+        Sorted: id of the context times the number of symbols, plus the last token; an n-gram's id is its place here.
+    discounted : (g,) float64 array
+        Discounted count over the sum of the context's counts.
+    weight : (h,) float64 array
+        Weight of the lower order after each of the h contexts; 1 after one that nothing follows.
+    """
+
+    keys: NDArray[np.int64]
+    discounted: NDArray[np.float64]
+    weight: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class KneserNey:
+    """A fitted model; made by :meth:`fit`.
+
+    Attributes
+    ----------
+    order : int
+        Tokens of the longest n-grams.
+    vocabulary : int
+        Token ids are 0 to ``vocabulary`` - 1.
+    discounts : (order, 3) float64 array
+        Discounts of the adjusted counts 1, 2, and 3 or more, for each order from 1.
+    notes : tuple of str
+        Which orders took :data:`FALLBACK`.
+    """
+
+    order: int
+    vocabulary: int
+    discounts: NDArray[np.float64]
+    notes: tuple[str, ...]
+    _levels: tuple[_Level, ...]
+
+    @classmethod
+    def fit(cls, texts: Sequence[ArrayLike], vocabulary: int, order: int = 5) -> KneserNey:
+        """Estimate a model from texts.
+
+        Parameters
+        ----------
+        texts : sequence of sequences of int
+            Token ids; a text may be empty, its end counts all the same.
+        vocabulary : int
+            How many token ids there are, seen or not.
+        order : int >= 1
+
+        Raises
+        ------
+        InputError
+            There is no text, or a token id lies outside the vocabulary.
+        """
+        order = _checks.whole("The order of the n-gram model", order, low=1)
+        vocabulary = _checks.whole("The size of the vocabulary", vocabulary, low=1)
+        counts = _count(_framed(texts, vocabulary), vocabulary + 2, order)
+        discounts, notes = np.tile(FALLBACK, (order, 1)), []
+        for number, level in enumerate(counts, start=1):
+            estimated = estimated_discounts(level.adjusted)
+            if estimated is not None:
+                discounts[number - 1] = estimated
+            elif level.adjusted.any():
+                notes.append(f"Counts of n-grams of {number} tokens allow no discounts; {FALLBACK} are taken")
+        levels = tuple(_level(level, chosen) for level, chosen in zip(counts, discounts, strict=True))
+        return cls(order, vocabulary, discounts, tuple(notes), levels)
+
+    def token_log_probabilities(self, texts: Sequence[ArrayLike]) -> NDArray[np.float64]:
+        """Log-probability of every token given those before it in its text.
+
+        Parameters
+        ----------
+        texts : sequence of sequences of int
+            n texts of t tokens in all.
+
+        Returns
+        -------
+        (t + n,) float64 array
+            In nats, text behind text; the last of each text is that of its end.
+
+        Raises
+        ------
+        InputError
+            There is no text, or a token id lies outside the vocabulary.
+        """
+        framed = _framed(texts, self.vocabulary)
+        symbols, left = framed.tokens, framed.left
+        chance = np.full(symbols.size, 1 / (self.vocabulary + 1))
+        grams = np.zeros(symbols.size, dtype=np.int64)  # by first token: the one n-gram of no tokens
+        for length, level in enumerate(self._levels):
+            first = np.flatnonzero(left > length)
+            context, last = grams[first], first + length
+            found = _find(level.keys, context, symbols[last], self.vocabulary + 2)
+            weight = np.append(level.weight, 1.0)[context]  # the last of each row belongs to _NONE
+            chance[last] = np.append(level.discounted, 0.0)[found] + weight * chance[last]
+            grams = np.full(symbols.size, _NONE, dtype=np.int64)
+            grams[first] = found
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(chance[framed.place > 0]))
+
+    def log_probabilities(self, texts: Sequence[ArrayLike]) -> NDArray[np.float64]:
+        """(n,) log-probabilities of whole texts, their ends included, in nats; see :meth:`token_log_probabilities`."""
+        values = self.token_log_probabilities(texts)
+        owner = np.repeat(np.arange(len(texts)), [len(np.asarray(text)) + 1 for text in texts])
+        return np.asarray(np.bincount(owner, weights=values, minlength=len(texts)), dtype=np.float64)
+
+
+def estimated_discounts(adjusted: ArrayLike) -> NDArray[np.float64] | None:
+    """Discounts of the adjusted counts 1, 2, and 3 or more (Chen and Goodman 1999, equation 17).
+
+    With t_k the number of n-grams whose adjusted count is k, D_k = k - (k + 1) t_1 / (t_1 + 2 t_2) t_(k + 1) / t_k.
+
+    Parameters
+    ----------
+    adjusted : (g,) array of int
+        Adjusted counts of the n-grams of one order.
+
+    Returns
+    -------
+    (3,) float64 array or None
+        D_k in [0, k]; None where a t_k is 0 or a D_k would leave that range.
+    """
+    counts = np.asarray(adjusted)
+    t = np.bincount(counts[counts <= 4], minlength=5).astype(np.float64)
+    if not t[1:4].all():
+        return None
+    k = np.arange(1.0, 4.0)
+    found = k - (k + 1) * t[1] / (t[1] + 2 * t[2]) * t[2:5] / t[1:4]
+    return found if (found >= 0).all() else None
+
+
+@dataclass(frozen=True, eq=False)
+class _Framed:
+    """Texts with a symbol before and after each, one behind the other.
+
+    Attributes
+    ----------
+    tokens : (s,) int64 array
+        The end of a text is ``vocabulary``, its start ``vocabulary`` + 1.
+    place, left : (s,) int64 arrays
+        Symbols of the text before this one; those from it to the text's end.
+    """
+
+    tokens: NDArray[np.int64]
+    place: NDArray[np.int64]
+    left: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class _Counts:
+    """The n-grams of one order in the training texts.
+
+    Attributes
+    ----------
+    keys : (g,) int64 array
+        As in :class:`_Level`.
+    context : (g,) int64 array
+        Id of the n-gram without its last token, among the ``contexts`` of the order below.
+    contexts : int
+    adjusted : (g,) int64 array
+    """
+
+    keys: NDArray[np.int64]
+    context: NDArray[np.int64]
+    contexts: int
+    adjusted: NDArray[np.int64]
+
+
+def _framed(texts: Sequence[ArrayLike], vocabulary: int) -> _Framed:
+    given = sequences(texts)
+    if given.tokens.size and given.tokens.max() >= vocabulary:
+        allowed = f"0 to {vocabulary - 1}"
+        raise InputError("A token id lies outside the vocabulary", allowed=allowed, received=str(given.tokens.max()))
+    framed = Sequences(np.full(given.tokens.size + 2 * given.lengths.size, vocabulary), given.lengths + 2)
+    place = framed.place
+    left = np.repeat(framed.lengths, framed.lengths) - place
+    framed.tokens[place == 0] = vocabulary + 1
+    framed.tokens[(place > 0) & (left > 1)] = given.tokens
+    return _Framed(framed.tokens, place, left)
+
+
+def _count(framed: _Framed, symbols: int, order: int) -> list[_Counts]:
+    """Adjusted counts of every order from 1 to ``order``."""
+    found: list[_Counts] = []
+    grams = np.zeros(framed.tokens.size, dtype=np.int64)  # by first token: the one n-gram of no tokens
+    contexts = 1
+    opens = np.zeros(contexts, dtype=np.bool_)
+    for length in range(order):
+        first = np.flatnonzero(framed.left > length)
+        if contexts > np.iinfo(np.int64).max // symbols:
+            raise InputError("The vocabulary is too large for so many n-grams", received=f"{symbols - 2} tokens")
+        keys, where, ids, times = np.unique(
+            grams[first] * symbols + framed.tokens[first + length],
+            return_index=True,
+            return_inverse=True,
+            return_counts=True,
+        )
+        if found:
+            before = np.bincount(grams[first[where] + 1], minlength=contexts)  # different tokens before each n-gram
+            found[-1] = replace(found[-1], adjusted=np.where(opens, found[-1].adjusted, before))
+        opens = framed.tokens[first[where]] == symbols - 1
+        adjusted = np.where(opens, 0, times) if length == 0 else times  # a start is never predicted
+        found.append(_Counts(keys, keys // symbols, contexts, adjusted))
+        grams = np.full(framed.tokens.size, _NONE, dtype=np.int64)
+        grams[first] = ids
+        contexts = keys.size
+    return found
+
+
+def _level(counts: _Counts, discounts: NDArray[np.float64]) -> _Level:
+    taken = np.append(0.0, discounts)[np.minimum(counts.adjusted, 3)]
+    total = np.bincount(counts.context, weights=counts.adjusted, minlength=counts.contexts)
+    removed = np.bincount(counts.context, weights=taken, minlength=counts.contexts)
+    weight = np.divide(removed, total, out=np.ones(counts.contexts), where=total > 0)
+    return _Level(counts.keys, (counts.adjusted - taken) / total[counts.context], weight)
+
+
+def _find(
+    keys: NDArray[np.int64], context: NDArray[np.int64], token: NDArray[np.int64], symbols: int
+) -> NDArray[np.int64]:
+    """Ids of n-grams; none where the context has none, whose key is then negative."""
+    if not keys.size:
+        return np.full(context.size, _NONE, dtype=np.int64)
+    wanted = context * symbols + token
+    place = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
+    return np.where(keys[place] == wanted, place, _NONE)

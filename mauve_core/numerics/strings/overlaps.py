@@ -1,0 +1,125 @@
+"""What each sequence shares with all the others together: the n-gram statistics of BLEU with every other as reference.
+
+BLEU counts an n-gram of a text at most as often as the reference that has it most often (Papineni et al. 2002). With
+all other texts as references that is the largest count over the others: the largest of all, or where the text itself
+holds that, the second largest. So two numbers an n-gram serve every text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.strings.ngrams import NGrams, ngrams
+
+
+@dataclass(frozen=True, eq=False)
+class Overlaps:
+    """BLEU's statistics of some sequences.
+
+    Attributes
+    ----------
+    correct : (m, highest) int64 array
+        n-grams of each order that another sequence has too, clipped.
+    total : (m, highest) int64 array
+        All n-grams of each order.
+    length, closest : (m,) int64 arrays
+        Length of the sequence, and of the other sequence closest to it, the shorter of two equally close.
+    """
+
+    correct: NDArray[np.int64]
+    total: NDArray[np.int64]
+    length: NDArray[np.int64]
+    closest: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class _Counts:
+    """How often each sequence has each n-gram of one order, sorted by n-gram, the largest count first."""
+
+    gram: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    count: NDArray[np.int64]
+
+
+class Overlap:
+    """Sequences ready to be compared with each other, all of them or a part.
+
+    Parameters
+    ----------
+    tokens : (t,) array of int
+        All sequences, one behind the other.
+    lengths : (n,) array of int
+        How long each is; their sum is t.
+    highest : int
+        The longest n-grams.
+    """
+
+    def __init__(self, tokens: ArrayLike, lengths: ArrayLike, highest: int = 4) -> None:
+        self._lengths = np.asarray(lengths).astype(np.int64)
+        self._orders = [_counts(found, len(self._lengths)) for found in ngrams(tokens, self._lengths, highest)]
+
+    def statistics(self, rows: NDArray[np.int64], among: NDArray[np.int64] | None = None) -> Overlaps:
+        """Statistics of the sequences at ``rows`` against all others.
+
+        Parameters
+        ----------
+        rows : (m,) int array
+            Each once.
+        among : (k,) int array or None
+            The only sequences there are, ``rows`` among them; None takes all.
+
+        Raises
+        ------
+        InputError
+            There is no other sequence, or ``rows`` lie outside ``among``.
+        """
+        there = np.zeros(len(self._lengths), dtype=np.bool_)
+        there[slice(None) if among is None else among] = True
+        if there.sum() < 2 or not there[rows].all():
+            raise InputError("Nothing can be compared", allowed="rows among two or more sequences")
+        asked = np.zeros_like(there)
+        asked[rows] = True
+        correct = np.stack([_correct(order, there, asked)[rows] for order in self._orders], axis=1)
+        length = self._lengths[rows]
+        orders = np.arange(1, len(self._orders) + 1)
+        total = np.maximum(length[:, None] - orders + 1, 0)
+        return Overlaps(correct, total, length, _closest(length, self._lengths[there]))
+
+
+def _counts(found: NGrams, n: int) -> _Counts:
+    pairs, count = np.unique(found.ids * n + found.owner, return_counts=True)
+    gram, owner = pairs // n, pairs % n
+    order = np.lexsort((-count, gram))
+    return _Counts(gram[order], owner[order], count[order])
+
+
+def _correct(order: _Counts, there: NDArray[np.bool_], asked: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """(n,) clipped matches of the sequences that are ``asked`` for, among those that are ``there``; 0 elsewhere."""
+    kept = there[order.owner]
+    gram, owner, count = order.gram[kept], order.owner[kept], order.count[kept]
+    opens = np.ones(gram.size, dtype=np.bool_)
+    opens[1:] = gram[1:] != gram[:-1]
+    first = np.flatnonzero(opens)
+    alone = np.append(first[1:], gram.size) - first == 1
+    second = np.where(alone, 0, count[np.minimum(first + 1, gram.size - 1)]) if gram.size else np.zeros(0, np.int64)
+    place = np.cumsum(opens) - 1
+    wanted = np.flatnonzero(asked[owner])
+    at = place[wanted]
+    others = np.where(owner[wanted] == owner[first[at]], second[at], count[first[at]])
+    clipped = np.minimum(count[wanted], others)
+    return np.bincount(owner[wanted], weights=clipped, minlength=len(there)).astype(np.int64)
+
+
+def _closest(length: NDArray[np.int64], all_lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The length closest to each of ``length`` among ``all_lengths`` with that sequence itself taken out once."""
+    values, many = np.unique(all_lengths, return_counts=True)
+    place = np.searchsorted(values, length)
+    far = np.iinfo(np.int64).max // 4
+    padded = np.concatenate([[-far], values, [far]])
+    below, above = padded[place], padded[place + 2]
+    nearest = np.where(length - below <= above - length, below, above)
+    return np.where(many[place] > 1, length, nearest)

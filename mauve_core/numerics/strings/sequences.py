@@ -1,0 +1,68 @@
+"""Texts as sequences of token ids, checked and laid one behind the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mauve_core.base.errors import InputError
+from mauve_core.numerics import _checks
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """Many sequences in one row.
+
+    Attributes
+    ----------
+    tokens : (t,) int64 array
+        All sequences, one behind the other.
+    lengths : (n,) int64 array
+        How long each is; their sum is t.
+    """
+
+    tokens: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """(n,) where each sequence begins in ``tokens``."""
+        return np.cumsum(self.lengths) - self.lengths
+
+    @property
+    def owner(self) -> NDArray[np.int64]:
+        """(t,) the sequence that each token stands in."""
+        return np.repeat(np.arange(self.lengths.size), self.lengths)
+
+    @property
+    def place(self) -> NDArray[np.int64]:
+        """(t,) where in its sequence each token stands, from 0."""
+        return np.arange(self.tokens.size) - np.repeat(self.starts, self.lengths)
+
+    def beginnings(self, most: int) -> Sequences:
+        """The same with at most the first ``most`` tokens of each sequence."""
+        return Sequences(self.tokens[self.place < most], np.minimum(self.lengths, most))
+
+
+def sequences(texts: Sequence[ArrayLike], name: str = "texts") -> Sequences:
+    """Many sequences of whole numbers, which errors call ``name``, in one row.
+
+    Raises
+    ------
+    InputError
+        There is no sequence, or one is no row of whole numbers that are not negative.
+    """
+    rows = [np.asarray(text) for text in texts]
+    if not rows:
+        raise InputError(f"There are no {name}", allowed="at least one sequence of token ids")
+    usable = np.array([row.ndim == 1 and (row.dtype.kind in "iu" or not row.size) for row in rows])
+    if not usable.all():
+        wrong, allowed = f"Not all {name} are sequences of token ids", "rows of whole numbers"
+        raise InputError(wrong, allowed=allowed, received=f"something else in {_checks.name_rows(~usable)}")
+    tokens = np.concatenate(rows).astype(np.int64)
+    if tokens.size and tokens.min() < 0:
+        raise InputError(f"The {name} hold negative token ids", allowed="0 and above", received=str(tokens.min()))
+    return Sequences(tokens, np.array([row.size for row in rows], dtype=np.int64))

@@ -1,0 +1,154 @@
+"""What a reader must know before trusting a comparison: the papers' own advice, where it applies.
+
+JMLR 2023, section 8: enough texts, long enough texts, equal settings and equal sizes, and always the spread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from mauve_core.base.config import CompareConfig
+from mauve_core.corpus import Corpus
+from mauve_core.corpus.looks import doubt_about
+from mauve_core.encoders.catalogue import names_word_vectors
+from mauve_core.numerics.kmeans.clustering import MOST_CLUSTERS, default_k
+from mauve_core.scoring.result import Source
+
+FEW_TEXTS = 1000
+SHORT_TEXTS = 256
+"""Texts a side, and tokens a text, under which small gaps are not to be trusted."""
+
+FEW_PER_CLUSTER = 5
+"""Texts a side and cluster under which histograms are mostly noise; the papers take 10 (JMLR 2023, section 4.1)."""
+
+TOPIC_ENCODERS = frozenset({"minilm"})
+"""Encoders that see what a text is about and little of how it is written."""
+
+
+def advice(sources: Sequence[Source], corpora: Mapping[str, Corpus], config: CompareConfig) -> tuple[str, ...]:
+    """The sentences that apply to these sides and settings, the gravest first.
+
+    Parameters
+    ----------
+    sources : sequence of Source
+        The human side first.
+    corpora : mapping of str to Corpus
+        The texts, by the sources' names.
+    config : CompareConfig
+    """
+    rules = (_unequal_sizes(sources), _few(sources), _many_clusters(sources, config), _short(sources))
+    found = [
+        *_doubts(corpora),
+        *_same_texts(sources, corpora),
+        *rules,
+        _capped_clusters(sources, config),
+        _cut(sources, config),
+        _joined(corpora, config),
+        _shared_texts(sources, corpora),
+        _one_seed(config),
+        _topic(config),
+    ]
+    return tuple(sentence for sentence in found if sentence)
+
+
+def _unequal_sizes(sources: Sequence[Source]) -> str:
+    if len({source.n for source in sources}) == 1:
+        return ""
+    sizes = ", ".join(f"{source.name} {source.n}" for source in sources)
+    return f"The sides differ in size ({sizes}): scores of different sizes are not comparable; take equal numbers."
+
+
+def _few(sources: Sequence[Source]) -> str:
+    fewest = min(source.n for source in sources)
+    if fewest >= FEW_TEXTS:
+        return ""
+    return f"{fewest} texts a side are fewer than {FEW_TEXTS:,}: do not trust small gaps between candidates."
+
+
+def _many_clusters(sources: Sequence[Source], config: CompareConfig) -> str:
+    k, fewest = config.score.k, min(source.n for source in sources)
+    if k is None or fewest >= FEW_PER_CLUSTER * k:
+        return ""
+    return (
+        f"{k} clusters for {fewest} texts a side leave {fewest / k:.1f} texts to a cluster: "
+        "the scores are mostly noise; the papers take a tenth of the texts as k."
+    )
+
+
+def _capped_clusters(sources: Sequence[Source], config: CompareConfig) -> str:
+    fewest = min(source.n for source in sources)
+    if config.score.k is not None or default_k(fewest, fewest) <= MOST_CLUSTERS:
+        return ""
+    return (
+        f"k is {MOST_CLUSTERS:,} and not a tenth of {fewest:,} texts: more would cost far more and rank models no "
+        "better. From 100 up, a smaller k that is named ranks as well in far less time; compare scores of equal k."
+    )
+
+
+def _short(sources: Sequence[Source]) -> str:
+    medians = [source.tokens_median for source in sources if source.tokens_median is not None]
+    if not medians or min(medians) >= SHORT_TEXTS:
+        return ""
+    return (
+        f"Texts have a median of {min(medians):.0f} tokens as encoded, under {SHORT_TEXTS}: "
+        "short texts show less of what sets a model apart."
+    )
+
+
+def _cut(sources: Sequence[Source], config: CompareConfig) -> str:
+    cut = [f"{source.cut} of {source.n} of {source.name}" for source in sources if source.cut]
+    if not cut or config.encoder is None:
+        return ""
+    return f"The encoder cut texts at {config.encoder.max_tokens} tokens or the model's own limit: {', '.join(cut)}."
+
+
+def _joined(corpora: Mapping[str, Corpus], config: CompareConfig) -> str:
+    """Whether words may run together where prompt and text meet: both sides of the seam are letters or digits."""
+    if config.encoder is None or not config.encoder.with_prompt:
+        return ""
+    counts = {
+        name: sum(
+            p[-1:].isalnum() and t[:1].isalnum() for p, t in zip(corpus.prompts or (), corpus.texts, strict=False)
+        )
+        for name, corpus in corpora.items()
+    }
+    named = [f"{count} of {name}" for name, count in counts.items() if count]
+    return f"Prompt and text meet without a space between two letters in {', '.join(named)} texts." if named else ""
+
+
+def _doubts(corpora: Mapping[str, Corpus]) -> list[str]:
+    """What is odd about the texts of each side."""
+    doubts = {name: doubt_about(corpus.texts) for name, corpus in corpora.items()}
+    return [f"{name}: {doubt}" for name, doubt in doubts.items() if doubt]
+
+
+def _same_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> list[str]:
+    """Which sides hold the same texts, in whatever order."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for source in sources:
+        alike.setdefault(tuple(sorted(corpora[source.name].texts)), []).append(source.name)
+    groups = (" and ".join(names) for names in alike.values() if len(names) > 1)
+    return [
+        f"{names} hold the same texts, so that their score says nothing: was one file given twice?" for names in groups
+    ]
+
+
+def _shared_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> str:
+    human = set(corpora[sources[0].name].texts)
+    shared = {s.name: sum(text in human for text in corpora[s.name].texts) for s in sources[1:]}
+    named = [f"{count} of {name}" for name, count in shared.items() if count]
+    return f"Texts that stand word for word on the human side too: {', '.join(named)}." if named else ""
+
+
+def _one_seed(config: CompareConfig) -> str:
+    return "One k-means seed shows no spread: take five or more." if config.score.seeds == 1 else ""
+
+
+def _topic(config: CompareConfig) -> str:
+    if config.encoder is None:
+        return ""
+    if names_word_vectors(config.encoder.model):
+        return "Averages of word vectors see topics and no word order: decoders look more alike than they are."
+    if config.encoder.model not in TOPIC_ENCODERS:
+        return ""
+    return f"The encoder {config.encoder.model} sees topics rather than style: decoders look more alike than they are."

@@ -1,0 +1,247 @@
+"""``compute_mauve`` with the arguments and the result of the package mauve-text 0.4, so that code can switch by import.
+
+Features are normalised, reduced and clustered by :mod:`mauve_core.numerics`; texts and token ids are encoded by
+:mod:`mauve_core.encoders`. From equal histograms the four scores are those of that package to 1e-9; from equal
+features they differ as two runs under different seeds do, because the k-means starts differ. Where that package
+leaves its own definition, this one keeps it: scores stay in [0, 1] and equal histograms score 1 and 0.
+
+NeurIPS 2021, equations 1 and 2; JMLR 2023, sections 3.1, 3.2 and 4.1.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mauve_core.base.config import PAPERS_MODEL, EncoderConfig
+from mauve_core.base.errors import InputError
+from mauve_core.base.progress import ConsoleProgress, Progress, silent
+from mauve_core.base.text_lists import entries_of, text_list
+from mauve_core.encoders import Encoder
+from mauve_core.numerics.divergences.frontier import Frontier, divergence_frontier, reference_weights, trapezoid_area
+from mauve_core.numerics.divergences.kl import frontier_integral
+from mauve_core.numerics.divergences.scores import STAR_SMOOTHING
+from mauve_core.numerics.divergences.smoothing import probabilities
+from mauve_core.numerics.feature_space.reduction import reduce_features
+from mauve_core.numerics.feature_space.stacked import Stacked, require_usable
+from mauve_core.numerics.kmeans.clustering import default_k, kmeans
+
+
+@dataclass(frozen=True, eq=False)
+class MauveResult:
+    """What :func:`compute_mauve` returns.
+
+    Attributes
+    ----------
+    mauve : float
+        Area under ``divergence_curve``, in [0, 1]; 1 for equal histograms.
+    mauve_star : float
+        The same from histograms with Krichevsky-Trofimov smoothing.
+    frontier_integral, frontier_integral_star : float
+        In [0, 1], 0 for equal histograms; without and with that smoothing.
+    p_hist, q_hist : (num_buckets,) float64 arrays
+        Share of the human side's and of the candidate's texts in each cluster, without smoothing.
+    divergence_curve : (m + 2, 2) float64 array
+        Points (exp(-c KL(Q || R)), exp(-c KL(P || R))) from (1, 0) to (0, 1), in the order of growing weight of P in R.
+    num_buckets : int
+        Clusters.
+    """
+
+    mauve: float
+    mauve_star: float
+    frontier_integral: float
+    frontier_integral_star: float
+    p_hist: NDArray[np.float64]
+    q_hist: NDArray[np.float64]
+    divergence_curve: NDArray[np.float64]
+    num_buckets: int
+
+
+def compute_mauve(
+    p_features: ArrayLike | None = None,
+    q_features: ArrayLike | None = None,
+    p_tokens: Sequence[Any] | None = None,
+    q_tokens: Sequence[Any] | None = None,
+    p_text: Sequence[str] | None = None,
+    q_text: Sequence[str] | None = None,
+    num_buckets: int | Literal["auto"] = "auto",
+    pca_max_data: int = -1,
+    kmeans_explained_var: float = 0.9,
+    kmeans_num_redo: int = 5,
+    kmeans_max_iter: int = 500,
+    featurize_model_name: str = PAPERS_MODEL,
+    device_id: int = -1,
+    max_text_length: int = 1024,
+    divergence_curve_discretization_size: int = 25,
+    mauve_scaling_factor: float = 5,
+    verbose: bool = False,
+    seed: int = 25,
+    batch_size: int = 1,
+    use_float64: bool = False,
+) -> MauveResult:
+    """MAUVE and its companions of a candidate (Q) against human text (P).
+
+    Each side comes as features, token ids or texts; the first of these that is given is used, and a warning names
+    what is left aside.
+
+    Parameters
+    ----------
+    p_features, q_features : (n, d) and (m, d) arrays or CPU tensors, optional
+    p_tokens, q_tokens : sequences of token id lists, arrays or CPU tensors, optional
+        Ids of the tokenizer of ``featurize_model_name``.
+    p_text, q_text : sequences of str, optional
+        A list, a generator or a column of a table.
+    num_buckets : "auto" or int >= 2
+        Clusters; "auto" takes max(2, round(min(n, m) / 10)).
+    pca_max_data : int
+        Fit the principal components on so many rows, drawn at random; -1 takes all.
+    kmeans_explained_var : float in (0, 1]
+        Share of variance that the components keep.
+    kmeans_num_redo, kmeans_max_iter : int >= 1
+        k-means restarts, and iterations of each at most.
+    featurize_model_name : str
+        See ``mauve_core.encoders.available_models``. The default is the reference package's, ``gpt2-large``, which is
+        fetched from the Hugging Face hub once; everything else here defaults to ``smollm2-135m``. Whatever the model,
+        the last real token in the last layer stands for a text.
+    device_id : int
+        CUDA device of the encoder; -1 takes the CPU.
+    max_text_length : int
+        Tokens at which texts are cut.
+    divergence_curve_discretization_size : int >= 2
+        Mixture weights of the curve, m.
+    mauve_scaling_factor : float > 0
+        The constant c.
+    verbose : bool
+        Report the encoder's progress on standard error.
+    seed : int >= 0
+        Decides the k-means starts (and the rows of ``pca_max_data``).
+    batch_size : int >= 1
+        Longest texts that the encoder takes at once: memory and speed, not the features.
+    use_float64 : bool
+        Without effect on given features: scores are float64 in any case. Encoding in float64 is not supported.
+
+    Returns
+    -------
+    MauveResult
+
+    Raises
+    ------
+    InputError
+        A side is missing, or is a table, a mapping or a set where a list is needed; the sides have different
+        dimensions, an argument is out of its range, or texts or tokens are to be encoded in float64.
+    ModelUnavailableError
+        The encoder is unknown or cannot be reached.
+
+    Warns
+    -----
+    UserWarning
+        A side was given in two forms, or both sides hold the same texts.
+    """
+    weights = reference_weights(divergence_curve_discretization_size)
+    encoder = _LazyEncoder(featurize_model_name, device_id, max_text_length, batch_size, verbose, use_float64)
+    p_given = _choose("p", p_features, p_tokens, p_text)
+    q_given = _choose("q", q_features, q_tokens, q_text)
+    if p_given[0] == q_given[0] == "text" and sorted(map(str, p_given[1])) == sorted(map(str, q_given[1])):
+        warnings.warn("p_text and q_text hold the same texts: the scores say nothing", UserWarning, stacklevel=2)
+    p, q = _features("p", *p_given, encoder), _features("q", *q_given, encoder)
+    if p.shape[1] != q.shape[1]:
+        raise InputError(
+            "The features of p and q have different dimensions",
+            allowed="features of one encoder",
+            received=f"{p.shape[1]} and {q.shape[1]}",
+        )
+    k = default_k(len(p), len(q)) if num_buckets == "auto" else num_buckets
+    _require_whole("seed", seed, low=0)
+    sequence, subset = np.random.SeedSequence(int(seed)).spawn(2)
+    stacked = Stacked([q, p])
+    fit_rows = _subset(len(stacked), pca_max_data, subset)
+    reduced = reduce_features(stacked, explained_variance=kmeans_explained_var, fit_rows=fit_rows)
+    labels = kmeans(reduced.array, k, restarts=kmeans_num_redo, max_iterations=kmeans_max_iter, seed=sequence).labels
+    q_counts, p_counts = (np.bincount(part, minlength=k) for part in (labels[: len(q)], labels[len(q) :]))
+    return _result(p_counts, q_counts, weights, mauve_scaling_factor)
+
+
+def _result(
+    p_counts: NDArray[np.int64], q_counts: NDArray[np.int64], weights: NDArray[np.float64], scale: float
+) -> MauveResult:
+    p, q = probabilities(p_counts), probabilities(q_counts)
+    p_star, q_star = probabilities(p_counts, STAR_SMOOTHING), probabilities(q_counts, STAR_SMOOTHING)
+    x, y = divergence_frontier(p, q, weights).curve(scale)
+    star: Frontier = divergence_frontier(p_star, q_star, weights)
+    return MauveResult(
+        mauve=float(trapezoid_area(x, y)),
+        mauve_star=float(trapezoid_area(*star.curve(scale))),
+        frontier_integral=float(frontier_integral(p, q)),
+        frontier_integral_star=float(frontier_integral(p_star, q_star)),
+        p_hist=p,
+        q_hist=q,
+        divergence_curve=np.stack([x, y], axis=1),
+        num_buckets=p.size,
+    )
+
+
+class _LazyEncoder:
+    """The encoder of both sides, made when a side first needs it."""
+
+    def __init__(
+        self, model: str, device_id: int, max_tokens: int, batch_size: int, verbose: bool, double: bool
+    ) -> None:
+        _require_whole("device_id", device_id, low=-1)
+        _require_whole("batch_size", batch_size, low=1)
+        self._config = EncoderConfig(model=model, pooling="last", max_tokens=max_tokens)
+        self._device = "cpu" if device_id == -1 else f"cuda:{device_id}"
+        self._batch_tokens = batch_size * max_tokens
+        self._double = double
+        self._encoder: Encoder | None = None
+        self.progress: Progress = ConsoleProgress() if verbose else silent
+
+    def get(self) -> Encoder:
+        if self._double:
+            raise InputError("Encoding in float64 is not supported", allowed="use_float64=False")
+        if self._encoder is None:
+            self._encoder = Encoder(self._config, device=self._device, batch_tokens=self._batch_tokens)
+        return self._encoder
+
+
+def _choose(side: str, features: Any, tokens: Any, text: Any) -> tuple[str, Any]:
+    """The form in which a side is given, and the values."""
+    forms = {"features": features, "tokens": tokens, "text": text}
+    given = [name for name, values in forms.items() if values is not None]
+    if not given:
+        raise InputError(
+            f"Side {side} is missing", allowed=", ".join(f"{side}_{name}" for name in forms), todo="Give one of them"
+        )
+    if len(given) > 1:
+        aside = " and ".join(f"{side}_{name}" for name in given[1:])
+        warnings.warn(f"{side}_{given[0]} is used; {aside} is left aside", UserWarning, stacklevel=3)
+    values = forms[given[0]]
+    return given[0], text_list(values, f"{side}_text") if given[0] == "text" else values
+
+
+def _features(side: str, form: str, values: Any, encoder: _LazyEncoder) -> Stacked | NDArray[np.float32]:
+    """(n, d) features of a side, not copied."""
+    if form == "text":
+        return encoder.get().encode(values, progress=encoder.progress).array
+    if form == "tokens":
+        # The usual tokenizer call with return_tensors gives (1, t) for each text.
+        rows = [np.asarray(row).reshape(-1) for row in entries_of(values, f"{side}_tokens")]
+        return encoder.get().encode_tokens(rows, progress=encoder.progress).array  # type: ignore[arg-type]
+    return require_usable(values, name=f"{side}_features")
+
+
+def _subset(n: int, most: int, seed: np.random.SeedSequence) -> NDArray[np.int64] | None:
+    """Rows on which the principal components are fitted; None for all of them."""
+    if most == -1:
+        return None
+    _require_whole("pca_max_data (-1 for all)", most, low=2)
+    return None if most >= n else np.sort(np.random.default_rng(seed).choice(n, size=most, replace=False))
+
+
+def _require_whole(name: str, value: object, *, low: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
+        raise InputError(f"{name} is not usable", allowed=f"a whole number from {low}", received=repr(value))

@@ -1,0 +1,329 @@
+"""Partitions to scores with their spread: a standard deviation over k-means seeds, a bootstrap interval over texts.
+
+Works on the labels that a comparison keeps, so that another scaling constant or smoothing needs no new clustering and
+is fast enough for a slider. Two facts make it fast. A frontier does not depend on the scaling constant (JMLR 2023,
+section 3.1), so the frontiers of all resamples can be kept, and only the area under exp(-c x), exp(-c y) is taken anew.
+And a bin's share of an error, unless the smoothing asks for the other counts, depends on nothing but its two counts, of
+which there are few different pairs, so shares are tabulated by pair and summed by a sparse product.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import SeedSequence
+from numpy.typing import NDArray
+
+from mauve_core.base.config import HUMAN, PartitionKind, ScoreConfig
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.divergences.count_pairs import CountPairs, count_pairs
+from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier, divergence_frontier, trapezoid_area
+from mauve_core.numerics.divergences.kl import frontier_integral, integral_terms, mid_point, mixture_terms
+from mauve_core.numerics.divergences.scores import STAR_SMOOTHING
+from mauve_core.numerics.divergences.smoothing import ADDED_COUNT, added_count, probabilities
+from mauve_core.numerics.resampling.bootstrap import centred_interval, resample_weights
+from mauve_core.scoring.replicates import CountSamples, Generators, Parts, count_blocks, one_after_another
+from mauve_core.scoring.result import Candidate, Comparison, Estimate
+
+SCORE_BOUNDS = {"mauve": (0.0, 1.0), "mauve_star": (0.0, 1.0), "frontier_integral": (0.0, 1.0), "mid": (0.0, np.log(2))}
+"""Range of each score; the last is in nats."""
+
+CURVES_AT_ONCE = 2**14
+
+_STAR_ADDED = ADDED_COUNT[STAR_SMOOTHING]
+
+_PURPOSES = (
+    "clustering",
+    "bootstrap",
+    "projection",
+    "subsets",
+    "methods",
+    "permutations",
+    "halves",
+    "probes",
+    "attributes",
+)
+
+
+def stream(seed: int, purpose: str) -> SeedSequence:
+    """The seed sequence of a purpose, one of those above, from the one seed."""
+    return SeedSequence(seed).spawn(len(_PURPOSES))[_PURPOSES.index(purpose)]
+
+
+@dataclass(frozen=True)
+class HalfSeeds:
+    """Streams of the comparison of the human texts with themselves.
+
+    Attributes
+    ----------
+    cut : SeedSequence
+        Of which text falls into which half.
+    clustering : tuple of SeedSequence
+        A k-means seed each.
+    resampling : SeedSequence
+    """
+
+    cut: SeedSequence
+    clustering: tuple[SeedSequence, ...]
+    resampling: SeedSequence
+
+
+def half_seeds(score: ScoreConfig) -> HalfSeeds:
+    """Those that follow from the one seed."""
+    cut, clustering, resampling = stream(score.seed, "halves").spawn(3)
+    return HalfSeeds(cut, tuple(clustering.spawn(score.seeds)), resampling)
+
+
+def sample_counts(comparison: Comparison, kind: PartitionKind = "pairwise") -> dict[str, CountSamples]:
+    """Histograms and bootstrap histograms of every candidate; texts of each side are resampled independently.
+
+    One resample of the human texts serves all candidates, so that their intervals move together. Depends on the
+    stored labels and ``config.score`` alone: the same comparison gives the same numbers every time.
+    """
+    blocks = list(count_blocks(*_drawn_parts(comparison, kind), comparison.config.score))
+    return {name: one_after_another([block[name] for block in blocks]) for name in blocks[0]}
+
+
+def _drawn_parts(comparison: Comparison, kind: PartitionKind) -> tuple[Parts, Generators]:
+    """Each candidate's partitions, and every side's random stream."""
+    parts = {each.name: comparison.joint if kind == "joint" else each.partitions for each in comparison.candidates}
+    return parts, {name: _bootstrap_rng(comparison, name) for name in (HUMAN, *parts)}
+
+
+def _halves_parts(halves: Candidate, score: ScoreConfig) -> tuple[Parts, Generators]:
+    """The same for the halves of the human texts."""
+    seeds = half_seeds(score).resampling.spawn(2)
+    rngs = {side: np.random.default_rng(child) for side, child in zip((HUMAN, halves.name), seeds, strict=True)}
+    return {halves.name: halves.partitions}, rngs
+
+
+def resamples(comparison: Comparison, source: str) -> NDArray[np.int32]:
+    """(B, n) how often each text of ``source`` is drawn in each resample of the bootstrap."""
+    rng = _bootstrap_rng(comparison, source)
+    n = next(each.n for each in comparison.sources if each.name == source)
+    return resample_weights(n, comparison.config.score.bootstrap, rng)
+
+
+def _bootstrap_rng(comparison: Comparison, source: str) -> np.random.Generator:
+    names = [each.name for each in comparison.sources]
+    if source not in names:
+        raise InputError(f"No source named {source!r} in this comparison", allowed=", ".join(names))
+    child = stream(comparison.config.score.seed, "bootstrap").spawn(len(names))[names.index(source)]
+    return np.random.default_rng(child)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A quantity of one candidate under each seed, and again for each resample of the texts.
+
+    Attributes
+    ----------
+    values : (seeds,) float64 array
+    resampled : (B, seeds) float64 array
+    """
+
+    values: NDArray[np.float64]
+    resampled: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ScoreBasis:
+    """What the scores of one candidate need under one smoothing, whatever the scaling constant.
+
+    Attributes
+    ----------
+    plain, star : (Frontier, Frontier)
+        Of the texts, (seeds, m), and of the resamples, (B, seeds, m); ``star`` is Krichevsky-Trofimov smoothed.
+    frontier_integral, mid : Spread
+    """
+
+    plain: tuple[Frontier, Frontier]
+    star: tuple[Frontier, Frontier]
+    frontier_integral: Spread
+    mid: Spread
+
+
+def score_basis(comparison: Comparison, kind: PartitionKind, smoothing: str) -> dict[str, ScoreBasis]:
+    """Everything but the scaling constant, for every candidate; worth keeping between calls of :func:`rescored`.
+
+    Of the pairwise partitions, also for the halves of the human texts where there are any, under the key ``human``.
+
+    Parameters
+    ----------
+    smoothing : str
+        As :func:`mauve_core.numerics.divergences.smoothing.probabilities` reads it.
+
+    Raises
+    ------
+    InputError
+        The smoothing has no such name.
+    """
+    added_count(smoothing)  # for its error, before anything is drawn
+    score, halves = comparison.config.score, comparison.halves
+    found = _basis_by_blocks(*_drawn_parts(comparison, kind), score, smoothing)
+    if kind == "pairwise" and halves is not None:
+        found[HUMAN] = _basis_by_blocks(*_halves_parts(halves, score), score, smoothing)[halves.name]
+    return found
+
+
+def _basis_by_blocks(parts: Parts, rngs: Generators, score: ScoreConfig, smoothing: str) -> dict[str, ScoreBasis]:
+    found: dict[str, list[ScoreBasis]] = {name: [] for name in parts}
+    for block in count_blocks(parts, rngs, score):
+        for name, counts in block.items():
+            found[name].append(basis_of(counts, smoothing))
+    return {name: _joined(blocks) for name, blocks in found.items()}
+
+
+def _joined(blocks: Sequence[ScoreBasis]) -> ScoreBasis:
+    """The basis of all resamples from those of some each."""
+    first = blocks[0]
+    if len(blocks) == 1:
+        return first
+
+    def spread(of: Callable[[ScoreBasis], Spread]) -> Spread:
+        return Spread(of(first).values, np.concatenate([of(block).resampled for block in blocks]))
+
+    def frontiers(of: Callable[[ScoreBasis], tuple[Frontier, Frontier]]) -> tuple[Frontier, Frontier]:
+        own, drawn = of(first)[0], [of(block)[1] for block in blocks]
+        errors = (np.concatenate([getattr(each, name) for each in drawn]) for name in ("type1", "type2"))
+        return own, Frontier(own.weights, *errors)
+
+    star = frontiers(lambda basis: basis.star)
+    plain = star if first.plain[1] is first.star[1] else frontiers(lambda basis: basis.plain)
+    return ScoreBasis(plain, star, spread(lambda basis: basis.frontier_integral), spread(lambda basis: basis.mid))
+
+
+def rescored(comparison: Comparison, kind: PartitionKind, basis: Mapping[str, ScoreBasis], scale: float) -> Comparison:
+    """The comparison with the scores of that partition under ``scale`` and the smoothing of ``basis``.
+
+    Parameters
+    ----------
+    kind : {"pairwise", "joint"}
+        The partition that ``basis`` was made from; the scores of the other one stay as they are.
+    basis : mapping
+        From :func:`score_basis`.
+    scale : float > 0
+        The constant c of MAUVE; stands in ``config.score.scale`` of what is returned.
+    """
+    score = dataclasses.replace(comparison.config.score, scale=scale)
+    candidates = []
+    for candidate in comparison.candidates:
+        estimates = estimates_of(basis[candidate.name], scale, score.confidence)
+        candidates.append(_with_scores(candidate, kind, estimates))
+    halves = comparison.halves
+    if halves is not None and HUMAN in basis:
+        halves = _with_scores(halves, kind, estimates_of(basis[HUMAN], scale, score.confidence))
+    config = dataclasses.replace(comparison.config, score=score)
+    return dataclasses.replace(comparison, candidates=tuple(candidates), config=config, halves=halves)
+
+
+def _with_scores(candidate: Candidate, kind: PartitionKind, scores: Mapping[str, Estimate]) -> Candidate:
+    if kind == "joint":
+        return dataclasses.replace(candidate, joint_scores=scores)
+    return dataclasses.replace(candidate, scores=scores)
+
+
+def basis_of(counts: CountSamples, smoothing: str) -> ScoreBasis:
+    """Everything but the scaling constant, from one candidate's histograms."""
+    own, resampled = count_pairs(counts.p, counts.q), count_pairs(counts.p_resampled, counts.q_resampled)
+    star = _tabulated(own, _STAR_ADDED), _tabulated(resampled, _STAR_ADDED)
+    added = added_count(smoothing)
+    if added is not None:
+        plain = star if added == _STAR_ADDED else (_tabulated(own, added), _tabulated(resampled, added))
+    else:
+        plain = _by_bins(counts.p, counts.q, smoothing), _by_bins(counts.p_resampled, counts.q_resampled, smoothing)
+    return ScoreBasis(
+        plain=(plain[0].frontier, plain[1].frontier),
+        star=(star[0].frontier, star[1].frontier),
+        frontier_integral=Spread(plain[0].integral, plain[1].integral),
+        mid=Spread(plain[0].mid, plain[1].mid),
+    )
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """What is taken of histograms, whatever the scaling constant: the frontiers and both summaries without one."""
+
+    frontier: Frontier
+    integral: NDArray[np.float64]
+    mid: NDArray[np.float64]
+
+
+def _tabulated(pairs: CountPairs, added: float) -> _Taken:
+    p, q = pairs.probabilities(added)
+    size = REFERENCE_WEIGHTS.size
+    table = np.empty((p.size, 2 * size + 2))
+    weights = REFERENCE_WEIGHTS[:, np.newaxis]
+    type1, type2 = mixture_terms(p, q, weights, 1 - weights)
+    table[:, :size], table[:, size : 2 * size] = type1.T, type2.T
+    type1, type2 = mixture_terms(p, q, 0.5, 0.5)
+    table[:, -2], table[:, -1] = integral_terms(p, q), (type1 + type2) / 2
+    sums = pairs.sums(table)
+    frontier = Frontier(REFERENCE_WEIGHTS, sums[..., :size], sums[..., size : 2 * size])
+    return _Taken(frontier, np.minimum(sums[..., -2], 1.0), np.minimum(sums[..., -1], np.log(2)))
+
+
+def _by_bins(p_counts: NDArray[np.int64], q_counts: NDArray[np.int64], smoothing: str) -> _Taken:
+    p, q = probabilities(p_counts, smoothing), probabilities(q_counts, smoothing)
+    return _Taken(divergence_frontier(p, q), frontier_integral(p, q), mid_point(p, q))
+
+
+def tabulated_frontier(p_counts: NDArray[np.int64], q_counts: NDArray[np.int64], smoothing: str) -> Frontier:
+    """The frontiers of many pairs of histograms of equal totals, on the reference grid.
+
+    Parameters
+    ----------
+    p_counts, q_counts : (..., k) int64 arrays
+        Human and candidate counts; every row of ``p_counts`` has one sum, and so has every row of ``q_counts``.
+    smoothing : str
+        As :func:`mauve_core.numerics.divergences.smoothing.probabilities` reads it. Where what a bin is given depends
+        on counts, so does the total of a histogram; hardly two bins are equal then, and the frontier is taken bin by
+        bin, some ten times slower.
+
+    Returns
+    -------
+    Frontier
+        Equal to ``divergence_frontier`` of the smoothed counts, to rounding.
+    """
+    added = added_count(smoothing)
+    if added is None:
+        return _by_bins(p_counts, q_counts, smoothing).frontier
+    return _tabulated(count_pairs(p_counts, q_counts), added).frontier
+
+
+def estimates_of(basis: ScoreBasis, scale: float, confidence: float) -> dict[str, Estimate]:
+    """The scores of one candidate: mean and standard deviation over seeds, and the bootstrap's interval of the mean.
+
+    The interval is centred on the mean (see :func:`mauve_core.numerics.resampling.bootstrap.centred_interval`).
+    """
+    spreads = spreads_of(basis, scale)
+    return {score: estimate_of(spread, confidence, SCORE_BOUNDS[score]) for score, spread in spreads.items()}
+
+
+def spreads_of(basis: ScoreBasis, scale: float) -> dict[str, Spread]:
+    """Every score of one candidate under each seed, of the texts and of their resamples."""
+    return {
+        "mauve": Spread(*(_areas(frontier, scale) for frontier in basis.plain)),
+        "mauve_star": Spread(*(_areas(frontier, scale) for frontier in basis.star)),
+        "frontier_integral": basis.frontier_integral,
+        "mid": basis.mid,
+    }
+
+
+def _areas(frontier: Frontier, scale: float) -> NDArray[np.float64]:
+    """Some curves at a time, because a curve takes more memory than its frontier."""
+    rows = range(0, len(frontier.type1), CURVES_AT_ONCE)
+    parts = (slice(start, start + CURVES_AT_ONCE) for start in rows)
+    some = (Frontier(frontier.weights, frontier.type1[part], frontier.type2[part]) for part in parts)
+    return np.concatenate([trapezoid_area(*each.curve(scale)) for each in some])
+
+
+def estimate_of(spread: Spread, confidence: float, bounds: tuple[float, float]) -> Estimate:
+    """Mean and standard deviation over seeds, and the interval of the mean, centred on it, from its resamples."""
+    mean = float(spread.values.mean())
+    low, high = centred_interval(mean, spread.resampled.mean(axis=1), confidence, bounds=bounds)
+    sd = float(spread.values.std(ddof=1)) if len(spread.values) > 1 else None
+    return Estimate(mean, sd, low, high, tuple(float(value) for value in spread.values))

@@ -1,0 +1,180 @@
+"""Features of several sides to partitions: one space for all of them, then k-means under each seed.
+
+NeurIPS 2021, appendix C.3; JMLR 2023, section 4.1. Which random stream a partition gets depends on the run's seed, the
+candidate's place and the index of the k-means seed alone, so that whoever clusters the same features again under the
+same settings gets the same clusters.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.random import SeedSequence
+from numpy.typing import NDArray
+
+from mauve_core.base.config import HUMAN, PartitionKind, ScoreConfig
+from mauve_core.numerics.feature_space.reduction import Side, measure_side, reduce_sides
+from mauve_core.numerics.feature_space.stacked import Stacked
+from mauve_core.numerics.kmeans.clustering import kmeans, usual_k
+from mauve_core.numerics.threads import each
+from mauve_core.scoring.estimates import half_seeds, stream
+from mauve_core.scoring.result import OTHER_HALF, Partition
+
+Features = NDArray[np.float32] | Stacked
+
+BYTES_TOGETHER = 2**30
+"""Most memory for the coordinates of candidates that are clustered at the same time."""
+
+
+def clustering_seeds(score: ScoreConfig, candidates: int) -> tuple[list[SeedSequence], list[list[SeedSequence]]]:
+    """The k-means seeds of the joint partitions, and those of each candidate's pairwise ones, in their order."""
+    joint, *pairwise = (child.spawn(score.seeds) for child in stream(score.seed, "clustering").spawn(1 + candidates))
+    return joint, pairwise
+
+
+def measured(features: Mapping[str, Features]) -> dict[str, Side]:
+    """Every side ready to be reduced with any others, about the mean of the human side, which comes first."""
+    human, *others = features
+    sides = {human: measure_side(features[human])}
+    for name in others:
+        sides[name] = measure_side(features[name], reference=sides[human].reference)
+    return sides
+
+
+def partitions(
+    kind: PartitionKind,
+    features: Mapping[str, Features],
+    seeds: Sequence[SeedSequence],
+    score: ScoreConfig,
+    advance: Callable[[], None],
+    device: str = "cpu",
+) -> tuple[Partition, ...]:
+    """Reduce the stacked features once, then cluster them under each seed.
+
+    Parameters
+    ----------
+    features : mapping of str to (n, d) float32 array
+        By source, the human side first.
+    seeds : sequence of SeedSequence
+        From :func:`clustering_seeds`.
+    advance : callable
+        Called after each partition.
+    device : str
+        See :func:`mauve_core.numerics.kmeans.clustering.kmeans`.
+
+    Raises
+    ------
+    InputError
+        All features are equal, or fewer can be told apart than there are clusters.
+    """
+    return grouped_partitions(kind, {"": measured(features)}, {"": seeds}, score, advance, device)[""]
+
+
+def grouped_partitions(
+    kind: PartitionKind,
+    groups: Mapping[str, Mapping[str, Side]],
+    seeds: Mapping[str, Sequence[SeedSequence]],
+    score: ScoreConfig,
+    advance: Callable[[], None],
+    device: str = "cpu",
+) -> dict[str, tuple[Partition, ...]]:
+    """The same for many groups of sides, such as the pairs of all candidates, spread over all cores.
+
+    Parameters
+    ----------
+    groups : mapping of str to mapping of str to Side
+        Sides from :func:`measured`, which may stand in many groups.
+    seeds : mapping of str to sequence of SeedSequence
+        Of each group.
+
+    Returns
+    -------
+    dict of str to tuple of Partition
+        By group, one a seed.
+    """
+    made: dict[str, list[Partition]] = {name: [] for name in groups}
+    for batch in _batches(groups):
+        reduced = each(lambda name: _reduced(groups[name], score), batch)
+        tasks = [
+            (name, array, index, seed)
+            for name, array in zip(batch, reduced, strict=True)
+            for index, seed in enumerate(seeds[name])
+        ]
+
+        def cluster(task: tuple[str, NDArray[np.float32], int, SeedSequence]) -> tuple[str, Partition]:
+            name, array, index, seed = task
+            sizes = {source: len(side.table) for source, side in groups[name].items()}
+            return name, partition(kind, array, sizes, index, seed, score, device)
+
+        for name, found in each(cluster, tasks, advance):
+            made[name].append(found)
+    return {name: tuple(found) for name, found in made.items()}
+
+
+def _batches(groups: Mapping[str, Mapping[str, Side]]) -> list[list[str]]:
+    """Groups whose coordinates are held in memory together; one at least."""
+    batches: list[list[str]] = [[]]
+    held = 0
+    for name, sides in groups.items():
+        size = sum(4 * len(side.table) * len(side.reference) for side in sides.values())
+        if batches[-1] and held + size > BYTES_TOGETHER:
+            batches.append([])
+            held = 0
+        batches[-1].append(name)
+        held += size
+    return batches
+
+
+def human_halves(
+    features: Features, k: int, score: ScoreConfig, advance: Callable[[], None], device: str = "cpu"
+) -> tuple[Partition, ...]:
+    """One random half of the human texts clustered with the other, under each seed.
+
+    Parameters
+    ----------
+    features : (n, d) float32 array
+        Of the human texts; one of an odd number is left out.
+    k : int
+        Clusters of the candidates' partitions. The halves get half as many, so that a cluster holds as many texts.
+    advance : callable
+        Called after each partition.
+
+    Raises
+    ------
+    InputError
+        As :func:`partitions`.
+    """
+    seeds, half = half_seeds(score), len(features) // 2
+    order = np.random.default_rng(seeds.cut).permutation(len(features))
+    parts = {HUMAN: order[:half], OTHER_HALF: order[half : 2 * half]}
+    sides = {name: Stacked([features], rows=np.sort(rows)) for name, rows in parts.items()}
+    settings = dataclasses.replace(score, k=max(2, round(k / 2)))
+    return partitions("pairwise", sides, seeds.clustering, settings, advance, device)
+
+
+def reduced_together(features: Mapping[str, Features], score: ScoreConfig) -> NDArray[np.float32]:
+    """(n_total, components) coordinates of all sides, in the order of the mapping, in one space."""
+    return _reduced(measured(features), score)
+
+
+def _reduced(sides: Mapping[str, Side], score: ScoreConfig) -> NDArray[np.float32]:
+    return reduce_sides(list(sides.values()), explained_variance=score.explained_variance).array
+
+
+def partition(
+    kind: PartitionKind,
+    reduced: NDArray[np.float32],
+    sizes: Mapping[str, int],
+    index: int,
+    seed: SeedSequence,
+    score: ScoreConfig,
+    device: str = "cpu",
+) -> Partition:
+    """The clustering of the rows of :func:`reduced_together` under one seed; ``sizes`` are those of the sides."""
+    human, *others = sizes.values()
+    k = score.k or usual_k(human, min(others))
+    found = kmeans(reduced, k, restarts=score.restarts, max_iterations=score.max_iterations, seed=seed, device=device)
+    pieces = np.split(found.labels, np.cumsum(list(sizes.values()))[:-1])
+    return Partition(kind, index, k, found.objective, dict(zip(sizes, pieces, strict=True)))

@@ -1,0 +1,103 @@
+"""Histograms of resamples of texts, some resamples at a time, and what a comparison's resamples may take in memory."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.config import HUMAN, ScoreConfig
+from mauve_core.base.errors import InputError
+from mauve_core.corpus import limits
+from mauve_core.numerics.resampling.bootstrap import WEIGHT_BYTES, resample_weights, resampled_counts
+from mauve_core.scoring.result import Partition
+
+COUNT_BYTES = 2**27
+"""Memory of the histograms of resamples that are held at once."""
+
+Parts = Mapping[str, Sequence[Partition]]
+"""Partitions of the human side with each candidate, by its name; one a seed."""
+
+Generators = Mapping[str, np.random.Generator]
+"""The random stream of every side, the human one included."""
+
+
+@dataclass(frozen=True)
+class CountSamples:
+    """Histograms of one candidate: of the texts as they are, and of the bootstrap's resamples.
+
+    Attributes
+    ----------
+    p, q : (seeds, k) int64 arrays
+        Human and candidate counts under each k-means seed.
+    p_resampled, q_resampled : (B, seeds, k) int64 arrays
+        The same for each resample of the texts, which all seeds share.
+    """
+
+    p: NDArray[np.int64]
+    q: NDArray[np.int64]
+    p_resampled: NDArray[np.int64]
+    q_resampled: NDArray[np.int64]
+
+
+def require_room(score: ScoreConfig, sizes: Sequence[int]) -> None:
+    """Refuse a comparison whose labels or resamples would fill the memory, before anything is computed.
+
+    Parameters
+    ----------
+    score : ScoreConfig
+    sizes : sequence of int
+        Texts of the human side, then those of each candidate.
+
+    Raises
+    ------
+    InputError
+    """
+    human, *others = sizes
+    labels = score.seeds * (sum(sizes) + sum(human + n for n in others))
+    if labels > limits.labels():
+        raise InputError(
+            f"So many texts under {score.seeds:,} seeds take too much memory",
+            allowed=f"at most {limits.labels():,} labels: seeds x texts, joint and pairwise",
+            received=f"{labels:,}",
+            todo=f"Ask for fewer seeds, or set {limits.LABELS_VARIABLE}",
+        )
+    drawn = score.bootstrap * score.seeds * len(others)
+    if drawn > limits.resamples():
+        raise InputError(
+            f"A bootstrap of {score.bootstrap:,} resamples takes too much memory here",
+            allowed=f"at most {limits.resamples():,}, counted as resamples x seeds x candidates",
+            received=f"{score.bootstrap:,} x {score.seeds:,} x {len(others):,}",
+            todo=f"Ask for fewer resamples (500 place an interval well), or set {limits.RESAMPLES_VARIABLE}",
+        )
+
+
+def count_blocks(parts: Parts, rngs: Generators, score: ScoreConfig) -> Iterator[dict[str, CountSamples]]:
+    """Counts of every candidate, some resamples at a time: all of them would grow with resamples, seeds and k."""
+    own = {name: [np.stack([part.counts(side) for part in of]) for side in (HUMAN, name)] for name, of in parts.items()}
+    sizes = [len(next(iter(parts.values()))[0].labels[HUMAN]), *(len(of[0].labels[name]) for name, of in parts.items())]
+    cells = sum(p.size + q.size for p, q in own.values())
+    at_once = max(1, min(COUNT_BYTES // (8 * cells), WEIGHT_BYTES // (4 * max(sizes))))
+    for start in range(0, score.bootstrap, at_once):
+        count = min(at_once, score.bootstrap - start)
+        weights = resample_weights(sizes[0], count, rngs[HUMAN])
+        human = {name: _resampled(HUMAN, of, weights) for name, of in parts.items()}
+        block = {}
+        for (name, of), n in zip(parts.items(), sizes[1:], strict=True):
+            weights = resample_weights(n, count, rngs[name])
+            block[name] = CountSamples(own[name][0], own[name][1], human.pop(name), _resampled(name, of, weights))
+        yield block
+
+
+def _resampled(source: str, partitions: Sequence[Partition], weights: NDArray[np.int32]) -> NDArray[np.int64]:
+    """(B, seeds, k) counts of one source's resamples."""
+    return np.stack([resampled_counts(part.labels[source], part.k, weights) for part in partitions], axis=1)
+
+
+def one_after_another(blocks: Sequence[CountSamples]) -> CountSamples:
+    """The counts of all resamples from those of some each."""
+    p, q = (np.concatenate([getattr(block, side) for block in blocks]) for side in ("p_resampled", "q_resampled"))
+    return dataclasses.replace(blocks[0], p_resampled=p, q_resampled=q)

@@ -1,0 +1,240 @@
+"""What a comparison returns: plain, frozen records with everything the next screen needs to walk back to the texts.
+
+P is always the human side, Q a candidate. Labels index clusters from 0 to k - 1 and follow the order of the texts in
+the corpus they came from, so that a cluster knows its text ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.config import HUMAN, CompareConfig, PartitionKind
+from mauve_core.base.errors import InputError
+from mauve_core.base.validation import Count, NotNegative
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A score with its spread.
+
+    Attributes
+    ----------
+    mean : float
+        Mean over the k-means seeds.
+    sd : float or None
+        Standard deviation over the seeds (denominator seeds - 1); None with one seed.
+    low, high : float
+        Bootstrap interval over texts of the seed mean (see ``mauve_core.numerics.resampling.bootstrap``).
+    values : tuple of float
+        The score under each seed.
+    """
+
+    mean: float
+    sd: NotNegative | None
+    low: float
+    high: float
+    values: tuple[float, ...]
+
+    def overlaps(self, other: Estimate) -> bool:
+        """Whether the two intervals share a point."""
+        return self.low <= other.high and other.low <= self.high
+
+
+@dataclass(frozen=True)
+class Partition:
+    """One clustering of the human side with one candidate (pairwise) or with all of them (joint), under one seed.
+
+    Attributes
+    ----------
+    kind : {"pairwise", "joint"}
+    seed : int
+        Index of the seed, 0 to seeds - 1.
+    k : int
+    objective : float
+        Sum of squared distances to the own centre, in the reduced space.
+    labels : mapping of str to (n,) int32 array
+        For each source, the cluster of each of its texts.
+    """
+
+    kind: PartitionKind
+    seed: int
+    k: int
+    objective: float
+    labels: Mapping[str, NDArray[np.int32]]
+
+    def counts(self, source: str) -> NDArray[np.int64]:
+        """(k,) number of texts of ``source`` in each cluster."""
+        if source not in self.labels:
+            raise InputError(f"No source named {source!r} in this partition", allowed=", ".join(self.labels))
+        return np.bincount(self.labels[source], minlength=self.k).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Source:
+    """One side as it entered the comparison.
+
+    Attributes
+    ----------
+    name : str
+        ``human`` for P, otherwise the candidate's name.
+    n : int
+        Texts scored.
+    origin : str
+        File the texts came from, or "memory".
+    digest : str
+        SHA-256 of ids and texts.
+    features_key : str
+        Key of the features in the store, or SHA-256 of the array when features were given.
+    tokens_median : float or None
+        Median length in the encoder's tokens after cutting; None when features were given.
+    cut : int
+        Texts that the encoder cut at its maximum length.
+    notes : tuple of str
+        Everything that reading the file counted: exclusions, duplicates, guesses.
+    """
+
+    name: str
+    n: Count
+    origin: str
+    digest: str
+    features_key: str
+    tokens_median: NotNegative | None
+    cut: Count
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One candidate's result.
+
+    Attributes
+    ----------
+    source : Source
+    scores : mapping of str to Estimate
+        For each name of ``mauve_core.base.config.SCORES``, from the pairwise partitions (as published).
+    joint_scores : mapping of str to Estimate
+        The same from the joint partitions, whose clusters are comparable across candidates.
+    partitions : tuple of Partition
+        The pairwise partitions, one a seed.
+    """
+
+    source: Source
+    scores: Mapping[str, Estimate]
+    joint_scores: Mapping[str, Estimate]
+    partitions: tuple[Partition, ...]
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+
+OTHER_HALF = "the other half"
+"""Name of the side that stands for a candidate where one half of the human texts is held against the other."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One human corpus against any number of candidates.
+
+    Attributes
+    ----------
+    human : Source
+    candidates : tuple of Candidate
+        In the order in which they were given.
+    joint : tuple of Partition
+        One partition a seed of the human side and all candidates together.
+    config : CompareConfig
+    warnings : tuple of str
+        Advice that applies to these scores (JMLR 2023, section 8) and anything a reader must know.
+    environment : mapping
+        Versions, device, start time (ISO 8601, UTC) and seconds for each stage.
+    projection : (n_total, 2) float32 array or None
+        UMAP positions, the human side first, then the candidates in order. For navigation only.
+    halves : Candidate or None
+        One random half of the human texts against the other, ``OTHER_HALF``, under every k-means seed: about what a
+        candidate that writes like people would come to. Half as many texts in half as many clusters; no joint scores.
+        None where the human texts are too few, or too alike, to be halved.
+    map_fitted : int or None
+        Texts on which the map was fitted; each other one stands among its nearest of these. None without a map, or
+        in a run stored before large maps were made so.
+    """
+
+    human: Source
+    candidates: tuple[Candidate, ...]
+    joint: tuple[Partition, ...]
+    config: CompareConfig
+    warnings: tuple[str, ...]
+    environment: Mapping[str, Any]
+    projection: NDArray[np.float32] | None = None
+    halves: Candidate | None = None
+    map_fitted: int | None = None
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The human side, then the candidates: the order of every stacked array."""
+        return (self.human, *(candidate.source for candidate in self.candidates))
+
+    def candidate(self, name: str) -> Candidate:
+        """The candidate of that name; InputError names those there are."""
+        for candidate in self.candidates:
+            if candidate.name == name:
+                return candidate
+        raise InputError(
+            f"No candidate named {name!r} in this comparison", allowed=", ".join(c.name for c in self.candidates)
+        )
+
+    def partition(self, kind: PartitionKind, candidate: str, seed: int = 0) -> Partition:
+        """The partition of that kind under seed index ``seed``; the joint one is the same for every candidate."""
+        partitions = self.joint if kind == "joint" else self.candidate(candidate).partitions
+        if not 0 <= seed < len(partitions):
+            raise InputError("No partition under that seed", allowed=f"0 to {len(partitions) - 1}", received=str(seed))
+        return partitions[seed]
+
+    def figure(
+        self,
+        name: str,
+        *,
+        candidate: str | None = None,
+        partition: PartitionKind | None = None,
+        seed: int = 0,
+        weight: float = 0.5,
+    ) -> Any:
+        """One figure of this comparison, a ``plotly.graph_objects.Figure``.
+
+        Parameters
+        ----------
+        name : str
+            "leaderboard", "frontier", "clusters", "adds" and "misses" (the gap's two errors by cluster), or "map".
+        candidate, partition, seed, weight
+            As in :func:`mauve_core.figures.by_name.figure_of`.
+
+        Raises
+        ------
+        InputError
+            No figure has that name, and so on, as there.
+        """
+        from mauve_core.figures.by_name import figure_of
+
+        return figure_of(self, name, candidate=candidate, partition=partition, seed=seed, weight=weight)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from mauve_core.figures.notebook import notebook_html
+
+        return notebook_html(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 (the signature is IPython's)
+        """What a terminal shows under IPython, instead of every label."""
+        from mauve_core.scoring.tables import to_table
+
+        printer.text(to_table(self))
+
+
+def is_human(source: str) -> bool:
+    """Whether ``source`` names the reference side P."""
+    return source == HUMAN

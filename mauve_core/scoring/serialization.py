@@ -1,0 +1,230 @@
+"""A comparison as plain JSON values plus a few arrays, and back without losing a bit.
+
+JSON carries names, settings and scores (Python writes a float so that it reads back equal); the labels and the map
+stay arrays: ``joint``, ``pairwise-<i>`` and ``halves`` are (seeds, n) int32 with the human side first, and
+``projection`` is (n, 2).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.config import HUMAN, SCORES, CompareConfig, PartitionKind
+from mauve_core.base.errors import InputError
+from mauve_core.base.validation import As, Count, NotNegative, Within, read
+from mauve_core.scoring.estimates import SCORE_BOUNDS
+from mauve_core.scoring.result import Candidate, Comparison, Estimate, Partition, Source
+
+JOINT, PROJECTION, HALVES = "joint", "projection", "halves"
+ROUNDING = 1e-9
+"""By which a stored score may lie outside its range."""
+
+
+def record_of_comparison(comparison: Comparison) -> dict[str, Any]:
+    """Everything of a comparison that is not an array, as JSON values."""
+    return {
+        "human": dataclasses.asdict(comparison.human),
+        "candidates": [_record_of_candidate(candidate) for candidate in comparison.candidates],
+        "joint": [_record_of_partition(partition) for partition in comparison.joint],
+        "config": comparison.config.as_dict(),
+        "warnings": list(comparison.warnings),
+        "environment": dict(comparison.environment),
+        "projection": comparison.projection is not None,
+        "map_fitted": comparison.map_fitted,
+        "halves": None if comparison.halves is None else _record_of_candidate(comparison.halves),
+    }
+
+
+def arrays_of_comparison(comparison: Comparison) -> dict[str, NDArray[Any]]:
+    """The arrays that belong to the record, by key."""
+    arrays: dict[str, NDArray[Any]] = {}
+    names = [source.name for source in comparison.sources]
+    if comparison.joint:
+        arrays[JOINT] = _stack(comparison.joint, names)
+    for index, candidate in enumerate(comparison.candidates):
+        arrays[_pairwise(index)] = _stack(candidate.partitions, [names[0], candidate.name])
+    if comparison.halves is not None:
+        arrays[HALVES] = _stack(comparison.halves.partitions, [names[0], comparison.halves.name])
+    if comparison.projection is not None:
+        arrays[PROJECTION] = np.asarray(comparison.projection, dtype=np.float32)
+    return arrays
+
+
+@dataclass(frozen=True)
+class PartitionRecord:
+    """A partition without its labels."""
+
+    seed: Count
+    k: Annotated[int, Within(1, 2**31)]
+    objective: NotNegative
+
+
+@dataclass(frozen=True)
+class CandidateRecord:
+    """A candidate without the labels of its partitions."""
+
+    source: Source
+    scores: Mapping[str, Estimate]
+    joint_scores: Mapping[str, Estimate]
+    partitions: tuple[PartitionRecord, ...]
+
+    def __post_init__(self) -> None:
+        if set(self.scores) != set(SCORES) or not set(self.joint_scores) <= set(SCORES):
+            raise InputError("A candidate has other scores", allowed=", ".join(SCORES), received=", ".join(self.scores))
+        for name, estimate in [*self.scores.items(), *self.joint_scores.items()]:
+            _check_estimate(name, estimate)
+        _check_partitions(self.partitions)
+        if any(len(estimate.values) != len(self.partitions) for estimate in self.scores.values()):
+            raise InputError("A candidate has not one value of each score for each partition")
+
+
+class Environment(TypedDict, total=False):
+    """What is read of where a comparison was made."""
+
+    started: str
+    seconds: Mapping[str, NotNegative]
+    device: str
+    versions: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ComparisonRecord:
+    """A comparison without its arrays; ``projection`` says whether there is a map."""
+
+    human: Source
+    candidates: tuple[CandidateRecord, ...]
+    joint: tuple[PartitionRecord, ...]
+    config: CompareConfig
+    warnings: tuple[str, ...]
+    environment: Annotated[Mapping[str, Any], As(Environment)]
+    projection: bool
+    map_fitted: Annotated[int, Within(1, 2**53)] | None = None
+    halves: CandidateRecord | None = None
+
+    def __post_init__(self) -> None:
+        names = [source.name for source in self.sources]
+        told_apart = all(names) and len(set(names)) == len(names)
+        if names[0] != HUMAN or not told_apart or not all(0 < each.n < 2**31 for each in self.sources):
+            raise InputError("The sources cannot be used", allowed=f"{HUMAN} first, names all different, with texts")
+        _check_partitions(self.joint)
+        for candidate in self.candidates:
+            if self.joint and set(candidate.joint_scores) != set(SCORES):
+                raise InputError(f"The candidate {candidate.source.name} has not all scores of the joint partitions")
+        if self.map_fitted is not None and self.map_fitted > sum(source.n for source in self.sources):
+            raise InputError("The map was fitted to more texts than there are", received=f"{self.map_fitted}")
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The human side, then the candidates."""
+        return (self.human, *(candidate.source for candidate in self.candidates))
+
+    @property
+    def array_keys(self) -> list[str]:
+        """The keys of the arrays that belong to the record."""
+        keys = [JOINT] if self.joint else []
+        keys += [_pairwise(index) for index in range(len(self.candidates))]
+        keys += [HALVES] if self.halves else []
+        return keys + ([PROJECTION] if self.projection else [])
+
+
+def read_comparison_record(values: object) -> ComparisonRecord:
+    """The record that plain JSON stands for, every leaf checked; InputError names the one that cannot be used."""
+    return read(ComparisonRecord, values, "comparison")
+
+
+def comparison_from_record(record: ComparisonRecord, arrays: Mapping[str, NDArray[Any]]) -> Comparison:
+    """The comparison that ``record_of_comparison`` and ``arrays_of_comparison`` took apart.
+
+    Raises
+    ------
+    ValueError, KeyError
+        The two do not belong together or are damaged.
+    """
+    projection = arrays[PROJECTION] if record.projection else None
+    if projection is not None and projection.shape != (sum(source.n for source in record.sources), 2):
+        raise ValueError(f"a map of shape {projection.shape}")
+    if projection is not None and not np.isfinite(projection).all():
+        raise ValueError("a map with places that are no numbers")
+    halves = record.halves
+    one_half = None if halves is None else dataclasses.replace(halves.source, name=HUMAN)
+    return Comparison(
+        human=record.human,
+        candidates=tuple(
+            _candidate(item, arrays[_pairwise(index)], record.human) for index, item in enumerate(record.candidates)
+        ),
+        joint=_partitions("joint", record.joint, arrays[JOINT], record.sources) if record.joint else (),
+        config=record.config,
+        warnings=record.warnings,
+        environment=record.environment,
+        projection=projection,
+        halves=None if halves is None or one_half is None else _candidate(halves, arrays[HALVES], one_half),
+        map_fitted=record.map_fitted,
+    )
+
+
+def _candidate(item: CandidateRecord, labels: NDArray[np.int32], human: Source) -> Candidate:
+    partitions = _partitions("pairwise", item.partitions, labels, [human, item.source])
+    return Candidate(item.source, item.scores, item.joint_scores, partitions)
+
+
+def _check_estimate(name: str, estimate: Estimate) -> None:
+    """Within the range of its score; the interval is centred on the mean and then cut to that range."""
+    low, high = SCORE_BOUNDS[name]
+    numbers = (estimate.mean, estimate.low, estimate.high, *estimate.values)
+    if not all(low - ROUNDING <= number <= high + ROUNDING for number in numbers):
+        raise InputError(
+            f"A score {name} is out of range", allowed=f"{low:g} to {high:g}", received=f"{estimate}"[:200]
+        )
+    if not estimate.values or estimate.low > estimate.high:
+        raise InputError(f"The interval of a score {name} ends before it begins, or has no value")
+
+
+def _check_partitions(partitions: Sequence[PartitionRecord]) -> None:
+    if [partition.seed for partition in partitions] != list(range(len(partitions))):
+        raise InputError("The partitions are not those of seeds 0, 1, 2 ...")
+
+
+def _record_of_candidate(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "source": dataclasses.asdict(candidate.source),
+        "scores": {name: dataclasses.asdict(score) for name, score in candidate.scores.items()},
+        "joint_scores": {name: dataclasses.asdict(score) for name, score in candidate.joint_scores.items()},
+        "partitions": [_record_of_partition(partition) for partition in candidate.partitions],
+    }
+
+
+def _record_of_partition(partition: Partition) -> dict[str, Any]:
+    return {"seed": partition.seed, "k": partition.k, "objective": float(partition.objective)}
+
+
+def _stack(partitions: Sequence[Partition], names: Sequence[str]) -> NDArray[np.int32]:
+    rows = [np.concatenate([partition.labels[name] for name in names]) for partition in partitions]
+    return np.stack(rows).astype(np.int32)
+
+
+def _pairwise(index: int) -> str:
+    return f"pairwise-{index}"
+
+
+def _partitions(
+    kind: PartitionKind, records: Sequence[PartitionRecord], labels: NDArray[np.int32], sources: Sequence[Source]
+) -> tuple[Partition, ...]:
+    ends = np.cumsum([source.n for source in sources])
+    if labels.dtype != np.int32 or labels.shape != (len(records), int(ends[-1])):
+        raise ValueError(f"labels of shape {labels.shape} and type {labels.dtype}")
+    made = []
+    for record, row in zip(records, labels, strict=True):
+        if record.k > row.size:
+            raise ValueError(f"{record.k} clusters of {row.size} texts")
+        if row.min() < 0 or row.max() >= record.k:
+            raise ValueError(f"labels outside 0 to {record.k - 1}")
+        parts = np.split(row, ends[:-1])
+        by_source = {source.name: part for source, part in zip(sources, parts, strict=True)}
+        made.append(Partition(kind, record.seed, record.k, record.objective, by_source))
+    return tuple(made)

@@ -1,0 +1,245 @@
+"""A comparison for a reader: one JSON object for programs, one table for people.
+
+Neither ever shows a bare score: each has its mean and spread over k-means seeds and its bootstrap interval, beside n, k
+and the encoder, and candidates that the intervals do not tell apart share a rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mauve_core.base.config import SCORES, CompareConfig, PartitionKind
+from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import NONE, SCORE_DECIMALS, interval, with_plain_spaces, with_spread
+from mauve_core.scoring.result import Candidate, Comparison, Estimate, Source
+
+HIGHER_IS_CLOSER = {"mauve": True, "mauve_star": True, "frontier_integral": False, "mid": False}
+"""Whether a larger value of the score means closer to the human side."""
+
+TITLES = {"mauve": "MAUVE", "mauve_star": "MAUVE*", "frontier_integral": "Frontier integral", "mid": "Mid-point"}
+
+HALVES_TITLE = "human halves"
+"""What a table calls the human texts held against themselves."""
+
+_GAP = "  "
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A candidate's place under one score.
+
+    Attributes
+    ----------
+    rank : int
+        1 is the closest to the human side; tied candidates have the same rank and the next rank is left out.
+    tied : bool
+        Whether another candidate has the same rank.
+    candidate : Candidate
+    """
+
+    rank: int
+    tied: bool
+    candidate: Candidate
+
+
+def standings(comparison: Comparison, score: str = "mauve", kind: PartitionKind = "pairwise") -> list[Standing]:
+    """Rank the candidates, the best first, with ties.
+
+    Candidates are sorted by the mean of ``score``. The first opens a group. Going down, a candidate whose interval
+    shares a point with the interval of the first of the group ties with it; the first candidate for which that fails
+    opens the next group. Every member of a group has the place of its first as its rank.
+
+    Raises
+    ------
+    InputError
+        No score has that name.
+    """
+    if score not in HIGHER_IS_CLOSER:
+        raise InputError(f"No score is named {score!r}", allowed=", ".join(HIGHER_IS_CLOSER))
+    ordered = sorted(
+        comparison.candidates, key=lambda item: _estimate(item, score, kind).mean, reverse=HIGHER_IS_CLOSER[score]
+    )
+    estimates = [_estimate(candidate, score, kind) for candidate in ordered]
+    ranks = shared_ranks([(estimate.low, estimate.high) for estimate in estimates])
+    return [Standing(rank, tied, candidate) for (rank, tied), candidate in zip(ranks, ordered, strict=True)]
+
+
+def shared_ranks(intervals: Sequence[tuple[float, float]]) -> list[tuple[int, bool]]:
+    """Rank of each of a sorted list of things, and whether it is shared, by the rule of :func:`standings`.
+
+    Parameters
+    ----------
+    intervals : sequence of (low, high)
+        Of each thing, the best first.
+    """
+    leaders: list[int] = []
+    for place, (low, high) in enumerate(intervals):
+        leader = leaders[-1] if leaders else place
+        overlaps = low <= intervals[leader][1] and intervals[leader][0] <= high
+        leaders.append(leader if overlaps else place)
+    return [(leader + 1, leaders.count(leader) > 1) for leader in leaders]
+
+
+def to_json(comparison: Comparison) -> dict[str, Any]:
+    """The comparison without its arrays, as JSON values.
+
+    Returns
+    -------
+    dict
+        ``human`` (name, n, origin, digest, tokens_median, cut, notes), ``settings`` (of the comparison, as
+        :meth:`CompareConfig.as_dict` gives them), ``warnings`` (list of str), ``candidates`` (list in the order given:
+        the same entries as ``human``, ``k``, ``rank``, and for each score an object with ``mean``, ``sd`` (None with
+        one seed), ``low`` and ``high``), ``halves`` (of one half of the human texts against the other: ``n``, ``k`` and
+        the scores; None where they could not be halved) and ``environment``.
+    """
+    ranks = {standing.candidate.name: standing.rank for standing in standings(comparison)}
+    return {
+        "human": _source_json(comparison.human),
+        "settings": comparison.config.as_dict(),
+        "warnings": list(comparison.warnings),
+        "candidates": [
+            {
+                **_source_json(candidate.source),
+                "k": candidate.partitions[0].k,
+                "rank": ranks[candidate.name],
+                **{score: _estimate_json(candidate.scores[score]) for score in SCORES},
+            }
+            for candidate in comparison.candidates
+        ],
+        "halves": None if comparison.halves is None else _halves_json(comparison.halves),
+        "environment": dict(comparison.environment),
+    }
+
+
+def to_table(comparison: Comparison) -> str:
+    """A leaderboard with spread and intervals, then texts, settings and warnings; safe to print to a terminal."""
+    parts = [_leaderboard(comparison), _reading_help(comparison.config), _texts(comparison)]
+    parts.append("Settings\n" + "\n".join(f"  {line}" for line in _settings(comparison)))
+    if comparison.warnings:
+        parts.append("Warnings\n" + "\n".join(f"  ! {printable(warning)}" for warning in comparison.warnings))
+    return "\n\n".join(parts)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of cells as left-aligned columns, without trailing blanks; every row has as many cells as the first.
+
+    Unbroken spaces become plain ones, because what stands in a terminal is searched.
+    """
+    rows = [[with_plain_spaces(cell) for cell in row] for row in rows]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = (_GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def printable(text: str) -> str:
+    """One line without control characters: text from files must not steer a terminal."""
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+
+
+def mean_and_spread(estimate: Estimate) -> str:
+    """``0.843 ± 0.012``: the mean and, with several seeds, their spread."""
+    return with_spread(estimate.mean, estimate.sd, SCORE_DECIMALS)
+
+
+def interval_of(estimate: Estimate) -> str:
+    """``0.790 to 0.900``."""
+    return interval(estimate.low, estimate.high, SCORE_DECIMALS)
+
+
+def _leaderboard(comparison: Comparison) -> str:
+    rows = [["Rank", "Candidate", "n", "k", *(TITLES[score] for score in SCORES)]]
+    for standing in standings(comparison):
+        candidate = standing.candidate
+        rank = f"{standing.rank} =" if standing.tied else str(standing.rank)
+        counts = [str(candidate.source.n), str(candidate.partitions[0].k)]
+        rows.append([rank, printable(candidate.name), *counts, *_means(candidate)])
+        rows.append(_interval_row(candidate))
+    if comparison.halves is not None:
+        halves = comparison.halves
+        counts = [str(halves.source.n), str(halves.partitions[0].k)]
+        rows.append([NONE, HALVES_TITLE, *counts, *_means(halves)])
+        rows.append(_interval_row(halves))
+    return aligned(rows)
+
+
+def _means(candidate: Candidate) -> list[str]:
+    return [mean_and_spread(candidate.scores[score]) for score in SCORES]
+
+
+def _interval_row(candidate: Candidate) -> list[str]:
+    return ["", "", "", "", *(interval_of(candidate.scores[score]) for score in SCORES)]
+
+
+def _reading_help(config: CompareConfig) -> str:
+    score = config.score
+    spread = "one k-means seed, so no spread is known"
+    if score.seeds > 1:
+        spread = f"mean \u00b1 standard deviation over {score.seeds} k-means seeds"
+    return "\n".join(
+        [
+            f"Each score: {spread};",
+            f"below it the {score.confidence:.0%} bootstrap interval over texts ({score.bootstrap} resamples).",
+            "MAUVE and MAUVE*: 1 is the closest. Frontier integral and mid-point: 0 is the closest.",
+            "Rank: by mean MAUVE. Going down, a candidate whose MAUVE interval overlaps that of the first of its group",
+            "ties with it (=); the first candidate that does not overlap opens the next group.",
+            f"{HALVES_TITLE.capitalize()}: one random half of the human texts against the other, half as many texts in",
+            "half as many clusters: about what a candidate that writes like people would come to.",
+        ]
+    )
+
+
+def _texts(comparison: Comparison) -> str:
+    rows = [["Texts", "n", "median tokens", "cut", "from"]]
+    notes = []
+    for source in comparison.sources:
+        median = "unknown" if source.tokens_median is None else f"{source.tokens_median:g}"
+        rows.append([printable(source.name), str(source.n), median, str(source.cut), printable(source.origin)])
+        notes += [f"  {printable(source.name)}: {printable(note)}" for note in source.notes]
+    return "\n".join([aligned(rows), *notes])
+
+
+def _settings(comparison: Comparison) -> list[str]:
+    encoder, score = comparison.config.encoder, comparison.config.score
+    lines = ["encoder: none, features were given"]
+    if encoder is not None:
+        text = "prompt + text" if encoder.with_prompt else "text alone"
+        revision = f" at {encoder.revision}" if encoder.revision else ""
+        lines = [
+            f"encoder: {printable(encoder.model + revision)}, {text}, at most {encoder.max_tokens} tokens, "
+            f"pooling {encoder.pooling}, layer {encoder.layer}, {encoder.dtype}"
+        ]
+    k = "a tenth of the smaller side, 5,000 at most" if score.k is None else str(score.k)
+    lines.append(
+        f"clusters: k = {k}, {score.restarts} k-means++ start{'' if score.restarts == 1 else 's'} a seed, "
+        f"PCA to {score.explained_variance:g} of the variance; "
+        f"scaling constant {score.scale:g}, seed {score.seed}"
+    )
+    lines.append("partition: pairwise, each candidate with the human side")
+    return lines
+
+
+def _halves_json(halves: Candidate) -> dict[str, Any]:
+    scores = {score: _estimate_json(halves.scores[score]) for score in SCORES}
+    return {"n": halves.source.n, "k": halves.partitions[0].k, **scores}
+
+
+def _source_json(source: Source) -> dict[str, Any]:
+    return {
+        "name": source.name,
+        "n": source.n,
+        "origin": source.origin,
+        "digest": source.digest,
+        "tokens_median": source.tokens_median,
+        "cut": source.cut,
+        "notes": list(source.notes),
+    }
+
+
+def _estimate_json(estimate: Estimate) -> dict[str, float | None]:
+    return {"mean": estimate.mean, "sd": estimate.sd, "low": estimate.low, "high": estimate.high}
+
+
+def _estimate(candidate: Candidate, score: str, kind: PartitionKind) -> Estimate:
+    return candidate.scores[score] if kind == "pairwise" else candidate.joint_scores[score]

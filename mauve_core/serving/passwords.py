@@ -1,0 +1,109 @@
+"""Passwords as they may be kept: a salted scrypt hash with its parameters, in one word without ``$`` or quotes.
+
+Source: RFC 7914 (scrypt). The parameters cost an attacker 32 MiB and about 0.1 s a guess.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+
+from mauve_core.base.errors import InputError
+
+MIN_LENGTH = 8
+MAX_BYTES = 1024
+"""Bytes of a password; a longer one is refused before it is hashed."""
+
+COST, BLOCK, LANES = 2**15, 8, 1
+SALT_BYTES, KEY_BYTES = 16, 32
+MAX_MEMORY = 2**28
+"""Bytes that a hash from outside may ask for."""
+
+NAME = "scrypt"
+_FORM = f"{NAME}:cost:block:lanes:salt:key, as mauve-lens password writes it"
+
+
+@dataclass(frozen=True)
+class PasswordHash:
+    """What a password is checked against.
+
+    Attributes
+    ----------
+    cost, block, lanes : int
+        N, r and p of RFC 7914.
+    salt, key : bytes
+    """
+
+    cost: int
+    block: int
+    lanes: int
+    salt: bytes
+    key: bytes
+
+    def __str__(self) -> str:
+        parts = (NAME, self.cost, self.block, self.lanes, _written(self.salt), _written(self.key))
+        return ":".join(map(str, parts))
+
+    def matches(self, password: str) -> bool:
+        """Whether this is the password; takes as long whether it is or not."""
+        data = password.encode(errors="replace")
+        key = _key(data[:MAX_BYTES], self.cost, self.block, self.lanes, self.salt, len(self.key))
+        return hmac.compare_digest(key, self.key) and len(data) <= MAX_BYTES
+
+
+def hashed(password: str) -> PasswordHash:
+    """A new hash of the password, with a salt of its own.
+
+    Raises
+    ------
+    InputError
+        The password is too short or too long.
+    """
+    data = password.encode(errors="replace")
+    if len(password) < MIN_LENGTH or len(data) > MAX_BYTES:
+        raise InputError(
+            "The password cannot be used",
+            allowed=f"at least {MIN_LENGTH} characters, at most {MAX_BYTES} bytes",
+            received=f"{len(password)} characters",
+        )
+    salt = secrets.token_bytes(SALT_BYTES)
+    return PasswordHash(COST, BLOCK, LANES, salt, _key(data, COST, BLOCK, LANES, salt, KEY_BYTES))
+
+
+def parse_hash(text: str) -> PasswordHash:
+    """The hash that ``str`` of one wrote.
+
+    Raises
+    ------
+    InputError
+        It is none; the message does not repeat it.
+    """
+    try:
+        name, cost, block, lanes, salt, key = text.strip().split(":")
+        found = PasswordHash(int(cost), int(block), int(lanes), _read(salt), _read(key))
+    except (ValueError, binascii.Error):
+        raise InputError("The password hash cannot be read", allowed=_FORM) from None
+    power_of_two = found.cost > 1 and found.cost & (found.cost - 1) == 0
+    positive = found.block > 0 and found.lanes > 0
+    bounded = found.cost * found.block * found.lanes * 128 <= MAX_MEMORY
+    if name != NAME or not (
+        power_of_two and positive and bounded and len(found.salt) >= 8 and 16 <= len(found.key) <= 64
+    ):
+        raise InputError("The password hash cannot be used", allowed=_FORM, todo="Make one with: mauve-lens password")
+    return found
+
+
+def _key(password: bytes, cost: int, block: int, lanes: int, salt: bytes, length: int) -> bytes:
+    return hashlib.scrypt(password, salt=salt, n=cost, r=block, p=lanes, maxmem=2 * MAX_MEMORY, dklen=length)
+
+
+def _written(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def _read(text: str) -> bytes:
+    return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)

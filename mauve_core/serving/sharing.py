@@ -1,0 +1,156 @@
+"""Who may open the app and what they may do there, as the environment and one file of secrets say it.
+
+Nothing is set: the app answers this machine alone, and whoever uses it may do everything. Other machines reach it only
+behind a sign-in, or when someone says in so many words that there shall be none.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import stat
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mauve_core.base.errors import InputError
+from mauve_core.base.files import SECRETS, home
+from mauve_core.serving.passwords import PasswordHash, parse_hash
+
+PASSWORD_HASH = "MAUVE_LENS_PASSWORD_HASH"
+ALLOWED = "MAUVE_LENS_ALLOWED"
+"""E-mail addresses and ``@domain``s that may sign in by OpenID Connect, with commas; ``*`` is everyone."""
+
+WITHOUT_SIGN_IN = "MAUVE_LENS_WITHOUT_SIGN_IN"
+READ_ONLY = "MAUVE_LENS_READ_ONLY"
+"""Ids of the only runs that visitors see, with commas; nothing can be changed then."""
+
+HOST_NAMES = "MAUVE_LENS_HOST_NAMES"
+"""Names, with commas, by which browsers may ask for the app beside localhost and addresses."""
+
+ANYONE = "*"
+_NEEDED = ("redirect_uri", "cookie_secret", "client_id", "client_secret", "server_metadata_url")
+MIN_COOKIE_SECRET = 32
+
+
+@dataclass(frozen=True)
+class SignIn:
+    """How visitors sign in.
+
+    Attributes
+    ----------
+    password : PasswordHash or None
+    secrets : Path or None
+        The file whose section ``auth`` describes the OpenID provider, as Streamlit reads it.
+    allowed : tuple of str
+        Addresses and ``@domain``s in small letters, or ``*``.
+    """
+
+    password: PasswordHash | None = None
+    secrets: Path | None = None
+    allowed: tuple[str, ...] = ()
+
+    @property
+    def needed(self) -> bool:
+        """Whether nobody gets in without."""
+        return self.password is not None or self.secrets is not None
+
+    def admits(self, email: str) -> bool:
+        """Whether whoever owns that address may sign in by OpenID Connect."""
+        address = email.strip().lower()
+        name, at, domain = address.rpartition("@")
+        whole = bool(name and at and domain)
+        return ANYONE in self.allowed or (whole and (address in self.allowed or f"@{domain}" in self.allowed))
+
+
+def sign_in(environment: Mapping[str, str] | None = None) -> SignIn:
+    """The sign-in that is set up.
+
+    Parameters
+    ----------
+    environment : mapping or None
+        None takes the process's own.
+
+    Raises
+    ------
+    InputError
+        What is set up cannot be used: a broken hash, an unreadable file, a provider without ``MAUVE_LENS_ALLOWED``.
+    """
+    values = os.environ if environment is None else environment
+    written = values.get(PASSWORD_HASH, "").strip()
+    secrets = _secrets_file()
+    allowed = tuple(entry.lower() for entry in listed(values.get(ALLOWED, "")))
+    if secrets is not None and not allowed:
+        raise InputError(
+            f"{secrets} sets up sign-in by OpenID Connect, and {ALLOWED} does not say who may sign in",
+            allowed="e-mail addresses and @domains with commas between, or * for everyone with an account there",
+            todo=f"Set it: {ALLOWED}=anna@example.org,@lab.example.org",
+        )
+    return SignIn(parse_hash(written) if written else None, secrets, allowed)
+
+
+def require_protection(address: str, how: SignIn, *, without: bool) -> None:
+    """Refuse to answer other machines unless there is a sign-in, or it was said that there shall be none.
+
+    Raises
+    ------
+    InputError
+        Anyone who can reach ``address`` could read and change everything.
+    """
+    if how.needed or without or is_this_machine(address):
+        return
+    raise InputError(
+        f"The app would answer other machines at {address} without a sign-in: whoever reaches it could read every run, "
+        "start jobs and delete",
+        allowed="127.0.0.1, or another address with a sign-in",
+        todo=f"Set a password ({PASSWORD_HASH}=..., made by: mauve-lens password) or OpenID Connect, as "
+        "docs/sharing.md says; or say --without-sign-in",
+    )
+
+
+def is_this_machine(address: str) -> bool:
+    """Whether only this machine can reach a server at that address."""
+    try:
+        return ipaddress.ip_address(address.strip("[]")).is_loopback
+    except ValueError:
+        return address.lower() == "localhost"
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """The entries of a list with commas, without blanks."""
+    return tuple(entry.strip() for entry in text.split(",") if entry.strip())
+
+
+def _secrets_file() -> Path | None:
+    """``secrets.toml`` below the home folder, where it has a section ``auth``."""
+    path = home() / SECRETS
+    if not path.is_file():
+        return None
+    mode = path.stat().st_mode
+    if mode & 0o077:
+        raise InputError(
+            f"{path} holds secrets, and other users of this machine may use it",
+            allowed="mode 600: for its owner alone",
+            received=f"mode {stat.S_IMODE(mode):o}",
+            todo=f"Close it: chmod 600 {path}. If others may have read it, replace its secrets, too",
+        )
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read: {error}", todo="Correct it, as docs/sharing.md shows") from error
+    section = values.get("auth")
+    if section is None:
+        return None
+    missing = [name for name in _NEEDED if not isinstance(section, dict) or not str(section.get(name, "")).strip()]
+    if missing:
+        raise InputError(
+            f"The section [auth] of {path} lacks {', '.join(missing)}", todo="Add them, as docs/sharing.md shows"
+        )
+    if len(str(section["cookie_secret"])) < MIN_COOKIE_SECRET:
+        raise InputError(
+            f"cookie_secret in {path} is too short to sign with",
+            allowed=f"at least {MIN_COOKIE_SECRET} random characters",
+            todo="Make one: python -c 'import secrets; print(secrets.token_urlsafe(48))'",
+        )
+    return path

@@ -1,0 +1,185 @@
+"""A stored run's texts compared again with other settings, or with some candidates left out.
+
+The texts come from the run's own folder. While the encoder stays as it was, so do the features: they are those of the
+run, so that a run that came from another machine needs no encoder here. Otherwise they are encoded, or found in the
+feature store.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.errors import InputError
+from mauve_core.base.json_entries import check_entries
+from mauve_core.base.progress import Progress, silent
+from mauve_core.store import Run, RunStore, run_id
+from mauve_core.store.features import stored_features, without_features
+from mauve_core.tasks.comparison import compare_and_store
+
+OF_THE_MODEL = ("revision", "pooling", "layer")
+"""Settings of an encoder that mean something else for another model."""
+
+
+@dataclass(frozen=True)
+class AgainTask:
+    """A comparison of a run's texts with other settings.
+
+    Attributes
+    ----------
+    name : str
+        Name of the run that comes out.
+    run : str
+        Id of the run that the texts are in.
+    config : CompareConfig
+        Its ``encoder`` is None only where the run's is, whose features were given.
+    left_out : tuple of str
+        Candidates of the run that are not compared.
+    device : str
+    """
+
+    name: str
+    run: str
+    config: CompareConfig
+    left_out: tuple[str, ...] = ()
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        run_id(self.name)
+        if not isinstance(self.run, str) or not self.run.strip():
+            raise InputError("The run's id is missing", allowed="text", received=repr(self.run))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {**vars(self), "config": self.config.as_dict(), "left_out": list(self.left_out)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The task that ``as_dict`` wrote; ``left_out`` and ``device`` may be left out."""
+        required = {"name", "run", "config"}
+        check_entries("a comparison made again", values, required | {"left_out", "device"}, required)
+        left_out = values.get("left_out", ())
+        if not isinstance(left_out, (list, tuple)):
+            raise InputError("The candidates to leave out cannot be read", allowed="a list of names")
+        config = CompareConfig.from_dict(values["config"])
+        return cls(**{**values, "config": config, "left_out": tuple(left_out)})
+
+    def absolute(self) -> Self:
+        """The same: nothing here is a path."""
+        return self
+
+    def perform(self, progress: Progress = silent) -> str:
+        """Compare and store the run; its id.
+
+        Raises
+        ------
+        InputError, StorageError, CancelledError
+            See ``RunStore.load``, ``stored_features`` and ``compare_and_store``; a candidate that the run does not
+            have, or none left; no encoder where the run has one.
+        """
+        store = RunStore()
+        run = store.load(self.run)
+        names = self._kept(run)
+        note = f"The texts of run {run.id}, compared again."
+        corpora = {
+            name: dataclasses.replace(run.corpora[name], notes=(*run.corpora[name].notes, note)) for name in names
+        }
+        features = known = None
+        if self.config.encoder == run.comparison.config.encoder and self._has_features(run, names):
+            found = stored_features(run)
+            features = {name: found[name] for name in names}
+            known = {
+                source.name: dataclasses.replace(source, notes=(*source.notes, note))
+                for source in run.comparison.sources
+                if source.name in names
+            }
+        made = compare_and_store(
+            self.name,
+            corpora,
+            self.config,
+            features=features,
+            known=known,
+            device=self.device,
+            store=store,
+            progress=progress,
+        )
+        return made.id
+
+    def _kept(self, run: Run) -> list[str]:
+        """The sources that are compared, ``human`` first."""
+        there = [candidate.name for candidate in run.comparison.candidates]
+        unknown = [name for name in self.left_out if name not in there]
+        kept = [name for name in there if name not in self.left_out]
+        if unknown or not kept:
+            wrong = "A candidate to leave out is none of the run's" if unknown else "No candidate is left to compare"
+            raise InputError(wrong, allowed=", ".join(there), received=", ".join(unknown or self.left_out))
+        if self.config.encoder is None and run.comparison.config.encoder is not None:
+            raise InputError("There is no encoder", allowed=f"{run.comparison.config.encoder.model}, or another one")
+        return [HUMAN, *kept]
+
+    def _has_features(self, run: Run, names: list[str]) -> bool:
+        """Whether the run's features are there; where nothing could make them again, that is for an error to say."""
+        return self.config.encoder is None or not set(without_features(run)) & set(names)
+
+
+def changed(config: CompareConfig, changes: Mapping[str, Any]) -> CompareConfig:
+    """The settings with some others in their place.
+
+    Parameters
+    ----------
+    changes : mapping of str to value
+        By the names of the fields of EncoderConfig (with ``encoder`` for its model) and ScoreConfig, and
+        ``projection``. Another model takes its own revision, pooling and layer, unless they are named too.
+
+    Raises
+    ------
+    InputError
+        No such setting, a value that is not allowed, or settings of an encoder where there is none.
+    """
+    of_score = {item.name for item in dataclasses.fields(config.score)}
+    of_encoder = {"encoder", *(item.name for item in dataclasses.fields(EncoderConfig))} - {"model"}
+    unknown = sorted(set(changes) - of_score - of_encoder - {"projection"})
+    if unknown:
+        allowed = ", ".join(sorted(of_score | of_encoder | {"projection"}))
+        raise InputError(f"No setting is named {', '.join(unknown)}", allowed=allowed)
+    return CompareConfig(
+        encoder=_encoder(config.encoder, {name: changes[name] for name in changes if name in of_encoder}),
+        score=dataclasses.replace(config.score, **{name: changes[name] for name in changes if name in of_score}),
+        projection=changes.get("projection", config.projection),
+    )
+
+
+def suggested_name(run_name: str, before: CompareConfig, after: CompareConfig) -> str:
+    """A name for a run made again that says what was changed: ``demo, k 50, seeds 3``."""
+    parts = _departures(before.score, after.score)
+    old, new = before.encoder, after.encoder
+    if new is not None and old is not None and old.model == new.model:
+        parts = _departures(old, new) + parts
+    elif new is not None:
+        parts = [new.model.rstrip("/").rpartition("/")[2], *parts]
+    return ", ".join([run_name, *parts]) if parts else f"{run_name}, again"
+
+
+def _departures(old: EncoderConfig | ScoreConfig, new: EncoderConfig | ScoreConfig) -> list[str]:
+    changed_fields = [
+        item.name for item in dataclasses.fields(new) if getattr(new, item.name) != getattr(old, item.name)
+    ]
+    return [f"{name} {getattr(new, name)}".replace("_", " ") for name in changed_fields]
+
+
+def _encoder(before: EncoderConfig | None, changes: dict[str, Any]) -> EncoderConfig | None:
+    if not changes:
+        return before
+    model = changes.pop("encoder", None if before is None else before.model)
+    if model is None:
+        raise InputError(
+            f"There is no encoder to change in {', '.join(sorted(changes))}: the run's features were given",
+            todo="Name an encoder too",
+        )
+    if before is None:
+        return EncoderConfig(model=model, **changes)
+    own = {} if model == before.model else {name: getattr(EncoderConfig(), name) for name in OF_THE_MODEL}
+    return dataclasses.replace(before, model=model, **{**own, **changes})

@@ -1,0 +1,214 @@
+"""A study: one model continues the prompts of human texts under several decoders, and each is compared with the humans.
+
+As published (NeurIPS 2021 C.1, JMLR 2023 section 6): the prompt is the beginning of a human text, both continuations
+have at most the same number of tokens, and the human side is what really followed. What is written lies under
+``<home>/studies/<id>``, so that a study that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from mauve_core.base.config import HUMAN, CompareConfig
+from mauve_core.base.errors import InputError
+from mauve_core.base.files import home
+from mauve_core.base.json_entries import check_entries
+from mauve_core.base.progress import Progress, silent
+from mauve_core.corpus import Corpus
+from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
+from mauve_core.encoders.likelihood import negative_log_likelihoods
+from mauve_core.encoders.models import LoadedModel, load_model
+from mauve_core.store import run_id
+from mauve_core.tasks.comparison import TextFile, compare_and_store
+
+ADVERSARIAL = "adversarial"
+"""Written without its perplexity in a study, the decoder takes that of the human side."""
+
+
+@dataclass(frozen=True)
+class StudyTask:
+    """One model, one file of human texts, any number of decoders.
+
+    Attributes
+    ----------
+    name : str
+        Name of the run that comes out.
+    human : TextFile
+        Human texts with their prompts; without prompts ``prompt_tokens`` cuts them off.
+    model : str
+        The causal model that writes: catalogue name, hub id, local folder or GGUF file.
+    decoders : tuple of str
+        As :func:`mauve_core.decoding.parse_decoder` reads them; ``adversarial`` alone takes the human perplexity.
+    settings : GenerationSettings
+        ``max_new_tokens`` bounds the human texts too.
+    prompt_tokens : int or None
+        Length of the prompt where the file has none.
+    config : CompareConfig
+        Of the comparison that follows.
+    measures : bool
+        Measure the texts too, with the model that wrote them.
+    device : str
+    """
+
+    name: str
+    human: TextFile
+    model: str
+    decoders: tuple[str, ...]
+    settings: GenerationSettings = field(default_factory=GenerationSettings)
+    prompt_tokens: int | None = None
+    config: CompareConfig = field(default_factory=CompareConfig)
+    measures: bool = True
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        run_id(self.name)
+        if not self.model.strip():
+            raise InputError("A study needs a model", allowed="a causal model's name, id or folder")
+        specs = [spec if spec == ADVERSARIAL else parse_decoder(spec).spec for spec in self.decoders]
+        if not specs or len(set(specs)) < len(specs):
+            received = ", ".join(self.decoders)
+            raise InputError("The decoders cannot be used", allowed="one or more, none twice", received=received)
+        if self.prompt_tokens is not None and self.prompt_tokens < 1:
+            raise InputError(
+                "The length of the prompt is not usable", allowed="at least 1 token", received=str(self.prompt_tokens)
+            )
+        if self.config.encoder is None:
+            raise InputError("A study needs an encoder", todo="Name one: its texts have no features yet")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {**dataclasses.asdict(self), "decoders": list(self.decoders), "config": self.config.as_dict()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The study that ``as_dict`` wrote; all but name, human, model and decoders may be left out."""
+        required = {"name", "human", "model", "decoders"}
+        check_entries("a study", values, {item.name for item in dataclasses.fields(cls)}, required)
+        settings = values.get("settings", {})
+        check_entries("a generation", settings, {item.name for item in dataclasses.fields(GenerationSettings)}, set())
+        return cls(
+            **{
+                **values,
+                "human": TextFile.from_dict(values["human"]),
+                "decoders": tuple(values["decoders"]),
+                "settings": GenerationSettings(**settings),
+                "config": CompareConfig.from_dict(values.get("config", {})),
+            }
+        )
+
+    def absolute(self) -> Self:
+        """The same with absolute paths, for a process that runs in another folder."""
+        return replace(self, human=self.human.absolute())
+
+    @property
+    def folder(self) -> Path:
+        """Where its texts are written: equal settings, equal folder."""
+        asked = {name: value for name, value in self.as_dict().items() if name not in ("config", "measures", "device")}
+        digest = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+        return home().absolute() / "studies" / f"{run_id(self.name)}-{digest[:12]}"
+
+    def perform(self, progress: Progress = silent) -> str:
+        """Write, compare, measure; the id of the stored run.
+
+        Raises
+        ------
+        InputError, StorageError, CancelledError
+            What is finished stays and is not done again.
+        """
+        loaded = load_model(self.model, device=self.device, with_head=True)
+        human = cut_texts(self.human.read(HUMAN), loaded, self.prompt_tokens, self.settings.max_new_tokens)
+        prompts = Prompts(human.ids, human.prompts or ())
+        decoders = resolve_decoders(self.decoders, human, loaded, progress)
+        written = generate_files(
+            loaded, prompts, decoders, self.folder, settings=self.settings, device=self.device, progress=progress
+        )
+        corpora = {HUMAN: human} | {spec: _candidate(spec, path) for spec, path in written.items()}
+        run = compare_and_store(self.name, corpora, self.config, device=self.device, progress=progress)
+        if self.measures:
+            from mauve_core.experiments.text_measures.stored import measure_run
+
+            measure_run(run, model=self.model, device=self.device, progress=progress)
+        return run.id
+
+
+def cut_texts(corpus: Corpus, loaded: LoadedModel, prompt_tokens: int | None, text_tokens: int) -> Corpus:
+    """Human texts as a model's continuations would be: a prompt before each, and at most so many tokens.
+
+    Parameters
+    ----------
+    prompt_tokens : int or None
+        Where the corpus has no prompts, so many tokens at the beginning of each text become its prompt; with prompts
+        it must be None.
+    text_tokens : int
+        Longer texts are cut there.
+
+    Returns
+    -------
+    Corpus
+        Texts that end before their prompt does are left out and counted in its notes.
+
+    Raises
+    ------
+    InputError
+        There are prompts and ``prompt_tokens``, or neither; or no text is left.
+    """
+    if (corpus.prompts is None) == (prompt_tokens is None):
+        raise InputError(
+            "The prompts are given twice" if prompt_tokens else "The human texts have no prompts",
+            allowed="a prompt field in the file, or the number of tokens at a text's beginning that are its prompt",
+        )
+    ends = [_ends(loaded, corpus, place, prompt_tokens, text_tokens) for place in range(len(corpus))]
+    whole = [(corpus.prompts[i] if corpus.prompts else "") + text for i, text in enumerate(corpus.texts)]
+    kept = [i for i, (start, end) in enumerate(ends) if whole[i][start:end].strip()]
+    if not kept:
+        raise InputError(f"Every text ends within its first {prompt_tokens} tokens", todo="Choose shorter prompts")
+    notes = corpus.notes
+    if len(kept) < len(corpus):
+        notes += (f"{len(corpus) - len(kept)} texts end before their prompt of {prompt_tokens} tokens does: left out",)
+    cut = dataclasses.replace(
+        corpus,
+        prompts=tuple(text[:start] for text, (start, _) in zip(whole, ends, strict=True)),
+        texts=tuple(text[start:end] for text, (start, end) in zip(whole, ends, strict=True)),
+        notes=notes,
+    )
+    return cut.take(kept)
+
+
+def resolve_decoders(
+    specs: Sequence[str], human: Corpus, loaded: LoadedModel, progress: Progress = silent
+) -> list[str]:
+    """The specs with ``adversarial`` given the human texts' perplexity under the model, to four digits."""
+    if ADVERSARIAL not in specs:
+        return list(specs)
+    losses = negative_log_likelihoods(loaded, human.texts, human.prompts, progress=progress)
+    perplexity = float(np.exp(np.concatenate(losses).mean()))
+    return [f"{ADVERSARIAL}:ppl={perplexity:.4g}" if spec == ADVERSARIAL else spec for spec in specs]
+
+
+def _ends(
+    loaded: LoadedModel, corpus: Corpus, place: int, prompt_tokens: int | None, text_tokens: int
+) -> tuple[int, int]:
+    """Where the prompt and the text end, as characters of prompt and text together."""
+    prompt = corpus.prompts[place] if corpus.prompts else ""
+    encoded = loaded.tokenizer(
+        prompt + corpus.texts[place], add_special_tokens=False, return_offsets_mapping=True, verbose=False
+    )
+    ends = [end for _, end in encoded["offset_mapping"]]
+    if prompt_tokens is None:
+        start, rest = len(prompt), [end for end in ends if end > len(prompt)]
+    else:
+        start, rest = ends[min(prompt_tokens, len(ends)) - 1], ends[prompt_tokens:]
+    return start, max(rest[:text_tokens], default=start)
+
+
+def _candidate(spec: str, path: Path) -> Corpus:
+    """What the model wrote under one decoder; an empty text is left out and named."""
+    return TextFile(str(path), "text", "prompt", "id", ("decoder", "seed")).read(spec)

@@ -1,0 +1,221 @@
+"""What is kept beside a run is what would be found out again, bit for bit; damage and a full home are survived."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mauve_core.analysis import precomputed
+from mauve_core.analysis.precomputed import (
+    DERIVED,
+    derive,
+    run_basis,
+    run_cluster_words,
+    run_other_partitions,
+    run_properties,
+    run_sampling_advice,
+    run_trust,
+    run_words,
+)
+from mauve_core.analysis.properties import PROPERTIES, text_properties
+from mauve_core.analysis.repartition import other_partitions
+from mauve_core.analysis.stability import trust
+from mauve_core.analysis.words import count_words, joined
+from mauve_core.base.config import HUMAN, PartitionKind
+from mauve_core.base.errors import InputError, StorageError
+from mauve_core.numerics.resampling.sampling_texts import recommend_texts
+from mauve_core.numerics.resampling.stability import Trust
+from mauve_core.scoring.estimates import ScoreBasis, score_basis
+from mauve_core.store import Run, RunStore
+from tests.synthetic import make_run
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return make_run(tmp_path / "home", n=60, seeds=2, projection=False)
+
+
+@pytest.fixture
+def no_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything is kept, and none of it may be found out again."""
+    derive(run)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("it was found out again")
+
+    for name in (
+        "score_basis",
+        "count_words",
+        "text_properties",
+        "trust",
+        "other_partitions",
+        "recommend_texts",
+        "merged",
+    ):
+        monkeypatch.setattr(precomputed, name, refuse)
+
+
+def assert_equal_bases(found: dict[str, ScoreBasis], expected: dict[str, ScoreBasis]) -> None:
+    assert found.keys() == expected.keys()
+    for name, basis in expected.items():
+        for pair, other in ((found[name].plain, basis.plain), (found[name].star, basis.star)):
+            for one, two in zip(pair, other, strict=True):
+                np.testing.assert_array_equal(one.weights, two.weights)
+                np.testing.assert_array_equal(one.type1, two.type1)
+                np.testing.assert_array_equal(one.type2, two.type2)
+        for spread, other_spread in (
+            (found[name].mid, basis.mid), (found[name].frontier_integral, basis.frontier_integral)
+        ):  # fmt: skip
+            np.testing.assert_array_equal(spread.values, other_spread.values)
+            np.testing.assert_array_equal(spread.resampled, other_spread.resampled)
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize("kind", ["pairwise", "joint"])
+@pytest.mark.parametrize("smoothing", precomputed.KEPT_SMOOTHINGS)
+def test_a_kept_basis_is_the_basis(run: Run, kind: PartitionKind, smoothing: str) -> None:
+    again = RunStore(run.path.parent).load(run.id)
+    assert_equal_bases(run_basis(again, kind, smoothing), score_basis(run.comparison, kind, smoothing))  # type: ignore[arg-type]
+
+
+def test_another_smoothing_is_found_out_and_not_kept(run: Run) -> None:
+    found = run_basis(run, "pairwise", "braess-sauer")
+    assert_equal_bases(found, score_basis(run.comparison, "pairwise", "braess-sauer"))
+    assert not (run.path / DERIVED).exists()
+
+
+@pytest.mark.usefixtures("no_work")
+def test_kept_words_joined_are_those_of_both_sides(run: Run) -> None:
+    found = joined(run_words(run, HUMAN), run_words(run, "shifted"))
+    texts = [*run.corpora[HUMAN].texts, *run.corpora["shifted"].texts]
+    expected = count_words(texts)
+    assert found.vocabulary.tolist() == expected.vocabulary.tolist()
+    assert (found.matrix != expected.matrix).nnz == 0
+    labels = np.arange(len(texts)) % 3
+    assert found.by_group(labels, 3) == expected.by_group(labels, 3)
+
+
+@pytest.mark.usefixtures("no_work")
+def test_kept_words_of_clusters_are_those_of_their_texts(run: Run) -> None:
+    part = run.comparison.partition("joint", "close", 0)
+    words = count_words([*run.corpora[HUMAN].texts, *run.corpora["close"].texts])
+    labels = np.concatenate([part.labels[HUMAN], part.labels["close"]])
+    assert run_cluster_words(run, "joint", "close", 0) == words.by_group(labels, part.k, top=12, min_texts=2)
+
+
+@pytest.mark.usefixtures("no_work")
+def test_kept_properties_are_those_of_the_texts(run: Run) -> None:
+    expected = text_properties(run.corpora["close"].texts)
+    found = run_properties(run, "close")
+    assert found.keys() == expected.keys()
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values)
+
+
+@pytest.mark.usefixtures("no_work")
+def test_kept_trust_and_partitions_of_other_k_are_those_found_out(run: Run) -> None:
+    others = run_other_partitions(run, "close", "joint")
+    assert others
+    for found, part in zip(others, other_partitions(run, "close", "joint"), strict=True):
+        assert (found.kind, found.seed, found.k, found.objective) == (part.kind, part.seed, part.k, part.objective)
+        assert found.labels.keys() == part.labels.keys()
+        for name, labels in part.labels.items():
+            np.testing.assert_array_equal(found.labels[name], labels)
+            assert found.labels[name].dtype == labels.dtype
+    ids = {name: run.corpora[name].ids for name in (HUMAN, "close")}
+    paired = not set(ids[HUMAN]).isdisjoint(ids["close"])
+    expected = trust(run.comparison, "close", "joint", others=others, prompts=ids if paired else None)
+    kept = run_trust(run, "joint", "close", 0)
+    for field in dataclasses.fields(Trust):
+        np.testing.assert_array_equal(getattr(kept, field.name), getattr(expected, field.name))
+    assert kept.notes == expected.notes
+
+
+def test_kept_sampling_advice_is_the_advice(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(precomputed, "SAMPLED_CELLS", 1000)
+    first = run_sampling_advice(run, "close")
+    monkeypatch.setattr(precomputed, "recommend_texts", None)  # what is kept is read
+    part = run.comparison.partition("pairwise", "close", 0)
+    p, q = part.counts(HUMAN), part.counts("close")
+    draws = max(1000 // part.k, 100)
+    expected = recommend_texts(p, q, replicates=draws, seed=run.comparison.config.score.seed)
+    for found in (first, run_sampling_advice(run, "close")):
+        assert_equal_fields(found[0], expected)
+        assert_equal_fields(found[1], first[1])
+        assert found[1].curve.k.tolist() == sorted(found[1].curve.k.tolist())
+        assert isinstance(found[1].k, int)
+        assert isinstance(found[1].reason, str)
+
+
+def assert_equal_fields(found: object, expected: object) -> None:
+    assert type(found) is type(expected)
+    for field in dataclasses.fields(expected):  # type: ignore[arg-type]
+        one, two = getattr(found, field.name), getattr(expected, field.name)
+        if dataclasses.is_dataclass(two):
+            assert_equal_fields(one, two)
+        else:
+            assert type(one) is type(two), field.name
+            np.testing.assert_array_equal(one, two)
+
+
+def test_pairwise_partitions_of_other_k_are_kept_for_each_candidate(run: Run) -> None:
+    found = {name: run_other_partitions(run, name, "pairwise") for name in ("close", "shifted")}
+    for name, parts in found.items():
+        assert [part.labels.keys() for part in parts] == [{HUMAN, name}] * len(parts)
+        again = run_other_partitions(run, name, "pairwise")
+        for one, two in zip(parts, again, strict=True):
+            np.testing.assert_array_equal(one.labels[name], two.labels[name])
+    assert len(list((run.path / DERIVED).glob("other-partitions-pairwise-*.npz"))) == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 half a file", b"no archive"])
+def test_a_damaged_file_is_made_again(run: Run, content: bytes) -> None:
+    expected = run_properties(run, HUMAN)
+    path = next((run.path / DERIVED).glob("properties-*.npz"))
+    whole = path.read_bytes()
+    path.write_bytes(content)
+    np.testing.assert_array_equal(run_properties(run, HUMAN)["length"], expected["length"])
+    assert len(path.read_bytes()) == len(whole)
+
+
+def test_a_file_of_another_format_is_made_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_properties(run, HUMAN)
+    monkeypatch.setattr(precomputed, "FORMAT", precomputed.FORMAT + 1)
+    monkeypatch.setattr(precomputed, "text_properties", lambda texts: dict.fromkeys(PROPERTIES, np.zeros(len(texts))))
+    assert not run_properties(run, HUMAN)["length"].any()
+
+
+def test_a_home_that_refuses_keeps_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise StorageError("No space")
+
+    monkeypatch.setattr(precomputed, "write_atomically", refuse)
+    assert run_properties(run, HUMAN)["length"].all()
+    assert not (run.path / DERIVED).exists()
+
+
+def test_an_unknown_source_is_refused(run: Run) -> None:
+    with pytest.raises(InputError, match="No source"):
+        run_words(run, "other")
+
+
+def test_a_file_of_another_run_or_item_is_made_again(run: Run, tmp_path: Path) -> None:
+    other = make_run(tmp_path / "home", name="other", n=50, seeds=2, projection=False)
+    for each in (run, other):
+        derive(each)
+    names = sorted(path.name for path in (run.path / DERIVED).iterdir())
+    assert names == sorted(path.name for path in (other.path / DERIVED).iterdir())
+    whole = {name: (run.path / DERIVED / name).read_bytes() for name in names}
+    shutil.rmtree(run.path / DERIVED)
+    shutil.copytree(other.path / DERIVED, run.path / DERIVED)
+    again = RunStore(run.path.parent).load(run.id)
+    derive(again)
+    assert {name: (run.path / DERIVED / name).read_bytes() for name in names} == whole
+    for name, next_one in zip(names, [*names[1:], names[0]], strict=True):
+        (run.path / DERIVED / name).write_bytes(whole[next_one])
+    derive(again)
+    assert {name: (run.path / DERIVED / name).read_bytes() for name in names} == whole

@@ -1,0 +1,163 @@
+"""What-if over a comparison: equal to scoring the same weighted histograms one by one, under every seed."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from mauve_core.analysis import what_if as module
+from mauve_core.analysis.what_if import prepare, text_weights, what_if
+from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.divergences.scores import score_counts
+from mauve_core.numerics.resampling.bootstrap import resample_weights
+from mauve_core.scoring.estimates import SCORE_BOUNDS, resamples, rescored, sample_counts, score_basis
+from mauve_core.scoring.result import Comparison, Estimate
+from tests.handmade import N, make_comparison
+
+ROUNDING = 1e-12
+"""The fast frontier of the resamples is right to some 1e-14 nats, and a score moves by at most c = 5 times that."""
+
+MODEL = "b"
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    """With few resamples: the plain twin scores each of them by itself."""
+    made = make_comparison()
+    score = dataclasses.replace(made.config.score, bootstrap=100)
+    return dataclasses.replace(made, config=dataclasses.replace(made.config, score=score))
+
+
+def with_many_clusters(comparison: Comparison) -> Comparison:
+    """Forty texts for each, in sixty clusters."""
+    rng = np.random.default_rng(3)
+
+    def grown(source):
+        return dataclasses.replace(source, n=40 * source.n)
+
+    def partition(part):
+        labels = {name: rng.integers(60, size=40 * N[name]).astype(np.int32) for name in part.labels}
+        return dataclasses.replace(part, k=60, labels=labels)
+
+    candidates = tuple(
+        dataclasses.replace(each, source=grown(each.source), partitions=tuple(partition(p) for p in each.partitions))
+        for each in comparison.candidates
+    )
+    return dataclasses.replace(comparison, human=grown(comparison.human), candidates=candidates)
+
+
+def assert_close(found: Estimate, expected: Estimate) -> None:
+    for part in ("mean", "sd", "low", "high", "values"):
+        assert getattr(found, part) == pytest.approx(getattr(expected, part), abs=ROUNDING), part
+
+
+@pytest.mark.parametrize("kind", ["pairwise", "joint"])
+@pytest.mark.parametrize("smoothing", ["none", "krichevsky-trofimov"])
+def test_without_weights_it_is_the_comparison(comparison: Comparison, kind, smoothing: str) -> None:
+    again = rescored(comparison, kind, score_basis(comparison, kind, smoothing), comparison.config.score.scale)
+    scored = again.candidate(MODEL)
+    expected = scored.joint_scores if kind == "joint" else scored.scores
+    found = what_if(prepare(comparison, MODEL, kind, smoothing))
+    assert found.texts == {HUMAN: N[HUMAN], MODEL: N[MODEL]}
+    for score in SCORES:
+        assert_close(found.before[score], expected[score])
+        assert_close(found.after[score], expected[score])
+        assert found.change[score] == Estimate(0.0, 0.0, 0.0, 0.0, (0.0, 0.0))
+
+
+def test_against_a_plain_twin(comparison: Comparison) -> None:
+    human, model = np.array([1, 2, 0.5, 1, 1, 3, 1]), np.array([1, 1, 0.25, 1, 2, 1])
+    found = what_if(prepare(comparison, MODEL), human=human, model=model)
+    parts = comparison.candidate(MODEL).partitions
+    draws = [resamples(comparison, source) for source in (HUMAN, MODEL)]
+
+    def scores_of(part, p_weights, q_weights) -> list[float]:
+        tables = [
+            [sum(w for w, at in zip(weights, part.labels[source], strict=True) if at == j) for j in range(part.k)]
+            for source, weights in ((HUMAN, p_weights), (MODEL, q_weights))
+        ]
+        return [float(value) for value in score_counts(*tables).values()]
+
+    table = np.array([scores_of(part, human, model) for part in parts])
+    replicates = np.array(
+        [
+            [np.mean([scores_of(part, a * w, b * v) for part in parts], axis=0) for w, v in ((human, model), (1, 1))]
+            for a, b in zip(*draws, strict=True)
+        ]
+    )
+    tail = (1 - comparison.config.score.confidence) / 2
+    for place, (score, (lowest, highest)) in enumerate(SCORE_BOUNDS.items()):
+        after, change = replicates[:, 0, place], replicates[:, 0, place] - replicates[:, 1, place]
+        assert found.after[score].values == pytest.approx(table[:, place], abs=ROUNDING)
+        assert found.after[score].sd == pytest.approx(np.std(table[:, place], ddof=1), abs=ROUNDING)
+        ends = table[:, place].mean() + np.quantile(after, [tail, 1 - tail]) - after.mean()
+        assert found.after[score].low == pytest.approx(max(ends[0], lowest), abs=ROUNDING)
+        assert found.after[score].high == pytest.approx(min(ends[1], highest), abs=ROUNDING)
+        moved = found.after[score].mean - found.before[score].mean
+        assert found.change[score].mean == pytest.approx(moved, abs=ROUNDING)
+        ends = moved + np.quantile(change, [tail, 1 - tail]) - change.mean()
+        assert found.change[score].low == pytest.approx(max(ends[0], lowest - highest), abs=ROUNDING)
+        assert found.change[score].high == pytest.approx(min(ends[1], highest - lowest), abs=ROUNDING)
+
+
+@pytest.mark.parametrize("smoothing", ["none", "krichevsky-trofimov", "laplace"])
+@pytest.mark.parametrize("weights", ["few texts", "rest thinned", "human side too", "half gone"])
+def test_kept_sums_give_what_counting_anew_gives(
+    comparison: Comparison, monkeypatch: pytest.MonkeyPatch, smoothing: str, weights: str
+) -> None:
+    """Of many clusters, few of which change; what the kept sums do not serve is counted anew either way."""
+    many = with_many_clusters(comparison)
+    part = many.candidate(MODEL).partitions[0]
+    human, model = (np.ones(part.labels[source].size) for source in (HUMAN, MODEL))
+    model[part.labels[MODEL] == 7] = 0.0
+    if weights == "rest thinned":
+        model = np.where(model == 0, 1.5, 0.7)
+    if weights == "human side too":
+        human[part.labels[HUMAN] == 9] = 0.25
+    if weights == "half gone":
+        model[::2] = 0.0
+    prepared = prepare(many, MODEL, "pairwise", smoothing)
+    fast = what_if(prepared, human=human, model=model)
+    monkeypatch.setattr(module, "MOST_TOUCHED", -1.0)
+    slow = what_if(prepared, human=human, model=model)
+    for score in SCORES:
+        assert_close(fast.after[score], slow.after[score])
+        assert_close(fast.change[score], slow.change[score])
+
+
+def test_the_weights_of_a_cluster_are_those_of_its_texts(comparison: Comparison) -> None:
+    part = comparison.candidate(MODEL).partitions[0]
+    by_cluster = np.array([1.0, 0.5, 2.0])
+    texts = text_weights(part, MODEL, by_cluster)
+    found = what_if(prepare(comparison, MODEL), model=texts)
+    expected = score_counts(part.counts(HUMAN), part.counts(MODEL) * by_cluster)
+    for score in SCORES:
+        assert found.after[score].values[0] == pytest.approx(float(expected[score]), abs=ROUNDING)
+
+
+def test_resamples_are_those_of_the_intervals(comparison: Comparison) -> None:
+    score = comparison.config.score
+    draws = resamples(comparison, MODEL)
+    assert draws.shape == (score.bootstrap, N[MODEL])
+    part = comparison.joint[1]
+    one = np.bincount(part.labels[MODEL], weights=draws[3], minlength=part.k)
+    np.testing.assert_array_equal(sample_counts(comparison, "joint")[MODEL].q_resampled[3, 1], one)
+    assert not np.array_equal(draws, resample_weights(N[MODEL], score.bootstrap, np.random.default_rng(0)))
+
+
+def test_weights_that_are_refused(comparison: Comparison) -> None:
+    for weights in ([1.0], np.zeros(N[MODEL]), -np.ones(N[MODEL]), np.full(N[MODEL], np.nan)):
+        with pytest.raises(InputError, match="weights of 'b'"):
+            what_if(prepare(comparison, MODEL), model=weights)
+    with pytest.raises(InputError, match="a resample has none"):
+        what_if(prepare(comparison, MODEL), model=np.arange(N[MODEL]) == 0)
+    part = comparison.joint[0]
+    with pytest.raises(InputError, match="do not fit the clusters"):
+        text_weights(part, MODEL, [1.0, 2.0])
+    with pytest.raises(InputError, match="No source named"):
+        text_weights(part, "other", np.ones(3))
+    with pytest.raises(InputError, match="No source named"):
+        resamples(comparison, "other")

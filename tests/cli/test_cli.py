@@ -1,0 +1,369 @@
+"""The commands from the outside: what they print, what they leave on disk, how they end."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mauve_core.__main__ import build_parser, main
+from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig
+from mauve_core.base.errors import InputError, MauveLensError, StorageError
+from mauve_core.base.files import HOME_VARIABLE
+from mauve_core.cli import comparing, models, serving
+from mauve_core.cli.comparing import task_of
+from mauve_core.cli.options import for_source, named
+from mauve_core.scoring.tables import to_json
+from mauve_core.store import RunStore
+from mauve_core.tasks.comparison import TextFile
+from tests.files_on_disk import write_study
+
+FAST = ["--seeds", "2", "--bootstrap", "100", "--no-map"]
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "home"))
+    monkeypatch.delenv(serving.DEBUG_VARIABLE, raising=False)
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    write_study(tmp_path / "files")
+    return tmp_path / "files"
+
+
+def compare_arguments(folder: Path, *, features: bool = True) -> list[str]:
+    arguments = ["compare", "--human", str(folder / "human.jsonl"), *FAST]
+    for name in ("close", "collapsed"):
+        arguments += ["--model", f"{name}={folder / name}.jsonl"]
+    for name in (HUMAN, "close", "collapsed") if features else ():
+        arguments += ["--features", f"{name}={folder / name}.npy"]
+    return arguments
+
+
+def test_compare_prints_one_json_object_and_stores_the_run(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*compare_arguments(study), "--json", "--out", "My run"]) == 0
+    captured = capsys.readouterr()
+    record = json.loads(captured.out)
+    run = RunStore().load("my-run")
+    assert record == json.loads(json.dumps({**to_json(run.comparison), "run": "my-run"}))
+    assert {"human", "settings", "warnings", "candidates"} <= set(record)
+    close, collapsed = record["candidates"]
+    assert (close["name"], close["n"], collapsed["name"]) == ("close", 40, "collapsed")
+    assert all(set(close[score]) == {"mean", "sd", "low", "high"} for score in SCORES)
+    assert close["mauve"]["low"] > collapsed["mauve"]["high"], "the made-up candidate that knows two topics is worse"
+    assert any("1,000" in warning for warning in record["warnings"])
+    assert "clustering" in captured.err
+    assert run.name == "My run"
+    stored = run.features("close")
+    assert stored is not None
+    assert np.array_equal(stored, np.load(study / "close.npy"))
+
+
+def test_compare_prints_a_table_that_says_where_the_run_is(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*compare_arguments(study), "--quiet"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert captured.out.startswith("Rank  Candidate")
+    assert "Stored as run human-vs-close-collapsed" in captured.out
+    assert "?run=human-vs-close-collapsed" in captured.out
+
+
+def test_the_same_command_gives_the_same_scores(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    records = []
+    for _ in range(2):
+        assert main([*compare_arguments(study), "--json", "--quiet"]) == 0
+        records.append(json.loads(capsys.readouterr().out))
+    assert records[0]["candidates"] == records[1]["candidates"]
+    assert [record["run"] for record in records] == ["human-vs-close-collapsed", "human-vs-close-collapsed-2"]
+
+
+def test_runs_lists_shows_and_deletes(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs"]) == 0
+    assert "No run is stored" in capsys.readouterr().out
+    main([*compare_arguments(study), "--json", "--quiet", "--out", "one"])
+    compared = json.loads(capsys.readouterr().out)
+
+    assert main(["runs", "--json"]) == 0
+    (listed,) = json.loads(capsys.readouterr().out)["runs"]
+    assert (listed["id"], listed["candidates"], listed["n"]) == ("one", ["close", "collapsed"], 40)
+    assert main(["runs"]) == 0
+    assert "one" in capsys.readouterr().out
+
+    for arguments in (["runs", "show", "one", "--json"], ["runs", "--json", "show", "one"]):
+        assert main(arguments) == 0
+        assert json.loads(capsys.readouterr().out) == compared
+    assert main(["runs", "show", "one"]) == 0
+    assert "Rank  Candidate" in capsys.readouterr().out
+
+    assert main(["runs", "delete", "one"]) == 0
+    assert main(["runs", "show", "one"]) == 2
+    assert "No run has the id 'one'" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_compare_and_encode_with_an_encoder(study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from tests.tiny_models import make_gpt2
+
+    model = str(make_gpt2(tmp_path / "model"))
+    encoder = ["--encoder", model, "--max-tokens", "24", "--device", "cpu"]
+    assert main([*compare_arguments(study, features=False), *encoder, "--json", "--quiet", "--out", "encoded"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["settings"]["encoder"] == EncoderConfig(model=model, max_tokens=24).as_dict()
+    assert record["human"]["cut"] == 40, "every text is longer than 24 tokens of this tokenizer"
+
+    out = tmp_path / "features.npy"
+    assert main(["encode", str(study / "close.jsonl"), "--out", str(out), *encoder, "--quiet"]) == 0
+    assert "40 texts" in capsys.readouterr().out
+    stored = RunStore().load("encoded").features("close")
+    assert stored is not None
+    assert np.array_equal(np.load(out, allow_pickle=False), stored), "both come from the one feature store"
+    assert main(["encode", str(study / "close.jsonl"), "--out", str(out), *encoder, "--quiet", "--half"]) == 0
+    assert np.array_equal(np.load(out, allow_pickle=False), stored.astype(np.float16))
+
+
+@pytest.mark.slow
+def test_generate_writes_a_file_for_each_decoder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from tests.tiny_models import make_gpt2
+
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text('{"id": "a", "prompt": "The quick brown"}\n{"id": "b", "prompt": "Rain fell on"}\n')
+    arguments = ["generate", "--model", str(make_gpt2(tmp_path / "model")), "--prompts", str(prompts), "--quiet"]
+    arguments += ["--decoder", "greedy", "--decoder", "nucleus:p=0.9", "--max-new-tokens", "4", "--batch-size", "1"]
+    assert main([*arguments, "--out", str(tmp_path / "out"), "--device", "cpu"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" -> ")[0] for line in lines] == ["greedy", "nucleus:p=0.9"]
+    for line in lines:
+        rows = [json.loads(row) for row in Path(line.split(" -> ")[1]).read_text().splitlines()]
+        assert [row["id"] for row in rows] == ["a", "b"]
+
+
+def test_options_become_the_task() -> None:
+    command = ["compare", "--human", "h.csv", "--model", "a=a.csv", "--model", "b=x=y.csv", "--encoder", "minilm"]
+    command += ["--text-field", "body", "--text-field", "human=original", "--metadata-field", "a=url", "--k", "7"]
+    command += ["--metadata-field", "a=date", "--id-field", "key=value", "--pooling", "mean", "--with-prompt"]
+    task = task_of(build_parser().parse_args(command))
+    assert task.human == TextFile("h.csv", text_field="original", id_field="key=value")
+    assert dict(task.candidates) == {
+        "a": TextFile("a.csv", text_field="body", id_field="key=value", metadata_fields=("url", "date")),
+        "b": TextFile("x=y.csv", text_field="body", id_field="key=value"),
+    }
+    assert task.config.encoder == EncoderConfig(model="minilm", pooling="mean", with_prompt=True)
+    assert task.config.score.k == 7
+    assert task.config.projection
+    assert task.name == "h vs a, b"
+
+
+def test_without_options_the_settings_are_the_defaults() -> None:
+    command = ["compare", "--human", "h.csv", "--model", "a=a.csv", "--encoder", EncoderConfig().model]
+    assert task_of(build_parser().parse_args(command)).config == CompareConfig()
+
+
+def test_own_fields_come_before_those_for_all() -> None:
+    assert for_source(["x", "a=y", "z=w"], "a", ["human", "a"]) == ["y"]
+    assert for_source(["x", "a=y", "z=w"], "human", ["human", "a"]) == ["x", "z=w"], "no source is called z"
+    assert for_source(None, "a", ["a"]) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (["file"], "name and a file"),
+        (["=f"], "name and a file"),
+        (["a="], "name and a file"),
+        (["a=f", "a=g"], "twice"),
+    ],
+)
+def test_named_files_must_be_complete_and_different(values: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        named(values, "--model")
+
+
+def commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield parser
+    for action in parser._actions:
+        for inner in action.choices.values() if isinstance(action, argparse._SubParsersAction) else ():
+            yield from commands(inner)
+
+
+SINGLE = sorted(
+    {
+        (" ".join(parser.prog.split()[1:]), action.option_strings[0])
+        for parser in commands(build_parser())
+        for action in parser._actions
+        if action.option_strings and action.nargs != 0 and not isinstance(action, argparse._AppendAction)
+    }
+)
+"""Command and option, for every option of the command line that takes one value."""
+
+
+def test_the_walk_finds_the_options() -> None:
+    assert {("compare", "--human"), ("compare", "--k"), ("runs", "--search"), ("app", "--read-only")} <= set(SINGLE)
+
+
+@pytest.mark.parametrize(("command", "option"), SINGLE)
+def test_an_option_of_one_value_is_given_once(command: str, option: str) -> None:
+    (parser,) = [parser for parser in commands(build_parser()) if " ".join(parser.prog.split()[1:]) == command]
+    action = parser._option_string_actions[option]
+    value = "1" if action.choices is None else next(iter(action.choices))
+    with pytest.raises(InputError, match=rf"{option} is given twice.*once"):
+        parser.parse_args([option, str(value), f"{option}={value}"])
+
+
+@pytest.mark.parametrize("option", ["--search", "--tag"])
+def test_an_option_before_a_command_and_behind_it_is_given_twice(option: str) -> None:
+    with pytest.raises(InputError, match=rf"{option} is given twice.*'a' and 'b'"):
+        build_parser().parse_args(["runs", option, "a", "list", option, "b"])
+    for words in (["runs", option, "a", "list"], ["runs", "list", option, "a"], ["runs", option, "a"]):
+        assert "a" in getattr(build_parser().parse_args(words), option[2:])
+
+
+def test_a_parser_that_is_used_again_has_seen_nothing() -> None:
+    parser = build_parser()
+    for _ in range(2):
+        assert parser.parse_args(["runs", "--search", "a"]).search == "a"
+
+
+def test_the_app_is_started_beside_its_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(HOME_VARIABLE, os.path.relpath(os.environ[HOME_VARIABLE]))
+    command = serving.app_command(8600)
+    assert command.arguments[:3] == (sys.executable, "-m", "app.server.serve")
+    assert (command.folder / "app" / "main.py").is_file()
+    assert {"--server.port=8600", "--server.address=127.0.0.1"} <= set(command.arguments)
+    assert Path(command.environment[HOME_VARIABLE]).is_absolute(), "the folder changes before the app starts"
+
+
+@pytest.mark.parametrize("port", [0, 65536, -1])
+def test_a_port_must_be_one(port: int) -> None:
+    with pytest.raises(InputError, match="--port is no port"):
+        serving.app_command(port)
+
+
+def test_a_missing_app_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MauveLensError, match="app is not installed"):
+        serving.app_command(8501)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "text"),
+    [
+        (InputError("wrong\nfile", todo="Do this"), 2, "mauve-lens: wrong file. Do this.\n"),
+        (StorageError("full"), 1, "mauve-lens: full.\n"),
+        (ZeroDivisionError("by zero"), 1, "mauve-lens: Unexpected ZeroDivisionError: by zero (set MAUVE_LENS_DEBUG=1"),
+        (KeyboardInterrupt(), 130, "mauve-lens: Stopped."),
+        (InputError("\x1b[2J"), 2, "mauve-lens: \\x1b[2J.\n"),
+    ],
+)
+def test_every_error_is_one_line_and_a_code(
+    error: BaseException, code: int, text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*args: object, **kwargs: object) -> None:
+        raise error
+
+    monkeypatch.setattr(comparing, "perform", fail)
+    arguments = ["compare", "--human", "h", "--model", "a=b", "--encoder", "minilm"]
+    assert main(arguments) == code
+    captured = capsys.readouterr()
+    assert captured.err.startswith(text)
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+    monkeypatch.setenv(serving.DEBUG_VARIABLE, "1")
+    assert main(arguments) == code
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_what_libraries_print_does_not_mix_with_the_result(
+    study: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    perform = comparing.perform
+
+    def chatty(*args: object, **kwargs: object) -> object:
+        sys.stdout.write("Loading weights...\n")
+        return perform(*args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(comparing, "perform", chatty)
+    assert main([*compare_arguments(study), "--json", "--quiet"]) == 0
+    captured = capsys.readouterr()
+    json.loads(captured.out)
+    assert captured.err == "Loading weights...\n"
+
+
+def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in (
+        [],
+        ["compare"],
+        ["runs"],
+        ["runs", "show"],
+        ["encode"],
+        ["generate"],
+        ["study"],
+        ["app"],
+        ["demo"],
+    ):
+        with pytest.raises(SystemExit) as left:
+            main([*command, "--help"])
+        assert left.value.code == 0
+        assert "usage: mauve-lens" in capsys.readouterr().out
+
+
+def test_the_parser_knows_the_commands_that_are_promised() -> None:
+    parser = build_parser()
+    for command in (["runs"], ["app", "--no-demo"], ["demo"], ["encode", "f", "--out", "x.npy"]):
+        assert callable(parser.parse_args(command).run)
+    assert parser.parse_args(["encode", "f", "--out", "x.npy"]).run is models._encode
+
+
+def run_process(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "mauve_core", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, **options)  # type: ignore[call-overload, no-any-return]
+
+
+def test_listing_runs_in_a_process_of_its_own_is_quick_to_import() -> None:
+    code = (
+        "import sys\nfrom mauve_core.__main__ import main\ncode = main(['runs'])\n"
+        "heavy = {'torch', 'transformers', 'sklearn', 'streamlit', 'umap'} & set(sys.modules)\n"
+        "sys.exit(str(heavy) if heavy else code)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_exit_codes_of_the_process(study: Path) -> None:
+    assert run_process("runs", "show", "nothing").returncode == 2
+    assert run_process("compare", "--human").returncode == 2
+    assert run_process("nonsense").returncode == 2
+    done = run_process(*compare_arguments(study), "--json", "--quiet", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["candidates"][0]["name"] == "close"
+    table = run_process("runs", "show", "human-vs-close-collapsed", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert (table.returncode, r"\xb1" in table.stdout) == (0, True), "a terminal without plus-minus still gets a table"
+
+
+def test_ctrl_c_ends_with_one_line() -> None:
+    # A job that a shell put into the background ignores Ctrl-C, and hands that down to the processes it starts.
+    code = (
+        "import signal, sys, time\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from mauve_core.__main__ import main\nfrom mauve_core.cli import stored\n"
+        "class Endless:\n    def list(self, *about):\n        print('at work', flush=True)\n        time.sleep(300)\n"
+        "stored.RunStore = Endless\nsys.exit(main(['runs']))"
+    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", code], **pipes) as process:  # type: ignore[call-overload]
+        assert process.stdout.readline() == "at work\n"
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert error.startswith("mauve-lens: Stopped.")
+    assert error.count("\n") == 1

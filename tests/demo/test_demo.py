@@ -1,0 +1,170 @@
+"""The demo study: committed data that belong to the installed packages, and none of the human text among them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError, StorageError
+from mauve_core.demo import demo_run
+from mauve_core.demo.wikipedia import Paragraph, choose_excerpts, paragraphs
+from mauve_core.experiments.sweeps import stored_sweep
+from mauve_core.experiments.text_measures import MEASURES, Measurements, Tools, measure
+from mauve_core.experiments.text_measures.stored import collection_of, stored_measurements
+from mauve_core.store import RunStore
+from mauve_core.tasks.study import ADVERSARIAL
+
+
+@pytest.fixture(scope="module")
+def corpora():
+    return demo_run.demo_corpora()
+
+
+def words(text):
+    """Positions of the words of a text, as a tokenizer gives them."""
+    spans, start = [], 0
+    for word in text.split():
+        start = text.index(word, start)
+        spans.append((start, start + len(word)))
+        start += len(word)
+    return spans
+
+
+def test_excerpts_split_a_paragraph_after_so_many_tokens():
+    long, short = Paragraph("1-1", "A", "one two three four five six"), Paragraph("1-2", "A", "one two")
+    found = choose_excerpts([short, long], words, n=1, prompt_tokens=2, text_tokens=3, seed=0)
+    assert [excerpt.id for excerpt in found] == ["1-1"]
+    assert long.text[: found[0].prompt_end] == "one two"
+    assert long.text[found[0].prompt_end : found[0].text_end] == " three four five"
+    with pytest.raises(InputError, match="long enough"):
+        choose_excerpts([short, long], words, n=2, prompt_tokens=2, text_tokens=3, seed=0)
+
+
+def test_paragraphs_are_prose_of_enough_words_with_ids_of_their_own():
+    found = paragraphs()
+    assert len(found) > 1000
+    assert min(len(paragraph.text.split()) for paragraph in found) >= 80
+    assert len({paragraph.id for paragraph in found}) == len(found)
+    assert not any("''" in paragraph.text or "[[" in paragraph.text for paragraph in found)
+
+
+def test_all_sides_answer_the_same_prompts(corpora):
+    human, candidates = corpora
+    *plain, adversarial = candidates
+    assert [*plain, adversarial.split(":")[0]] == list(demo_run.DECODERS)
+    assert len(human) == demo_run.N >= 500
+    for corpus in candidates.values():
+        assert corpus.ids == human.ids
+        assert corpus.prompts == human.prompts
+        assert list(corpus.metadata["title"]) == list(human.metadata["title"])
+    assert human.metadata["title"].nunique() > 50
+
+
+def test_the_committed_files_hold_no_human_text(corpora):
+    human, _ = corpora
+    manifest = demo_run.read_manifest()
+    files = [demo_run.DATA / file for file in manifest["generation"]["decoders"].values()]
+    for file in files:
+        assert all(set(json.loads(line)) == {"id", "text"} for line in file.read_text(encoding="utf-8").splitlines())
+    for name in ("manifest.json", demo_run.MEASURES_FILE):
+        stored = (demo_run.DATA / name).read_text(encoding="utf-8")
+        for text in (*human.texts[:50], *(human.prompts or ())[:50]):
+            assert text.strip()[:60] not in stored
+
+
+def test_features_fit_the_texts(corpora):
+    human, candidates = corpora
+    entries = demo_run.read_manifest()["features"]
+    for name, corpus in {HUMAN: human, **candidates}.items():
+        array = np.load(demo_run.DATA / entries[name]["file"])
+        lengths = np.load(demo_run.DATA / entries[name]["lengths"])
+        assert array.shape == (len(corpus), 576)
+        assert np.isfinite(array).all()
+        # Decoded and tokenised again, 128 tokens stay nearly 128: a text may fall apart differently, and what gibberish
+        # spells letter by letter may be a word.
+        assert np.median(lengths) == demo_run.TEXT_TOKENS
+        assert lengths.min() >= demo_run.TEXT_TOKENS - (64 if name.startswith(ADVERSARIAL) else 16)
+        assert lengths.max() <= demo_run.ENCODER.max_tokens
+
+
+def test_texts_that_are_not_those_of_the_features_are_refused(tmp_path):
+    data = tmp_path / "demo"
+    shutil.copytree(demo_run.DATA, data, ignore=shutil.ignore_patterns(".build"))
+    file = data / next(iter(demo_run.read_manifest()["generation"]["decoders"].values()))
+    lines = file.read_text(encoding="utf-8").splitlines()
+    first = json.loads(lines[0])
+    file.write_text("\n".join([json.dumps({**first, "text": "other words"}), *lines[1:]]) + "\n", encoding="utf-8")
+    with pytest.raises(StorageError, match="not made from these texts"):
+        demo_run.prepare_demo(data)
+    manifest = json.loads((data / "manifest.json").read_text(encoding="utf-8"))
+    manifest["human"]["digest"] = "0" * 64
+    (data / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(StorageError, match="not the one that the demo was made with"):
+        demo_run.demo_corpora(data)
+    with pytest.raises(StorageError, match="No demo study"):
+        demo_run.demo_corpora(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.trial
+def test_the_demo_run_prefers_truncated_sampling_and_is_kept_on_the_second_call():
+    assert demo_run.prepare_demo() == demo_run.DEMO_RUN
+    run = RunStore().load(demo_run.DEMO_RUN)
+    mauve = {c.name: c.scores["mauve"] for c in run.comparison.candidates}
+    # NeurIPS 2021, table 6: nucleus above greedy and ancestral sampling, whatever the size of the model.
+    for truncated in ("nucleus:p=0.95", "top-k:k=50"):
+        for other in ("greedy", "ancestral"):
+            assert mauve[truncated].mean > mauve[other].mean + mauve[truncated].sd + mauve[other].sd
+    assert not mauve["nucleus:p=0.95"].overlaps(mauve["ancestral"])
+    assert run.comparison.projection is not None
+    assert run.comparison.projection.shape == ((1 + len(demo_run.DECODERS)) * demo_run.N, 2)
+    measured = stored_measurements(run)
+    assert measured is not None
+    assert set(measured.measures) == set(MEASURES)
+    sweep = stored_sweep(run, "decoder")
+    assert sweep is not None
+    assert [point.value for point in sweep.line("nucleus p")] == [0.7, 0.9, 0.95, 1.0]
+    stamps = {path: path.stat().st_mtime_ns for path in run.path.rglob("*")}
+    assert demo_run.prepare_demo() == demo_run.DEMO_RUN
+    assert {path: path.stat().st_mtime_ns for path in run.path.rglob("*")} == stamps
+
+
+def test_committed_measures_are_of_the_committed_texts(corpora):
+    human, candidates = corpora
+    entry = demo_run.read_manifest()["measures"]
+    assert entry["sources"] == {HUMAN: human.digest} | {name: corpus.digest for name, corpus in candidates.items()}
+    stored = Measurements.from_dict(json.loads((demo_run.DATA / entry["file"]).read_text(encoding="utf-8")))
+    sides = {name: collection_of(corpus, name) for name, corpus in candidates.items()}
+    fresh = measure(collection_of(human, HUMAN), sides, ("diversity", "length"), tools=Tools())
+    assert len(fresh.rows) == 2 * len(candidates)
+    for row in fresh.rows:
+        kept = stored.row(row.measure, row.candidate)
+        assert kept.model.value == pytest.approx(row.model.value, rel=1e-12)
+        assert kept.human.value == pytest.approx(row.human.value, rel=1e-12)
+
+
+def test_adversarial_texts_have_the_perplexity_of_human_ones():
+    stored = Measurements.from_dict(json.loads((demo_run.DATA / demo_run.MEASURES_FILE).read_text(encoding="utf-8")))
+    *_, adversarial = demo_run.read_manifest()["generation"]["decoders"]
+    row = stored.row("perplexity", adversarial)
+    target = float(adversarial.split("=")[1])
+    assert row.human.value == pytest.approx(target, rel=1e-3)  # the target is the human perplexity to four digits
+    assert row.model.value == pytest.approx(target, rel=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.trial
+def test_a_committed_feature_is_what_the_encoder_makes_of_the_text(corpora):
+    from mauve_core.encoders import encode
+
+    human, candidates = corpora
+    entries = demo_run.read_manifest()["features"]
+    for name, corpus in ((HUMAN, human), ("greedy", candidates["greedy"])):
+        stored = np.load(demo_run.DATA / entries[name]["file"])[:4]
+        made = encode(list(corpus.texts[:4]), demo_run.ENCODER, device="cpu").array
+        # Another batch, perhaps another machine: float32 rounding through 30 layers.
+        assert np.abs(made - stored).max() <= 1e-3 * np.abs(stored).max()

@@ -1,0 +1,155 @@
+"""Probabilities of two tiny models in the place of the sides: sums of tokens, refusals, and a table of a small run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mauve_core.__main__ import main
+from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
+from mauve_core.base.errors import InputError
+from mauve_core.base.files import HOME_VARIABLE
+from mauve_core.corpus import corpus_from_texts
+from mauve_core.encoders.likelihood import negative_log_likelihoods
+from mauve_core.encoders.models import load_model
+from mauve_core.experiments.methods import Method, MethodsTask, Models, direct, methods_run
+from mauve_core.experiments.methods.direct import Likelihoods, log_likelihoods
+from mauve_core.experiments.text_measures.spread import GROUPS, group_of
+from mauve_core.experiments.text_measures.stored import collection_of
+from mauve_core.experiments.text_measures.tools import Tools
+from mauve_core.numerics.ratios.log_ratios import LogRatios, direct_ratios, ratio_atoms
+from mauve_core.numerics.resampling.jackknife import jackknife_sd
+from mauve_core.scoring.compare import compare
+from mauve_core.store import RunStore
+from tests.tiny_models import make_gpt2
+
+N = 60
+WORDS = ("rain", "moon", "dog", "train", "town", "model", "lazy", "noon")
+METHODS = (Method("direct"), Method("direct", summary="mid"))
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Two models whose weights differ."""
+    base = tmp_path_factory.mktemp("models")
+    return tuple(str(make_gpt2(base / name, seed=seed)) for seed, name in enumerate(("one", "other")))
+
+
+def corpus(name, seed, *, words=4):
+    rng = np.random.default_rng(seed)
+    texts = [f" {' '.join(rng.choice(WORDS, size=words))} {name[0]}{i}" for i in range(N)]
+    return corpus_from_texts(texts, name=name, ids=[f"t{i}" for i in range(N)], prompts=["She saw"] * N)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("direct")
+
+
+@pytest.fixture(scope="module")
+def run(home):
+    sides = {name: corpus(name, seed) for seed, name in enumerate((HUMAN, "a", "b"))}
+    features = {name: np.random.default_rng(i).normal(size=(N, 4)).astype(np.float32) for i, name in enumerate(sides)}
+    config = CompareConfig(encoder=None, score=ScoreConfig(seeds=2, restarts=1, bootstrap=100), projection=False)
+    candidates = {name: side for name, side in sides.items() if name != HUMAN}
+    comparison = compare(sides[HUMAN], candidates, config, features=features)
+    return RunStore(home / "runs").save("direct", comparison, sides, features)
+
+
+@pytest.fixture(autouse=True)
+def stored(home, run, own_home, monkeypatch):
+    """The run's home is the program's; asks for ``own_home`` so that this comes after it."""
+    monkeypatch.setenv(HOME_VARIABLE, str(home))
+
+
+def by_hand(run, folders, name):
+    """Ratios from the sums of each text's tokens."""
+    found = []
+    for side in (HUMAN, name):
+        texts = run.corpora[side]
+        for folder in folders:
+            loaded = load_model(folder, device="cpu", with_head=True)
+            found.append(-np.array([row.sum() for row in negative_log_likelihoods(loaded, texts.texts, texts.prompts)]))
+    return direct_ratios(*found)
+
+
+def test_scores_are_those_of_the_summed_tokens_with_a_jackknife_over_texts(run, folders):
+    table = methods_run(run, METHODS, models=Models(*folders))
+    ratios = by_hand(run, folders, "a")
+    for method, result in zip(METHODS, table.results, strict=True):
+        score = result.scores["a"]
+        assert score.value == pytest.approx(float(method.value(*ratio_atoms(ratios))), rel=1e-9)
+        assert score.low < score.value < score.high
+        assert (score.sd_seeds, result.ceiling) == (None, None)
+    notes = " ".join(table.results[0].notes)
+    assert f"{np.median(ratios.at_p):.3g} nats at human texts" in notes
+    assert "whatever the candidate's decoder" in notes
+    models = table.settings["models"]
+    assert [models[side]["name"] for side in ("human", "candidate")] == list(folders)
+    assert models["human"]["digest"] != models["candidate"]["digest"]
+
+
+def test_a_group_left_out_is_a_group_of_texts(run, folders):
+    likelihoods = Likelihoods(Models(*folders), {name: collection_of(c, name) for name, c in run.corpora.items()})
+    ratios, groups = likelihoods.ratios("b"), group_of(run.corpora["b"].ids)
+    value = float(METHODS[0].value(*ratio_atoms(ratios)))
+    kept = [groups != group for group in range(GROUPS) if (groups == group).any()]
+    without = [float(METHODS[0].value(*ratio_atoms(LogRatios(ratios.at_p[rows], ratios.at_q[rows])))) for rows in kept]
+    sd = jackknife_sd(value, without, [2 * int((~rows).sum()) for rows in kept])
+    table = methods_run(run, METHODS[:1], models=Models(*folders))
+    assert table.results[0].scores["b"].sd_texts == pytest.approx(sd, rel=1e-9)
+
+
+def test_one_model_on_both_sides_tells_nothing_apart(run, folders):
+    table = methods_run(run, METHODS, models=Models(folders[0], folders[0]))
+    for score in table.results[0].scores.values():
+        assert score.value == pytest.approx(1.0, abs=1e-12)
+    for score in table.results[1].scores.values():
+        assert score.value == pytest.approx(0.0, abs=1e-12)
+
+
+def test_it_is_left_out_without_models_and_says_how_to_name_them(run):
+    table = methods_run(run, [Method(), METHODS[0]])
+    assert [result.method for result in table.results] == [Method()]
+    assert "--human-model and --candidate-model" in table.notes[0]
+    assert "models" not in table.settings
+    with pytest.raises(InputError, match="needs two causal models"):
+        methods_run(run, METHODS[:1])
+
+
+def test_a_model_that_is_not_there_leaves_it_out(run, folders):
+    table = methods_run(run, [Method(), METHODS[0]], models=Models(folders[0], "no-such-model"))
+    assert "no-such-model" in table.notes[0]
+
+
+def test_texts_are_read_to_their_end_or_refused(folders):
+    long = collection_of(corpus("long", 0, words=60), "long")
+    with pytest.raises(InputError, match=f"{N} of {N} texts of 'long' are longer"):
+        log_likelihoods(Tools(folders[0], device="cpu"), folders[0], long)
+
+
+def test_a_first_token_that_no_model_scores_is_refused(folders, monkeypatch):
+    class Nothing:
+        bos_token_id = eos_token_id = None
+
+    monkeypatch.setattr(direct, "load_tokenizer", lambda _: Nothing)
+    bare = collection_of(corpus_from_texts(["rain"], name="bare"), "bare")
+    with pytest.raises(InputError, match="no token before the first one"):
+        log_likelihoods(Tools(folders[0], device="cpu"), folders[0], bare)
+    prompted = collection_of(corpus("p", 0), "p")
+    assert log_likelihoods(Tools(folders[0], device="cpu"), folders[0], prompted).shape == (N,)
+
+
+def test_the_command_names_the_models_and_a_worker_finds_them(run, folders, capsys, monkeypatch):
+    arguments = ["methods", run.id, "--method", "direct", "--quiet", "--json"]
+    assert main([*arguments, "--human-model", folders[0], "--candidate-model", folders[1]]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["results"][0]["ceiling"] is None
+    assert values["settings"]["models"]["candidate"]["name"] == folders[1]
+    monkeypatch.chdir(Path(folders[0]).parent)
+    task = MethodsTask(run.id, ("direct",), human_model="one", candidate_model="HuggingFaceTB/SmolLM-135M")
+    assert task.absolute().models == Models(folders[0], "HuggingFaceTB/SmolLM-135M")
+    assert MethodsTask.from_dict(json.loads(json.dumps(task.as_dict()))) == task

@@ -1,0 +1,402 @@
+"""Probes of a made-up run whose clusters are its topics, and of one that a tiny model encoded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mauve_core.__main__ import main
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.errors import CancelledError, InputError
+from mauve_core.base.files import HOME_VARIABLE
+from mauve_core.corpus import corpus_from_texts
+from mauve_core.encoders import Encoder
+from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import Features
+from mauve_core.experiments.perturbations import CONTROL, parse_perturbation
+from mauve_core.experiments.robustness import MEASURES, PAPER, Flow, ProbesTask, ProbeTable, probe_run, stored_probes
+from mauve_core.experiments.robustness.frozen import nearest_clusters
+from mauve_core.experiments.robustness.halves import split_rows, usable_rows
+from mauve_core.numerics.divergences.summaries import FIVE
+from mauve_core.scoring.compare import compare
+from mauve_core.store import Run, RunStore
+from mauve_core.tasks.registry import read_task
+from tests.synthetic import TOPICS, make_comparison_inputs
+from tests.tiny_models import SENTENCES, make_gpt2
+
+N, DIMENSION = 120, 16
+
+
+class BagEncoder:
+    """The centre of a text's topics, by its words: blind to their order. Counts the texts it reads."""
+
+    def __init__(self) -> None:
+        self.centres = np.random.default_rng(0).normal(size=(len(TOPICS), DIMENSION))
+        self.read: list[str] = []
+
+    def encode(self, texts: Sequence[str], *, store: Any = None, progress: Any = None) -> Features:
+        self.read += texts
+        counts = np.array([[text.count(topic) for topic in TOPICS] for text in texts], dtype=np.float64)
+        array = (counts @ self.centres).astype(np.float32)
+        return Features(array, np.ones(len(texts), np.int32), np.zeros(len(texts), bool), "bag", "cpu", 64)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory):
+    return tmp_path_factory.mktemp("probes")
+
+
+@pytest.fixture(scope="module")
+def run(home) -> Run:
+    human, candidates, features = make_comparison_inputs(N, DIMENSION)
+    score = ScoreConfig(k=len(TOPICS), seeds=2, restarts=5, bootstrap=100)
+    comparison = compare(human, candidates, CompareConfig(None, score, projection=False), features=features)
+    return RunStore(home / "runs").save("synthetic", comparison, {HUMAN: human, **candidates}, features)
+
+
+@pytest.fixture(scope="module")
+def encoded(home, tmp_path_factory) -> Run:
+    """Runs of a few sentences each, encoded by a tiny GPT-2; kept features."""
+    folder = str(make_gpt2(tmp_path_factory.mktemp("model") / "tiny-gpt2"))
+    words = " ".join(SENTENCES[:4]).replace(".", "").split()
+
+    def side(name: str, seed: int) -> Any:
+        rng = np.random.default_rng(seed)
+        texts = [
+            ". ".join(" ".join(["The", *rng.choice(words, size=5), f"{name}{i}x{s}"]) for s in range(3)) + "."
+            for i in range(48)
+        ]
+        return corpus_from_texts(texts, name=name, prompts=[f"{rng.choice(words)} " for _ in texts])
+
+    corpora = {HUMAN: side(HUMAN, 1), "model": side("model", 2)}
+    score = ScoreConfig(seeds=2, restarts=1, bootstrap=100)
+    config = CompareConfig(EncoderConfig(folder, with_prompt=True), score, projection=False)
+    store = FeatureStore(home / "features")
+    comparison = compare(corpora[HUMAN], {"model": corpora["model"]}, config, feature_store=store, device="cpu")
+    features = {source.name: store.get(source.features_key).array for source in comparison.sources}
+    return RunStore(home / "runs").save("encoded", comparison, corpora, features)
+
+
+@pytest.fixture(autouse=True)
+def stored(home, run, own_home, monkeypatch) -> None:
+    """The run's home is the program's; asks for ``own_home`` so that this comes after it."""
+    monkeypatch.setenv(HOME_VARIABLE, str(home))
+
+
+@pytest.fixture
+def forwarded(monkeypatch) -> list[int]:
+    """How many texts went through a model, a number a batch."""
+    seen: list[int] = []
+    forward = Encoder._forward
+
+    def spy(self, loaded, tokens, indices):
+        seen.append(len(indices))
+        return forward(self, loaded, tokens, indices)
+
+    monkeypatch.setattr(Encoder, "_forward", spy)
+    return seen
+
+
+def probes(run: Run, *specs: str, **settings: Any) -> ProbeTable:
+    return probe_run(run, [parse_perturbation(spec) for spec in specs], encoder=BagEncoder(), **settings)
+
+
+def test_a_topic_that_is_renamed_moves_to_the_other_topics_cluster(run):
+    table = probes(run, "replace:/river/engine/", "shuffle-words", splits=2)
+    line = table.line("replace:/river/engine/")
+    topics = dict(zip(run.corpora[HUMAN].ids, run.corpora[HUMAN].metadata["topic"], strict=True))
+    flow = line.flow
+    river = [text_id for text_id in flow.ids if topics[text_id] == "river"]
+    assert flow.moved == tuple(river)
+    (source,) = {int(flow.before[flow.ids.index(text_id)]) for text_id in river}
+    (target,) = {int(flow.after[flow.ids.index(text_id)]) for text_id in river}
+    assert {int(flow.before[i]) for i, text_id in enumerate(flow.ids) if topics[text_id] == "engine"} == {target}
+    assert flow.sensitivity[source] == 1
+    assert np.delete(flow.sensitivity, source).max() == 0
+    assert flow.transitions[source, target] == len(river)
+    assert flow.transitions.sum() == len(flow.ids) == N // 2
+    control = table.control
+    for measure in FIVE:
+        assert line.scores[measure].mean > control.scores[measure].mean
+    assert line.scores["mauve"].mean < control.scores["mauve"].mean
+
+
+def test_an_encoder_that_is_blind_to_order_sees_no_flow_in_shuffled_words(run):
+    line = probes(run, "shuffle-words", splits=1).line("shuffle-words")
+    assert line.changed == 1
+    assert line.flow.moved == ()
+
+
+def test_the_control_is_made_of_what_the_pipeline_is_made_of(run):
+    table = probes(run, splits=2)
+    features = run.features(HUMAN)
+    values = {measure: [] for measure in MEASURES}
+    rows = np.arange(N)
+    score = run.comparison.config.score
+    for split in split_rows(run.corpora, HUMAN, rows, 0, 2, 2):
+        from mauve_core.numerics.divergences.frontier import mauve
+        from mauve_core.numerics.feature_space.reduction import reduce_features
+        from mauve_core.numerics.kmeans.clustering import kmeans
+
+        both = np.concatenate([features[split.reference], features[split.comparison]])
+        reduced = reduce_features(both, explained_variance=score.explained_variance).array
+        for seed in split.seeds:
+            labels = kmeans(reduced, score.k, restarts=score.restarts, seed=seed).labels
+            p, q = (np.bincount(part, minlength=score.k) for part in np.split(labels, 2))
+            for name, function in FIVE.items():
+                smooth = [(counts + 1) / (counts + 1).sum() for counts in (p, q)]
+                values[name].append(float(function(*smooth)))
+            values["mauve"].append(float(mauve(p / p.sum(), q / q.sum(), score.scale)))
+    for measure in MEASURES:
+        assert table.control.scores[measure].values == pytest.approx(values[measure], rel=1e-12)
+    assert table.control.scores["auc"].sd == pytest.approx(np.std(values["auc"], ddof=1))
+
+
+def test_sources_stand_in_with_as_many_texts_and_keep_their_order(run):
+    table = probes(run, splits=2)
+    assert [(line.kind, line.name) for line in table.lines] == [
+        ("control", "none"), ("source", "close"), ("source", "shifted"), ("source", "collapsed"),
+    ]  # fmt: skip
+    means = [line.scores["jensen-shannon"].mean for line in table.lines[1:]]
+    assert means == sorted(means)
+    assert all(line.n == N // 2 and line.k == len(TOPICS) for line in table.lines)
+    assert [line.name for line in probes(run, source="close", splits=1).lines] == [
+        "none",
+        HUMAN,
+        "shifted",
+        "collapsed",
+    ]
+
+
+def test_a_line_does_not_depend_on_the_others_and_more_splits_keep_the_first(run):
+    alone = probes(run, "shuffle-words", splits=1)
+    among = probes(run, "replace:/engine/violin/", "shuffle-words", splits=2)
+    assert probes(run, "shuffle-words", splits=1).as_dict() == alone.as_dict()
+    for name in ("none", "shuffle-words", "close"):
+        one, other = (table.line(name).scores["forward-kl"].values for table in (alone, among))
+        assert other[:2] == one
+    over = among.over_control(among.line("shuffle-words"), "auc")
+    pairs = zip(among.line("shuffle-words").scores["auc"].values, among.control.scores["auc"].values, strict=True)
+    assert over.values == tuple(a - b for a, b in pairs)
+
+
+def test_halves_are_disjoint_and_candidates_share_their_ids(run):
+    rows = usable_rows(run.corpora[HUMAN], range(20, 91))
+    splits = split_rows(run.corpora, HUMAN, rows, 0, 3, 1)
+    for split in splits:
+        assert len(split.reference) == len(split.comparison) == 35
+        assert not set(split.reference) & set(split.comparison)
+        assert set(split.reference) | set(split.comparison) < set(range(20, 91))
+        for name, others in split.others.items():
+            assert [run.corpora[name].ids[i] for i in others] == [run.corpora[HUMAN].ids[i] for i in split.comparison]
+    assert len({tuple(split.reference) for split in splits}) == 3
+
+
+def test_sources_without_those_ids_are_drawn_and_small_ones_left_out(run):
+    strangers = {
+        name: replace(corpus.take(range(n)), ids=tuple(f"x{i}" for i in range(n)))
+        for (name, corpus), n in zip(run.corpora.items(), (N, 59, 60, 80), strict=True)
+    }
+    strangers[HUMAN] = run.corpora[HUMAN]
+    (split,) = split_rows(strangers, HUMAN, np.arange(N), 0, 1, 1)
+    assert set(split.others) == {"shifted", "collapsed"}
+    assert split.others["shifted"].tolist() == list(range(60))
+    assert len(set(split.others["collapsed"].tolist())) == 60
+
+
+def test_chosen_rows_alone_are_read(run):
+    encoder = BagEncoder()
+    rows = range(0, N, 2)
+    table = probe_run(run, [parse_perturbation("lowercase"), parse_perturbation("shuffle-words")], rows=rows,
+                      splits=1, encoder=encoder)  # fmt: skip
+    assert table.settings["rows"] == list(rows)
+    assert len(encoder.read) == N // 4  # the texts have no capital letter, so lowercase reads none
+    assert set(table.line("shuffle-words").flow.ids) <= {run.corpora[HUMAN].ids[i] for i in rows}
+    line = table.line("lowercase")
+    assert line.changed == 0
+    assert line.scores["auc"] == table.control.scores["auc"]
+    assert "stayed as they were" in line.notes[0]
+
+
+def test_frozen_clusters_hold_the_runs_own_texts(run):
+    partition = run.comparison.joint[0]
+    features = {name: run.features(name) for name in partition.labels}
+    new = [features[HUMAN][:5], features["close"][:0], features["close"] * 3]
+    labels, kept = nearest_clusters(partition, features, new, run.comparison.config.score)
+    assert kept == 1
+    assert labels[0].tolist() == partition.labels[HUMAN][:5].tolist()
+    assert labels[1].size == 0
+    # The length of a feature vector does not count.
+    assert labels[2].tolist() == partition.labels["close"].tolist()
+
+
+def test_frozen_clusters_learn_nothing_from_new_texts(run):
+    partition, score = run.comparison.joint[0], run.comparison.config.score
+    features = {name: run.features(name) for name in partition.labels}
+    new = np.random.default_rng(1).normal(size=(500, DIMENSION)).astype(np.float32)
+    (labels,), kept = nearest_clusters(partition, features, [new], score)
+
+    def unit(x):
+        return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+    own = unit(np.concatenate(list(features.values())).astype(np.float64))
+    mean = own.mean(axis=0)
+    _, singular, directions = np.linalg.svd(own - mean, full_matrices=False)
+    explained = np.cumsum(singular**2) / (singular**2).sum()
+    kept_directions = directions[: int(np.searchsorted(explained, score.explained_variance)) + 1].T
+    assert kept_directions.shape[1] < DIMENSION
+    stored = np.concatenate(list(partition.labels.values()))
+    centres = np.stack([((own - mean) @ kept_directions)[stored == c].mean(axis=0) for c in range(partition.k)])
+    distances = np.linalg.norm(((unit(new) - mean) @ kept_directions)[:, None] - centres, axis=2)
+    assert labels.tolist() == distances.argmin(axis=1).tolist()
+    assert kept == 1
+
+
+def test_json_and_back(run):
+    table = probes(run, "shuffle-words@0.5", splits=1)
+    again = ProbeTable.from_dict(json.loads(json.dumps(table.as_dict())))
+    assert again.as_dict() == table.as_dict()
+    assert again.line("shuffle-words@0.5").title == "Words shuffled, 50 % of texts"
+    assert again.line("shuffle-words@0.5").flow.transitions.tolist() == table.lines[1].flow.transitions.tolist()
+    for broken in ({}, {**table.as_dict(), "lines": [{}]}, {**table.as_dict(), "lines": None}):
+        with pytest.raises(InputError):
+            ProbeTable.from_dict(broken)
+    with pytest.raises(InputError, match="no clusters"):
+        Flow(2, ("a",), np.array([0]), np.array([2]))
+    with pytest.raises(InputError, match="No line"):
+        table.line("typos")
+
+
+def test_a_cluster_without_texts_has_no_sensitivity():
+    flow = Flow(3, ("a", "b", "c"), np.array([0, 0, 2]), np.array([0, 1, 2]))
+    assert flow.transitions.tolist() == [[1, 1, 0], [0, 0, 0], [0, 0, 1]]
+    np.testing.assert_array_equal(flow.sensitivity, [0.5, np.nan, 0])
+    assert flow.moved == ("b",)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"source": "nobody"}, "No source"),
+        ({"splits": 0}, "not usable"),
+        ({"seeds": 0}, "seeds"),
+        ({"rows": range(39)}, "too few"),
+        ({"rows": [*range(50), 3]}, "do not select"),
+        ({"rows": [*range(50), N]}, "do not select"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(run, settings, message):
+    with pytest.raises(InputError, match=message):
+        probes(run, "shuffle-words", **settings)
+    with pytest.raises(InputError, match="not usable"):
+        probes(run, "typos", "typos")
+    with pytest.raises(InputError, match="given features"):
+        probe_run(run, [parse_perturbation("shuffle-words")])
+
+
+def test_the_control_alone_needs_no_encoder(run):
+    table = probe_run(run, [CONTROL], splits=1)
+    assert [line.kind for line in table.lines] == ["control", "source", "source", "source"]
+
+
+def test_it_can_be_cancelled(run):
+    def stop(stage: str, done: int, total: int) -> None:
+        if stage == "Clustering" and done == 3:
+            raise CancelledError("Stopped")
+
+    with pytest.raises(CancelledError):
+        probes(run, "shuffle-words", progress=stop)
+
+
+def test_doses_find_their_texts_in_the_store(encoded, forwarded, tmp_path):
+    store = FeatureStore(tmp_path)
+    probe_run(encoded, [parse_perturbation("drop-articles@0.5")], splits=1, feature_store=store)
+    half = sum(forwarded)
+    assert 0 < half < 24
+    probe_run(encoded, [parse_perturbation("drop-articles")], splits=1, feature_store=store)
+    assert sum(forwarded) == 24  # what was encoded at the smaller dose is not encoded again
+    table = probe_run(encoded, [parse_perturbation("drop-articles@0.5")], splits=1, feature_store=store)
+    assert sum(forwarded) == 24
+    assert table.lines[1].changed == half / 24
+
+
+def test_changed_texts_are_encoded_after_their_prompts(encoded):
+    seen: list[str] = []
+
+    class Spy(BagEncoder):
+        def encode(self, texts: Sequence[str], *, store: Any = None, progress: Any = None) -> Features:
+            seen.extend(texts)
+            return Encoder(encoded.comparison.config.encoder).encode(texts)
+
+    table = probe_run(encoded, [parse_perturbation("shuffle-sentences")], splits=1, encoder=Spy())
+    corpus = encoded.corpora[HUMAN]
+    rows = [corpus.ids.index(text_id) for text_id in table.lines[1].flow.ids]
+    prompts = {text.split(". ")[0]: prompt for text, prompt in zip(corpus.texts, corpus.prompts, strict=True)}
+    assert len(seen) == len(rows)
+    for text in seen:
+        (first,) = [sentence for sentence in prompts if sentence in text]
+        assert text.startswith(prompts[first])
+
+
+def test_first_halves_are_swapped_within_each_comparison_half(encoded):
+    seen: list[str] = []
+
+    class Spy(BagEncoder):
+        def encode(self, texts: Sequence[str], *, store: Any = None, progress: Any = None) -> Features:
+            seen.extend(texts)
+            return Encoder(encoded.comparison.config.encoder).encode(texts)
+
+    probe_run(encoded, [parse_perturbation("swap-halves")], splits=2, encoder=Spy())
+    rows = np.arange(len(encoded.corpora[HUMAN]))
+    splits = split_rows(encoded.corpora, HUMAN, rows, 0, 2, 1)
+    assert len(seen) == 48
+    for split, texts in zip(splits, (seen[:24], seen[24:]), strict=True):
+        outside = [f"{HUMAN}{i}x" for i in split.reference]
+        assert not [name for name in outside if any(f" {name}" in text for text in texts)]
+
+
+@pytest.mark.slow
+def test_the_command_and_the_task(encoded, capsys):
+    assert main(["probe", encoded.id, "--splits", "1", "--seeds", "1", "--device", "cpu", "--quiet"]) == 0
+    out = capsys.readouterr().out
+    for line in ("none", *(item.spec for item in PAPER), "model"):
+        assert f"\n{line} " in f"\n{out}"
+    kept = stored_probes(RunStore().load(encoded.id))
+    assert [line.name for line in kept.lines] == ["none", *(item.spec for item in PAPER), "model"]
+    asked = ["--perturbation", "typos:rate=0.2", "--source", "model", "--json", "--quiet"]
+    assert main(["probe", encoded.id, "--splits", "1", *asked]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["source"] == "model"
+    assert values["lines"][1]["name"] == "typos:rate=0.2"
+    assert values["lines"][1]["scores"]["auc"]["sd"] is not None
+    assert main(["probe", encoded.id, "--perturbation", "nothing"]) == 2
+    task = ProbesTask(encoded.id, ("shuffle-words",), rows=tuple(range(44)), splits=1, device="cpu")
+    assert read_task("probes", json.loads(json.dumps(task.as_dict()))).perform() == encoded.id
+    assert stored_probes(RunStore().load(encoded.id)).settings["rows"] == list(range(44))
+
+
+def test_a_task_is_plain_json():
+    task = ProbesTask("demo", ("typos",), rows=(1, 2), seeds=3)
+    assert read_task("probes", json.loads(json.dumps(task.as_dict()))) == task
+    assert ProbesTask.from_dict({"run": "demo"}) == ProbesTask("demo")
+    assert task.name == "probes of demo"
+    assert task.absolute() == task
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {}, {"run": ""}, {"run": "a", "other": 1}, {"run": "a", "perturbations": "typos"},
+        {"run": "a", "perturbations": ["nothing"]}, {"run": "a", "perturbations": ["typos", "typos:rate=0.05"]},
+        {"run": "a", "splits": 0}, {"run": "a", "splits": True}, {"run": "a", "seeds": 0}, {"run": "a", "rows": "all"},
+        {"run": "a", "rows": [0.5]}, {"run": "a", "source": ""},
+    ],
+)  # fmt: skip
+def test_a_task_that_is_none_is_refused(values):
+    with pytest.raises(InputError):
+        ProbesTask.from_dict(values)

@@ -1,0 +1,231 @@
+"""Several people, tabs or processes who ask something of the same job at the same instant."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.files import HOME_VARIABLE
+from mauve_core.jobs import locks, queue
+from mauve_core.jobs.state import TASK, JobState, read_state
+from mauve_core.tasks.comparison import ComparisonTask
+from tests.files_on_disk import make_task
+from tests.job_folders import job
+
+PATIENCE_S = 120
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    home = tmp_path / "home"
+    monkeypatch.setenv(HOME_VARIABLE, str(home))
+    return home
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> ComparisonTask:
+    return make_task(tmp_path / "files")
+
+
+@pytest.fixture
+def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Workers that hold their lock and do nothing else: no process is started."""
+    held: list[int] = []
+    monkeypatch.setattr(queue, "_spawn", lambda folder, lock: held.append(os.dup(lock)))
+    yield held
+    for handle in held:
+        os.close(handle)
+
+
+class Asked(threading.Thread):
+    """Somebody who asks, with the answer: what came back, or the error."""
+
+    def __init__(self, ask: Callable[[], Any], then: Callable[[], object] = lambda: None) -> None:
+        super().__init__(daemon=True)
+        self._ask, self._then = ask, then
+        self.answer: Any = None
+
+    def run(self) -> None:
+        try:
+            self.answer = self._ask()
+        except (InputError, StorageError) as error:
+            self.answer = error
+        finally:
+            self._then()
+
+
+@pytest.fixture
+def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Any]]:
+    """``meanwhile("read_task", first, second)``: the first is stopped as it calls that function of ``jobs``, the second
+    goes on as far as it can, to its end or to a lock; then the first goes on. The answers of both."""
+
+    def both(name: str, first: Callable[[], Any], second: Callable[[], Any]) -> tuple[Any, Any]:
+        reached, stuck, go_on = threading.Event(), threading.Event(), threading.Event()
+        real = getattr(queue, name)
+
+        def stopping(*given: Any, **named: Any) -> Any:
+            found = real(*given, **named)
+            if threading.current_thread() is early:
+                reached.set()
+                assert go_on.wait(PATIENCE_S)
+            return found
+
+        def waits(seconds: float) -> None:
+            stuck.set()
+            go_on.wait(seconds)
+
+        monkeypatch.setattr(queue, name, stopping)
+        monkeypatch.setattr(locks.time, "sleep", waits)
+        early, late = Asked(first), Asked(second, stuck.set)
+        early.start()
+        assert reached.wait(PATIENCE_S)
+        late.start()
+        assert stuck.wait(PATIENCE_S)
+        go_on.set()
+        for thread in (early, late):
+            thread.join(PATIENCE_S)
+            assert not thread.is_alive()
+        return early.answer, late.answer
+
+    return both
+
+
+Meanwhile = Callable[..., tuple[Any, Any]]
+
+
+def interrupted(task: ComparisonTask, number: int = 1, **values: Any) -> JobState:
+    """The job of that task whose worker is gone."""
+    with job(number, **{"status": "failed", **values}) as state:
+        pass
+    (queue.jobs_folder() / state.id / TASK).write_text(json.dumps(task.as_dict()))
+    return state
+
+
+def test_the_same_work_asked_for_at_once_is_one_job(
+    task: ComparisonTask, workers: list[int], meanwhile: Meanwhile
+) -> None:
+    def start() -> JobState:
+        return queue.start("comparison", task.as_dict())
+
+    first, second = meanwhile("_at_work_on", start, start)
+    assert first.id == second.id
+    assert [state.id for state in queue.list()] == [first.id]
+    assert len(workers) == 1
+
+
+START = """
+import json, sys
+from mauve_core import jobs
+from mauve_core.task import ComparisonTask
+sys.stdout.write("ready\\n"); sys.stdout.flush()
+sys.stdin.readline()
+print(jobs.start("comparison", json.loads(sys.argv[1])).id)
+"""
+
+
+@pytest.mark.slow
+def test_four_processes_that_start_the_same_work_start_one_job(
+    task: ComparisonTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locks, "PATIENCE_S", PATIENCE_S)
+    queue.jobs_folder().mkdir(parents=True)
+    spec = json.dumps(dataclasses.replace(task, name="study").as_dict())
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    started = [subprocess.Popen([sys.executable, "-c", START, spec], **pipes) for _ in range(4)]  # type: ignore[call-overload]
+    for process in started:
+        assert process.stdout.readline() == "ready\n"
+    for process in started:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    said = [process.communicate()[0].strip() for process in started]
+    for state in queue.list():
+        queue.cancel(state.id)
+    with locks.lock_of_worker(queue.jobs_folder() / said[0]):  # its worker is gone
+        assert len(set(said)) == 1
+        assert [state.id for state in queue.list()] == said[:1]
+
+
+def test_of_two_who_resume_a_job_one_is_told_that_it_is_at_work(
+    task: ComparisonTask, workers: list[int], meanwhile: Meanwhile
+) -> None:
+    state = interrupted(task)
+    first, second = meanwhile("read_task", lambda: queue.resume(state.id), lambda: queue.resume(state.id))
+    assert (first.id, first.status) == (state.id, "queued")
+    assert isinstance(second, InputError)
+    assert "still at work" in str(second)
+    assert len(workers) == 1
+
+
+@pytest.mark.usefixtures("workers")
+def test_a_job_is_not_resumed_while_another_does_its_work(task: ComparisonTask) -> None:
+    state = interrupted(task)
+    other = queue.start("comparison", task.as_dict())
+    with pytest.raises(InputError, match=rf"{other.id} does the same work already"):
+        queue.resume(state.id)
+    queue.cancel(other.id)
+    assert queue.resume(state.id).id == state.id
+
+
+@pytest.mark.usefixtures("workers")
+def test_who_asks_for_work_while_it_is_resumed_gets_that_job(task: ComparisonTask, meanwhile: Meanwhile) -> None:
+    state = interrupted(task)
+    _, second = meanwhile(
+        "read_task", lambda: queue.resume(state.id), lambda: queue.start("comparison", task.as_dict())
+    )
+    assert second.id == state.id
+    assert [found.id for found in queue.list()] == [state.id]
+
+
+@pytest.mark.usefixtures("workers")
+def test_a_request_to_stop_a_job_that_is_being_resumed_is_not_lost(task: ComparisonTask, meanwhile: Meanwhile) -> None:
+    state = interrupted(task)
+    folder = queue.jobs_folder() / state.id
+    (folder / "state.json").write_text((folder / "state.json").read_text().replace('"failed"', '"running"'))
+    assert read_state(folder).active
+    first, second = meanwhile("read_task", lambda: queue.resume(state.id), lambda: queue.cancel(state.id))
+    assert (first.id, second) == (state.id, None)
+    assert queue.is_stopping(queue.status(state.id))
+
+
+@pytest.mark.usefixtures("workers")
+def test_a_job_that_is_being_resumed_is_not_removed(task: ComparisonTask, meanwhile: Meanwhile) -> None:
+    state = interrupted(task)
+    first, second = meanwhile("read_task", lambda: queue.resume(state.id), lambda: queue.remove(state.id))
+    assert first.status == "queued"
+    assert "still at work" in str(second)
+    assert [found.id for found in queue.list()] == [state.id]
+
+
+def test_of_two_who_remove_a_job_or_take_it_back_one_is_told_that_it_was_done(
+    task: ComparisonTask, meanwhile: Meanwhile
+) -> None:
+    state = interrupted(task)
+    first, second = meanwhile("status", lambda: queue.remove(state.id), lambda: queue.remove(state.id))
+    assert first is None
+    assert "No job has the id" in str(second)
+    assert isinstance(second, InputError)
+    assert queue.take_back(state.id).id == state.id
+    with pytest.raises(InputError, match="among those removed"):
+        queue.take_back(state.id)
+
+
+def test_a_lock_that_nobody_lets_go_is_an_error_that_says_so(
+    task: ComparisonTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locks, "CHANGES_PATIENCE_S", 0.0)
+    with (
+        locks.changing(queue.jobs_folder()),
+        pytest.raises(StorageError, match=r"Another process has been changing the jobs"),
+    ):
+        queue.start("comparison", task.as_dict())
+    assert queue.list() == ()

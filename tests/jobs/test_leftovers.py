@@ -1,0 +1,176 @@
+"""Old uploads and what killed processes left behind go; what anybody needs or writes stays."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mauve_core.base.errors import InputError
+from mauve_core.base.files import home
+from mauve_core.corpus import limits
+from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.jobs import leftovers, queue
+from mauve_core.jobs.leftovers import DAY_S, remove_leftovers, uploads_folder, use_upload
+from mauve_core.jobs.state import ALIVE, TASK, write_json
+from tests.job_folders import job
+
+OLD_S = (limits.UPLOAD_DAYS + 1) * DAY_S
+
+
+@pytest.fixture(autouse=True)
+def here(own_home: Path) -> Path:
+    return own_home
+
+
+def aged(path: Path, seconds: float) -> Path:
+    """The file or folder as if it had been written so long ago."""
+    moment = time.time() - seconds
+    os.utime(path, (moment, moment))
+    return path
+
+
+def uploaded(digit: str, seconds: float = OLD_S) -> Path:
+    """An upload that was last used so long ago; its folder."""
+    folder = uploads_folder() / (digit * 64)
+    folder.mkdir(parents=True)
+    (folder / "texts.jsonl").write_text('{"text": "a"}\n')
+    return aged(folder, seconds)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name[:1] for path in folder.iterdir())
+
+
+def test_an_upload_goes_once_it_was_not_used_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    uploaded("a")
+    uploaded("b", OLD_S - 2 * DAY_S)
+    remove_leftovers()
+    assert names(uploads_folder()) == ["b"]
+    monkeypatch.setenv(limits.UPLOAD_DAYS_VARIABLE, "3")
+    uploaded("c", 2.9 * DAY_S)
+    remove_leftovers()
+    assert names(uploads_folder()) == ["c"]
+
+
+def test_what_was_used_again_stays() -> None:
+    folder = uploaded("a")
+    assert use_upload(folder)
+    remove_leftovers()
+    assert names(uploads_folder()) == ["a"]
+    assert not use_upload(uploads_folder() / "nowhere")
+
+
+@pytest.mark.parametrize("status", ["queued", "running", "failed", "cancelled", "done"])
+def test_an_upload_stays_as_long_as_a_job_that_is_not_done_names_it(status: str) -> None:
+    folder = uploaded("a")
+    with job(1, status=status) as state:
+        write_json(queue.jobs_folder() / state.id / TASK, {"human": {"path": str(folder / "texts.jsonl")}})
+        remove_leftovers()
+        assert folder.exists() == (status != "done")
+
+
+def test_an_upload_stays_for_a_job_that_may_be_taken_back_or_is_damaged() -> None:
+    first, second = uploaded("a"), uploaded("b")
+    with job(1, status="failed") as state, job(2, status="failed") as damaged:
+        pass
+    folder = queue.jobs_folder()
+    write_json(folder / state.id / TASK, {"path": str(first)})
+    write_json(folder / damaged.id / TASK, {"path": str(second)})
+    (folder / damaged.id / "state.json").write_text("{")
+    queue.remove(state.id)
+    remove_leftovers()
+    assert names(uploads_folder()) == ["a", "b"]
+
+
+def test_an_upload_that_is_used_as_it_is_removed_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody brings the same file while it is taken out of sight."""
+    folder = uploaded("a")
+    real = Path.rename
+
+    def rename(path: Path, target: Path) -> Path:
+        if path == folder:
+            assert use_upload(folder)
+        return real(path, target)
+
+    monkeypatch.setattr(Path, "rename", rename)
+    remove_leftovers()
+    assert (folder / "texts.jsonl").is_file()
+    assert names(uploads_folder()) == ["a"]
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "many", "1.5"])
+def test_days_that_are_no_number_are_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(limits.UPLOAD_DAYS_VARIABLE, text)
+    with pytest.raises(InputError, match="whole number above 0"):
+        remove_leftovers()
+
+
+WRITE = """
+import os, signal, sys
+from pathlib import Path
+from mauve_core.files import write_atomically
+def write(stream):
+    stream.write(b"half")
+    stream.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+write_atomically(Path(sys.argv[1]), write)
+"""
+
+
+def killed_while_writing(path: Path) -> Path:
+    """What a process left that was killed while it wrote that file."""
+    before = {*path.parent.glob(".*")}
+    assert subprocess.run([sys.executable, "-c", WRITE, str(path)], check=False).returncode == -9
+    (left,) = {*path.parent.glob(".*")} - before
+    return left
+
+
+@pytest.mark.slow
+def test_what_a_killed_process_was_writing_goes_after_a_day_and_not_before() -> None:
+    upload = uploaded("a", 0.0)
+    with job(1, status="failed") as ended, job(2, status="running") as working:
+        folder = queue.jobs_folder()
+        features = FeatureStore().root
+        features.mkdir(parents=True)
+        places = [upload / "texts.jsonl", folder / ended.id / "state.json", features / "f.npy"]
+        left = [killed_while_writing(path) for path in places]
+        half = features / ".incoming-x"
+        half.mkdir()
+        aside = uploads_folder() / f".{'c' * 64}.0123"
+        aside.mkdir()
+        remove_leftovers()
+        assert all(path.exists() for path in (*left, half, aside))
+        kept = aged(killed_while_writing(folder / working.id / "state.json"), 2 * DAY_S)
+        for path in (*left, half, aside):
+            aged(path, 1.1 * DAY_S)
+        remove_leftovers()
+        assert [path for path in (*left, half, aside) if path.exists()] == []
+        assert kept.exists(), "its worker lives"
+        assert {state.id for state in queue.list()} == {ended.id, working.id}
+    assert (upload / "texts.jsonl").read_text() == '{"text": "a"}\n'
+
+
+def test_a_job_that_never_came_to_be_is_removed() -> None:
+    """Its process was killed between the folder and the state."""
+    folder = queue.jobs_folder()
+    half, held, other = (folder / f"20260101-00000000000{place}-abcd" for place in range(3))
+    for path in (half, held):
+        path.mkdir(parents=True)
+        (path / ALIVE).touch()
+    other.mkdir()
+    (folder / "notes").mkdir()
+    with (held / ALIVE).open() as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        remove_leftovers()
+    assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == [held.name, "notes"]
+
+
+def test_an_empty_home_has_nothing_to_remove() -> None:
+    remove_leftovers()
+    assert not (home() / leftovers.UPLOADS).exists()

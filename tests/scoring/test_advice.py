@@ -1,0 +1,108 @@
+"""The advice appears where it applies, and nowhere else."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.corpus import corpus_from_texts
+from mauve_core.scoring.advice import advice
+from mauve_core.scoring.result import Source
+
+N = 1000
+CONFIG = CompareConfig(EncoderConfig("gpt2-large"), ScoreConfig())
+
+
+def side(name, **changes):
+    good = Source(name, N, "memory", "digest", "key", tokens_median=300.0, cut=0)
+    return dataclasses.replace(good, **changes)
+
+
+def corpus(name, prompt="one ", text="{} {}"):
+    return corpus_from_texts([text.format(name, i) for i in range(4)], name=name, prompts=[prompt] * 4)
+
+
+CORPORA = {HUMAN: corpus(HUMAN), "m": corpus("m")}
+
+
+def test_good_inputs_need_no_advice():
+    assert advice((side(HUMAN), side("m")), CORPORA, CONFIG) == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"n": N + 1}, "differ in size (human 1000, m 1001)"),
+        ({"tokens_median": 255.0}, "median of 255 tokens"),
+        ({"cut": 7}, "7 of 1000 of m"),
+    ],
+)
+def test_each_side_is_looked_at(changes, words):
+    (found,) = advice((side(HUMAN), side("m", **changes)), CORPORA, CONFIG)
+    assert words in found
+
+
+def test_settings_are_looked_at():
+    sides = (side(HUMAN), side("m"))
+    for config, words in (
+        (dataclasses.replace(CONFIG, score=ScoreConfig(seeds=1)), "no spread"),
+        (dataclasses.replace(CONFIG, score=ScoreConfig(k=201)), "5.0 texts to a cluster"),
+        (dataclasses.replace(CONFIG, encoder=EncoderConfig("minilm")), "topics rather than style"),
+        (dataclasses.replace(CONFIG, encoder=EncoderConfig("glove.6B.300d.txt")), "no word order"),
+    ):
+        (found,) = advice(sides, CORPORA, config)
+        assert words in found
+    assert advice(sides, CORPORA, dataclasses.replace(CONFIG, score=ScoreConfig(k=200))) == ()
+
+
+@pytest.mark.parametrize(("n", "k", "said"), [(50_004, None, False), (60_000, None, True), (60_000, 1000, False)])
+def test_fewer_clusters_than_a_tenth_of_many_texts_are_said(n, k, said):
+    config = dataclasses.replace(CONFIG, score=ScoreConfig(k=k))
+    found = advice((side(HUMAN, n=n), side("m", n=n)), CORPORA, config)
+    assert [("k is 5,000 and not a tenth of 60,000 texts" in sentence) for sentence in found] == [True] * said
+
+
+def test_few_texts_and_texts_of_both_sides():
+    few = (side(HUMAN, n=999), side("m", n=999))
+    assert "999 texts a side" in advice(few, CORPORA, CONFIG)[0]
+    same = {HUMAN: CORPORA[HUMAN], "m": CORPORA[HUMAN]}
+    first, second = advice((side(HUMAN), side("m")), same, CONFIG)
+    assert first.startswith("human and m hold the same texts")
+    assert "word for word" in second
+    assert "4 of m" in second
+
+
+def test_sides_of_the_same_texts_in_any_order_are_said_first():
+    turned = corpus_from_texts(CORPORA["m"].texts[::-1], name="n", prompts=["one "] * 4)
+    corpora = {HUMAN: CORPORA[HUMAN], "m": CORPORA["m"], "n": turned}
+    found = advice((side(HUMAN), side("m", n=N + 1), side("n")), corpora, CONFIG)
+    assert found[0] == "m and n hold the same texts, so that their score says nothing: was one file given twice?"
+    assert "differ in size" in found[1]
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        ([f"request-{i}" for i in range(20)], "look like ids, numbers or paths, such as 'request-0'"),
+        ([f"{i:040x}" for i in range(20)], "look like ids"),
+        (["I cannot help with that."] * 12 + list("abcdefgh"), "12 of 20 texts are one and the same"),
+    ],
+)
+def test_texts_that_are_none_are_said_first(texts, words):
+    corpora = {HUMAN: CORPORA[HUMAN], "m": corpus_from_texts(texts, name="m")}
+    found = advice((side(HUMAN), side("m", n=N + 1)), corpora, CONFIG)
+    assert found[0].startswith("m: ")
+    assert words in found[0]
+    assert found[0].endswith("was the right field read?")
+
+
+def test_prompts_that_run_into_their_texts_matter_only_when_they_are_encoded():
+    joined = {HUMAN: CORPORA[HUMAN], "m": corpus("m", prompt="one")}
+    sides = (side(HUMAN), side("m"))
+    assert advice(sides, joined, CONFIG) == ()
+    config = dataclasses.replace(CONFIG, encoder=EncoderConfig("gpt2-large", with_prompt=True))
+    (found,) = advice(sides, joined, config)
+    assert "4 of m" in found
+    assert advice(sides, CORPORA, config) == ()

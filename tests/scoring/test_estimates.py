@@ -1,0 +1,116 @@
+"""Partitions to scores with spread: equal to scoring each histogram by itself, whatever the short cuts."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.special import rel_entr
+
+from mauve_core.base.config import SCORES, PartitionKind, Smoothing
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.divergences.frontier import divergence_frontier
+from mauve_core.numerics.divergences.scores import score_counts
+from mauve_core.numerics.divergences.smoothing import SMOOTHINGS, probabilities
+from mauve_core.scoring.estimates import SCORE_BOUNDS, rescored, sample_counts, score_basis, tabulated_frontier
+from mauve_core.scoring.replicates import CountSamples
+from mauve_core.scoring.result import Comparison, Estimate
+from tests.handmade import make_comparison
+
+ROUNDING = 1e-12
+"""Sums of the same numbers in another order: at most some hundred terms of order 1, so about 100 * 2e-16."""
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    return make_comparison()
+
+
+def plain_twin(counts: CountSamples, scale: float, smoothing: str, confidence: float) -> dict[str, Estimate]:
+    """Every histogram scored by itself, the interval put together by hand."""
+    values = score_counts(counts.p, counts.q, scale=scale, smoothing=smoothing)
+    resampled = score_counts(counts.p_resampled, counts.q_resampled, scale=scale, smoothing=smoothing)
+    found = {}
+    for score in SCORES:
+        mean = float(np.mean(values[score]))
+        replicates = resampled[score].mean(axis=1)
+        tails = np.quantile(replicates, [(1 - confidence) / 2, (1 + confidence) / 2]) - replicates.mean()
+        low, high = np.clip(mean + tails, *SCORE_BOUNDS[score])
+        sd = float(np.std(values[score], ddof=1))
+        found[score] = Estimate(mean, sd, float(low), float(high), tuple(values[score].tolist()))
+    return found
+
+
+@pytest.mark.parametrize("kind", ["pairwise", "joint"])
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+@pytest.mark.parametrize("scale", [0.5, 5.0, 30.0])
+def test_equal_to_scoring_afresh(comparison: Comparison, kind: PartitionKind, smoothing: str, scale: float) -> None:
+    found = rescored(comparison, kind, score_basis(comparison, kind, smoothing), scale)
+    for candidate in found.candidates:
+        counts = sample_counts(comparison, kind)[candidate.name]
+        afresh = plain_twin(counts, scale, smoothing, comparison.config.score.confidence)
+        scores = candidate.joint_scores if kind == "joint" else candidate.scores
+        for score in SCORES:
+            for part in ("mean", "sd", "low", "high", "values"):
+                ours, theirs = getattr(scores[score], part), getattr(afresh[score], part)
+                assert ours == pytest.approx(theirs, abs=ROUNDING), (candidate.name, score, part)
+
+
+def test_only_the_asked_partition_and_the_scale_change(comparison: Comparison) -> None:
+    found = rescored(comparison, "joint", score_basis(comparison, "joint", "none"), 2.0)
+    assert found.config.score.scale == 2.0
+    assert comparison.config.score.scale == 5.0
+    for before, after in zip(comparison.candidates, found.candidates, strict=True):
+        assert after.scores == before.scores
+        assert after.joint_scores != before.joint_scores
+        assert after.source == before.source
+
+
+def test_a_larger_scale_never_raises_mauve(comparison: Comparison) -> None:
+    basis = score_basis(comparison, "pairwise", "none")
+    means = [
+        [candidate.scores["mauve"].mean for candidate in rescored(comparison, "pairwise", basis, scale).candidates]
+        for scale in (1.0, 2.0, 5.0, 10.0)
+    ]
+    assert (np.diff(means, axis=0) <= ROUNDING).all()
+    assert (np.diff(means, axis=0) < 0).any()
+
+
+def errors_by_definition(
+    p: NDArray[np.float64], q: NDArray[np.float64], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """KL(Q || R) and KL(P || R), each (m,)."""
+    r = np.outer(weights, p) + np.outer(1 - weights, q)
+    return rel_entr(q, r).sum(axis=1), rel_entr(p, r).sum(axis=1)
+
+
+@given(st.data(), st.sampled_from(list(SMOOTHINGS)))
+def test_the_tabulated_frontier_is_that_of_each_histogram_alone(data: st.DataObject, smoothing: str) -> None:
+    k, rows = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 3))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    p = rng.multinomial(data.draw(st.integers(1, 300)), rng.dirichlet(np.ones(k)), size=(rows, 2))
+    q = rng.multinomial(data.draw(st.integers(1, 300)), rng.dirichlet(np.ones(k)), size=(rows, 2))
+    found = tabulated_frontier(p, q, smoothing)
+    assert found.type1.shape == found.type2.shape == (rows, 2, found.weights.size)
+    plain = divergence_frontier(probabilities(p, smoothing), probabilities(q, smoothing))
+    np.testing.assert_array_equal(found.weights, plain.weights)
+    np.testing.assert_allclose(found.type1, plain.type1, rtol=0, atol=ROUNDING)
+    np.testing.assert_allclose(found.type2, plain.type2, rtol=0, atol=ROUNDING)
+    for place in np.ndindex(rows, 2):
+        sides = probabilities(p[place], smoothing), probabilities(q[place], smoothing)
+        expected = errors_by_definition(*sides, found.weights)
+        assert np.abs(found.type1[place] - expected[0]).max() < ROUNDING
+        assert np.abs(found.type2[place] - expected[1]).max() < ROUNDING
+
+
+def test_an_unknown_smoothing_is_refused(comparison: Comparison) -> None:
+    with pytest.raises(InputError, match="krichevsky-trofimov"):
+        score_basis(comparison, "pairwise", "lidstone")
+
+
+def test_the_settings_know_every_smoothing() -> None:
+    assert get_args(Smoothing) == tuple(SMOOTHINGS)

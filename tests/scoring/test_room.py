@@ -1,0 +1,144 @@
+"""What a comparison would take in memory is counted before it begins, and does not grow with its resamples."""
+
+from __future__ import annotations
+
+import dataclasses
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mauve_core import compute_mauve
+from mauve_core.analysis.what_if import prepare
+from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
+from mauve_core.base.errors import InputError
+from mauve_core.corpus import corpus_from_texts, limits
+from mauve_core.encoders.external_features import features_of, open_features
+from mauve_core.numerics.divergences.frontier import reference_weights
+from mauve_core.numerics.feature_space import stacked
+from mauve_core.numerics.feature_space.reduction import reduce_features
+from mauve_core.numerics.kmeans import clustering
+from mauve_core.numerics.kmeans.clustering import kmeans
+from mauve_core.scoring import estimates, replicates
+from mauve_core.scoring.compare import compare
+from mauve_core.scoring.estimates import rescored, sample_counts, score_basis
+from mauve_core.scoring.result import Comparison
+from tests.handmade import make_comparison
+from tests.synthetic import make_comparison_inputs
+
+MB = 2**20
+
+
+def with_resamples(count: int) -> Comparison:
+    comparison = make_comparison()
+    score = dataclasses.replace(comparison.config.score, bootstrap=count)
+    return dataclasses.replace(comparison, config=dataclasses.replace(comparison.config, score=score))
+
+
+@pytest.mark.parametrize("kind", ["pairwise", "joint"])
+def test_blocks_of_resamples_give_the_same_digits(kind, monkeypatch):
+    comparison = with_resamples(101)
+    counts, basis = sample_counts(comparison, kind), score_basis(comparison, kind, "none")
+    monkeypatch.setattr(replicates, "COUNT_BYTES", 2000)
+    monkeypatch.setattr(estimates, "CURVES_AT_ONCE", 7)
+    blocks = list(replicates.count_blocks(*estimates._drawn_parts(comparison, kind), comparison.config.score))
+    assert len(blocks) > 5
+    for name, again in sample_counts(comparison, kind).items():
+        for field in dataclasses.fields(again):
+            np.testing.assert_array_equal(getattr(again, field.name), getattr(counts[name], field.name))
+    found = score_basis(comparison, kind, "none")
+    assert set(found) == set(basis)
+    one, other = (rescored(comparison, kind, each, 5.0) for each in (basis, found))
+    for before, after in zip(one.candidates, other.candidates, strict=True):
+        assert (before.scores, before.joint_scores) == (after.scores, after.joint_scores)
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_resamples_but_for_their_frontiers(monkeypatch):
+    monkeypatch.setattr(replicates, "COUNT_BYTES", MB)
+    comparison = with_resamples(40_000)
+    score = comparison.config.score
+    kept = score.bootstrap * score.seeds * len(comparison.candidates) * (2 * 25 + 2) * 8
+    tracemalloc.start()
+    try:
+        rescored(comparison, "joint", score_basis(comparison, "joint", "krichevsky-trofimov"), 5.0)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 3 * kept + 60 * MB, f"{peak / MB:.0f} MB, of which frontiers {kept / MB:.0f}"
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"bootstrap": 1_000_000}, f"bootstrap of 1,000,000.*1,000,000 x 5 x 2.*{limits.RESAMPLES_VARIABLE}"),
+        ({"bootstrap": 1000, "seeds": 1000}, limits.RESAMPLES_VARIABLE),
+    ],
+)
+def test_resamples_that_fill_the_memory_are_refused_at_once(settings, said):
+    human, candidates, _ = make_comparison_inputs(n=40)
+    features = dict.fromkeys((HUMAN, *candidates), "no such file")
+    config = CompareConfig(encoder=None, score=ScoreConfig(**settings))
+    with pytest.raises(InputError, match=said):
+        compare(human, dict(list(candidates.items())[:2]), config, features=features)
+
+
+def test_labels_and_what_ifs_are_counted_too(monkeypatch):
+    monkeypatch.setenv(limits.LABELS_VARIABLE, "600")
+    replicates.require_room(ScoreConfig(), [20, 30, 0])
+    with pytest.raises(InputError, match=rf"Allowed: at most 600 .*Received: 610.*{limits.LABELS_VARIABLE}"):
+        replicates.require_room(ScoreConfig(), [20, 30, 1])
+    monkeypatch.setattr("mauve_core.analysis.what_if.MOST_CELLS", 1000)
+    with pytest.raises(InputError, match="What-ifs about"):
+        prepare(make_comparison(), make_comparison().candidates[0].name)
+
+
+def test_many_restarts_are_compared_a_few_at_a_time(monkeypatch):
+    x = np.random.default_rng(0).normal(size=(300, 4)).astype(np.float32)
+    expected = kmeans(x, 20, restarts=9, seed=3)
+    monkeypatch.setattr(clustering, "RESTARTS_AT_ONCE", 2)
+    found = kmeans(x, 20, restarts=9, seed=3)
+    assert found.objectives == expected.objectives
+    np.testing.assert_array_equal(found.labels, expected.labels)
+
+
+def wide_file(path: Path, rows: int, columns: int) -> Path:
+    """As large as its header says, as far as the disk knows."""
+    header = f"{{'descr': '<f2', 'fortran_order': False, 'shape': ({rows}, {columns}), }}".ljust(117) + "\n"
+    with path.open("wb") as stream:
+        stream.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode())
+        stream.truncate(stream.tell() + rows * columns * 2)
+    return path
+
+
+def test_twenty_million_columns_are_refused_before_they_are_read(tmp_path, monkeypatch):
+    corpus = corpus_from_texts([f"text {i}" for i in range(20)], name="q")
+    path = wide_file(tmp_path / "x.npy", 20, 20_000_000)
+    said = rf"too many columns.*8,192.*20,000,000.*{stacked.COLUMNS_VARIABLE}"
+    with pytest.raises(InputError, match=rf"x\.npy.*{said}"):
+        features_of("q", corpus, path)
+    array = open_features(path)
+    for refuse in (lambda: compute_mauve(p_features=array, q_features=array), lambda: reduce_features(array)):
+        with pytest.raises(InputError, match=said):
+            refuse()
+    monkeypatch.setenv(stacked.COLUMNS_VARIABLE, "20000000")
+    assert features_of("q", corpus, path).shape == (20, 20_000_000)
+    monkeypatch.setenv(stacked.COLUMNS_VARIABLE, "many")
+    with pytest.raises(InputError, match="is no limit"):
+        features_of("q", corpus, path)
+
+
+def test_blocks_are_bounded_by_bytes(monkeypatch):
+    table = stacked.Stacked([np.arange(60.0).reshape(20, 3)])
+    monkeypatch.setattr(stacked, "BLOCK_BYTES", 50)
+    blocks = list(table.blocks())
+    assert {len(rows) for _, rows in blocks} == {4}
+    np.testing.assert_array_equal(np.concatenate([rows for _, rows in blocks]), np.asarray(table))
+
+
+def test_settings_without_an_end():
+    with pytest.raises(InputError, match="k is not usable"):
+        ScoreConfig(k=100_001)
+    with pytest.raises(InputError, match="too many mixture weights"):
+        reference_weights(10**9)

@@ -1,0 +1,106 @@
+"""Who may reach the app, as environment, secrets and the command line say it."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from mauve_core.__main__ import main
+from mauve_core.base.errors import InputError
+from mauve_core.cli import serving
+from mauve_core.cli.serving import SharingOptions
+from mauve_core.serving import sharing
+from mauve_core.serving.passwords import hashed, parse_hash
+from mauve_core.serving.sharing import SignIn
+
+AUTH = """[auth]
+redirect_uri = "http://127.0.0.1:8501/oauth2callback"
+cookie_secret = "0123456789012345678901234567890123456789"
+client_id = "lens"
+client_secret = "secret"
+server_metadata_url = "http://127.0.0.1:9/.well-known/openid-configuration"
+"""
+
+
+def write_secrets(home: Path, text: str = AUTH) -> None:
+    home.mkdir(parents=True, exist_ok=True)
+    (home / sharing.SECRETS).write_text(text)
+    (home / sharing.SECRETS).chmod(0o600)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "localhost", "127.9.9.9"])
+def test_this_machine_needs_no_sign_in(address: str) -> None:
+    sharing.require_protection(address, SignIn(), without=False)
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.168.1.5", "lab.example.org", ""])
+def test_other_machines_do(address: str) -> None:
+    with pytest.raises(InputError, match="--without-sign-in"):
+        sharing.require_protection(address, SignIn(), without=False)
+    sharing.require_protection(address, SignIn(), without=True)
+    sharing.require_protection(address, SignIn(password=hashed("long enough")), without=False)
+
+
+def test_the_command_refuses_and_says_how(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["app", "--host", "0.0.0.0", "--no-demo"]) == 2
+    said = capsys.readouterr().err
+    assert sharing.PASSWORD_HASH in said
+    assert "mauve-lens password" in said
+
+
+def test_the_command_tells_the_server() -> None:
+    command = serving.app_command(8600, SharingOptions("0.0.0.0", ("lens.lab",), without_sign_in=True))
+    assert "--server.address=0.0.0.0" in command.arguments
+    assert command.environment[sharing.HOST_NAMES] == "lens.lab"
+    assert command.environment[sharing.WITHOUT_SIGN_IN] == "1"
+    assert sharing.READ_ONLY not in command.environment
+
+
+def test_a_run_to_show_must_exist() -> None:
+    with pytest.raises(InputError, match="No run has the id 'nothing'"):
+        serving.app_command(8600, SharingOptions(read_only=("nothing",)))
+
+
+def test_a_password_becomes_a_hash(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("correct horse\n"))
+    assert main(["password"]) == 0
+    assert parse_hash(capsys.readouterr().out).matches("correct horse")
+    monkeypatch.setattr("sys.stdin", io.StringIO("short\n"))
+    assert main(["password"]) == 2
+
+
+def test_nothing_set_up_needs_nothing(own_home: Path) -> None:
+    assert not sharing.sign_in({}).needed
+    write_secrets(own_home, "[other]\nx = 1\n")
+    assert not sharing.sign_in({}).needed
+
+
+def test_a_provider_needs_a_list_of_who_may_enter(own_home: Path) -> None:
+    write_secrets(own_home)
+    with pytest.raises(InputError, match=sharing.ALLOWED):
+        sharing.sign_in({})
+    how = sharing.sign_in({sharing.ALLOWED: "Anna@Example.org, @lab.example"})
+    assert how.needed
+    assert [how.admits(who) for who in ("anna@example.org", "ANNA@EXAMPLE.ORG", "x@lab.example")] == [True] * 3
+    refused = ("", "@", "anna", "bob@example.org", "x@sub.lab.example", "x@notlab.example", "@lab.example", "@", "a@")
+    assert not any(how.admits(who) for who in refused)
+    assert sharing.sign_in({sharing.ALLOWED: "*"}).admits("whoever@example.net")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[auth", "cannot be read"),
+        ("auth = 3", "lacks"),
+        (AUTH.replace('client_id = "lens"\n', ""), "lacks client_id"),
+        (AUTH.replace("0123456789" * 4, "short"), "too short"),
+    ],
+)
+def test_a_broken_set_up_lets_nobody_in(own_home: Path, text: str, message: str) -> None:
+    write_secrets(own_home, text)
+    with pytest.raises(InputError, match=message):
+        sharing.sign_in({sharing.ALLOWED: "*"})
+    with pytest.raises(InputError, match="password hash"):
+        sharing.sign_in({sharing.PASSWORD_HASH: "broken"} if not write_secrets(own_home, "") else {})

@@ -1,0 +1,90 @@
+"""A run that came from elsewhere gets what a run that was made here has: the same files, found out once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mauve_core.__main__ import main
+from mauve_core.analysis.precomputed import DERIVED, derive
+from mauve_core.base.errors import CancelledError, InputError
+from mauve_core.store import Run, RunStore
+from mauve_core.tasks.precompute import PrepareTask
+from mauve_core.tasks.registry import read_task
+from tests.synthetic import make_run
+
+
+@pytest.fixture
+def exported(tmp_path: Path) -> tuple[Run, Path]:
+    """A run of another machine with all that pages need, and its file."""
+    run = make_run(tmp_path / "elsewhere", n=60, seeds=2, projection=False)
+    derive(run)
+    return run, RunStore(run.path.parent).export(run.id, tmp_path)
+
+
+def kept(run: Run) -> dict[str, dict[str, np.ndarray]]:
+    """Every array below ``derived``, by file and name."""
+    found = {}
+    for path in sorted((run.path / DERIVED).glob("*.npz")):
+        with np.load(path) as arrays:
+            found[path.name] = {name: arrays[name] for name in arrays.files}
+    return found
+
+
+def assert_prepared(run: Run, as_in: Run) -> None:
+    here, there = kept(run), kept(as_in)
+    assert here.keys() == there.keys()
+    assert here
+    for name, arrays in there.items():
+        for part, array in arrays.items():
+            np.testing.assert_array_equal(here[name][part], array)
+
+
+def test_the_job_finds_out_what_the_file_left_behind(exported: tuple[Run, Path]) -> None:
+    run, path = exported
+    store = RunStore()
+    came = store.load(store.import_(path).id)
+    assert kept(came) == {}
+    task = read_task("prepare", PrepareTask(came.id).as_dict())
+    assert task.perform() == came.id
+    assert_prepared(came, run)
+    before = {path: path.stat().st_mtime_ns for path in (came.path / DERIVED).iterdir()}
+    task.perform()
+    assert {path: path.stat().st_mtime_ns for path in (came.path / DERIVED).iterdir()} == before
+
+
+def test_the_command_line_prepares_what_it_takes_in(
+    exported: tuple[Run, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, path = exported
+    assert main(["runs", "import", str(path), "--quiet"]) == 0
+    assert capsys.readouterr().out == "Stored as run synthetic\n"
+    assert_prepared(RunStore().load("synthetic"), run)
+
+
+def test_a_run_stays_when_its_preparation_is_stopped(exported: tuple[Run, Path]) -> None:
+    store = RunStore()
+    came = store.load(store.import_(exported[1]).id)
+
+    def stop(stage: str, done: int, total: int) -> None:
+        if done == 2:
+            raise CancelledError("stopped")
+
+    with pytest.raises(CancelledError):
+        PrepareTask(came.id).perform(stop)
+    assert 0 < len(kept(came)) < len(kept(exported[0]))
+    PrepareTask(came.id).perform()
+    assert_prepared(came, exported[0])
+
+
+@pytest.mark.parametrize("values", [{}, {"run": ""}, {"run": 3}, {"run": "x", "more": 1}])
+def test_what_is_no_preparation_is_refused(values: dict[str, object]) -> None:
+    with pytest.raises(InputError):
+        read_task("prepare", values)
+
+
+def test_a_run_that_is_gone_is_said() -> None:
+    with pytest.raises(InputError, match="No run has the id 'gone'"):
+        PrepareTask("gone").perform()

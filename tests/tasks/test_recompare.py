@@ -1,0 +1,214 @@
+"""A run made again: its own texts and features, other settings, and the scores that comparing afresh would give."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mauve_core.__main__ import main
+from mauve_core.analysis.comparability import differences
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.errors import InputError
+from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.scoring.compare import compare
+from mauve_core.store import Run, RunStore
+from mauve_core.tasks.comparison import compare_and_store
+from mauve_core.tasks.recompare import AgainTask, changed, suggested_name
+from mauve_core.tasks.registry import read_task
+from tests.synthetic import make_comparison_inputs, make_run
+
+NOTE = "The texts of run synthetic, compared again."
+
+
+@pytest.fixture
+def run(own_home: Path) -> Run:
+    return make_run(own_home, n=40, seeds=2, projection=False)
+
+
+def task_of(run: Run, **changes: Any) -> AgainTask:
+    return AgainTask("again", run.id, changed(run.comparison.config, changes), ("close",))
+
+
+def test_equal_to_comparing_the_texts_with_those_settings(run: Run) -> None:
+    made = RunStore().load(task_of(run, k=5, scale=3.0).perform())
+    kept = {name: corpus for name, corpus in run.corpora.items() if name != "close"}
+    assert {name: corpus.texts for name, corpus in made.corpora.items()} == {n: c.texts for n, c in kept.items()}
+    features = {name: run.features(name) for name in kept}
+    config = dataclasses.replace(
+        run.comparison.config, score=dataclasses.replace(run.comparison.config.score, k=5, scale=3.0)
+    )
+    human = kept.pop(HUMAN)
+    afresh = compare(human, kept, config, features=features)  # type: ignore[arg-type]
+    assert [item.scores for item in made.comparison.candidates] == [item.scores for item in afresh.candidates]
+    assert made.comparison.config == config
+    assert made.comparison.human.notes[-1] == NOTE
+    assert made.corpora[HUMAN].notes[-1] == NOTE
+    counted = [item.setting for item in differences(run.comparison, made.comparison) if item.counts]
+    assert counted == ["Clusters k", "Scaling constant c"]
+
+
+def test_a_task_comes_back_from_its_description(run: Run) -> None:
+    task = task_of(run, seeds=3)
+    assert read_task("again", json.loads(json.dumps(task.as_dict()))) == task
+    assert task.absolute() == task
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": "!"}, "name cannot be used"),
+        ({"run": " "}, "run's id is missing"),
+        ({"left_out": "close"}, "cannot be read"),
+        ({"more": 1}, "no description"),
+        ({"config": {"score": {"k": 1}}}, "setting k"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_refused_at_once(change: dict[str, object], message: str) -> None:
+    values = AgainTask("again", "synthetic", CompareConfig()).as_dict()
+    with pytest.raises(InputError, match=message):
+        AgainTask.from_dict({**values, **change})
+
+
+def test_candidates_that_are_not_there_or_none_left(run: Run) -> None:
+    config = run.comparison.config
+    with pytest.raises(InputError, match=r"none of the run's.*Received: nobody"):
+        AgainTask("again", run.id, config, ("close", "nobody")).perform()
+    with pytest.raises(InputError, match="No candidate is left"):
+        AgainTask("again", run.id, config, ("close", "shifted", "collapsed")).perform()
+    assert [summary.id for summary in RunStore().list()] == [run.id]
+
+
+def test_given_features_that_are_gone_are_missed_aloud(run: Run) -> None:
+    for path in run.path.glob("features-*.npy"):
+        path.unlink()
+    with pytest.raises(InputError, match="were not kept with the run"):
+        task_of(run, k=5).perform()
+
+
+# Settings
+
+
+def test_what_is_not_named_stays() -> None:
+    before = CompareConfig(EncoderConfig("gpt2", layer=-2, max_tokens=64), ScoreConfig(k=9, seeds=2), projection=False)
+    assert changed(before, {}) == before
+    after = changed(before, {"seeds": 7, "max_tokens": 32, "projection": True})
+    assert after == CompareConfig(EncoderConfig("gpt2", layer=-2, max_tokens=32), ScoreConfig(k=9, seeds=7))
+
+
+def test_another_model_takes_its_own_layer() -> None:
+    before = CompareConfig(EncoderConfig("gpt2", revision="abc", pooling="mean", layer=-2, max_tokens=64))
+    assert changed(before, {"encoder": "minilm"}).encoder == EncoderConfig("minilm", max_tokens=64)
+    assert changed(before, {"encoder": "gpt2"}) == before
+    assert changed(before, {"encoder": "minilm", "layer": 3}).encoder == EncoderConfig("minilm", layer=3, max_tokens=64)
+
+
+def test_settings_without_an_encoder_or_of_no_name_are_refused() -> None:
+    given = CompareConfig(encoder=None)
+    with pytest.raises(InputError, match="no encoder to change in max_tokens"):
+        changed(given, {"max_tokens": 9})
+    assert changed(given, {"encoder": "minilm", "max_tokens": 9}).encoder == EncoderConfig("minilm", max_tokens=9)
+    with pytest.raises(InputError, match="No setting is named clusters"):
+        changed(given, {"clusters": 9})
+    with pytest.raises(InputError, match="setting seeds"):
+        changed(given, {"seeds": 0})
+
+
+def test_the_suggested_name_says_what_is_changed() -> None:
+    before = CompareConfig(EncoderConfig("gpt2"))
+    for changes, name in (
+        ({}, "demo, again"),
+        ({"k": 50, "seeds": 3}, "demo, k 50, seeds 3"),
+        ({"max_tokens": 64}, "demo, max tokens 64"),
+        ({"encoder": "/models/tiny/", "max_tokens": 64, "k": 9}, "demo, tiny, k 9"),
+    ):
+        assert suggested_name("demo", before, changed(before, changes)) == name
+
+
+# Features
+
+
+@pytest.mark.slow
+def test_an_encoded_run_needs_its_encoder_only_for_other_features(own_home: Path, tmp_path: Path) -> None:
+    from tests.tiny_models import make_gpt2
+
+    model = make_gpt2(tmp_path / "model")
+    human, candidates, _ = make_comparison_inputs(40)
+    config = CompareConfig(EncoderConfig(str(model), max_tokens=24), ScoreConfig(seeds=2, bootstrap=100), False)
+    corpora = {HUMAN: human, "close": candidates["close"]}
+    run = compare_and_store("synthetic", corpora, config, device="cpu")
+
+    def scores(task: AgainTask) -> Any:
+        made = RunStore().load(task.perform())
+        for name in corpora:
+            np.testing.assert_array_equal(made.features(name), FeatureStore().get(key_of(made, name)).array)  # type: ignore[arg-type,union-attr]
+        return made.comparison.candidate("close").scores
+
+    def key_of(made: Run, name: str) -> str:
+        return next(source.features_key for source in made.comparison.sources if source.name == name)
+
+    asked = {
+        "k": AgainTask("k", run.id, changed(config, {"k": 6}), device="cpu"),
+        "shorter": AgainTask("shorter", run.id, changed(config, {"max_tokens": 8}), device="cpu"),
+    }
+    expected = {
+        name: compare(human, {"close": candidates["close"]}, task.config, device="cpu").candidates[0].scores
+        for name, task in asked.items()
+    }
+    for name, task in asked.items():
+        assert scores(task) == expected[name]
+    sources = RunStore().load("k").comparison.sources
+    for source, before in zip(sources, run.comparison.sources, strict=True):
+        assert dataclasses.replace(source, notes=before.notes) == before, "median length, cut and key stay known"
+    model.rename(tmp_path / "elsewhere")
+    assert scores(dataclasses.replace(asked["k"], name="no model")) == expected["k"]
+    with pytest.raises(InputError):
+        asked["shorter"].perform()
+
+
+# Command line
+
+
+def test_again_and_compare_on_the_command_line(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    def answer(*arguments: str) -> Any:
+        assert main(["runs", *arguments, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    made = answer("again", run.id, "--k", "5", "--leave-out", "close", "--quiet")
+    assert made["run"] == "synthetic-k-5"
+    assert [item["name"] for item in made["candidates"]] == ["shifted", "collapsed"]
+    assert {item["k"] for item in made["candidates"]} == {5}
+
+    refused = answer("compare", run.id, made["run"])
+    assert refused["comparable"] is False
+    assert refused["candidates"] is None
+    (counted,) = [item for item in refused["differences"] if item["counts"]]
+    assert (counted["setting"], counted["left"], counted["right"]) == ("Clusters k", "4", "5")
+
+    answer("again", run.id, "--seed", "1", "--out", "other draw", "--quiet")
+    ranked = answer("compare", run.id, "other-draw")
+    assert ranked["comparable"] is True
+    assert len(ranked["candidates"]) == 6
+    own = {item["name"]: item["mauve"] for item in answer("show", "other-draw")["candidates"]}
+    assert {n.removesuffix(" · other-draw"): m for n, m in means(ranked).items() if "other-draw" in n} == own
+
+    finer = answer("again", run.id, "--explained-variance", "0.5", "--restarts", "1", "--quiet")
+    assert finer["run"] == "synthetic-explained-variance-0-5-restarts-1"
+    assert (finer["settings"]["score"]["explained_variance"], finer["settings"]["score"]["restarts"]) == (0.5, 1)
+
+    assert main(["runs", "compare", run.id, made["run"]]) == 0
+    assert "cannot be ranked together" in capsys.readouterr().out
+    assert main(["runs", "compare", run.id, "other-draw"]) == 0
+    assert "shifted · other-draw" in capsys.readouterr().out
+    assert main(["runs", "compare", run.id, run.id]) == 0
+    assert "The settings are the same" in capsys.readouterr().out
+    assert main(["runs", "again", run.id, "--max-tokens", "9"]) == 2
+    assert "no encoder to change" in capsys.readouterr().err
+
+
+def means(answer: Any) -> dict[str, Any]:
+    return {item["name"]: item["mauve"] for item in answer["candidates"]}

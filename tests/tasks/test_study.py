@@ -1,0 +1,160 @@
+"""A study from human texts to a stored run: prompts cut, decoders written, compared, measured, and resumed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from mauve_core.__main__ import build_parser, main
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.errors import InputError
+from mauve_core.cli import measuring, studying
+from mauve_core.corpus import corpus_from_texts
+from mauve_core.decoding import GenerationSettings
+from mauve_core.encoders.models import load_model
+from mauve_core.experiments.text_measures.stored import stored_measurements
+from mauve_core.jobs import queue
+from mauve_core.store import RunStore
+from mauve_core.tasks.comparison import TextFile
+from mauve_core.tasks.study import StudyTask, cut_texts, resolve_decoders
+from tests.tiny_models import SENTENCES, make_gpt2
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return str(make_gpt2(tmp_path_factory.mktemp("model") / "gpt2"))
+
+
+@pytest.fixture(scope="module")
+def loaded(folder):
+    return load_model(folder, with_head=True, device="cpu")
+
+
+@pytest.fixture
+def task(folder, tmp_path):
+    rows = [{"id": f"t{i}", "text": f"{SENTENCES[i % 6]} Number {i}."} for i in range(24)]
+    path = tmp_path / "human.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    config = CompareConfig(EncoderConfig(folder), ScoreConfig(k=4, seeds=2, bootstrap=100), projection=False)
+    return StudyTask(
+        "My study",
+        TextFile(str(path)),
+        folder,
+        ("greedy", "nucleus:p=0.9"),
+        GenerationSettings(max_new_tokens=8, min_new_tokens=4),
+        prompt_tokens=5,
+        config=config,
+    )
+
+
+def tokens(loaded, text):
+    return loaded.tokenizer(text, add_special_tokens=False)["input_ids"]
+
+
+def test_prompts_and_texts_are_cut_in_tokens(loaded):
+    corpus = corpus_from_texts([f"{text} Number {i}." for i, text in enumerate(SENTENCES)], name=HUMAN)
+    cut = cut_texts(corpus, loaded, 5, 8)
+    for whole, prompt, text in zip(corpus.texts, cut.prompts, cut.texts, strict=True):
+        assert whole.startswith(prompt + text)
+        ids = tokens(loaded, whole)
+        assert tokens(loaded, prompt + text) == ids[:13]
+        assert tokens(loaded, prompt) == ids[:5]
+
+
+def test_given_prompts_stay_and_texts_are_cut_behind_them(loaded):
+    corpus = corpus_from_texts([f" {text}" for text in SENTENCES], name=HUMAN, prompts=["A prompt."] * 6)
+    cut = cut_texts(corpus, loaded, None, 8)
+    assert cut.prompts == corpus.prompts
+    for whole, text in zip(corpus.texts, cut.texts, strict=True):
+        assert whole.startswith(text)
+        assert len(tokens(loaded, "A prompt." + text)) == len(tokens(loaded, "A prompt.")) + 8
+
+
+def test_texts_that_are_all_prompt_are_left_out_and_counted(loaded):
+    corpus = corpus_from_texts(["short", SENTENCES[0]], name=HUMAN)
+    cut = cut_texts(corpus, loaded, 10, 8)
+    assert (len(cut), cut.ids) == (1, corpus.ids[1:])
+    assert any("1 texts end before their prompt" in note for note in cut.notes)
+    with pytest.raises(InputError, match="Every text ends within"):
+        cut_texts(corpus.take([0]), loaded, 10, 8)
+    with pytest.raises(InputError, match="have no prompts"):
+        cut_texts(corpus, loaded, None, 8)
+
+
+def test_the_adversarial_decoder_takes_the_human_perplexity(loaded):
+    import numpy as np
+
+    from mauve_core.encoders.likelihood import negative_log_likelihoods
+
+    human = corpus_from_texts([f" {text}" for text in SENTENCES], name=HUMAN, prompts=["A prompt."] * 6)
+    specs = resolve_decoders(["greedy", "adversarial"], human, loaded)
+    perplexity = np.exp(np.concatenate(negative_log_likelihoods(loaded, human.texts, human.prompts)).mean())
+    assert specs[0] == "greedy"
+    assert float(specs[1].removeprefix("adversarial:ppl=")) == pytest.approx(perplexity, rel=1e-3)
+
+
+@pytest.mark.slow
+def test_a_study_ends_as_a_measured_run_and_keeps_what_it_wrote(task, folder):
+    assert StudyTask.from_dict(json.loads(json.dumps(task.as_dict()))) == task
+    run = RunStore().load(task.perform())
+    assert [candidate.name for candidate in run.comparison.candidates] == ["greedy", "nucleus:p=0.9"]
+    assert run.corpora["greedy"].prompts == run.corpora[HUMAN].prompts
+    found = stored_measurements(run)
+    assert found.row("perplexity", "greedy").model.value > 1
+    assert found.row("sparsemax", "nucleus:p=0.9").model is not None
+    stages = []
+    task.perform(lambda stage, done, total: stages.append((stage, done, total)))
+    assert ("writing greedy", 24, 24) in stages
+    assert not any(stage == "writing greedy" and done < total for stage, done, total in stages)
+
+
+def test_options_become_the_study(task, folder):
+    command = ["study", "--human", task.human.path, "--model", folder, "--out", "My study", "--encoder", folder]
+    command += ["--decoder", "greedy", "--decoder", "nucleus:p=0.9", "--max-new-tokens", "8", "--min-new-tokens", "4"]
+    command += ["--prompt-tokens", "5", "--k", "4", "--seeds", "2", "--bootstrap", "100", "--no-map"]
+    found = studying.task_of(build_parser().parse_args(command))
+    assert found == replace(task, settings=replace(task.settings, seed=ScoreConfig().seed))
+    seeded = studying.task_of(build_parser().parse_args([*command, "--seed", "7", "--no-measures"]))
+    assert (seeded.settings.seed, seeded.config.score.seed, seeded.measures) == (7, 7, False)
+
+
+@pytest.mark.slow
+def test_the_command_prints_scores_and_measures(task, folder, capsys):
+    command = ["study", "--human", task.human.path, "--model", folder, "--out", "by command", "--encoder", folder]
+    command += ["--decoder", "greedy", "--decoder", "adversarial", "--max-new-tokens", "8", "--prompt-tokens", "5"]
+    command += ["--seeds", "2", "--bootstrap", "100", "--no-map", "--device", "cpu", "--quiet"]
+    assert main(command) == 0
+    said = capsys.readouterr().out
+    run = RunStore().load("by-command")
+    names = [candidate.name for candidate in run.comparison.candidates]
+    assert names[0] == "greedy"
+    assert names[1].startswith("adversarial:ppl=")
+    assert "MAUVE" in said
+    assert measuring.table(stored_measurements(run)) in said
+    assert "Stored as run by-command" in said
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"decoders": []}, "decoders cannot be used"),
+        ({"decoders": ["greedy", "greedy"]}, "none twice"),
+        ({"decoders": ["nucleus:p=2"]}, "cannot be set so"),
+        ({"model": " "}, "needs a model"),
+        ({"prompt_tokens": 0}, "length of the prompt"),
+        ({"settings": {"max_new_tokens": 0}}, "max_new_tokens"),
+        ({"settings": {"nonsense": 1}}, "no description of a generation"),
+        ({"nonsense": 1}, "no description of a study"),
+    ],
+)
+def test_a_bad_study_starts_nothing(task, change, message):
+    with pytest.raises(InputError, match=message):
+        queue.start("study", {**task.as_dict(), **change})
+    assert queue.list() == ()
+
+
+def test_there_is_no_other_kind_of_work(task):
+    with pytest.raises(InputError, match=r"comparison, measures, sweep, methods, .*study"):
+        queue.start("nonsense", task.as_dict())
