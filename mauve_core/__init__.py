@@ -6,6 +6,7 @@ nor transformers.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from mauve_core.corpus import Corpus, corpus_from_texts, read_corpus
     from mauve_core.encoders import encode
     from mauve_core.encoders.feature_store import FeatureStore
+    from mauve_core.figures.by_name import figure
     from mauve_core.scoring.compare import compare
     from mauve_core.scoring.compute_mauve import compute_mauve
     from mauve_core.scoring.result import Candidate, Comparison, Estimate, Partition
@@ -27,6 +29,7 @@ _HOMES = {
     "corpus": ("Corpus", "corpus_from_texts", "read_corpus"),
     "encoders": ("encode",),
     "encoders.feature_store": ("FeatureStore",),
+    "figures.by_name": ("figure",),
     "scoring.compare": ("compare",),
     "scoring.compute_mauve": ("compute_mauve",),
     "scoring.result": ("Candidate", "Comparison", "Estimate", "Partition"),
@@ -54,6 +57,7 @@ __all__ = [
     "compute_mauve",
     "corpus_from_texts",
     "encode",
+    "figure",
     "read_corpus",
     "to_json",
     "to_table",
@@ -68,3 +72,20 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return [*globals(), *__all__]
+
+
+def _show_in_notebooks() -> None:
+    """Where IPython runs, let it show a comparison as its leaderboard and divergence curves."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is not None:
+        formatter = shell.display_formatter.formatters["text/html"]
+        formatter.for_type_by_name("mauve_core.scoring.result", "Comparison", _notebook_html)
+
+
+def _notebook_html(comparison: Comparison) -> str:
+    from mauve_core.figures.notebook import notebook_html
+
+    return notebook_html(comparison)
+
+
+_show_in_notebooks()

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.text_lists import text_list
-from mauve_core.experiments.text_measures.repetition import ends_in_copies
 from mauve_core.numerics.strings.ngrams import ngrams
+from mauve_core.numerics.strings.repetition import ends_in_copies
 
 _WORD = r"\w+(?:['’]\w+)*"
 WORD = re.compile(_WORD)

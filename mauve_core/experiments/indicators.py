@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import MauveLensError
-from mauve_core.experiments.text_measures import Measurements
+from mauve_core.experiments.text_measures import Measurements, measure_title
 from mauve_core.experiments.text_measures.stored import stored_measurements
-from mauve_core.figures.measures import titled as measure_title
 from mauve_core.judgments import Indicator
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES

@@ -1,4 +1,4 @@
-"""The figures that a comparison alone can draw, by name: for notebooks and reports, without a stored run."""
+"""The figures that a comparison alone can draw, by name: for notebooks and scripts, without a stored run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class View:
     weight: float = 0.5
 
 
-def figure_of(
+def figure(
     comparison: Comparison,
     name: str,
     *,

@@ -17,7 +17,7 @@ import plotly.graph_objects as go
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import NONE, UNKNOWN, decimals_of, interval, with_spread
-from mauve_core.experiments.text_measures import MEASURES, Measurements, Row, Value
+from mauve_core.experiments.text_measures import Measurements, Row, Value, measure_title
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import (
@@ -40,14 +40,6 @@ LOG_RATIO = 100.0
 NO_HUMAN = "no T(P)"
 _ROW_HEIGHT, _BETWEEN, _BELOW = 24, 80, 28
 """Pixels: a candidate in a panel, the room between two rows of panels, and that below all of them."""
-
-
-def titled(measure: str) -> str:
-    """The measure's title with its unit."""
-    known = MEASURES.get(measure)
-    if known is None:
-        return measure
-    return f"{known.title} ({known.unit})" if known.unit else known.title
 
 
 def measures_frame(measurements: Measurements, order: Sequence[str]) -> pd.DataFrame:
@@ -156,8 +148,8 @@ def plane_figure(frame: pd.DataFrame, across: str, along: str, order: Sequence[s
     axis = {"zeroline": False, "linecolor": NEUTRAL_COLOUR, "separatethousands": True}
     layout = base_layout(
         height=440,
-        xaxis={**axis, "title": {"text": titled(across)}, **_scale_of(_ends_of(frame, "x"))},
-        yaxis={**axis, "title": {"text": titled(along)}, **_scale_of(_ends_of(frame, "y"))},
+        xaxis={**axis, "title": {"text": measure_title(across)}, **_scale_of(_ends_of(frame, "x"))},
+        yaxis={**axis, "title": {"text": measure_title(along)}, **_scale_of(_ends_of(frame, "y"))},
         hovermode="closest",
         shapes=guides,
     )
@@ -197,7 +189,7 @@ def _record(measurements: Measurements, row: Row) -> dict[str, Any]:
     parts = (("model", row.model), ("human", row.human), ("gap", row.gap))
     values = {key: number for name, value in parts for key, number in _value_columns(name, value).items()}
     counts = {"n": sizes.get(row.candidate), "n_human": sizes.get(HUMAN)}
-    return {"measure": row.measure, "title": titled(row.measure), "candidate": row.candidate, **values, **counts,
+    return {"measure": row.measure, "title": measure_title(row.measure), "candidate": row.candidate, **values, **counts,
             "note": row.note}  # fmt: skip
 
 
@@ -213,7 +205,7 @@ def _ends(value: Value) -> tuple[float, float]:
 
 
 def _panel_title(measurements: Measurements, measure: str) -> str:
-    title = html.escape(titled(measure))
+    title = html.escape(measure_title(measure))
     human = any(row.human is not None for row in measurements.rows if row.measure == measure)
     return title if human else f"{title}<br>{NO_HUMAN}"  # on one line it would meet its neighbour's
 
@@ -309,8 +301,8 @@ def _plane_point(row: pd.Series, across: str, along: str, index: int | None) -> 
         marker={"color": colour, "symbol": symbol, "size": size, "line": {"color": "white", "width": 1}},
         name=html.escape(short_name(row["source"])),
         meta=name,
-        hovertemplate=f"<b>{name}</b><br>{html.escape(titled(across))} {_in_words(x)}"
-        f"<br>{html.escape(titled(along))} {_in_words(y)}<extra></extra>",
+        hovertemplate=f"<b>{name}</b><br>{html.escape(measure_title(across))} {_in_words(x)}"
+        f"<br>{html.escape(measure_title(along))} {_in_words(y)}<extra></extra>",
     )
 
 

@@ -1,7 +1,7 @@
 """A comparison as it shows itself in a notebook: leaderboard, warnings, and the divergence curves as a still drawing.
 
 Nothing runs and nothing is fetched, so that Jupyter, VS Code and pages made of notebooks show it alike, offline and
-before a notebook is trusted. The live figure is one call away: ``comparison.figure("frontier")``.
+before a notebook is trusted. The live figure is one call away: ``mauve_core.figure(comparison, "frontier")``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def notebook_html(comparison: Comparison) -> str:
         f"<div>{_table(comparison)}<p style='max-width:60em'>{_about(comparison)}</p>"
         + (f"<p style='margin-bottom:0'><b>Warnings</b></p><ul>{warnings}</ul>" if warnings else "")
         + f"{frontier_svg(points, order, banded)}<p style='opacity:.75'>Divergence curves of the pairwise partitions. "
-        f"{bands} Live: <code>comparison.figure(name)</code> with {names}.</p></div>"
+        f"{bands} Live: <code>mauve_core.figure(comparison, name)</code> with {names}.</p></div>"
     )
 
 

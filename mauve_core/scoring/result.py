@@ -195,39 +195,6 @@ class Comparison:
             raise InputError("No partition under that seed", allowed=f"0 to {len(partitions) - 1}", received=str(seed))
         return partitions[seed]
 
-    def figure(
-        self,
-        name: str,
-        *,
-        candidate: str | None = None,
-        partition: PartitionKind | None = None,
-        seed: int = 0,
-        weight: float = 0.5,
-    ) -> Any:
-        """One figure of this comparison, a ``plotly.graph_objects.Figure``.
-
-        Parameters
-        ----------
-        name : str
-            "leaderboard", "frontier", "clusters", "adds" and "misses" (the gap's two errors by cluster), or "map".
-        candidate, partition, seed, weight
-            As in :func:`mauve_core.figures.by_name.figure_of`.
-
-        Raises
-        ------
-        InputError
-            No figure has that name, and so on, as there.
-        """
-        from mauve_core.figures.by_name import figure_of
-
-        return figure_of(self, name, candidate=candidate, partition=partition, seed=seed, weight=weight)
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        from mauve_core.figures.notebook import notebook_html
-
-        return notebook_html(self)
-
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 (the signature is IPython's)
         """What a terminal shows under IPython, instead of every label."""
         from mauve_core.scoring.tables import to_table

@@ -23,9 +23,8 @@ from mauve_core.base.formatting import UNBROKEN
 from mauve_core.decoding import GenerationSettings
 from mauve_core.encoders import AvailableModel
 from mauve_core.experiments.sweeps import SweepTask, attachment_name, stored_sweep, usual_values
-from mauve_core.experiments.text_measures import MEASURES, Measurements, Value
+from mauve_core.experiments.text_measures import MEASURES, Measurements, Value, measure_title
 from mauve_core.experiments.text_measures.stored import ATTACHMENT, MeasuresTask, measure_run
-from mauve_core.figures.measures import titled
 from mauve_core.jobs import queue
 from mauve_core.jobs.queue import JobState
 from mauve_core.jobs.state import ALIVE
@@ -264,7 +263,7 @@ def test_one_measure_of_few_candidates_has_its_panel(open_page: OpenPage, own_ho
     measure_run(run, ("length",))
     app = open_page(VIEW)
     assert not app.exception
-    assert titled("length") in {
+    assert measure_title("length") in {
         title["text"]
         for chart in app.get("plotly_chart")
         for title in json.loads(chart.proto.spec)["layout"].get("annotations", [])
@@ -607,6 +606,6 @@ def test_a_run_that_is_not_there_is_said_where_it_is_needed(open_page: OpenPage,
 
 
 def test_titles_name_units() -> None:
-    assert titled("length") == f"{MEASURES['length'].title} ({MEASURES['length'].unit})"
-    assert titled("distinct") == MEASURES["distinct"].title
-    assert titled("gone since") == "gone since"
+    assert measure_title("length") == f"{MEASURES['length'].title} ({MEASURES['length'].unit})"
+    assert measure_title("distinct") == MEASURES["distinct"].title
+    assert measure_title("gone since") == "gone since"

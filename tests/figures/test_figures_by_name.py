@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,8 +22,10 @@ from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.figures.by_name import FIGURES
+from mauve_core.figures.by_name import figure as figure_of
 from mauve_core.figures.frontier import curve_points, error_curves
 from mauve_core.figures.map_points import map_points, points_frame
+from mauve_core.figures.notebook import notebook_html
 from mauve_core.figures.still import frontier_svg
 from mauve_core.figures.theme import candidate_style
 from mauve_core.numerics.divergences.frontier import divergence_frontier
@@ -36,14 +42,14 @@ def custom(trace: Any) -> np.ndarray:
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_name_gives_a_figure_of_plotly_itself(name: str) -> None:
-    figure = make_comparison().figure(name)
+    figure = figure_of(make_comparison(), name)
     assert type(figure) is go.Figure
     assert len(figure.data) > 0
 
 
 def test_an_unknown_name_lists_those_there_are() -> None:
     with pytest.raises(InputError, match="leaderboard, frontier, clusters, adds, misses, map"):
-        make_comparison().figure("fronteer")
+        figure_of(make_comparison(), "fronteer")
 
 
 @pytest.mark.parametrize(
@@ -52,18 +58,18 @@ def test_an_unknown_name_lists_those_there_are() -> None:
 )
 def test_what_is_not_there_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError):
-        make_comparison().figure("clusters", **wrong)
+        figure_of(make_comparison(), "clusters", **wrong)
 
 
 def test_without_a_map_the_figure_says_so() -> None:
     with pytest.raises(InputError, match="no map"):
-        dataclasses.replace(make_comparison(), projection=None).figure("map")
+        figure_of(dataclasses.replace(make_comparison(), projection=None), "map")
 
 
 @pytest.mark.parametrize(("kind", "expected"), [(None, "joint"), ("joint", "joint"), ("pairwise", "pairwise")])
 def test_clusters_are_those_of_the_partition_candidate_and_seed_asked_for(kind: Any, expected: Any) -> None:
     comparison = make_comparison()
-    figure = comparison.figure("clusters", candidate="b", partition=kind, seed=1)
+    figure = figure_of(comparison, "clusters", candidate="b", partition=kind, seed=1)
     partition = comparison.partition(expected, "b", 1)
     rows = {int(row[0]): (int(row[1]), int(row[3])) for row in custom(figure.data[-1])}
     human, model = partition.counts(HUMAN), partition.counts("b")
@@ -73,12 +79,12 @@ def test_clusters_are_those_of_the_partition_candidate_and_seed_asked_for(kind: 
 def test_the_candidate_that_ranks_last_is_shown_unless_another_is_named() -> None:
     comparison = make_comparison()
     last = standings(comparison)[-1].candidate.name
-    assert comparison.figure("clusters").to_json() == comparison.figure("clusters", candidate=last).to_json()
+    assert figure_of(comparison, "clusters").to_json() == figure_of(comparison, "clusters", candidate=last).to_json()
 
 
 def test_the_map_has_every_text_with_its_cluster() -> None:
     comparison = make_comparison()
-    points = [trace for trace in comparison.figure("map").data if trace.type == "scattergl"]
+    points = [trace for trace in figure_of(comparison, "map").data if trace.type == "scattergl"]
     stacked = np.concatenate([comparison.joint[0].labels[name] for name in N])
     found = np.concatenate([custom(trace) for trace in points]).astype(int)
     assert sorted(found[:, 0]) == list(range(sum(N.values())))
@@ -111,7 +117,7 @@ def renamed(name: str) -> Any:
 
 def test_a_notebook_shows_scores_spread_intervals_sizes_and_warnings() -> None:
     comparison = make_comparison()
-    shown = comparison._repr_html_()
+    shown = notebook_html(comparison)
     for candidate in comparison.candidates:
         for score in SCORES:
             found = candidate.scores[score]
@@ -124,7 +130,7 @@ def test_a_notebook_shows_scores_spread_intervals_sizes_and_warnings() -> None:
 
 
 def test_a_notebook_runs_nothing_fetches_nothing_and_shows_names_as_text() -> None:
-    shown = renamed(NASTY)._repr_html_()
+    shown = notebook_html(renamed(NASTY))
     found: list[tuple[str, str]] = []
 
     class Walk(HTMLParser):
@@ -168,13 +174,22 @@ def test_a_legend_too_long_says_how_many_more() -> None:
     assert "and 8 more" in drawing
 
 
-def test_ipython_shows_the_html_and_in_a_terminal_the_table() -> None:
-    from IPython.core.formatters import DisplayFormatter
+SESSION = """
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_cell("import mauve_core; from tests.handmade import make_comparison; comparison = make_comparison()")
+shown, _ = shell.display_formatter.format(shell.user_ns["comparison"])
+print(sorted(shown), shown["text/html"].count("<svg"), shown["text/plain"].count("MAUVE"))
+"""
 
-    comparison = make_comparison()
-    data, _ = DisplayFormatter().format(comparison)
-    assert data["text/html"] == comparison._repr_html_()
-    assert data["text/plain"] == to_table(comparison)
+
+def test_ipython_shows_the_html_and_in_a_terminal_the_table(tmp_path: Path) -> None:
+    variables = {**os.environ, "IPYTHONDIR": str(tmp_path)}
+    said = subprocess.run([sys.executable, "-c", SESSION], capture_output=True, text=True, check=True, env=variables)
+    kinds, drawings, heads = said.stdout.strip().rsplit(" ", 2)
+    assert kinds == "['text/html', 'text/plain']"
+    assert int(drawings) == 1
+    assert int(heads) >= 1
 
 
 def test_a_terminal_shows_the_table() -> None:

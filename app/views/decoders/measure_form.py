@@ -11,9 +11,8 @@ from app.components import job_panel, model_picker
 from app.components.markup import escaped
 from mauve_core.base.errors import MauveLensError
 from mauve_core.encoders import check_model
-from mauve_core.experiments.text_measures import MEASURES, Measure
+from mauve_core.experiments.text_measures import MEASURES, Measure, measure_title
 from mauve_core.experiments.text_measures.stored import MeasuresTask
-from mauve_core.figures.measures import titled
 from mauve_core.store import Run
 
 _CHEAP = [item for item in MEASURES.values() if "model" not in item.needs]
@@ -57,7 +56,7 @@ def _boxes(
         there = item.name in measured
         possible = has_features or "features" not in item.needs
         checked = st.checkbox(
-            titled(item.name) + (" :green-badge[measured]" if there else ""),
+            measure_title(item.name) + (" :green-badge[measured]" if there else ""),
             value=wanted and possible and not there,
             key=f"measure_{run.id}_{len(measured)}_{item.name}",
             disabled=not possible,

@@ -13,10 +13,9 @@ from app.url import session
 from app.url.state import Form, State
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import NONE, UNKNOWN
-from mauve_core.experiments.text_measures import MEASURES, Measurements
+from mauve_core.experiments.text_measures import MEASURES, Measurements, measure_title
 from mauve_core.figures import measures as figures
 from mauve_core.figures.leaderboard import rank_label
-from mauve_core.figures.measures import titled
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.tables import mean_and_spread, standings
 from mauve_core.store import Run
@@ -93,7 +92,9 @@ def _overview(run: Run, measurements: Measurements, order: Sequence[str]) -> Non
 
 def _wide_table(frame: pd.DataFrame, key: str) -> None:
     columns = {
-        name: st.column_config.TextColumn(titled(name), help=MEASURES[name].description if name in MEASURES else None)
+        name: st.column_config.TextColumn(
+            measure_title(name), help=MEASURES[name].description if name in MEASURES else None
+        )
         for name in frame.columns[2:]
     }
     st.dataframe(
@@ -184,8 +185,8 @@ def _plane(run: Run, measurements: Measurements, order: Sequence[str], state: St
         figures.plane_figure(frame, across, along, order),
         key="plane_chart",
         file_name=f"{run.name}-{across}-{along}",
-        alt=f"{titled(across)} against {titled(along)} of every candidate and the human texts; the tables above have "
-        "the numbers.",
+        alt=f"{measure_title(across)} against {measure_title(along)} of every candidate and the human texts; the tables "
+        "above have the numbers.",
     )
     human = "Blue cross: the human texts." if HUMAN in set(frame["source"]) else "One of the two has no T(P)."
     st.caption(f"{human} Lines: about 95% intervals over texts. n as in the table above.")
@@ -208,7 +209,7 @@ def _picker(
         list(names),
         index=session.place(names, shown),
         key=key,
-        format_func=titled,
+        format_func=measure_title,
         on_change=session.write_choice,
         args=(field, key, usual),
         width=260,

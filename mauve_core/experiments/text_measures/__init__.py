@@ -61,6 +61,7 @@ __all__ = [
     "Tools",
     "Value",
     "measure",
+    "measure_title",
 ]
 
 MEASURES: dict[str, Measure] = {
@@ -82,6 +83,15 @@ MEASURES: dict[str, Measure] = {
     )
 }
 """Every measure by its name, in the order in which they are shown."""
+
+
+def measure_title(name: str) -> str:
+    """The measure's title with its unit; a name that the registry does not hold, as it is."""
+    if name not in MEASURES:
+        return name
+    known = MEASURES[name]
+    return f"{known.title} ({known.unit})" if known.unit else known.title
+
 
 _MISSING = {"model": "a scoring model is needed", "features": "features of every side are needed"}
 

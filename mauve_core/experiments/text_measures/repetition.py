@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mauve_core.base.progress import Progress, silent
 from mauve_core.experiments.text_measures.base import Collection, MeanTerms, Measure, Terms
 from mauve_core.experiments.text_measures.tools import Tools
+from mauve_core.numerics.strings.repetition import ends_in_copies
 
 
 class Repetition(Measure):
@@ -31,12 +31,3 @@ class Repetition(Measure):
 
     def settings(self, tools: Tools) -> dict[str, Any]:
         return {"tokenizer": tools.tokenizer}
-
-
-def ends_in_copies(ids: NDArray[np.int64]) -> bool:
-    """Whether the sequence ends in a phrase that stands twice in a row."""
-    half = len(ids) // 2
-    if not half:
-        return False
-    lengths = half - np.flatnonzero(ids[-1 - half : -1] == ids[-1])  # the copy before must end in the same token
-    return any(np.array_equal(ids[-length:], ids[-2 * length : -length]) for length in lengths)
