@@ -11,6 +11,7 @@ from mauve_core.experiments.methods.task import stored_methods
 from mauve_core.experiments.robustness.task import stored_probes
 from mauve_core.experiments.sweeps import AXES, Over, Sweep
 from mauve_core.experiments.sweeps.task import stored_sweep
+from mauve_core.experiments.text_measures import measure_title
 from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.figures import measures as measure_figures
 from mauve_core.figures import methods as method_figures
@@ -63,7 +64,7 @@ def _measures(run: Run) -> tuple[Block, ...]:
         human.append(measure_figures.value_label(value))
         for cells, row in zip(rows, of, strict=True):
             cells.append(measure_figures.value_label(None if row is None else row.model))
-    columns = ("Texts", *(measure_figures.titled(measure) for measure in found.measures))
+    columns = ("Texts", *(measure_title(measure) for measure in found.measures))
     chart = Chart(
         "measures",
         measure_figures.panels_figure(found, order),

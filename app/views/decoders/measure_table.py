@@ -185,8 +185,8 @@ def _plane(run: Run, measurements: Measurements, order: Sequence[str], state: St
         figures.plane_figure(frame, across, along, order),
         key="plane_chart",
         file_name=f"{run.name}-{across}-{along}",
-        alt=f"{measure_title(across)} against {measure_title(along)} of every candidate and the human texts; the tables "
-        "above have the numbers.",
+        alt=f"{measure_title(across)} against {measure_title(along)} of every candidate and the human texts; the "
+        "tables above have the numbers.",
     )
     human = "Blue cross: the human texts." if HUMAN in set(frame["source"]) else "One of the two has no T(P)."
     st.caption(f"{human} Lines: about 95% intervals over texts. n as in the table above.")
