@@ -13,8 +13,6 @@ import pandas as pd
 
 SAMPLED = 256
 """Items of a long collection that are looked at; they stand for the others."""
-
-_POINTER = 8
 _PLAIN = (int, float, complex, bool, bytes, str, type(None), range)
 _NOT_DATA = (type, ModuleType, FunctionType, MethodType, BuiltinFunctionType)
 

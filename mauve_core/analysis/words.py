@@ -15,7 +15,7 @@ word that both use equally tells nothing about either.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -259,36 +259,3 @@ def class_based_tfidf(counts: Any) -> Any:
     rarity = np.log1p(np.divide(average, totals, out=np.zeros_like(totals), where=totals > 0))
     share = diags(np.divide(1.0, lengths, out=np.zeros_like(lengths), where=used))
     return csr_matrix(share @ table @ diags(rarity))
-
-
-def distinctive_words(
-    texts_by_group: Mapping[Group, Sequence[str]],
-    *,
-    top: int = 10,
-    stop_words: str | Sequence[str] | None = "english",
-) -> dict[Group, tuple[DistinctiveWord, ...]]:
-    """The most distinctive words of each group of texts against all other groups.
-
-    Parameters
-    ----------
-    texts_by_group : mapping of group to sequence of str
-    top : int
-        Words a group at most.
-    stop_words : "english", list of str or None
-        As in :func:`count_words`.
-
-    Returns
-    -------
-    dict of group to tuple of DistinctiveWord
-        Heaviest first, ties in alphabetical order; an empty tuple for a group without a countable word.
-
-    Notes
-    -----
-    Grootendorst (2022), equation 2; see the module's description. For many groupings of the same texts, make one
-    :class:`WordCounts` with :func:`count_words` and call :meth:`WordCounts.by_group`.
-    """
-    groups = [text_list(group, f"The texts of the group {name!r}") for name, group in texts_by_group.items()]
-    texts, sizes = [text for group in groups for text in group], [len(group) for group in groups]
-    labels = np.repeat(np.arange(len(sizes)), sizes)
-    words = count_words(texts, stop_words=stop_words).by_group(labels, len(sizes), top=top)
-    return dict(zip(texts_by_group, words, strict=True))

@@ -11,7 +11,7 @@ import datetime
 import decimal
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mauve_core.base.errors import InputError
@@ -84,11 +84,6 @@ def plain(value: Any) -> Any:
 def is_plain(value: object) -> bool:
     """Whether the value can stand in a metadata column."""
     return value is None or isinstance(value, SCALARS)
-
-
-def are_numbers(cells: Iterable[str | None]) -> bool:
-    """Whether the filled cells, of which there is at least one, are all numbers."""
-    return dtype_of(parse_cells(list(cells))) in ("int64", "Int64", "float64")
 
 
 def parse_cells(cells: Sequence[str | None]) -> list[Any]:

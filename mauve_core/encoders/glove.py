@@ -4,16 +4,14 @@ The features of JMLR 2023, section 7.5.3: the sum of the vectors of a text's wor
 that a word without a vector counts as zero (after the pipeline has brought rows to unit length, that divisor no longer
 matters). Word order does not count.
 
-Tokenisation, ``"words"``: runs of letters, digits and underscores of any script, punctuation marks one by one, and
-English endings split off as in GloVe's own vocabulary (do n't, it 's); ``"whitespace"``, as the paper has it: whatever
-stands between white space, punctuation included. Words are looked up in lower case, as the common files have them;
-``lowercase=False`` is for files that keep capitals.
+Words are runs of letters, digits and underscores of any script, punctuation marks one by one, and English endings split
+off as in GloVe's own vocabulary (do n't, it 's). They are looked up in lower case, as the common files have them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,15 +21,10 @@ from scipy.sparse import csr_array
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.text_lists import text_list
 from mauve_core.encoders.tokenizing import refuse_texts
 from mauve_core.encoders.vector_files import WordVectors, read_vectors
 
-_PATTERNS = {
-    "words": re.compile(r"\w+?(?=n't\b)|n't\b|'(?:s|re|ve|ll|d|m)\b|\w+|[^\w\s]", re.IGNORECASE),
-    "whitespace": re.compile(r"\S+"),
-}
-TOKENISATIONS = tuple(_PATTERNS)
+_WORD = re.compile(r"\w+?(?=n't\b)|n't\b|'(?:s|re|ve|ll|d|m)\b|\w+|[^\w\s]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,57 +49,9 @@ class WordFeatures:
     notes: tuple[str, ...]
 
 
-def word_features(
-    texts: Mapping[str, Sequence[str]],
-    path: str | Path,
-    *,
-    tokenisation: str = "words",
-    lowercase: bool = True,
-    progress: Progress = silent,
-) -> dict[str, WordFeatures]:
-    """Average the vectors of each text's words, for all sides in one pass over the vector file.
-
-    Parameters
-    ----------
-    texts : mapping of str to sequence of str
-        The texts of each side.
-    path : str or Path
-        The vector file.
-    tokenisation : {"words", "whitespace"}
-    lowercase : bool
-    progress : callable
-        Called with (stage, bytes read, bytes).
-
-    Returns
-    -------
-    dict of str to WordFeatures
-        By side, in the given order.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, a line is no word with finite numbers (the file and the line are named), no line is, or
-        no word of some text has a vector (those texts are named by their place).
-    """
-    if tokenisation not in _PATTERNS:
-        raise InputError("No tokenisation of that name", allowed=", ".join(_PATTERNS), received=repr(tokenisation))
-    listed = {side: text_list(rows, f"The texts of {side!r}") for side, rows in texts.items()}
-    empty = [side for side, rows in listed.items() if not rows]
-    if empty:
-        raise InputError(f"There are no texts of {', '.join(map(repr, empty))}", allowed="at least one a side")
-    table = WordTable(Path(path))
-    sides = {
-        side: [table.numbered(words_of(text, tokenisation, lowercase=lowercase)) for text in rows]
-        for side, rows in listed.items()
-    }
-    table.read(progress)
-    return {side: table.averages(rows, of=f" of {side!r}") for side, rows in sides.items()}
-
-
-def words_of(text: str, tokenisation: str = "words", *, lowercase: bool = True) -> list[str]:
-    """The words that :func:`word_features` looks up, in order."""
-    text = text.replace("\u2019", "'")
-    return _PATTERNS[tokenisation].findall(text.lower() if lowercase else text)
+def words_of(text: str) -> list[str]:
+    """The words of a text that are looked up, in order."""
+    return _WORD.findall(text.replace("\u2019", "'").lower())
 
 
 class WordTable:
@@ -130,22 +75,26 @@ class WordTable:
         return np.array([ids.setdefault(word, len(ids)) for word in encoded], dtype=np.int32)
 
     def read(self, progress: Progress = silent) -> None:
-        """Look the new words up in the file; InputError as :func:`word_features`."""
+        """Look the new words up in the file.
+
+        Raises
+        ------
+        InputError
+            The file cannot be read, a line is no word with finite numbers (both are named), or no line is.
+        """
         known = 0 if self._vectors is None else len(self._vectors.found)
         new = {word: number - known for word, number in self._ids.items() if number >= known}
         if new or self._vectors is None:
             read = read_vectors(self._path, new, progress)
             self._vectors = read if self._vectors is None else self._vectors.followed_by(read)
 
-    def averages(self, rows: Sequence[NDArray[np.int32]], *, of: str = "") -> WordFeatures:
+    def averages(self, rows: Sequence[NDArray[np.int32]]) -> WordFeatures:
         """Average the vectors of each text's words; ``read`` must have come after the texts were numbered.
 
         Parameters
         ----------
         rows : sequence of n >= 1 (t,) int arrays
             As ``numbered`` gave them.
-        of : str
-            What errors say behind "word".
 
         Raises
         ------
@@ -160,7 +109,7 @@ class WordTable:
         ends = np.append(0, np.cumsum(words))
         counts = csr_array((np.ones(flat.size), flat, ends), shape=(len(rows), len(vectors.found)))
         unknown = np.asarray(counts @ (~vectors.found).astype(np.float64)).astype(np.int64)
-        refuse_texts(np.flatnonzero(unknown == words), f"{self._path} has no vector for any word{of} in")
+        refuse_texts(np.flatnonzero(unknown == words), f"{self._path} has no vector for any word in")
         array = np.asarray((counts @ vectors.array) / words[:, None], dtype=np.float32)
         repeated = int(vectors.repeated[np.unique(flat)].sum())
         return WordFeatures(array, words, unknown, _notes(self._path.name, words, unknown, vectors.phrases, repeated))

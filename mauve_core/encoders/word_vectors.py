@@ -24,19 +24,11 @@ from mauve_core.encoders.tokenizing import CHUNK, STAGE, Tokenized
 FORMAT = 1
 """Part of every key; raised when the same words would be split or averaged otherwise."""
 
-TOKENISATION, LOWERCASE = "words", True
-"""How texts are split; see :mod:`mauve_core.encoders.glove`."""
-
 DEVICE = "cpu"
 """Where averages are computed, whatever the device of other encoders."""
 
 _MEANT = {"pooling": ("auto", "mean"), "layer": (-1,), "dtype": ("float32",), "revision": (None,)}
 """What the settings of language models may be; anything else would be ignored."""
-
-
-def words(text: str) -> list[str]:
-    """The words of a text that are looked up, in order."""
-    return words_of(text, TOKENISATION, lowercase=LOWERCASE)
 
 
 def key_settings(identity: ModelIdentity, config: EncoderConfig) -> list[str | int | bool]:
@@ -56,7 +48,7 @@ def key_settings(identity: ModelIdentity, config: EncoderConfig) -> list[str | i
                 received=str(value),
                 todo="Leave it out, or choose a language model as the encoder",
             )
-    return [identity.kind, FORMAT, identity.digest, TOKENISATION, LOWERCASE, config.max_tokens]
+    return [identity.kind, FORMAT, identity.digest, "words", True, config.max_tokens]  # split into words, in lower case
 
 
 class WordEncoder:
@@ -94,7 +86,7 @@ class WordEncoder:
         for place, text in enumerate(texts):
             if place % CHUNK == 0:
                 progress(STAGE, place, len(texts))
-            found = words(text)
+            found = words_of(text)
             cut[place] = len(found) > limit
             rows.append(self._table.numbered(found[:limit]))
         progress(STAGE, len(texts), len(texts))

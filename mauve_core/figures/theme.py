@@ -16,8 +16,6 @@ MODEL_COLOUR = "#d9730d"
 NEUTRAL_COLOUR = "#808792"
 """Axes, guides and anything that is neither side."""
 
-SOURCE_COLOURS = {"human": HUMAN_COLOUR, "model": MODEL_COLOUR}
-
 NAME_LENGTH = 25
 _NAME_END = 11
 """Of a name that is cut, the letters at its end that stay: names of one family differ there."""

@@ -17,7 +17,6 @@ from mauve_core.figures import draw
 from mauve_core.figures.theme import HUMAN_COLOUR, NEUTRAL_COLOUR, base_layout
 
 _ROW_HEIGHT = 34
-_DELTA = "← smaller · Cliff's delta · larger →"
 _ROWS = (("sides", HUMAN_COLOUR, "circle", -0.16), ("rest", NEUTRAL_COLOUR, "diamond", 0.16))
 """Which comparison, its colour and marker, and how far its row stands off the property's."""
 

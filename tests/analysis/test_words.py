@@ -5,17 +5,29 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mauve_core.analysis.words import DistinctiveWord, class_based_tfidf, count_words, distinctive_words
+from mauve_core.analysis.words import DistinctiveWord, class_based_tfidf, count_words
 from mauve_core.base.errors import InputError
 
 ROUNDING = 1e-12
 """A handful of float64 operations on numbers near one."""
+
+
+def distinctive_words(
+    texts_by_group: Mapping[Any, Sequence[str]], *, top: int = 10, stop_words: str | Sequence[str] | None = "english"
+) -> dict[Any, tuple[DistinctiveWord, ...]]:
+    """Those of each group of texts against all others."""
+    texts = [text for group in texts_by_group.values() for text in group]
+    labels = np.repeat(np.arange(len(texts_by_group)), [len(group) for group in texts_by_group.values()])
+    words = count_words(texts, stop_words=stop_words).by_group(labels, len(texts_by_group), top=top)
+    return dict(zip(texts_by_group, words, strict=True))
 
 
 def test_hand_values() -> None:

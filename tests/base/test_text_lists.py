@@ -14,14 +14,13 @@ import pytest
 from mauve_core import compare, compute_mauve
 from mauve_core.analysis.phrases import distinctive_phrases
 from mauve_core.analysis.properties import text_properties
-from mauve_core.analysis.words import count_words, distinctive_words
+from mauve_core.analysis.words import count_words
 from mauve_core.base.config import CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.text_lists import text_list
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.decoding.generate import Prompts
 from mauve_core.encoders import Encoder, encode
-from mauve_core.encoders.glove import word_features
 from mauve_core.encoders.keys import feature_key
 from mauve_core.encoders.likelihood import cut_texts, negative_log_likelihoods
 from mauve_core.encoders.prefixes import PrefixEncoder, encode_prefixes
@@ -54,8 +53,6 @@ TAKERS: dict[str, Callable[[Any], Any]] = {
     "ids of perturb": lambda texts: perturb(TEXTS, texts, parse_perturbation("drop-articles"), seed=0),
     "text_properties": text_properties,
     "count_words": count_words,
-    "distinctive_words": lambda texts: distinctive_words({"one": texts, "other": TEXTS}),
-    "word_features": lambda texts: word_features({"m": texts}, "none.txt"),
     "distinctive_phrases": lambda texts: distinctive_phrases(TEXTS, texts),
     "Collection": lambda texts: Collection("m", IDS, texts),
     "prompts of a collection": lambda texts: Collection("m", IDS, tuple(TEXTS), texts),

@@ -12,8 +12,9 @@ from mauve_core.base.config import CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.encoders import vector_files
-from mauve_core.encoders.glove import word_features, words_of
+from mauve_core.encoders.glove import WordTable, words_of
 from mauve_core.scoring.compare import compare
+from tests.encoders.word_tables import word_features
 
 LINES = ["the 1 0 0", "cat 0 2 0", "sat 0 0 -4", ". 0.5 0.5 0.5", "n't 8 8 8", "Paris 1e1 0 0"]
 
@@ -57,7 +58,10 @@ def test_every_spelling_of_the_format_reads_the_same(tmp_path, name, lines, endi
 def test_a_file_may_lack_its_last_line_ending(tmp_path):
     path = tmp_path / "vectors.txt"
     path.write_text("\n".join(LINES))
-    assert word_features({"a": ["Paris"]}, path, lowercase=False)["a"].array.tolist() == [[10, 0, 0]]
+    table = WordTable(path)
+    rows = [table.numbered(["Paris"])]
+    table.read()
+    assert table.averages(rows).array.tolist() == [[10, 0, 0]]
 
 
 @pytest.mark.parametrize(
@@ -72,13 +76,6 @@ def test_a_file_may_lack_its_last_line_ending(tmp_path):
 )
 def test_words(text, words):
     assert words_of(text) == words
-
-
-def test_white_space_alone_splits_as_published(tmp_path):
-    assert words_of("The cat sat.\u00a0Don't", "whitespace") == ["the", "cat", "sat.", "don't"]
-    found = word_features({"a": ["The cat sat."]}, written(tmp_path), tokenisation="whitespace")["a"]
-    assert found.unknown.tolist() == [1]
-    assert words_of("The", lowercase=False) == ["The"]
 
 
 def test_entries_of_several_words_and_second_vectors_are_passed_over_and_counted(tmp_path):
@@ -146,16 +143,9 @@ def test_files_that_cannot_be_read_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["purple dogs", "", " "])
-def test_a_text_without_any_vector_is_named_with_its_side(tmp_path, text):
-    with pytest.raises(InputError, match=r"no vector for any word of 'model' in text 1 \(counted from 0\)"):
+def test_a_text_without_any_vector_is_named(tmp_path, text):
+    with pytest.raises(InputError, match=r"no vector for any word in text 1 \(counted from 0\)"):
         word_features({"human": ["the"], "model": ["cat", text]}, written(tmp_path))
-
-
-def test_other_arguments_that_are_refused(tmp_path):
-    with pytest.raises(InputError, match="no texts of 'model'"):
-        word_features({"human": ["the"], "model": []}, written(tmp_path))
-    with pytest.raises(InputError, match="words, whitespace"):
-        word_features({"human": ["the"]}, written(tmp_path), tokenisation="bpe")
 
 
 def test_progress_reaches_the_size_of_the_file_and_never_falls(tmp_path, monkeypatch):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.resampling.permutation import draw_splits, permutation_test
+from mauve_core.numerics.resampling.permutation import draw_splits
 from mauve_core.numerics.statistics import mmd as module
-from mauve_core.numerics.statistics.mmd import kernel_matrix, kernel_statistic, median_bandwidth, mmd, mmd_left_out
+from mauve_core.numerics.statistics.mmd import median_bandwidth, mmd, mmd_left_out
 
 # Sums of up to 1e4 kernel values of at most 1, divided by as many.
 ROUNDING = 1e-13
@@ -39,9 +39,6 @@ def test_slow_twin_for_any_block(monkeypatch, block):
     x, y = samples(12, 17, shift=0.5)
     found = mmd(x, y, bandwidth=1.3, splits=5, seed=0)
     assert (found.value, found.biased) == pytest.approx(plain(x, y, 1.3), abs=ROUNDING)
-    table = kernel_matrix(x, y, 1.3)
-    both = np.concatenate([x, y])
-    np.testing.assert_allclose(table, [[kernel(a, b, 1.3) for b in both] for a in both], atol=ROUNDING)
     halves = draw_splits(12, 6, 5, np.random.default_rng(np.random.SeedSequence(0).spawn(2)[1]))
     values = np.array([plain(x[a], x[b], 1.3)[0] for a, b in zip(*halves, strict=True)])
     # From 6 and 6 texts to 12 and 17.
@@ -59,39 +56,11 @@ def test_two_gaussians_in_closed_form():
     values = []
     for seed in range(200):
         x, y = samples(40, 30, shift, d, seed)
-        values.append(kernel_statistic(kernel_matrix(x, y, bandwidth))(*sides(40, 30))[0])
+        values.append(mmd(x, y, bandwidth=bandwidth, splits=2, seed=0).value)
     # Unbiased: within four standard errors of the truth, which are a twentieth of it.
     error = np.std(values) / np.sqrt(len(values))
     assert error < truth / 20
     assert np.mean(values) == pytest.approx(truth, abs=4 * error)
-
-
-def sides(n, m):
-    first = np.arange(n + m)[None] < n
-    return first, ~first
-
-
-def test_a_linear_kernel_gives_the_distance_of_means():
-    x, y = samples(9, 14, shift=0.3)
-    both = np.concatenate([x, y])
-    table = both @ both.T
-    found = kernel_statistic(table, unbiased=False)(*sides(9, 14))
-    assert found[0] == pytest.approx(((x.mean(axis=0) - y.mean(axis=0)) ** 2).sum(), rel=1e-12)
-    # The unbiased one takes the variance of each mean away.
-    noise = x.var(axis=0, ddof=1).sum() / 9 + y.var(axis=0, ddof=1).sum() / 14
-    assert kernel_statistic(table)(*sides(9, 14))[0] == pytest.approx(found[0] - noise, rel=1e-12)
-
-
-def test_many_choices_at_once_equal_one_at_a_time():
-    x, y = samples(15, 15)
-    table = kernel_matrix(x, y, 1.0)
-    first, second = draw_splits(30, 11, 6, np.random.default_rng(0))
-    for unbiased in (True, False):
-        found = kernel_statistic(table, unbiased=unbiased)(first, second)
-        twins = [
-            plain(np.concatenate([x, y])[a], np.concatenate([x, y])[b], 1.0) for a, b in zip(first, second, strict=True)
-        ]
-        np.testing.assert_allclose(found, [twin[0 if unbiased else 1] for twin in twins], atol=ROUNDING)
 
 
 def test_far_from_the_origin_nothing_is_lost():
@@ -149,19 +118,6 @@ class TestBandwidth:
             mmd(np.zeros((5, 2)), np.ones((5, 2)), seed=0)
 
 
-def test_as_a_statistic_of_a_permutation_test():
-    near, far = samples(40, 30), samples(40, 30, shift=0.8)
-    results = [
-        permutation_test(kernel_statistic(kernel_matrix(x, y, 1.5)), 40, 30, permutations=199, seed=0)
-        for x, y in (near, far)
-    ]
-    assert results[0].p_value > 0.05
-    assert results[1].p_value == 1 / 200
-    assert results[1].statistic == pytest.approx(mmd(*far, bandwidth=1.5, splits=2, seed=0).value, abs=ROUNDING)
-    # Over all relabellings the unbiased estimate averages to exactly 0.
-    assert abs(results[0].null.mean()) < 5 * results[0].null.std() / np.sqrt(199)
-
-
 class TestRefusals:
     def test_samples(self):
         x, y = samples(5, 5)
@@ -172,33 +128,14 @@ class TestRefusals:
         with pytest.raises(InputError, match="different dimensions"):
             mmd(x, y[:, :2], seed=0)
         with pytest.raises(InputError, match="not finite"):
-            kernel_matrix(x, y * np.nan, 1.0)
+            mmd(x, y * np.nan, seed=0)
 
-    def test_settings(self, monkeypatch):
+    def test_settings(self):
         x, y = samples(5, 5)
         with pytest.raises(InputError, match="bandwidth"):
             mmd(x, y, bandwidth=0.0, seed=0)
         with pytest.raises(InputError, match="number of splits"):
             mmd(x, y, splits=1, seed=0)
-        monkeypatch.setattr(module, "KERNEL_LIMIT", 9)
-        with pytest.raises(InputError, match=r"at most 9 of both sides.*Received: 10"):
-            kernel_matrix(x, y, 1.0)
-
-    def test_matrices(self):
-        with pytest.raises(InputError, match="not usable"):
-            kernel_statistic(np.ones((2, 3)))
-        with pytest.raises(InputError, match="not usable"):
-            kernel_statistic([[np.inf]])
-        with pytest.raises(InputError, match="not symmetric"):
-            kernel_statistic([[1.0, 0.5], [0.4, 1.0]])
-
-    def test_sides_without_texts(self):
-        statistic = kernel_statistic(np.eye(3))
-        with pytest.raises(InputError, match="A side has no rows"):
-            statistic(np.ones((1, 3), dtype=bool), np.zeros((1, 3), dtype=bool))
-        with pytest.raises(InputError, match="not a number for some draw"):
-            permutation_test(statistic, 1, 2, permutations=5, seed=0)
-        assert np.isfinite(kernel_statistic(np.eye(3), unbiased=False)(*sides(1, 2))).all()
 
 
 @pytest.mark.parametrize(("limit", "median_texts"), [(6000, 2000), (6000, 40), (0, 2000), (0, 40)])

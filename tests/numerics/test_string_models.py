@@ -11,10 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS
-from mauve_core.numerics.ratios.log_ratios import LogRatios
 from mauve_core.numerics.strings.kneser_ney import FALLBACK, KneserNey, estimated_discounts
-from mauve_core.numerics.strings.string_models import PUBLISHED, five_divergences, string_divergences, string_ratios
+from mauve_core.numerics.strings.string_models import string_ratios
 
 texts_of_few_tokens = st.lists(st.lists(st.integers(0, 3), max_size=8), min_size=1, max_size=8)
 
@@ -205,77 +203,43 @@ def repetitive(count, seed, *, tokens=12, length=15):
     return [np.repeat(token, length) for token in rng.integers(0, tokens, size=count)]
 
 
-@pytest.mark.parametrize("per", ["text", "token"])
-def test_sides_of_one_source_are_near_and_a_repetitive_one_is_far(per):
+def test_sides_of_one_source_are_near_and_a_repetitive_one_is_far():
     human = chain(2000, 1)
-    near = string_divergences(human, chain(2000, 2), order=2, per=per, seed=5)
-    far = string_divergences(human, repetitive(2000, 3), order=2, per=per, seed=5)
+    near = string_ratios(human, chain(2000, 2), order=2, seed=5).ratios
+    far = string_ratios(human, repetitive(2000, 3), order=2, seed=5).ratios
     # Two models of a thousand texts each differ a little; forward and backward KL are means of that difference.
-    for name in ("forward-kl", "backward-kl"):
-        assert abs(near.values[name]) < 4 * near.sd[name]
-        assert far.values[name] > (10 if per == "text" else 0.7) + 4 * far.sd[name]
-    # log(2 / (1 + exp(-r))) lies between r / 2 - r^2 / 8 and r / 2, and here r is small.
-    at_p, at_q = near.strings.ratios.at_p, near.strings.ratios.at_q
-    most = (at_p.mean() - at_q.mean()) / 4
-    assert most - (np.mean(at_p**2) + np.mean(at_q**2)) / 16 <= near.values["jensen-shannon"] <= most
-    assert abs(near.values["jensen-shannon"]) < 0.05
-    assert near.values["auc"] < 0.01
-    assert far.values["jensen-shannon"] > 0.2
-    if per == "text":
-        # Hardly a text is likely under both: JS near log 2, and the frontier near that of disjoint sides, whose area
-        # under ((1 - l)^s, l^s) is s B(1 + s, s); the published 25 weights are a coarse rule for it.
-        assert far.values["jensen-shannon"] == pytest.approx(math.log(2), abs=0.01)
-        disjoint = 1 - 0.2 * math.gamma(1.2) * math.gamma(0.2) / math.gamma(1.4)
-        assert far.values["auc"] == pytest.approx(disjoint, abs=0.01)
-
-
-def test_a_void_bound_is_told():
-    """Whole texts of a large vocabulary and few to fit to: log ratios are far off, and the means fall below 0."""
-    human, model = chain(100, 1, tokens=300, length=60), chain(100, 2, tokens=300, length=60)
-    whole = string_divergences(human, model, per="text")
-    assert whole.values["jensen-shannon"] < 0
-    assert whole.values["auc"] < 0.01
-    assert [note for note in whole.notes if "is below 0; the frontier has 0" in note]
-    assert abs(string_divergences(human, model, per="token").values["jensen-shannon"]) < 0.02
-
-
-def test_texts_a_model_was_fitted_to_look_likelier_to_it():
-    human, model = chain(300, 1, tokens=50), chain(300, 2, tokens=50)
-    held_out, own = (string_divergences(human, model, evaluate=part, per="text") for part in ("held-out", "own"))
-    assert own.values["forward-kl"] > 10
-    assert abs(held_out.values["forward-kl"]) < 2
-    assert own.strings.rows_p.tolist() == list(range(300))
-
-
-def test_per_token_is_per_text_over_the_number_of_tokens_and_the_end():
-    human, model = made_texts(60, state=1), made_texts(50, state=8)
-    whole = string_ratios(human, model, per="text", seed=3)
-    token = string_ratios(human, model, per="token", seed=3)
-    lengths = np.array([len(human[row]) + 1 for row in whole.rows_p])
-    np.testing.assert_allclose(token.ratios.at_p * lengths, whole.ratios.at_p, rtol=1e-12, atol=1e-12)
+    for sign, side in ((1, "at_p"), (-1, "at_q")):
+        for ratios, low, high in ((near, -4, 4), (far, 4, math.inf)):
+            logs = sign * getattr(ratios, side)
+            error = logs.std() / math.sqrt(logs.size)
+            least = 0.7 if ratios is far else 0.0
+            assert least + low * error < logs.mean() < least + high * error
 
 
 def test_ratios_are_those_of_models_of_the_other_texts():
     human, model = made_texts(30, state=1), made_texts(22, state=8)
-    found = string_ratios(human, model, order=3, per="text", held_out=0.3, vocabulary=700, seed=4)
-    assert found.rows_p.size == 9
-    assert found.rows_q.size == 7
+    found = string_ratios(human, model, order=3, seed=4)
+    assert found.rows_p.size == 15
+    assert found.rows_q.size == 11
     rest_p = [text for row, text in enumerate(human) if row not in found.rows_p]
     rest_q = [text for row, text in enumerate(model) if row not in found.rows_q]
-    scored = [model[row] for row in found.rows_q]
-    p, q = (KneserNey.fit(rest, 700, 3).log_probabilities(scored) for rest in (rest_p, rest_q))
-    np.testing.assert_allclose(found.ratios.at_q, p - q, rtol=1e-12, atol=1e-12)
-    assert found.ratios.notes[0] == "3-gram models of 21 human and 15 candidate texts over 700 tokens"
+    kinds = sorted({token for text in (*human, *model) for token in text})
+    number = {token: index for index, token in enumerate(kinds)}
+    rest_p, rest_q, scored = (
+        [[number[token] for token in text] for text in texts]
+        for texts in (rest_p, rest_q, [model[row] for row in found.rows_q])
+    )
+    p, q = (KneserNey.fit(rest, len(kinds), 3).log_probabilities(scored) for rest in (rest_p, rest_q))
+    lengths = np.array([len(text) + 1 for text in scored])
+    np.testing.assert_allclose(found.ratios.at_q * lengths, p - q, rtol=1e-12, atol=1e-12)
+    assert found.ratios.notes[0] == f"3-gram models of 15 human and 11 candidate texts over {len(kinds)} tokens"
 
 
 def test_both_sides_are_treated_alike():
     human, model = chain(80, 1), chain(80, 2, length=9)
-    there, back = string_divergences(human, model, seed=6), string_divergences(model, human, seed=6)
-    np.testing.assert_array_equal(there.strings.rows_p, there.strings.rows_q)  # equally many texts: the same rows
-    np.testing.assert_array_equal(there.strings.ratios.at_p, -back.strings.ratios.at_q)
-    assert there.values["forward-kl"] == back.values["backward-kl"]
-    assert there.values["auc"] == pytest.approx(back.values["auc"], abs=1e-14)
-    np.testing.assert_allclose(there.frontier.type1, back.frontier.type2[::-1], atol=1e-12)
+    there, back = string_ratios(human, model, seed=6), string_ratios(model, human, seed=6)
+    np.testing.assert_array_equal(there.rows_p, there.rows_q)  # equally many texts: the same rows
+    np.testing.assert_array_equal(there.ratios.at_p, -back.ratios.at_q)
 
 
 def test_the_seed_decides_which_texts_are_held_out():
@@ -285,60 +249,10 @@ def test_the_seed_decides_which_texts_are_held_out():
     assert first.rows_p.tolist() != other.rows_p.tolist()
 
 
-def test_five_divergences_by_hand():
-    ratios = LogRatios([math.log(4), math.log(2)], [-math.log(3)])
-    found = five_divergences(ratios, scale=1.0)
-    assert found["forward-kl"] == pytest.approx(math.log(8) / 2)
-    assert found["backward-kl"] == pytest.approx(math.log(3))
-    assert found["exponentiated-kl"] == pytest.approx(math.sqrt(8))
-    # log(p / (p/2 + q/2)) = log(2 r / (1 + r)) at r = 4 and 2; log(2 / (1 + r)) at r = 1/3.
-    js = ((math.log(8 / 5) + math.log(4 / 3)) / 2 + math.log(3 / 2)) / 2
-    assert found["jensen-shannon"] == pytest.approx(js)
-    weights = REFERENCE_WEIGHTS
-    y = [math.exp(-(-math.log(w + (1 - w) / 4) - math.log(w + (1 - w) / 2)) / 2) for w in weights]
-    x = [(1 - w) + w / 3 for w in weights]
-    area = sum((a - b) * (c + d) / 2 for a, b, c, d in zip([1, *x], [*x, 0], [0, *y], [*y, 1], strict=True))
-    assert found["auc"] == pytest.approx(1 - area, abs=1e-12)
-
-
-def test_an_exponential_beyond_float64_is_infinite_and_so_is_its_spread():
-    human = [np.full(400, 7)] * 10
-    model = [np.arange(400) % 97 + 10] * 10
-    found = string_divergences(human, model, **PUBLISHED)
-    assert found.values["forward-kl"] > 710
-    assert found.values["exponentiated-kl"] == math.inf
-    assert found.sd["exponentiated-kl"] == math.inf
-
-
-def test_the_spread_of_a_mean_is_that_of_means():
-    # Texts are scored one by one, so the jackknife by groups must come near s / sqrt(n) of the log ratios.
-    found = string_divergences(chain(1500, 1), chain(1500, 2), order=2)
-    at_p = found.strings.ratios.at_p
-    expected = at_p.std(ddof=1) / math.sqrt(at_p.size)
-    assert found.sd["forward-kl"] == pytest.approx(expected, rel=0.5)  # 20 groups: a standard error of 16 %
-
-
-@pytest.mark.parametrize(
-    ("arguments", "match"),
-    [
-        ({"evaluate": "all"}, "held-out, own"),
-        ({"per": "word"}, "text, token"),
-        ({"held_out": 1.0}, r"in \(0, 1\)"),
-        ({"held_out": 0.01}, "too few texts"),
-        ({"vocabulary": 2}, "outside the vocabulary"),
-        ({"seed": -1}, "seed"),
-        ({"scale": 0}, "scale"),
-    ],
-)
-def test_arguments_that_are_refused(arguments, match):
-    with pytest.raises(InputError, match=match):
-        string_divergences([[0, 1, 2]] * 6, [[2, 1]] * 6, **arguments)
-
-
-def test_sides_that_are_refused():
+def test_arguments_that_are_refused():
+    with pytest.raises(InputError, match="seed"):
+        string_ratios([[0, 1, 2]] * 6, [[2, 1]] * 6, seed=-1)
     with pytest.raises(InputError, match="no candidate's texts"):
         string_ratios([[0]], [])
     with pytest.raises(InputError, match="too few texts"):
         string_ratios([[0]], [[0], [1]])
-    with pytest.raises(InputError, match="spread"):
-        string_divergences([[0]], [[0]], evaluate="own")

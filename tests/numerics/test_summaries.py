@@ -26,7 +26,6 @@ from mauve_core.numerics.divergences.summaries import (
     CLUSTER_SCALE,
     CLUSTER_SMOOTHING,
     FIVE,
-    STRING_SCALE,
     auc,
     backward_kl,
     exponentiated_kl,
@@ -265,7 +264,7 @@ class TestFive:
         middle = [0.375, 0.625]
         shannon = sum(x * math.log(x / r) for side in (p, q) for x, r in zip(side, middle, strict=True)) / 2
         assert jensen_shannon(p, q) == pytest.approx(shannon, rel=1e-13)
-        assert auc(p, q, STRING_SCALE) == 1 - mauve(p, q, 0.2)
+        assert auc(p, q, 0.2) == 1 - mauve(p, q, 0.2)
         assert auc(p, q) == 1 - mauve(p, q, CLUSTER_SCALE) == FIVE["auc"](p, q)
 
     def test_a_bin_that_one_side_leaves_empty(self):

@@ -13,7 +13,7 @@ from mauve_core.numerics.divergences.frontier import divergence_frontier
 from mauve_core.numerics.divergences.greedy import _NODES, ACTIONS, BEST, _after, _changed, _moves, greedy
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.divergences.smoothing import ADDED_COUNT, probabilities
-from mauve_core.numerics.divergences.what_if import capped, dropped, frontier_by_logs, matched, weighted_counts, what_if
+from mauve_core.numerics.divergences.what_if import capped, dropped, frontier_by_logs, matched, weighted_counts
 from tests.numerics.histograms import count_pairs
 
 ROUNDING = 1e-12
@@ -63,36 +63,6 @@ class TestWeights:
         twin = [[[row[labels == j].sum() for j in range(K)] for row in table] for table in weights]
         np.testing.assert_allclose(found, twin, atol=ROUNDING)
         np.testing.assert_allclose(found[1, 2], weighted_counts(labels, K, weights[1, 2]), atol=ROUNDING)
-
-    def test_weights_by_cluster_are_weights_of_its_texts(self):
-        rng = np.random.default_rng(1)
-        labels = [rng.integers(0, K, size=n) for n in (40, 30)]
-        by_cluster = rng.random((2, K))
-        found = what_if(
-            *(np.bincount(side, minlength=K) for side in labels), p_weights=by_cluster[0], q_weights=by_cluster[1]
-        )
-        texts = [weighted_counts(side, K, own[side]) for side, own in zip(labels, by_cluster, strict=True)]
-        for score, value in score_counts(*texts).items():
-            assert found[score] == pytest.approx(float(value), abs=ROUNDING)
-
-    def test_many_weightings_of_clusters(self):
-        p, q = small_pair(0)
-        weights = np.random.default_rng(0).random((4, 7))
-        table = what_if(p, q, q_weights=weights, scale=2.0)
-        for row, own in enumerate(weights):
-            for score, value in what_if(p, q, q_weights=own, scale=2.0).items():
-                assert table[score][row] == pytest.approx(float(value), abs=ROUNDING)
-
-    def test_without_weights_it_is_the_score(self):
-        p, q = small_pair(0)
-        for score, value in score_counts(p, q).items():
-            assert what_if(p, q)[score] == value
-            assert what_if(p, q, q_weights=np.ones(7))[score] == value
-
-    @pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0, 1.0], [np.nan, 1.0, 1.0], [0.0, 0.0, 0.0]])
-    def test_weights_that_leave_nothing_or_do_not_fit_are_refused(self, weights):
-        with pytest.raises(InputError):
-            what_if([1, 2, 3], [3, 2, 1], q_weights=weights)
 
     @pytest.mark.parametrize("labels", [[0, 3], [-1, 0], [0.0, 1.0], [[0, 1]]])
     def test_labels_that_do_not_fit_are_refused(self, labels):
@@ -237,7 +207,7 @@ class TestGreedy:
         assert len(found) == 3
         for place, step in enumerate(found, start=1):
             weights = matched(p, q, [earlier.cluster for earlier in found[:place]])
-            for score, value in what_if(p, q, q_weights=weights).items():
+            for score, value in score_counts(p, q * weights).items():
                 assert step.scores[score] == pytest.approx(float(value), abs=ROUNDING)
         assert found[-1].closed == pytest.approx(1)
 

@@ -22,11 +22,11 @@ from mauve_core.scoring.estimates import (
     estimates_of,
     half_seeds,
     rescored,
-    sample_counts,
     score_basis,
 )
 from mauve_core.scoring.partitioning import partitions
 from mauve_core.scoring.result import OTHER_HALF
+from tests.resampled import sample_counts
 from tests.synthetic import make_comparison_inputs, make_side
 
 SCORE = ScoreConfig(seeds=3, restarts=2, bootstrap=200)

@@ -247,14 +247,14 @@ class _Work:
         more; and what stands between white space where the run was given features.
         """
         from mauve_core.encoders.catalogue import names_word_vectors
-        from mauve_core.encoders.word_vectors import words as looked_up
+        from mauve_core.encoders.glove import words_of
 
         if name not in self.read:
             texts, encoder = list(self.run.corpora[name].texts), self.run.comparison.config.encoder
             if encoder is None:
                 rows = [[self.words.setdefault(word, len(self.words)) for word in text.split()] for text in texts]
             elif names_word_vectors(encoder.model):
-                split = map(looked_up, texts)
+                split = map(words_of, texts)
                 rows = [[self.words.setdefault(word, len(self.words)) for word in words] for words in split]
             else:
                 tokenizer = load_tokenizer(encoder.model, encoder.revision)

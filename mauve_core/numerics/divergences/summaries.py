@@ -32,8 +32,7 @@ from mauve_core.numerics.divergences.generators import Generator, f_divergence, 
 from mauve_core.numerics.divergences.kl import frontier_integral, kl_divergence, mid_point
 
 CLUSTER_SCALE = 5.0
-STRING_SCALE = 0.2
-"""The constant s of AUC on distributions over clusters and over strings (ICLR 2023, section 5)."""
+"""The constant s of AUC on distributions over clusters (ICLR 2023, section 5)."""
 
 CLUSTER_SMOOTHING = "laplace"
 """Smoothing of the cluster counts behind the five divergences (ICLR 2023, section 5)."""

@@ -19,7 +19,6 @@ from scipy.special import xlogy
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier
-from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.divergences.smoothing import probabilities
 
 _BLOCK = 1 << 15
@@ -56,49 +55,6 @@ def weighted_counts(labels: ArrayLike, k: int, weights: ArrayLike) -> NDArray[np
         return np.bincount(places, weights=table, minlength=k).astype(np.float64)
     member = csr_array((np.ones(places.size), (places, np.arange(places.size))), shape=(k, places.size))
     return np.ascontiguousarray((member @ table.reshape(-1, places.size).T).T).reshape(*table.shape[:-1], k)
-
-
-def what_if(
-    p_counts: ArrayLike,
-    q_counts: ArrayLike,
-    *,
-    p_weights: ArrayLike | None = None,
-    q_weights: ArrayLike | None = None,
-    scale: float = 5.0,
-    smoothing: str = "none",
-) -> dict[str, NDArray[np.float64]]:
-    """Every score with each cluster's texts counted by its weight.
-
-    Parameters
-    ----------
-    p_counts, q_counts : (..., k) array
-        Human texts and candidate texts in each cluster.
-    p_weights, q_weights : (..., k) array, optional
-        What a text of the cluster counts for on either side; leading axes broadcast. None counts every text once.
-    scale, smoothing
-        As in :func:`mauve_core.numerics.divergences.scores.score_counts`.
-
-    Returns
-    -------
-    dict of str to (...) float64 array
-
-    Raises
-    ------
-    InputError
-        Weights that are negative, not finite or not one for each cluster; a side that nothing is left of; what
-        ``score_counts`` refuses.
-    """
-    sides = []
-    for counts, weights in ((p_counts, p_weights), (q_counts, q_weights)):
-        array = _checks.numbers(counts, "The array of counts").astype(np.float64)
-        if array.ndim == 0:
-            raise InputError("Counts have no clusters", allowed="an array of shape (..., k)")
-        if weights is not None:
-            array = array * _weights(weights, array.shape[-1], "clusters")
-            if not (array.sum(axis=-1) > 0).all():
-                raise InputError("Nothing is left of one side", todo="Keep at least one text on both sides")
-        sides.append(array)
-    return score_counts(*sides, scale=scale, smoothing=smoothing)
 
 
 def dropped(k: int, clusters: Sequence[int]) -> NDArray[np.float64]:

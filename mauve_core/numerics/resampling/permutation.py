@@ -1,20 +1,16 @@
-"""Whether two sides differ by more than chance: a test that exchanges texts, and splits of the human side alone.
+"""Whether two sides differ by more than chance: a test that exchanges texts.
 
 Under the hypothesis P = Q, which side a text came from is an accident. :func:`permutation_test` draws sides anew and
 counts how often the score comes out at least as far as it did (Phipson and Smyth, 2010: the observed sides count as one
 of the draws, so that the p-value is never 0 and holds its level at any number of draws). Texts of one prompt are alike;
 with prompts as blocks, sides are exchanged within a prompt only.
 
-:func:`human_ceiling` scores random parts of the human side against each other: the value that a candidate reaches when
-nothing can tell it from the humans. A score depends on the numbers of texts, so hold it against a score at equal ones.
-
-Any score can be tested: of histograms over a fixed partition (:func:`histogram_statistic`), of a kernel matrix
-(``numerics.mmd.kernel_statistic``), or a function of two lists of rows (:func:`index_statistic`).
+Any score can be tested, as that of histograms over a fixed partition (:func:`histogram_statistic`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -60,36 +56,6 @@ class PermutationTest:
     n: int
     m: int
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Ceiling:
-    """Scores of random disjoint parts of one collection against each other.
-
-    Attributes
-    ----------
-    values : (splits,) float64 array
-        They share texts: their scatter is that of the score at this size, not an error of their mean.
-    size : int
-        Texts of each part.
-    """
-
-    values: NDArray[np.float64]
-    size: int
-
-    @property
-    def mean(self) -> float:
-        """Mean of the values."""
-        return float(self.values.mean())
-
-    @property
-    def sd(self) -> float:
-        """Standard deviation of the values, with splits - 1."""
-        return float(self.values.std(ddof=1))
-
-    def quantiles(self, levels: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95)) -> NDArray[np.float64]:
-        """Quantiles of the values at levels in [0, 1], linear between neighbours."""
-        return np.asarray(np.quantile(self.values, levels), dtype=np.float64)
 
 
 def permutation_test(
@@ -141,52 +107,6 @@ def permutation_test(
     return PermutationTest(observed, (1 + int(farther.sum())) / (1 + permutations), null, n, m, notes)
 
 
-def human_ceiling(
-    statistic: Statistic,
-    n: int,
-    *,
-    size: int | None = None,
-    splits: int = 100,
-    seed: int | np.random.SeedSequence,
-) -> Ceiling:
-    """Score random disjoint parts of the n human texts against each other.
-
-    Parameters
-    ----------
-    statistic : callable
-        See :data:`Statistic`, for n rows.
-    n : int
-        Human texts.
-    size : int, optional
-        Texts of each part, at most n / 2; by default half of n, rounded down.
-    splits : int
-        At least 2.
-    seed : int or numpy.random.SeedSequence
-
-    Returns
-    -------
-    Ceiling
-
-    Raises
-    ------
-    InputError
-        Too few texts for two parts of this size, or scores that are not finite.
-    """
-    n = _checks.whole("The number of texts", n, low=2)
-    size = n // 2 if size is None else _checks.whole("The number of texts of a part", size, low=1)
-    if 2 * size > n:
-        raise InputError("Too few texts for two parts", allowed=f"parts of at most {n // 2}", received=str(size))
-    splits = _checks.whole("The number of splits", splits, low=2)
-    rng = _stream(seed)
-    portions = (draw_splits(n, size, count, rng) for count in _portions(splits, n))
-    values = np.concatenate([_scores(statistic, first, second) for first, second in portions])
-    if not np.isfinite(values).all():
-        raise InputError(
-            "A score of two parts is infinite", allowed="finite scores", todo="Smooth the histograms, or use fewer bins"
-        )
-    return Ceiling(values, size)
-
-
 def histogram_statistic(
     labels: ArrayLike,
     k: int,
@@ -219,16 +139,6 @@ def histogram_statistic(
             probabilities(resampled_counts(labels, k, side.astype(np.int32)), smoothing) for side in (first, second)
         )
         return score(p, q)
-
-    return statistic
-
-
-def index_statistic(function: Callable[[NDArray[np.intp], NDArray[np.intp]], float]) -> Statistic:
-    """A score that a function computes from the rows of the first and of the second side, one draw at a time."""
-
-    def statistic(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.float64]:
-        pairs = zip(first, second, strict=True)
-        return np.array([function(np.flatnonzero(a), np.flatnonzero(b)) for a, b in pairs], dtype=np.float64)
 
     return statistic
 

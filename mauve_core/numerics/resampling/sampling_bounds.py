@@ -1,19 +1,14 @@
 """What the theory says about the error of a divergence between histograms of finite samples.
 
 JMLR 2023, section 4.1 and appendix B. P and Q are distributions over at most k bins, of which n and m texts are drawn;
-the error is the expected |D_f(P^, Q^) - D_f(P, Q)| of the histograms P^ and Q^ of the texts. It is at most
+the error is the expected |D_f(P^, Q^) - D_f(P, Q)| of the histograms P^ and Q^ of the texts. Up to constants of the
+generator f it is at most
 
-- (10): (C1 log n + c) alpha_n(P) + (C1* log m + c*) alpha_m(Q) + (C1 + c) beta_n(P) + (C1* + c*) beta_m(Q), where
-  alpha_n(P) = sum sqrt(p / n) and beta_n(P) = sum (1 - p)^n p max(1, log 1/p), the mass of the bins that n texts miss;
-- (11): (C1 log n + c) (sqrt(k/n) + k/n) and the same of m with C1* and c*, whatever P and Q are;
-- (15), (16): the same two for histograms with b texts added to every bin.
+- (10): (alpha_n(P) + alpha_m(Q)) log n + beta_n(P) + beta_m(Q), where alpha_n(P) = sum sqrt(p / n) and
+  beta_n(P) = sum (1 - p)^n p max(1, log 1/p), the mass of the bins that n texts miss;
+- (12): (sqrt(k/n) + k/n) log n, whatever P and Q are.
 
 The partition into bins itself costs at most (f(0) + f*(0)) / j if it is the best one into 2 j bins (proposition 13).
-What is drawn beside a measured error (JMLR 2023, figure 21) are the rates, (10) and (11) with every constant left out.
-
-The constants C come from three assumptions about the generator f, :class:`Smoothness`. Here c = max(C0*, 2 C2) and
-c* = max(C0, 2 C2*). The paper has C2 in place of 2 C2: the remainder of Taylor's formula in the proof of its lemma 20,
-the integral of f''(s) (x - s), stands there with a factor 1/2 that the formula does not have.
 """
 
 from __future__ import annotations
@@ -24,7 +19,6 @@ from scipy.special import xlog1py
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
-from mauve_core.numerics.divergences.smoothness import FRONTIER_INTEGRAL, Smoothness
 
 FEWEST = 3
 """Texts from which on the theorems hold: log n is above 1 there."""
@@ -120,112 +114,24 @@ def uniform_rate(k: ArrayLike, n: ArrayLike) -> _Floats:
     return np.asarray((np.sqrt(ratio) + ratio) * np.log(_texts(n)))
 
 
-def oracle_bound(
-    p: ArrayLike,
-    q: ArrayLike,
-    n: ArrayLike,
-    m: ArrayLike | None = None,
-    *,
-    added: float = 0.0,
-    smoothness: Smoothness = FRONTIER_INTEGRAL,
-) -> _Floats:
-    """The bound (10), or (15) of smoothed histograms, with its constants.
-
-    Parameters
-    ----------
-    p, q : (..., k) array
-        The distributions that the texts are drawn from.
-    n, m : (...) array
-        Texts of P and of Q, 3 or more; as many of Q as of P unless ``m`` is given.
-    added : float >= 0
-        Texts that the estimate adds to every bin, b: 0 for plain histograms, 1/2 for Krichevsky-Trofimov smoothing.
-    smoothness : Smoothness
-        Of the divergence.
-
-    Returns
-    -------
-    (...) float64 array
-
-    Raises
-    ------
-    InputError
-        As :func:`oracle_rate`, or ``added`` negative.
-    """
-    left, right = _checks.distributions(p, q)
-    b, k = _added(added), left.shape[-1]
-    total = np.zeros(())
-    for side, size, constants in zip((left, right), _both(n, m), (smoothness, smoothness.conjugate), strict=True):
-        distance = alpha(side, size)
-        if b:
-            distance = (size * distance + b * k * np.abs(side - 1 / k).sum(axis=-1)) / (size + b * k)
-        total = total + _factor(size, k, b, constants) * distance
-        if not b:
-            total = total + (constants.slope + constants.offset) * beta(side, size)
-    return np.asarray(total)
-
-
-def uniform_bound(
-    k: ArrayLike,
-    n: ArrayLike,
-    m: ArrayLike | None = None,
-    *,
-    added: float = 0.0,
-    smoothness: Smoothness = FRONTIER_INTEGRAL,
-) -> _Floats:
-    """The bound (11), or (16) of smoothed histograms, with its constants: for any P and Q over k bins.
-
-    Parameters
-    ----------
-    k : (...) array
-        Bins.
-    n, m, added, smoothness
-        As of :func:`oracle_bound`; shapes broadcast.
-
-    Returns
-    -------
-    (...) float64 array
-
-    Raises
-    ------
-    InputError
-        As :func:`uniform_rate`, or ``added`` negative.
-    """
-    bins, b = _bins(k), _added(added)
-    total = np.zeros(())
-    for size, constants in zip(_both(n, m), (smoothness, smoothness.conjugate), strict=True):
-        if b:
-            distance = (np.sqrt(bins * size) + 2 * b * (bins - 1)) / (size + b * bins)
-        else:
-            distance = np.sqrt(bins / size) + bins / size
-        total = total + _factor(size, bins, b, constants) * distance
-    return np.asarray(total)
-
-
-def quantisation_bound(k: ArrayLike, smoothness: Smoothness = FRONTIER_INTEGRAL) -> _Floats:
+def quantisation_bound(k: ArrayLike, largest: float = 1.0) -> _Floats:
     """(f(0) + f*(0)) / floor(k / 2), the most that the best partition into k bins loses (JMLR 2023, proposition 13).
 
     One bin loses all, f(0) + f*(0) at most. A partition in use, k-means say, may lose more than the best one.
+
+    Parameters
+    ----------
+    k : (...) array of int
+        Bins.
+    largest : float
+        f(0) + f*(0), the largest value of the divergence; 1 for the frontier integral.
 
     Raises
     ------
     InputError
         k below 1 or not whole.
     """
-    most = smoothness.at_zero + smoothness.conjugate_at_zero
-    return np.asarray(most / np.maximum(np.floor(_bins(k) / 2), 1.0))
-
-
-def _factor(size: _Floats, k: float | _Floats, added: float, constants: Smoothness) -> _Floats:
-    """C1 log(1 / least probability of a filled bin) + c: that is 1/n, or b / (n + k b) with b texts added to every bin.
-
-    With so many added that the logarithm falls below 1, 1 takes its place, as lemma 20 asks.
-    """
-    logarithm = np.log(size / added + k) if added else np.log(size)
-    return np.asarray(constants.slope * np.maximum(logarithm, 1.0) + constants.offset)
-
-
-def _added(added: float) -> float:
-    return added if added == 0 else _checks.positive("The number of added texts", added)
+    return np.asarray(largest / np.maximum(np.floor(_bins(k) / 2), 1.0))
 
 
 def _both(n: ArrayLike, m: ArrayLike | None) -> tuple[_Floats, _Floats]:

@@ -157,18 +157,17 @@ def recommend_clusters(
     InputError
         As :func:`errors_against_k`, two partitions of one k, or an estimator whose loss by partition no theorem bounds.
     """
-    smoothness = estimator.smoothness
-    if smoothness is None:
+    if estimator.largest is None:
         raise InputError(
             f"No bound on what a partition loses is known for the {estimator.title}",
-            allowed="an f-divergence with its constants, such as the frontier integral",
+            allowed="a bounded f-divergence, such as the frontier integral",
         )
     ordered = sorted(histograms, key=lambda pair: np.size(pair[0]))
     curve = errors_against_k(ordered, population=population, estimator=estimator, replicates=replicates, seed=seed)
     if (np.diff(curve.k) == 0).any():
         received = ", ".join(map(str, curve.k))
         raise InputError("Two partitions have the same number of clusters", allowed="different k", received=received)
-    loss = quantisation_bound(curve.k, smoothness)
+    loss = quantisation_bound(curve.k, estimator.largest)
     total = curve.mean + loss
     best = int(total.argmin())
     errors = curve.standard_error

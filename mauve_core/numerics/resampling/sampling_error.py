@@ -21,7 +21,6 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 from mauve_core.numerics.divergences.kl import frontier_integral
 from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.numerics.divergences.smoothness import FRONTIER_INTEGRAL, Smoothness
 
 REPLICATES = 1000
 """Draws unless others are asked for: the mean error then has a standard error of about a fortieth of itself or less."""
@@ -46,8 +45,8 @@ class Estimator(Protocol):
         """The score's name within a sentence."""
 
     @property
-    def smoothness(self) -> Smoothness | None:
-        """Constants of the divergence; None where the score is none or has no such constants."""
+    def largest(self) -> float | None:
+        """The largest value of the divergence, f(0) + f*(0); None where the score is none or has no bound."""
 
     def __call__(self, p_counts: _Counts, q_counts: _Counts) -> _Floats:
         """(B,) scores of (B, k) pairs of histograms."""
@@ -68,14 +67,14 @@ class PlugIn:
         (..., k) and (..., k) probability vectors -> (...) scores.
     smoothing : str
         A name of :func:`mauve_core.numerics.divergences.smoothing.probabilities`; for the estimate alone.
-    smoothness : Smoothness, optional
-        Constants of the divergence, where the score is one.
+    largest : float, optional
+        f(0) + f*(0), where the score is an f-divergence.
     """
 
     title: str
     score: Callable[[ArrayLike, ArrayLike], _Floats]
     smoothing: str = "none"
-    smoothness: Smoothness | None = None
+    largest: float | None = None
 
     def __call__(self, p_counts: _Counts, q_counts: _Counts) -> _Floats:
         return self.score(probabilities(p_counts, self.smoothing), probabilities(q_counts, self.smoothing))
@@ -84,7 +83,7 @@ class PlugIn:
         return float(self.score(p, q))
 
 
-FRONTIER = PlugIn("frontier integral", frontier_integral, smoothness=FRONTIER_INTEGRAL)
+FRONTIER = PlugIn("frontier integral", frontier_integral, largest=1.0)
 """The frontier integral of plain histograms; ``dataclasses.replace`` gives it another smoothing."""
 
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
-from mauve_core.numerics.resampling.permutation import Statistic, draw_splits
+from mauve_core.numerics.resampling.permutation import draw_splits
 
 BLOCK = 512
 """Rows whose kernel values with all others are held at once."""
@@ -23,14 +23,8 @@ BLOCK = 512
 MEDIAN_TEXTS = 2000
 """Most texts among which the median distance is taken; of more, so many are drawn."""
 
-KERNEL_LIMIT = 12_000
-"""Most texts of both sides in a kernel matrix that is kept: 1.2 GB."""
-
 DISTANCES_LIMIT = 6000
 """Most texts of both sides whose distances are kept while texts are left out: 0.3 GB, and twice that on the way."""
-
-_SYMMETRY = 1e-9
-"""Share of the largest entry by which a kernel matrix may miss its transpose."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +41,7 @@ class Mmd:
         Of the unbiased estimate between random halves of P, brought to n and m texts.
     z : float
         (value - null_mean) / null_sd. Mean 0 and standard deviation about 1 for equal sources, with a longer right
-        tail than a normal variable: for a p-value use ``permutation_test`` with :func:`kernel_statistic`.
+        tail than a normal variable.
     bandwidth : float
         h, in the unit of the features.
     n, m : int
@@ -221,56 +215,6 @@ def _median(squared: NDArray[np.float64]) -> float:
             todo="Give a bandwidth, or leave out copies of texts",
         )
     return median
-
-
-def kernel_matrix(x_p: ArrayLike, x_q: ArrayLike, bandwidth: float) -> NDArray[np.float64]:
-    """(n + m, n + m) kernel values exp(-|x - y|^2 / (2 h^2)) between all texts, P's first, for many statistics of them.
-
-    Raises
-    ------
-    InputError
-        Features that do not fit together, more than :data:`KERNEL_LIMIT` texts, or a bandwidth that is not positive.
-    """
-    x = _pooled(x_p, x_q)
-    if len(x) > KERNEL_LIMIT:
-        raise InputError(
-            "Too many texts for a kernel matrix", allowed=f"at most {KERNEL_LIMIT} of both sides", received=str(len(x))
-        )
-    return np.concatenate([block for _, block in _kernel_rows(x, _checks.positive("The bandwidth", bandwidth))])
-
-
-def kernel_statistic(kernel: ArrayLike, *, unbiased: bool = True) -> Statistic:
-    """MMD^2 between two sets of rows of a kernel matrix, for ``numerics.permutation``.
-
-    Parameters
-    ----------
-    kernel : (N, N) array
-        Symmetric; of any kernel, as :func:`kernel_matrix` or one on strings.
-    unbiased : bool
-        The U-statistic, for sides of two or more, or the V-statistic.
-
-    Returns
-    -------
-    Statistic
-
-    Raises
-    ------
-    InputError
-        Not a symmetric matrix of finite numbers; on use, a side with too few rows.
-    """
-    table = _checks.numbers(kernel, "The kernel matrix").astype(np.float64, copy=False)
-    square = table.ndim == 2 and table.shape[0] == table.shape[1] and table.size > 0
-    if not square or not np.isfinite(table).all():
-        received = f"shape {table.shape}"
-        raise InputError("The kernel matrix is not usable", allowed="(N, N) finite numbers", received=received)
-    blocks = [slice(start, start + BLOCK) for start in range(0, len(table), BLOCK)]
-    if max(np.abs(table[at] - table[:, at].T).max() for at in blocks) > _SYMMETRY * np.abs(table).max():
-        raise InputError("The kernel matrix is not symmetric", allowed="a matrix that equals its transpose")
-
-    def statistic(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.float64]:
-        return _estimates(((at, table[at]) for at in blocks), first, second)[0 if unbiased else 1]
-
-    return statistic
 
 
 def _squared_distances(x: NDArray[np.float64]) -> NDArray[np.float64]:

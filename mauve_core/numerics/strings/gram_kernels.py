@@ -119,7 +119,7 @@ def subsequence_gram(
     it in that order, not necessarily side by side. The recursion over n runs over the pairs of equal tokens alone, as
     in Rousu and Shawe-Taylor (JMLR 6, 2005), for one text against many at once. Cost: n M sqrt(t) for texts of up to t
     tokens that share M pairs of equal tokens, at most t^2 a pair of texts and in prose one or two hundredths of
-    that; :func:`subsequence_steps` counts them beforehand.
+    that.
 
     Parameters
     ----------
@@ -162,15 +162,6 @@ def subsequence_gram(
             done += stop - first
     _tell(progress, done, total)
     return Gram(_normalised(raw), cut, _steps(rows, n), _notes(cut, max_tokens))
-
-
-def subsequence_steps(texts: Sequence[ArrayLike], n: int = 5, *, max_tokens: int | None = None) -> int:
-    """Steps of :func:`subsequence_gram`: (n - 1) times the pairs of equal tokens, over all pairs of texts.
-
-    A step is some 2 sqrt(t) multiplications for texts of t tokens: with 512 of them, some six million steps a second.
-    """
-    n = _checks.whole("The number of tokens of a subsequence", n, low=1)
-    return _steps(_read(texts, max_tokens, n)[1], n)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,9 +22,6 @@ EXACT_LIMIT = 5000
 _PIVOTS = 10**9
 """Pivots of the network simplex before it gives up: never reached at sizes that fit in memory."""
 
-_SEMIDEFINITE = 1e-9
-"""How far below zero, as a share of the largest, an eigenvalue of a covariance may come out by rounding."""
-
 
 @dataclass(frozen=True)
 class TransportCost:
@@ -128,35 +125,6 @@ def frechet_cost(x_p: ArrayLike, x_q: ArrayLike) -> TransportCost:
     return TransportCost(_between_gaussians(means[0], roots[0], means[1], roots[1]), len(x), len(y), tuple(notes))
 
 
-def gaussian_cost(mean_p: ArrayLike, covariance_p: ArrayLike, mean_q: ArrayLike, covariance_q: ArrayLike) -> float:
-    """The squared Wasserstein-2 distance between two Gaussians (Dowson and Landau, 1982), singular ones too.
-
-    |mean_p - mean_q|^2 + tr(S_p + S_q - 2 (S_p^(1/2) S_q S_p^(1/2))^(1/2)).
-
-    Parameters
-    ----------
-    mean_p, mean_q : (d,) array
-    covariance_p, covariance_q : (d, d) array
-        Symmetric, positive semidefinite.
-
-    Returns
-    -------
-    float
-        In [0, inf).
-
-    Raises
-    ------
-    InputError
-        Shapes that do not fit together, or a matrix that is not a covariance.
-    """
-    means = [points(np.atleast_2d(np.asarray(mean)), "means")[0] for mean in (mean_p, mean_q)]
-    roots = [_root(covariance) for covariance in (covariance_p, covariance_q)]
-    if not means[0].size == means[1].size == len(roots[0]) == len(roots[1]):
-        sizes = ", ".join(str(len(part)) for part in (means[0], roots[0], means[1], roots[1]))
-        raise InputError("Means and covariances do not fit together", allowed="one dimension d", received=sizes)
-    return _between_gaussians(means[0], roots[0], means[1], roots[1])
-
-
 def quantised_cost(p: ArrayLike, q: ArrayLike, centres: ArrayLike) -> float:
     """The exact cost between two histograms over the same cluster centres.
 
@@ -258,15 +226,3 @@ def _between_gaussians(
     a, b = (np.pad(root, ((0, 0), (0, columns - root.shape[1]))) for root in (root_p, root_q))
     w, _, v = np.linalg.svd(b.T @ a)
     return float(((mean_p - mean_q) ** 2).sum() + ((a - b @ (w @ v)) ** 2).sum())
-
-
-def _root(covariance: ArrayLike) -> NDArray[np.float64]:
-    """A (d, d) with A A^T the covariance."""
-    matrix = points(covariance, "covariances")
-    if matrix.shape[0] != matrix.shape[1]:
-        raise InputError("A covariance is not square", allowed="shape (d, d)", received=f"shape {matrix.shape}")
-    largest = float(np.abs(matrix).max())
-    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    if np.abs(matrix - matrix.T).max() > _SEMIDEFINITE * largest or values[0] < -_SEMIDEFINITE * largest:
-        raise InputError("A matrix is not a covariance", allowed="a symmetric positive semidefinite matrix")
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
