@@ -54,7 +54,7 @@ def scores(p: NDArray[np.float32], q: NDArray[np.float32], k: int, rounds: int) 
     means = {name: np.mean([score for score, _ in found]) for name, found in results.items()}
     times = " | ".join(f"{statistics.median(seconds[name]):.2f} s" for name in ("peer", "ours"))
     return (
-        f"| {reduced.components} | {times} | **{ratio(seconds, 'peer', 'ours')}**"
+        f"| {reduced.array.shape[1]} | {times} | **{ratio(seconds, 'peer', 'ours')}**"
         f" | {np.mean(theirs):,.0f} | {np.mean(own):,.0f}"
         f" | {means['peer']:.4f} | {means['ours']:.4f} |"
     )

@@ -90,7 +90,7 @@ def stages(folder: Path, n: int, k: int, d: int, repeats: int) -> dict[str, Any]
         found, clustering = timed(kmeans, reduced.array, k, restarts=1, max_iterations=ITERATIONS, seed=seed)
         values, scoring = timed(scores, found.labels, n, k, seed)
         rows.append({"reduction": reduction, "clustering": clustering, "scores": scoring})
-    return {"seconds": rows, "components": reduced.components, "iterations": found.iterations, "values": values}
+    return {"seconds": rows, "components": reduced.array.shape[1], "iterations": found.iterations, "values": values}
 
 
 def whole_comparison(folder: Path, n: int, k: int, d: int) -> dict[str, Any]:

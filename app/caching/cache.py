@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from app.caching.bounded import kept
 from app.selection import Stack
 from app.server import access
-from app.views.probes.text_space import Encoded, SharedEncoder, TextSpace
 from mauve_core.analysis import cluster_table, gap_table, why
 from mauve_core.analysis.precomputed import (
     run_basis,
@@ -37,6 +36,7 @@ from mauve_core.analysis.words import DistinctiveWord, WordCounts, joined
 from mauve_core.base.config import HUMAN, EncoderConfig, PartitionKind, Smoothing
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.experiments.perturbations import parse_perturbation, perturb
+from mauve_core.experiments.robustness.text_space import Encoded, SharedEncoder, TextSpace
 from mauve_core.figures import frontier
 from mauve_core.figures.frontier import ErrorCurve
 from mauve_core.numerics.divergences.greedy import greedy

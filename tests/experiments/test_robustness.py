@@ -20,7 +20,7 @@ from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features
 from mauve_core.experiments.perturbations import CONTROL, parse_perturbation
 from mauve_core.experiments.robustness import MEASURES, PAPER, Flow, ProbesTask, ProbeTable, probe_run, stored_probes
-from mauve_core.experiments.robustness.frozen import nearest_clusters
+from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.experiments.robustness.halves import split_rows, usable_rows
 from mauve_core.numerics.divergences.summaries import FIVE
 from mauve_core.scoring.compare import compare
@@ -227,8 +227,9 @@ def test_frozen_clusters_hold_the_runs_own_texts(run):
     partition = run.comparison.joint[0]
     features = {name: run.features(name) for name in partition.labels}
     new = [features[HUMAN][:5], features["close"][:0], features["close"] * 3]
-    labels, kept = nearest_clusters(partition, features, new, run.comparison.config.score)
-    assert kept == 1
+    clusters = freeze_clusters(partition, features, run.comparison.config.score)
+    labels = [clusters.nearest(part) for part in new]
+    assert clusters.kept == 1
     assert labels[0].tolist() == partition.labels[HUMAN][:5].tolist()
     assert labels[1].size == 0
     # The length of a feature vector does not count.
@@ -239,7 +240,8 @@ def test_frozen_clusters_learn_nothing_from_new_texts(run):
     partition, score = run.comparison.joint[0], run.comparison.config.score
     features = {name: run.features(name) for name in partition.labels}
     new = np.random.default_rng(1).normal(size=(500, DIMENSION)).astype(np.float32)
-    (labels,), kept = nearest_clusters(partition, features, [new], score)
+    clusters = freeze_clusters(partition, features, score)
+    labels, kept = clusters.nearest(new), clusters.kept
 
     def unit(x):
         return x / np.linalg.norm(x, axis=1, keepdims=True)

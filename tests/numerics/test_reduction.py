@@ -34,14 +34,15 @@ def test_fewest_components_that_reach_the_share(n, d, share):
     reduced = reduce_features(x, explained_variance=share)
     shares = np.linalg.svd(unit_and_centred(x), compute_uv=False) ** 2
     shares = np.cumsum(shares) / shares.sum()
-    assert reduced.array.shape == (n, reduced.components)
+    components = reduced.array.shape[1]
+    assert reduced.array.shape == (n, components)
     assert reduced.array.dtype == np.float32
     # Unit rows are rounded to float32 first, hence 1e-6 between the two shares.
-    assert reduced.explained == pytest.approx(shares[reduced.components - 1], abs=1e-6)
-    assert reduced.explained >= share - 1e-12
+    assert reduced.projection.explained == pytest.approx(shares[components - 1], abs=1e-6)
+    assert reduced.projection.explained >= share - 1e-12
     if share < 1:
-        assert shares[reduced.components - 1] > share - 1e-6
-        assert reduced.components == 1 or shares[reduced.components - 2] < share + 1e-6
+        assert shares[components - 1] > share - 1e-6
+        assert components == 1 or shares[components - 2] < share + 1e-6
 
 
 @pytest.mark.parametrize(("n", "d"), [(60, 8), (8, 60)])
@@ -94,9 +95,22 @@ def test_components_of_some_rows_project_all():
     assert reduced.array.shape[0] == 90
 
 
+def test_a_fitted_projection_takes_further_rows():
+    x, more = cloud(90, 7), cloud(40, 7, seed=1)
+    reduced = reduce_features(x, explained_variance=0.95)
+    mean, axes = reduced.projection.mean, reduced.projection.axes
+    np.testing.assert_array_equal(reduced.projection.transform(x), reduced.array)
+    expected = (more / np.linalg.norm(more.astype(np.float64), axis=1, keepdims=True) - mean) @ axes
+    np.testing.assert_allclose(reduced.projection.transform(more), expected, atol=FLOAT32)
+    np.testing.assert_allclose(axes.T @ axes, np.eye(axes.shape[1]), atol=1e-12)
+    assert reduced.projection.transform(more[:0]).shape == (0, axes.shape[1])
+    with pytest.raises(InputError, match="rows of zeros"):
+        reduced.projection.transform(np.zeros((2, 7)))
+
+
 def test_a_share_of_one_with_copies_of_columns_drops_what_has_no_variance():
     x = np.repeat(cloud(40, 3), 2, axis=1)
-    assert reduce_features(x, explained_variance=1.0).components <= 3
+    assert reduce_features(x, explained_variance=1.0).array.shape[1] <= 3
 
 
 @pytest.mark.parametrize("function", [reduce_features, require_usable])
@@ -154,8 +168,8 @@ def test_sides_measured_once_reduce_as_their_stack_does(sizes, d):
         sides = [[first, *others][at] for at in chosen]
         together = reduce_features(np.concatenate([arrays[at] for at in chosen]), explained_variance=0.95)
         found = reduce_sides(sides, explained_variance=0.95)
-        assert found.components == together.components
-        assert found.explained == pytest.approx(together.explained, rel=1e-9)
+        assert found.array.shape == together.array.shape
+        assert found.projection.explained == pytest.approx(together.projection.explained, rel=1e-9)
         np.testing.assert_allclose(found.array, together.array, atol=FLOAT32)
 
 

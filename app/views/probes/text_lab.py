@@ -17,12 +17,12 @@ from app.url.query_string import to_parameters
 from app.url.state import State
 from app.views.probes import moved_texts, tried_text
 from app.views.probes.probe_form import obstacle
-from app.views.probes.text_space import Encoded, Neighbour, TextSpace, cosine_distance
 from app.views.probes.tried_text import Tried
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import written
 from mauve_core.experiments.perturbations import Perturbation, perturb
+from mauve_core.experiments.robustness.text_space import Encoded, Neighbour, TextSpace, cosine_distance
 from mauve_core.store import Run
 
 NEIGHBOURS = 5

@@ -21,7 +21,7 @@ from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features
 from mauve_core.experiments.perturbations import CONTROL, Perturbation, Perturbed, parse_perturbation, perturb
 from mauve_core.experiments.perturbations.applying import dosed
-from mauve_core.experiments.robustness.frozen import nearest_clusters
+from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.experiments.robustness.halves import Rows, Split, split_rows, usable_rows
 from mauve_core.experiments.robustness.table import MEASURES, Flow, LineKind, ProbeLine, ProbeTable
 from mauve_core.experiments.sweeps import SeedSpread
@@ -193,15 +193,14 @@ class _Work:
         if not treated:
             return [], 1.0
         partition, half = self.run.comparison.joint[0], self.splits[0].comparison
-        new = [item.features[0][item.changed[0]] for item in treated]
-        found, kept = nearest_clusters(partition, self.features, new, self.run.comparison.config.score)
+        clusters = freeze_clusters(partition, self.features, self.run.comparison.config.score)
         before = np.asarray(partition.labels[self.source])[half].astype(np.int32)
         ids, flows = tuple(self.corpus.ids[i] for i in half), []
-        for item, labels in zip(treated, found, strict=True):
+        for item in treated:
             after = before.copy()
-            after[item.changed[0]] = labels
+            after[item.changed[0]] = clusters.nearest(item.features[0][item.changed[0]])
             flows.append(Flow(partition.k, ids, before, after))
-        return flows, kept
+        return flows, clusters.kept
 
     def lines(self, treated: Sequence[_Treated], flows: Sequence[Flow]) -> tuple[ProbeLine, ...]:
         """The control, the perturbations and the other sources, scored."""

@@ -31,22 +31,45 @@ _GROUPS, _SCATTER_BYTES = 4, 2**30
 columns alone, so that sums do not depend on the number of cores."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """From features to the space of the clusters, as it was fitted once.
+
+    Attributes
+    ----------
+    mean : (d,) float64 array
+        Of the fitted unit rows.
+    axes : (d, c) float64 array
+        Principal components, the one of largest variance first; orthonormal. The entry of largest size of each is
+        positive.
+    explained : float
+        Share of the variance of the fitted unit rows that the components keep, in (0, 1].
+    """
+
+    mean: NDArray[np.float64]
+    axes: NDArray[np.float64]
+    explained: float
+
+    def transform(self, x: ArrayLike | Stacked) -> NDArray[np.float32]:
+        """(n, c) coordinates of the (n, d) features; InputError as :func:`reduce_features`."""
+        table = require_usable(x, least_rows=0)
+        return _coordinates([(table, _lengths(table))], self)
+
+
+@dataclass(frozen=True, eq=False)
 class Reduced:
     """Features in the space of the clusters.
 
     Attributes
     ----------
-    array : (n, components) float32 array
-        Centred coordinates, the component of largest variance first.
-    explained : float
-        Share of the variance of the (fitted) unit rows that the components keep, in (0, 1].
-    components : int
+    array : (n, c) float32 array
+        Centred coordinates.
+    projection : Projection
+        The one that gave them.
     """
 
     array: NDArray[np.float32]
-    explained: float
-    components: int
+    projection: Projection
 
 
 @dataclass(frozen=True)
@@ -143,7 +166,6 @@ def reduce_features(
     Returns
     -------
     Reduced
-        Signs are fixed (the entry of largest size of each component's direction is positive).
 
     Raises
     ------
@@ -185,7 +207,8 @@ def reduce_sides(sides: Sequence[Side], *, explained_variance: float = 0.9) -> R
     components = min(int(np.searchsorted(shares, explained_variance - 1e-12)) + 1, len(shares))
     kept = directions[:, :components]
     kept = kept * np.where(kept[np.abs(kept).argmax(axis=0), np.arange(components)] < 0, -1.0, 1.0)
-    return Reduced(_projected(sides, mean, kept), float(min(shares[components - 1], 1.0)), components)
+    projection = Projection(mean, kept, float(min(shares[components - 1], 1.0)))
+    return Reduced(_coordinates([(side.table, side.lengths) for side in sides], projection), projection)
 
 
 def _check_share(explained_variance: float) -> None:
@@ -214,22 +237,22 @@ def _with_variance(
     return values[:rank] / n, directions[:, :rank]
 
 
-def _projected(
-    sides: Sequence[Side], mean: NDArray[np.float64], directions: NDArray[np.float64]
-) -> NDArray[np.float32]:
-    """Coordinates of all rows in float32, whose error is that of a unit row's own rounding."""
-    array = np.empty((sum(len(side.table) for side in sides), directions.shape[1]), dtype=np.float32)
-    narrow, middle = directions.astype(np.float32), mean.astype(np.float32)
+def _coordinates(tables: Sequence[tuple[Stacked, NDArray[np.float64]]], projection: Projection) -> NDArray[np.float32]:
+    """Of all rows of tables with their lengths, in float32, whose error is that of a unit row's own rounding."""
+    offsets = np.cumsum([0, *(len(table) for table, _ in tables)])
+    array = np.empty((offsets[-1], projection.axes.shape[1]), dtype=np.float32)
+    axes, mean = projection.axes.astype(np.float32), projection.mean.astype(np.float32)
 
-    def project(side: Side, part: slice, offset: int) -> None:
-        inverse = (1 / side.lengths[part, None]).astype(np.float32)
-        about = side.table.block(part.start, part.stop) * inverse
-        about -= middle
-        np.matmul(about, narrow, out=array[offset + part.start : offset + part.stop])
+    def project(index: int, part: slice) -> None:
+        table, lengths = tables[index]
+        about = table.block(part.start, part.stop) * (1 / lengths[part, None]).astype(np.float32)
+        about -= mean
+        np.matmul(about, axes, out=array[offsets[index] + part.start : offsets[index] + part.stop])
 
-    offsets = np.cumsum([0, *(len(side.table) for side in sides)])
-    tasks = [(side, part, at) for side, at in zip(sides, offsets, strict=False) for part in _parts(side.table)]
-    each(lambda task: project(*task), tasks)
+    each(
+        lambda task: project(*task),
+        [(index, part) for index, (table, _) in enumerate(tables) for part in _parts(table)],
+    )
     return array
 
 
@@ -242,7 +265,7 @@ def _lengths(table: Stacked) -> NDArray[np.float64]:
         rows = table.block(part.start, part.stop)
         return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64)))
 
-    return np.concatenate(each(lengths, _parts(table)))
+    return np.concatenate([np.zeros(0), *each(lengths, _parts(table))])
 
 
 def _principal_axes(sides: Sequence[Side]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:

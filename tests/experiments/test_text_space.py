@@ -5,13 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.views.probes.probe_rows import MISSING, in_cluster, in_lasso, value_counts, with_values
-from app.views.probes.text_space import SharedEncoder, TextSpace, cosine_distance
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import MauveLensError
-from mauve_core.experiments.robustness.frozen import nearest_clusters
+from mauve_core.experiments.robustness.frozen import freeze_clusters
+from mauve_core.experiments.robustness.text_space import SharedEncoder, TextSpace, cosine_distance
 from mauve_core.store import Run
+from tests.synthetic import make_run
 from tests.tiny_models import make_gpt2
+
+
+@pytest.fixture(scope="module")
+def stored_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return make_run(tmp_path_factory.mktemp("stored"), n=60, seeds=1, projection=False)
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +36,8 @@ def test_the_nearest_cluster_is_that_of_the_frozen_clusters(
     comparison = stored_run.comparison
     strange = np.random.default_rng(3).normal(size=(50, features[HUMAN].shape[1])).astype(np.float32)
     for new in (strange, features["shifted"]):
-        (expected,), _ = nearest_clusters(comparison.joint[0], features, [new], comparison.config.score)
-        assert space.clusters(list(new)) == expected.tolist()
+        clusters = freeze_clusters(comparison.joint[0], features, comparison.config.score)
+        assert space.clusters(list(new)) == clusters.nearest(new).tolist()
 
 
 @pytest.mark.parametrize("side", [HUMAN, "model"])
@@ -86,43 +91,3 @@ def test_an_encoder_that_is_not_there_is_an_error_of_ours(tmp_path) -> None:
     with pytest.raises(MauveLensError):
         encoder.encode("The fox.")
     assert not encoder.loaded
-
-
-# Rows
-
-
-def test_rows_of_a_cluster(stored_run: Run) -> None:
-    part = stored_run.comparison.partition("pairwise", "close", 0)
-    cluster = int(part.labels[HUMAN][0])
-    assert in_cluster(part, HUMAN, cluster) == tuple(np.flatnonzero(part.labels[HUMAN] == cluster))
-    assert in_cluster(part, "shifted", cluster) == ()
-    assert in_cluster(part, HUMAN, None) == ()
-
-
-def test_rows_in_a_lasso(stored_run: Run) -> None:
-    import dataclasses
-
-    total = sum(source.n for source in stored_run.comparison.sources)
-    places = np.random.default_rng(8).uniform(-1, 1, (total, 2)).astype(np.float32)
-    comparison = dataclasses.replace(stored_run.comparison, projection=places)
-    n = len(stored_run.corpora[HUMAN])
-    quarter = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
-    assert in_lasso(comparison, HUMAN, quarter) == tuple(np.flatnonzero((places[:n] > 0).all(axis=1)))
-    second = in_lasso(comparison, comparison.sources[1].name, quarter)
-    assert second == tuple(np.flatnonzero((places[n : 2 * n] > 0).all(axis=1)))
-    assert in_lasso(comparison, HUMAN, None) == ()
-    assert in_lasso(stored_run.comparison, HUMAN, quarter) == ()
-
-
-def test_rows_by_metadata(stored_run: Run) -> None:
-    import pandas as pd
-
-    topics = stored_run.corpora[HUMAN].metadata["topic"]
-    counts = value_counts(topics)
-    assert sum(counts.values()) == len(topics)
-    assert list(counts.values()) == sorted(counts.values(), reverse=True)
-    assert with_values(topics, ["river", "engine"]) == tuple(np.flatnonzero(topics.isin(["river", "engine"])))
-    mixed = pd.Series([1, None, "1", 2.5], dtype=object)
-    assert value_counts(mixed) == {"1": 2, MISSING: 1, "2.5": 1}
-    assert with_values(mixed, [MISSING, "1"]) == (0, 1, 2)
-    assert with_values(mixed, []) == ()

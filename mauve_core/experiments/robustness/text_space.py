@@ -1,8 +1,6 @@
 """The space of a run's features, for one text more: its cluster, its nearest texts, how far a change moves it.
 
 Distances are cosine distances between features as the encoder gives them, since clusters are made of their directions.
-Clusters are those of ``mauve_core.experiments.robustness.frozen``: the nearest centroid, neither centroids nor
-principal components learning from the new text.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, EncoderConfig, ScoreConfig
 from mauve_core.encoders import Encoder
-from mauve_core.numerics.feature_space.reduction import reduce_features
+from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.scoring.result import Partition
 
 SAMPLED = 500
@@ -31,7 +29,7 @@ class Neighbour:
     ----------
     source : str
     row : int
-        Its place in the source.
+        Its index in the source.
     distance : float
         Cosine distance, in [0, 2].
     """
@@ -74,18 +72,12 @@ class TextSpace:
 
     def __init__(self, features: Mapping[str, NDArray[np.float32]], partition: Partition, score: ScoreConfig) -> None:
         self._features = features
-        self._directions, self._offset, reduced = _projection(np.concatenate(list(features.values())), score)
-        labels = np.concatenate([partition.labels[name] for name in features])
-        centres = np.zeros((partition.k, reduced.shape[1]))
-        np.add.at(centres, labels, reduced.astype(np.float64))
-        self._centres = centres / np.bincount(labels, minlength=partition.k)[:, None]
+        self._clusters = freeze_clusters(partition, features, score)
         self._sides = {side: _Side(features, names) for side, names in _sides(list(features)).items()}
 
     def clusters(self, vectors: Sequence[NDArray[np.float32]]) -> list[int]:
         """The cluster whose centroid is nearest to each vector."""
-        rows = _unit(np.stack(vectors)) @ self._directions + self._offset
-        squares = (self._centres**2).sum(axis=1)
-        return [int(place) for place in (squares - 2 * rows @ self._centres.T).argmin(axis=1)]
+        return [int(label) for label in self._clusters.nearest(np.stack(vectors))]
 
     def nearest(
         self, vector: NDArray[np.float32], side: str, count: int, *, without: tuple[str, int] | None = None
@@ -136,39 +128,22 @@ class _Side:
     def __init__(self, features: Mapping[str, NDArray[np.float32]], names: Collection[str]) -> None:
         from sklearn.neighbors import NearestNeighbors
 
-        self._places = [(name, row) for name in names for row in range(len(features[name]))]
+        self._rows = [(name, row) for name in names for row in range(len(features[name]))]
         self._index = NearestNeighbors(metric="cosine", algorithm="brute")
         self._index.fit(np.concatenate([features[name] for name in names]))
 
     def nearest(self, vector: NDArray[np.float32], count: int, without: tuple[str, int] | None) -> list[Neighbour]:
-        asked = min(count + (without is not None), len(self._places))
-        distances, places = self._index.kneighbors(vector[None], asked)
-        found = [
-            Neighbour(self._places[place][0], self._places[place][1], max(float(distance), 0.0))
-            for distance, place in zip(distances[0], places[0], strict=True)
+        asked = min(count + (without is not None), len(self._rows))
+        distances, found = self._index.kneighbors(vector[None], asked)
+        neighbours = [
+            Neighbour(self._rows[index][0], self._rows[index][1], max(float(distance), 0.0))
+            for distance, index in zip(distances[0], found[0], strict=True)
         ]
-        return [item for item in found if (item.source, item.row) != without][:count]
+        return [item for item in neighbours if (item.source, item.row) != without][:count]
 
 
 def _sides(names: Sequence[str]) -> dict[str, list[str]]:
     return {HUMAN: [HUMAN], "model": [name for name in names if name != HUMAN]}
-
-
-def _projection(
-    features: NDArray[np.float32], score: ScoreConfig
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float32]]:
-    """The map from unit rows to the space of the clusters, (d, c) and (c,), and the features there.
-
-    The map is affine, so that the images of the unit vectors and of one opposite give it: the fit is made once, and
-    every further text costs a product.
-    """
-    n, d = features.shape
-    basis = np.eye(d, dtype=np.float32)
-    stacked = np.concatenate([features, basis, -basis[:1]])
-    reduced = reduce_features(stacked, explained_variance=score.explained_variance, fit_rows=np.arange(n)).array
-    images = reduced[n:].astype(np.float64)
-    offset = (images[0] + images[-1]) / 2
-    return images[:-1] - offset, offset, reduced[:n]
 
 
 def _unit(rows: NDArray[np.float32]) -> NDArray[np.float64]:
