@@ -11,7 +11,7 @@ import functools
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -96,7 +96,9 @@ class Ledger:
 LEDGER = Ledger()
 
 
-def kept(*, max_entries: int, show_spinner: bool | str = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def kept(
+    *, max_entries: int, show_spinner: bool | str = False, version: Callable[..., Hashable] | None = None
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """As ``st.cache_resource``, within the bytes that all entries share.
 
     Parameters
@@ -104,6 +106,8 @@ def kept(*, max_entries: int, show_spinner: bool | str = False) -> Callable[[Cal
     max_entries : int
         Of this function.
     show_spinner : bool or str
+    version : callable, optional
+        Of the same arguments: what else decides the value, and so is part of the key.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -111,20 +115,21 @@ def kept(*, max_entries: int, show_spinner: bool | str = False) -> Callable[[Cal
 
         @st.cache_resource(max_entries=max_entries, show_spinner=show_spinner)
         @functools.wraps(function)
-        def entry_of(*args: P.args, **kwargs: P.kwargs) -> _Entry[R]:
+        def entry_of(*args: Any, version: Hashable, **kwargs: Any) -> _Entry[R]:  # noqa: ARG001 (part of the key)
             return _Entry(function(*args, **kwargs))
 
         noted: weakref.WeakSet[_Entry[R]] = weakref.WeakSet()
 
         @functools.wraps(function)
         def value_of(*args: P.args, **kwargs: P.kwargs) -> R:
-            entry = entry_of(*args, **kwargs)
+            current = None if version is None else version(*args, **kwargs)
+            entry = entry_of(*args, version=current, **kwargs)
             if entry in noted:
                 LEDGER.use(entry)
             else:
                 noted.add(entry)
                 size = memory_use((entry.value, args, kwargs))
-                LEDGER.enter(entry, name, size, functools.partial(entry_of.clear, *args, **kwargs))
+                LEDGER.enter(entry, name, size, functools.partial(entry_of.clear, *args, version=current, **kwargs))
             return entry.value
 
         return value_of

@@ -1,9 +1,7 @@
 """Thin caches over the core, so that a rerun of a page costs milliseconds.
 
-A run's id is the key of everything derived from it. A run that was replaced or deleted on disk empties the caches, as
-soon as a page asks for it with :func:`load_run`, which every page does first. What is cached is shared by all sessions
-and must not be changed by a view. Streamlit shows no spinner for what one cached function asks of another, so the
-message belongs to the outer one; it comes up after half a second.
+What is cached is shared by all sessions and must not be changed by a view. Streamlit shows no spinner for what one
+cached function asks of another, so the message belongs to the outer one; it comes up after half a second.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from app.caching.bounded import kept
-from app.selection import Stack
+from app.caching.by_run import kept_by_run
 from app.server import access
 from mauve_core.analysis import cluster_table, gap_table, why
 from mauve_core.analysis.precomputed import (
@@ -30,6 +28,7 @@ from mauve_core.analysis.precomputed import (
     run_trust,
     run_words,
 )
+from mauve_core.analysis.selection import Stack
 from mauve_core.analysis.what_if import Prepared, WhatIf, prepare, what_if
 from mauve_core.analysis.why import WhyCard, WhySource, why_source
 from mauve_core.analysis.words import DistinctiveWord, WordCounts, joined
@@ -46,11 +45,9 @@ from mauve_core.numerics.resampling.stability import Trust
 from mauve_core.scoring import estimates
 from mauve_core.scoring.estimates import ScoreBasis
 from mauve_core.scoring.result import Comparison, Partition
-from mauve_core.store import COMPARISON, ID_PATTERN, Run, RunStore, RunSummary
+from mauve_core.store import Run, RunStore, RunSummary
 from mauve_core.store.about import ABOUT
 from mauve_core.store.features import stored_features
-
-Stamp = tuple[str, int | None]
 
 DEMO = "demo"
 """A run whose id starts so is opened when the URL names none."""
@@ -93,14 +90,10 @@ def load_run(run_id: str) -> Run:
         No such run, or its files are damaged.
     """
     access.require_shown(run_id)
-    stamp = _stamp(run_id)
-    if _stamps().setdefault(run_id, stamp) != stamp:
-        st.cache_resource.clear()
-        _stamps()[run_id] = stamp
     return _load_run(run_id, _described(run_id))
 
 
-@kept(max_entries=4, show_spinner="Opening the run")
+@kept_by_run(max_entries=4, show_spinner="Opening the run")
 def _load_run(run_id: str, described: tuple[int, int]) -> Run:  # noqa: ARG001 (part of the cache's key: a run may be renamed)
     return RunStore().load(run_id)
 
@@ -114,26 +107,12 @@ def _described(run_id: str) -> tuple[int, int]:
     return status.st_mtime_ns, status.st_ino
 
 
-@st.cache_resource(show_spinner=False)
-def _stamps() -> dict[str, Stamp]:
-    """What each run's folder looked like when it was first opened."""
-    return {}
-
-
-def _stamp(run_id: str) -> Stamp:
-    """Where the run lies and when it was written; None for the time when it is not there."""
-    root = RunStore().root
-    path = root / run_id / COMPARISON
-    written = path.stat().st_mtime_ns if ID_PATTERN.fullmatch(run_id) and path.is_file() else None
-    return str(root), written
-
-
-@kept(max_entries=8, show_spinner=False)
+@kept_by_run(max_entries=8, show_spinner=False)
 def _score_basis(run_id: str, kind: PartitionKind, smoothing: Smoothing) -> dict[str, ScoreBasis]:
     return run_basis(load_run(run_id), kind, smoothing)
 
 
-@kept(max_entries=64, show_spinner="Resampling")
+@kept_by_run(max_entries=64, show_spinner="Resampling")
 def rescored(run_id: str, kind: PartitionKind, scale: float | None, smoothing: Smoothing) -> Comparison:
     """The run's comparison with the scores of one partition under these settings; scale None is the run's own.
 
@@ -146,13 +125,13 @@ def rescored(run_id: str, kind: PartitionKind, scale: float | None, smoothing: S
     return estimates.rescored(comparison, kind, _score_basis(run_id, kind, smoothing), own if scale is None else scale)
 
 
-@kept(max_entries=16, show_spinner=False)
+@kept_by_run(max_entries=16, show_spinner=False)
 def error_curves(run_id: str, kind: PartitionKind, smoothing: Smoothing) -> list[ErrorCurve]:
     """Both errors of every candidate along the mixture, under each seed."""
     return frontier.error_curves(load_run(run_id).comparison, kind, smoothing)
 
 
-@kept(max_entries=32, show_spinner="Measuring errors")
+@kept_by_run(max_entries=32, show_spinner="Measuring errors")
 def sampling_advice(run_id: str, candidate: str) -> tuple[TextAdvice, ClusterAdvice]:
     """As ``mauve_core.analysis.precomputed.run_sampling_advice``."""
     return run_sampling_advice(load_run(run_id), candidate)
@@ -164,7 +143,7 @@ GREEDY_STEPS = 10
 """Clusters of the list of those that make most of the gap."""
 
 
-@kept(max_entries=32, show_spinner="Clustering with other k")
+@kept_by_run(max_entries=32, show_spinner="Clustering with other k")
 def cluster_trust(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> Trust:
     """As ``mauve_core.analysis.precomputed.run_trust``."""
     return run_trust(load_run(run_id), kind, candidate, seed)
@@ -176,7 +155,7 @@ def other_clusterings(run_id: str, kind: PartitionKind, candidate: str) -> tuple
     return _other_clusterings(run_id, kind, candidate if kind == "pairwise" else first)
 
 
-@kept(max_entries=16, show_spinner=False)
+@kept_by_run(max_entries=16, show_spinner=False)
 def _other_clusterings(run_id: str, kind: PartitionKind, candidate: str) -> tuple[tuple[Partition, ...], str]:
     try:
         return run_other_partitions(load_run(run_id), candidate, kind), ""
@@ -184,14 +163,14 @@ def _other_clusterings(run_id: str, kind: PartitionKind, candidate: str) -> tupl
         return (), str(error)
 
 
-@kept(max_entries=4, show_spinner="Resampling")
+@kept_by_run(max_entries=4, show_spinner="Resampling")
 def _prepared(run_id: str, kind: PartitionKind, candidate: str, smoothing: Smoothing) -> Prepared:
     """Under the run's own scaling constant, which may be replaced."""
     basis = _score_basis(run_id, kind, smoothing)[candidate]
     return prepare(load_run(run_id).comparison, candidate, kind, smoothing, basis)
 
 
-@kept(max_entries=64, show_spinner="Scoring")
+@kept_by_run(max_entries=64, show_spinner="Scoring")
 def what_if_scores(
     run_id: str,
     kind: PartitionKind,
@@ -212,7 +191,7 @@ def what_if_scores(
     return what_if(prepared, human=human, model=model)
 
 
-@kept(max_entries=64, show_spinner=False)
+@kept_by_run(max_entries=64, show_spinner=False)
 def greedy_list(
     run_id: str,
     kind: PartitionKind,
@@ -236,7 +215,7 @@ def greedy_list(
 # Probes
 
 
-@kept(max_entries=32, show_spinner="Perturbing texts")
+@kept_by_run(max_entries=32, show_spinner="Perturbing texts")
 def perturbed_texts(run_id: str, source: str, spec: str, ids: tuple[str, ...]) -> dict[str, str]:
     """By id, what became of the texts that a probe's flow holds: perturbed once more, which gives the same.
 
@@ -254,7 +233,7 @@ def perturbed_texts(run_id: str, source: str, spec: str, ids: tuple[str, ...]) -
     return dict(zip(ids, done.texts, strict=True))
 
 
-@kept(max_entries=2, show_spinner=False)
+@kept_by_run(max_entries=2, show_spinner=False)
 def text_space(run_id: str) -> TextSpace:
     """The run's features with its first joint partition, for one text more.
 
@@ -268,7 +247,7 @@ def text_space(run_id: str) -> TextSpace:
     return TextSpace(features, run.comparison.joint[0], run.comparison.config.score)
 
 
-@kept(max_entries=8, show_spinner=False)
+@kept_by_run(max_entries=8, show_spinner=False)
 def usual_distance(run_id: str) -> float:
     """As ``TextSpace.usual_distance``."""
     return text_space(run_id).usual_distance()
@@ -297,13 +276,13 @@ def _encoded(config: str, text: str) -> Encoded:
 # Words and map
 
 
-@kept(max_entries=8, show_spinner=False)
+@kept_by_run(max_entries=8, show_spinner=False)
 def stack(run_id: str) -> Stack:
     """All texts of the run in the order of its map."""
     return Stack.of(load_run(run_id).comparison)
 
 
-@kept(max_entries=64, show_spinner=False)
+@kept_by_run(max_entries=64, show_spinner=False)
 def error_intervals(
     run_id: str, kind: PartitionKind, candidate: str, seed: int, weight: float, smoothing: Smoothing
 ) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
@@ -315,7 +294,7 @@ def error_intervals(
 _TwoSides = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-@kept(max_entries=8, show_spinner=False)
+@kept_by_run(max_entries=8, show_spinner=False)
 def _resampled_counts(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> tuple[_TwoSides, _TwoSides]:
     """Counts of both sides, and of their resamples."""
     partition = load_run(run_id).comparison.partition(kind, candidate, seed)
@@ -323,7 +302,7 @@ def _resampled_counts(run_id: str, kind: PartitionKind, candidate: str, seed: in
     return counts, cluster_table.resampled_counts(*counts)
 
 
-@kept(max_entries=4, show_spinner=False)
+@kept_by_run(max_entries=4, show_spinner=False)
 def _why_source(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> WhySource:
     run = load_run(run_id)
     stored = run.features(HUMAN), run.features(candidate)
@@ -333,30 +312,30 @@ def _why_source(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> 
     return why_source(partition, run.corpora[HUMAN], run.corpora[candidate], candidate, features, properties)
 
 
-@kept(max_entries=256, show_spinner="Reading the texts")
+@kept_by_run(max_entries=256, show_spinner="Reading the texts")
 def why_card(run_id: str, kind: PartitionKind, candidate: str, seed: int, cluster: int) -> WhyCard:
     """What tells about one cluster."""
     return why.why_card(_why_source(run_id, kind, candidate, seed), cluster)
 
 
-@kept(max_entries=8, show_spinner=False)
+@kept_by_run(max_entries=8, show_spinner=False)
 def word_counts(run_id: str, candidate: str) -> WordCounts:
     """The words of the human texts and, after them, the candidate's."""
     return joined(*(_words(run_id, source) for source in (HUMAN, candidate)))
 
 
-@kept(max_entries=8, show_spinner=False)
+@kept_by_run(max_entries=8, show_spinner=False)
 def _words(run_id: str, source: str) -> WordCounts:
     return run_words(load_run(run_id), source)
 
 
-@kept(max_entries=64, show_spinner="Counting words")
+@kept_by_run(max_entries=64, show_spinner="Counting words")
 def cluster_words(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> list[tuple[DistinctiveWord, ...]]:
     """For each cluster, what tells its human and candidate texts from those of the other clusters."""
     return run_cluster_words(load_run(run_id), kind, candidate, seed)
 
 
-@kept(max_entries=512, show_spinner=False)
+@kept_by_run(max_entries=512, show_spinner=False)
 def contrasting_words(
     run_id: str, kind: PartitionKind, candidate: str, seed: int, cluster: int
 ) -> tuple[tuple[DistinctiveWord, ...], tuple[DistinctiveWord, ...]]:

@@ -17,8 +17,8 @@ from streamlit.testing.v1 import AppTest
 from app.url import session
 from app.views.clusters import purity_list
 from app.views.clusters.purity_list import shown_purity
-from app.views.clusters.purity_table import purest_clusters
 from mauve_core.analysis.attributes import CATEGORICAL, Attribute, Repeated
+from mauve_core.analysis.purity_table import purest_clusters
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.corpus.metadata import python_values

@@ -6,13 +6,15 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pytest
 import streamlit
 from numpy.typing import NDArray
 
 from app.caching import cache
 from mauve_core.analysis import cluster_table
-from mauve_core.base.config import HUMAN
-from mauve_core.store import Run
+from mauve_core.base.config import HUMAN, EncoderConfig
+from mauve_core.base.errors import InputError
+from mauve_core.store import Run, RunStore
 from tests.synthetic import make_run
 
 NAME = "shifted"
@@ -38,3 +40,30 @@ def test_a_replaced_run_has_its_own_intervals_of_the_errors(own_home: Path) -> N
     for error in ("type_1", "type_2"):
         np.testing.assert_array_equal(found[error], expected[error])
         assert len(found[error][0]) != len(before[error][0]) or (found[error][0] != before[error][0]).any()
+
+
+def test_a_replaced_run_leaves_the_entries_of_other_runs_and_the_encoder(own_home: Path) -> None:
+    streamlit.cache_resource.clear()
+    run = make_run(own_home, n=40, seeds=1, projection=False)
+    other = make_run(own_home, name="other", n=40, seeds=1, projection=False)
+    encoder = cache.shared_encoder(EncoderConfig("none"))
+    opened = cache.load_run(run.id), cache.load_run(other.id)
+    intervals = cache.error_intervals(other.id, "joint", NAME, 0, 0.5, "none")
+    shutil.rmtree(run.path)
+    with pytest.raises(InputError):
+        cache.load_run(run.id)
+    make_run(own_home, n=50, seeds=1, projection=False)
+    assert cache.load_run(run.id) is not opened[0]
+    assert len(cache.load_run(run.id).corpora[HUMAN]) == 50
+    assert cache.load_run(other.id) is opened[1]
+    assert cache.error_intervals(other.id, "joint", NAME, 0, 0.5, "none") is intervals
+    assert cache.shared_encoder(EncoderConfig("none")) is encoder
+
+
+def test_a_run_that_is_described_anew_is_read_again_and_nothing_else(own_home: Path) -> None:
+    run = make_run(own_home, n=40, seeds=1, projection=False)
+    before, stack = cache.load_run(run.id), cache.stack(run.id)
+    RunStore().describe(run.id, name="Another name")
+    assert cache.load_run(run.id) is not before
+    assert cache.load_run(run.id).name == "Another name"
+    assert cache.stack(run.id) is stack

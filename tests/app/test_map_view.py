@@ -12,9 +12,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.components import page_chrome
-from app.selection import Stack
 from app.views.map.map_selection import cluster_counts, source_counts
 from mauve_core.analysis.cluster_table import cluster_table
+from mauve_core.analysis.selection import Stack
 from mauve_core.base.config import HUMAN
 from mauve_core.figures import map as map_figures
 from mauve_core.store import Run, RunStore

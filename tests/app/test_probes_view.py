@@ -18,7 +18,7 @@ from app.caching import cache
 from app.views.probes import text_lab
 from app.views.probes.moved_texts import PAGE_SIZE
 from app.views.probes.probe_table import shown_scores
-from app.views.probes.text_diff import marked
+from mauve_core.analysis.text_diff import marked
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.encoders import Encoder

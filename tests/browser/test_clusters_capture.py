@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.views.clusters.purity_table import purest_clusters
+from mauve_core.analysis.purity_table import purest_clusters
 from mauve_core.base.config import HUMAN
 from mauve_core.experiments.attributes_over_k import AttributesTask, AttributeTable, stored_attributes
 from mauve_core.store import Run

@@ -13,8 +13,8 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 
-from app.selection import Stack
 from app.url.query_string import parse
+from mauve_core.analysis.selection import Stack
 from mauve_core.base.config import HUMAN
 from mauve_core.store import Run
 from tests.browser import charts

@@ -8,9 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from app.views.clusters.purity_table import purest_clusters
 from mauve_core.analysis.attributes import CATEGORICAL, Attribute, Repeated
 from mauve_core.analysis.cluster_table import wilson_interval
+from mauve_core.analysis.purity_table import purest_clusters
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.experiments.attributes_over_k import AttributeTable

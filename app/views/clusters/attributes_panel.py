@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from app.caching import cache
-from app.caching.bounded import kept
+from app.caching.by_run import kept_by_run
 from app.components import charts, job_panel, linked_tabs, page_chrome, settings_tree
 from app.components.focus import Focus
 from app.components.markup import escaped
@@ -94,12 +94,12 @@ def _stamp(run: Run) -> int | None:
     return path.stat().st_mtime_ns if path.is_file() else None
 
 
-@kept(max_entries=8, show_spinner=False)
+@kept_by_run(max_entries=8, show_spinner=False)
 def _read(run_id: str, stamp: int | None) -> AttributeTable | None:  # noqa: ARG001 (the stamp is part of the key)
     return stored_attributes(cache.load_run(run_id))
 
 
-@kept(max_entries=32, show_spinner=False)
+@kept_by_run(max_entries=32, show_spinner=False)
 def _figure(
     run_id: str,  # noqa: ARG001 (run and stamp are the key of the table)
     stamp: int | None,  # noqa: ARG001

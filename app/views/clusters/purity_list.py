@@ -11,13 +11,13 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from app.caching import cache
-from app.caching.bounded import kept
+from app.caching.by_run import kept_by_run
 from app.components import charts
 from app.components.focus import Focus
 from app.url import session
-from app.views.clusters.purity_table import purest_clusters
 from mauve_core.analysis.attributes import category_columns
 from mauve_core.analysis.cluster_table import CONFIDENCE
+from mauve_core.analysis.purity_table import purest_clusters
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.formatting import percent_with_interval
 
@@ -107,7 +107,7 @@ def _choose_row() -> None:
     session.update(cluster=st.session_state[_SHOWN][rows[0]] if rows else None)
 
 
-@kept(max_entries=32, show_spinner=False)
+@kept_by_run(max_entries=32, show_spinner=False)
 def _purest(
     run_id: str, kind: PartitionKind, candidate: str, seed: int, sources: tuple[str, ...], column: str
 ) -> pd.DataFrame:
@@ -116,7 +116,7 @@ def _purest(
     return purest_clusters(labels, partition.k, _columns(run_id, sources)[column])
 
 
-@kept(max_entries=32, show_spinner="Reading columns")
+@kept_by_run(max_entries=32, show_spinner="Reading columns")
 def _columns(run_id: str, sources: tuple[str, ...]) -> dict[str, NDArray[Any]]:
     corpora = cache.load_run(run_id).corpora
     return category_columns({name: corpora[name] for name in sources})

@@ -10,7 +10,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from app.caching import cache
-from app.caching.bounded import kept
+from app.caching.by_run import kept_by_run
 from app.components import charts, score_controls
 from app.components.focus import Focus
 from app.components.markup import escaped
@@ -80,7 +80,7 @@ def words_of(here: Focus, most: int) -> dict[int, str]:
     return _words(*here.key, most)
 
 
-@kept(max_entries=16, show_spinner=False)
+@kept_by_run(max_entries=16, show_spinner=False)
 def _words(run_id: str, kind: PartitionKind, candidate: str, seed: int, most: int) -> dict[int, str]:
     found = cache.cluster_words(run_id, kind, candidate, seed)
     return {cluster: ", ".join(word.word for word in words[:most]) for cluster, words in enumerate(found) if words}

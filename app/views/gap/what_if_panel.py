@@ -11,12 +11,13 @@ from app.caching import cache
 from app.components import charts, job_panel
 from app.components.focus import Focus
 from app.components.markup import escaped
-from app.selection import inside_polygon
 from app.server import access
 from app.url import session
 from app.url.state import FACTORS, MAX_CHOSEN, Action, Pick, Side, State
 from app.views.gap.gap_ledger import words_of
-from app.views.gap.what_if_choice import (
+from mauve_core.analysis.selection import inside_polygon
+from mauve_core.analysis.what_if import WhatIf
+from mauve_core.analysis.what_if_weights import (
     OF_THE_MODEL,
     Groups,
     groups_of_clusters,
@@ -25,7 +26,6 @@ from app.views.gap.what_if_choice import (
     slice_values,
     weights_of,
 )
-from mauve_core.analysis.what_if import WhatIf
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, with_spread, written

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from app.caching import cache
-from app.caching.bounded import kept
+from app.caching.by_run import kept_by_run
 from app.components import charts, page_chrome
 from app.components.markup import escaped
 from app.url import session
@@ -129,7 +129,7 @@ def _rankings(run: Run, ratings: tuple[Rating, ...], ties: TieRule, min_seconds:
     return {name: ranking for name, ranking in found.items() if ranking is not None}
 
 
-@kept(max_entries=48, show_spinner="Ranking")
+@kept_by_run(max_entries=48, show_spinner="Ranking")
 def _ranking(
     run_id: str,
     digest: str,  # noqa: ARG001 (stands for the ratings in the cache's key)

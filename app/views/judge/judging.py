@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from app.caching import cache
-from app.caching.bounded import kept
+from app.caching.by_run import kept_by_run
 from app.components.markup import escaped
 from app.server import access
 from app.url import session
@@ -86,7 +86,7 @@ def plan_of(run_id: str, rater: str) -> PairPlan:
     return found
 
 
-@kept(max_entries=16, show_spinner="Laying out the pairs")
+@kept_by_run(max_entries=16, show_spinner="Laying out the pairs")
 def _plan_or_why_not(run_id: str, rater: str) -> PairPlan | InputError:
     try:
         return pair_plan(cache.load_run(run_id).corpora, rater=rater)

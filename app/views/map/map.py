@@ -11,11 +11,12 @@ from app.components import charts, focus, page_chrome
 from app.components.focus import Focus
 from app.components.markup import escaped
 from app.components.sidebar import opened_run
-from app.selection import Stack, inside_polygon, polygon_of_event
+from app.selection import polygon_of_event
 from app.url import session
 from app.url.state import Point, State
 from app.views.map import map_selection
 from mauve_core.analysis.cluster_table import MIXTURE_MARGIN, cluster_table
+from mauve_core.analysis.selection import Stack, inside_polygon
 from mauve_core.base.config import HUMAN
 from mauve_core.figures.map import (
     COLOURINGS,

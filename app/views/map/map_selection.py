@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from app.components import focus, linked_tabs, texts
 from app.components.export import csv_bytes
 from app.components.focus import Focus
-from app.selection import Stack
 from app.url import session
 from app.url.state import Area
 from mauve_core.analysis.cluster_table import wilson_interval
+from mauve_core.analysis.selection import Stack
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import percent_with_interval
 

@@ -1,6 +1,6 @@
 """Texts before and after a perturbation, next to each other, with what differs marked.
 
-Corpus text reaches the page escaped, letter for letter: through ``st.text``, or through ``app.views.probes.text_diff``.
+Corpus text reaches the page escaped, letter for letter: through ``st.text`` or ``mauve_core.analysis.text_diff``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from app.url import session
-from app.views.probes.text_diff import MOST_WORDS, marked
+from mauve_core.analysis.text_diff import MOST_WORDS, marked
 
 PAGE_SIZE = 4
 

@@ -10,7 +10,7 @@ from app.components import focus, job_panel
 from app.components.markup import escaped
 from app.components.score_controls import PARTITION_TITLES
 from app.url.state import State
-from app.views.probes.probe_rows import in_cluster, in_lasso, value_counts, with_values
+from mauve_core.analysis.selection import rows_in_cluster, rows_in_lasso, rows_with_values, value_counts
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.experiments.perturbations import PERTURBATIONS, Parameter, Perturbation, parse_perturbation
@@ -107,7 +107,7 @@ def _rows(run: Run, state: State, source: str, which: str, suffix: str) -> tuple
     if which == _METADATA:
         return _by_metadata(run, source, suffix)
     if which == _LASSO:
-        found = in_lasso(run.comparison, source, state.lasso)
+        found = rows_in_lasso(run.comparison, source, state.lasso)
         st.caption(
             "The area that is drawn on the Map."
             if state.lasso
@@ -121,7 +121,7 @@ def _rows(run: Run, state: State, source: str, which: str, suffix: str) -> tuple
         st.caption("The pairwise partition in focus leaves this source out: choose the joint one under Clusters.")
     else:
         st.caption(f"Cluster {here.cluster} of the partition: {PARTITION_TITLES[here.partition.kind].lower()}.")
-    return in_cluster(here.partition, source, here.cluster)
+    return rows_in_cluster(here.partition, source, here.cluster)
 
 
 def _by_metadata(run: Run, source: str, suffix: str) -> tuple[int, ...]:
@@ -138,7 +138,7 @@ def _by_metadata(run: Run, source: str, suffix: str) -> tuple[int, ...]:
             key=f"probes_values_{suffix}_{source}_{field}",
             format_func=lambda value: f"{short_name(value)} ({counts[value]:,})",
         )
-    return with_values(metadata[field], values)
+    return rows_with_values(metadata[field], values)
 
 
 # Perturbations

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from mauve_core.analysis.selection import as_text
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.divergences.what_if import capped, dropped, matched
@@ -27,9 +28,6 @@ SIDES = ("model", "human", "both")
 ACTIONS = ("drop", "cap", "match", "weight")
 OF_THE_MODEL = ("cap", "match")
 """Actions that change the candidate's texts alone, whatever the side."""
-
-MISSING = "(missing)"
-"""Stands for a gap in a column of metadata, as in the tables of its values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +81,6 @@ def slice_values(human: pd.DataFrame, model: pd.DataFrame, field: str) -> list[s
     found = pd.concat([as_text(side[field]) for side in (human, model) if field in side.columns])
     counts = found.value_counts()
     return sorted(counts.index, key=lambda value: (-int(counts[value]), value))
-
-
-def as_text(column: pd.Series) -> pd.Series:
-    """The values of a column as they are listed."""
-    return column.astype(object).map(lambda value: MISSING if pd.isna(value) else str(value))
 
 
 def weights_of(

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.views.gap.what_if_choice import (
+from mauve_core.analysis.selection import MISSING
+from mauve_core.analysis.what_if_weights import (
     ACTIONS,
-    MISSING,
     Groups,
     groups_of_clusters,
     one_group,
