@@ -18,7 +18,7 @@ from mauve_core.cli.options import (
     write,
     write_json,
 )
-from mauve_core.experiments.text_measures import MEASURES, Measurements, Tools, Value, measure
+from mauve_core.experiments.text_measures import MEASURES, Measurements, MetricContext, Value, measure
 from mauve_core.experiments.text_measures.stored import MeasuresTask, collection_of, measure_run
 from mauve_core.scoring.tables import aligned, printable
 from mauve_core.store import RunStore
@@ -74,8 +74,8 @@ def _of_files(args: argparse.Namespace) -> Measurements:
     files = {name: TextFile(path, **source_fields(args, name, list(paths))) for name, path in paths.items()}
     corpora = {name: file.read(name) for name, file in files.items()}
     sides = {name: collection_of(corpus, name) for name, corpus in corpora.items()}
-    human, tools = sides.pop(HUMAN), Tools(args.scorer, device=args.device)
-    found = measure(human, sides, _names(args), tools=tools, progress=progress_of(args))
+    human, context = sides.pop(HUMAN), MetricContext(args.scorer, device=args.device)
+    found = measure(human, sides, _names(args), context=context, progress=progress_of(args))
     said = (f"{name}: {note}" for name, corpus in corpora.items() for note in corpus.notes)
     return dataclasses.replace(found, notes=(*said, *found.notes))
 

@@ -34,7 +34,7 @@ from mauve_core.encoders.pooling import TokenPooling, pool_jointly
 from mauve_core.encoders.rows import Rows
 from mauve_core.encoders.tokenizing import Tokenized, from_token_ids, refuse_texts, tokenize
 from mauve_core.encoders.weights import read_weights
-from mauve_core.encoders.worker_pool import Lane, Lanes, lane_threads, threads_kept
+from mauve_core.encoders.worker_pool import Worker, WorkerPool, threads_kept, worker_threads
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -50,11 +50,11 @@ BATCH_TOKENS = {"cpu": 1024, "cuda": 32768}
 """Tokens a batch, padding included, where the caller names no number. A CPU gains nothing from larger batches; a CUDA
 device needs many rows to be busy, and a batch too large for its memory is halved."""
 
-SMALLEST_BATCH, BATCHES_A_LANE = {"cpu": 256, "cuda": 4096}, 4
-"""Where there is little to do, batches are so small that each lane gets a few, but no smaller than pays."""
+SMALLEST_BATCH, BATCHES_A_WORKER = {"cpu": 256, "cuda": 4096}, 4
+"""Where there is little to do, batches are so small that each worker gets a few, but no smaller than pays."""
 
 MOST_LANES = 16
-"""Lanes of a CPU, each with the memory of a batch; more cores share a lane."""
+"""Workers of a CPU, each with the memory of a batch; more cores share a worker."""
 
 
 def encode(
@@ -228,9 +228,9 @@ class Encoder:
         add : callable
             Called with the indices, features and device of each batch.
         """
-        lanes = self._lanes(tokens)
-        batches = self._batches(tokens, missing, len(lanes))
-        work = Lanes(lanes[: len(batches)] or lanes, batches)
+        workers = self._workers(tokens)
+        batches = self._batches(tokens, missing, len(workers))
+        work = WorkerPool(workers[: len(batches)] or workers, batches)
         with threads_kept():
             try:
                 for _ in batches:
@@ -244,27 +244,27 @@ class Encoder:
                 raise
             work.stop()
 
-    def _lanes(self, tokens: Tokenized) -> list[Lane[NDArray[np.int64], tuple[NDArray[np.float32], str]]]:
+    def _workers(self, tokens: Tokenized) -> list[Worker[NDArray[np.int64], tuple[NDArray[np.float32], str]]]:
         """One a device; on a CPU alone, where the model is known, one for each of torch's threads."""
 
-        def lane(index: int, threads: int | None) -> Lane[NDArray[np.int64], tuple[NDArray[np.float32], str]]:
+        def worker(index: int, threads: int | None) -> Worker[NDArray[np.int64], tuple[NDArray[np.float32], str]]:
             loaded = self._loaded[index]
-            return Lane(
+            return Worker(
                 start=lambda indices: (indices, self._start(loaded, tokens, indices)),
                 finish=lambda started: (self._finish(*started), loaded.device),
                 ahead=int(loaded.device.startswith("cuda")),
                 threads=threads,
             )
 
-        threads = lane_threads()
+        threads = worker_threads()
         if self._packed and [loaded.device for loaded in self._loaded] == ["cpu"]:
             count = min(threads, MOST_LANES)
-            return [lane(0, threads // count) for _ in range(count)]
+            return [worker(0, threads // count) for _ in range(count)]
         on_cpu = sum(loaded.device == "cpu" for loaded in self._loaded)
         each = max(1, threads // on_cpu) if on_cpu > 1 else None
-        return [lane(index, each) for index in range(len(self._loaded))]
+        return [worker(index, each) for index in range(len(self._loaded))]
 
-    def _batches(self, tokens: Tokenized, missing: NDArray[np.int64], lanes: int) -> list[NDArray[np.int64]]:
+    def _batches(self, tokens: Tokenized, missing: NDArray[np.int64], workers: int) -> list[NDArray[np.int64]]:
         """The missing texts' indices, a batch at a time.
 
         Batches are those of all texts, whatever is there already: a text's features know its batch by their last digit,
@@ -273,8 +273,8 @@ class Encoder:
         device = self._loaded[0].device.split(":")[0]
         device = device if device in BATCH_TOKENS else "cpu"
         most = self._batch_tokens or BATCH_TOKENS[device]
-        if lanes > 1:
-            shared = int(tokens.lengths.sum(dtype=np.int64)) // (lanes * BATCHES_A_LANE)
+        if workers > 1:
+            shared = int(tokens.lengths.sum(dtype=np.int64)) // (workers * BATCHES_A_WORKER)
             most = min(most, max(SMALLEST_BATCH[device], shared))
         plan = plan_packed if self._packed else plan_batches
         kept = (batch[np.isin(batch, missing)] for batch in plan(tokens.lengths, most))

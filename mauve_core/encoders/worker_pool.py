@@ -1,8 +1,8 @@
-"""Batches handed out from one queue to several lanes: devices, or threads of a CPU; results as they come in.
+"""Batches handed out from one queue to several workers: devices, or threads of a CPU; results as they come in.
 
-A CPU encodes faster in as many lanes of one thread as it has cores than batch by batch with all of them, because no
-lane waits for another within a layer. A GPU lane starts its next batch before it fetches the last one's result, so that
-the device never waits for the way back. Nothing here knows a model.
+A CPU encodes faster with one worker of one thread a core than batch by batch with all cores, because no worker waits
+for another within a layer. A GPU's worker starts its next batch before it fetches the last one's result, so that the
+device never waits for the way back. Nothing here knows a model.
 
 What torch's threads need of a process that forks stands here too: OpenMP's do not survive it.
 """
@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
-class Lane(Generic[Batch, Result]):
+class Worker(Generic[Batch, Result]):
     """Something that works through batches.
 
     Attributes
@@ -36,7 +36,7 @@ class Lane(Generic[Batch, Result]):
     ahead : int
         Batches that are started before the one before them is finished.
     threads : int or None
-        Threads that torch may use within this lane; None leaves its setting alone.
+        Threads that torch may use within this worker; None leaves its setting alone.
     """
 
     start: Callable[[Batch], Any]
@@ -45,32 +45,34 @@ class Lane(Generic[Batch, Result]):
     threads: int | None = None
 
 
-class Lanes(Generic[Batch, Result]):
-    """Batches on their way through lanes; a single lane works in the caller's own thread.
+class WorkerPool(Generic[Batch, Result]):
+    """Batches on their way through workers; a single worker works in the caller's own thread.
 
     Parameters
     ----------
-    lanes : sequence of at least one Lane
+    workers : sequence of at least one Worker
     batches : sequence
         Begun in this order, and finished in any.
     """
 
-    def __init__(self, lanes: Sequence[Lane[Batch, Result]], batches: Sequence[Batch]) -> None:
-        self._lanes, self._waiting = lanes, deque(batches)
+    def __init__(self, workers: Sequence[Worker[Batch, Result]], batches: Sequence[Batch]) -> None:
+        self._workers, self._waiting = workers, deque(batches)
         self._walk: Iterator[tuple[Batch, Result]] | None = None
         self._threads: list[threading.Thread] = []
         self._done: SimpleQueue[tuple[Batch, Result] | BaseException] = SimpleQueue()
 
     def take(self) -> tuple[Batch, Result]:
-        """The next batch that is finished, with its result; raises what a lane raised.
+        """The next batch that is finished, with its result; raises what a worker raised.
 
         May be called as often as there are batches. Work begins with the first call.
         """
-        if len(self._lanes) == 1:
-            self._walk = self._walk or self._along(self._lanes[0])
+        if len(self._workers) == 1:
+            self._walk = self._walk or self._along(self._workers[0])
             return next(self._walk)
         if not self._threads:
-            self._threads = [threading.Thread(target=self._run, args=(lane,), daemon=True) for lane in self._lanes]
+            self._threads = [
+                threading.Thread(target=self._run, args=(worker,), daemon=True) for worker in self._workers
+            ]
             for thread in self._threads:
                 thread.start()
         item = self._done.get()
@@ -89,19 +91,19 @@ class Lanes(Generic[Batch, Result]):
             rest += [] if isinstance(item, BaseException) else [item]
         return rest
 
-    def _run(self, lane: Lane[Batch, Result]) -> None:
+    def _run(self, worker: Worker[Batch, Result]) -> None:
         try:
-            if lane.threads is not None:
+            if worker.threads is not None:
                 import torch
 
-                torch.set_num_threads(lane.threads)
-            for item in self._along(lane):
+                torch.set_num_threads(worker.threads)
+            for item in self._along(worker):
                 self._done.put(item)
         except BaseException as error:  # noqa: BLE001 (raised again where results are taken)
             self._waiting.clear()
             self._done.put(error)
 
-    def _along(self, lane: Lane[Batch, Result]) -> Iterator[tuple[Batch, Result]]:
+    def _along(self, worker: Worker[Batch, Result]) -> Iterator[tuple[Batch, Result]]:
         begun: deque[tuple[Batch, Any]] = deque()
         while True:
             try:
@@ -109,12 +111,12 @@ class Lanes(Generic[Batch, Result]):
             except IndexError:
                 while begun:
                     earlier, started = begun.popleft()
-                    yield earlier, lane.finish(started)
+                    yield earlier, worker.finish(started)
                 return
-            begun.append((batch, lane.start(batch)))
-            if len(begun) > lane.ahead:
+            begun.append((batch, worker.start(batch)))
+            if len(begun) > worker.ahead:
                 earlier, started = begun.popleft()
-                yield earlier, lane.finish(started)
+                yield earlier, worker.finish(started)
 
 
 _users, _threads_before, _lock = 0, 0, threading.Lock()
@@ -127,8 +129,8 @@ def note_work() -> None:
     _torch_works = True
 
 
-def lane_threads() -> int:
-    """Threads for lanes of a CPU: as many as torch takes, or took before the process forked."""
+def worker_threads() -> int:
+    """Threads for workers of a CPU: as many as torch takes, or took before the process forked."""
     import torch
 
     return _threads_of_parent or torch.get_num_threads()
@@ -136,7 +138,7 @@ def lane_threads() -> int:
 
 @contextmanager
 def threads_kept() -> Iterator[None]:
-    """Restore torch's number of threads, which lanes change for the whole process, when the last user is done."""
+    """Restore torch's number of threads, which workers change for the whole process, when the last user is done."""
     global _users, _threads_before
     import torch
 
@@ -156,7 +158,7 @@ def threads_kept() -> Iterator[None]:
 def _after_fork_in_child() -> None:
     """Torch goes on with one thread, as in the workers of its own DataLoader; with more it would wait for ever.
 
-    Lanes of one thread are threads of ours, and remain as many.
+    Workers of one thread are threads of ours, and remain as many.
     """
     global _users, _lock, _threads_of_parent
     if _torch_works:

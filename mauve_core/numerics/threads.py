@@ -31,7 +31,7 @@ def usable_cores() -> int:
     return max(1, min(allowed, int(asked))) if asked.isdigit() else allowed
 
 
-def each(
+def parallel_map(
     function: Callable[[Item], Made], items: Iterable[Item], advance: Callable[[], None] | None = None
 ) -> list[Made]:
     """``function`` of every item, in the order of the items, on all usable cores.

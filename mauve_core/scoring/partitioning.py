@@ -18,7 +18,7 @@ from mauve_core.base.config import HUMAN, PartitionKind, ScoreConfig
 from mauve_core.numerics.feature_space.reduction import Side, measure_side, reduce_sides
 from mauve_core.numerics.feature_space.stacked import Stacked
 from mauve_core.numerics.kmeans.clustering import kmeans, usual_k
-from mauve_core.numerics.threads import each
+from mauve_core.numerics.threads import parallel_map
 from mauve_core.scoring.estimates import half_seeds, stream
 from mauve_core.scoring.result import OTHER_HALF, Partition
 
@@ -96,7 +96,7 @@ def grouped_partitions(
     """
     made: dict[str, list[Partition]] = {name: [] for name in groups}
     for batch in _batches(groups):
-        reduced = each(lambda name: _reduced(groups[name], score), batch)
+        reduced = parallel_map(lambda name: _reduced(groups[name], score), batch)
         tasks = [
             (name, array, index, seed)
             for name, array in zip(batch, reduced, strict=True)
@@ -108,7 +108,7 @@ def grouped_partitions(
             sizes = {source: len(side.table) for source, side in groups[name].items()}
             return name, partition(kind, array, sizes, index, seed, score, device)
 
-        for name, found in each(cluster, tasks, advance):
+        for name, found in parallel_map(cluster, tasks, advance):
             made[name].append(found)
     return {name: tuple(found) for name, found in made.items()}
 

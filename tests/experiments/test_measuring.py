@@ -27,7 +27,7 @@ def folder(tmp_path_factory):
 def tiny_tokenizer(folder, monkeypatch):
     """The packaged model would be converted anew in each test's own home."""
     monkeypatch.setattr("mauve_core.experiments.text_measures.stored.DEFAULT_MODEL", folder)
-    monkeypatch.setattr("mauve_core.experiments.text_measures.tools.DEFAULT_MODEL", folder)
+    monkeypatch.setattr("mauve_core.experiments.text_measures.context.DEFAULT_MODEL", folder)
 
 
 @pytest.fixture

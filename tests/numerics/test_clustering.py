@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.kmeans.clustering import HEAT, default_k, kmeans, usual_k
+from mauve_core.numerics.kmeans.clustering import WARM_UP, default_k, kmeans, usual_k
 from mauve_core.numerics.kmeans.lloyd import Lloyd
 from mauve_core.numerics.kmeans.nearest import Rows
 from mauve_core.numerics.kmeans.starts import first_partition
@@ -20,12 +20,12 @@ def blobs(sizes, d: int = 6, seed: int = 0, spread: float = 0.01) -> tuple[np.nd
     return (centres[labels] + spread * rng.normal(size=(labels.size, d))).astype(np.float32), labels
 
 
-def heated(x, k: int, seed: np.random.SeedSequence) -> Lloyd:
+def warmed_up(x, k: int, seed: np.random.SeedSequence) -> Lloyd:
     """One restart by itself."""
     rows = Rows(x)
     start = first_partition(rows, k, np.random.default_rng(seed))
     run = Lloyd(rows, k, start.labels, start.distances)
-    run.run(HEAT)
+    run.run(WARM_UP)
     return run
 
 
@@ -81,7 +81,7 @@ def test_the_best_restart_goes_on_and_more_restarts_never_begin_worse():
     best = int(np.argmin(found.objectives))
     assert found.objective < found.objectives[best]
     for restart, child in enumerate(np.random.SeedSequence(5).spawn(7)[1:]):  # the first is the sample's
-        run = heated(x, 25, child)
+        run = warmed_up(x, 25, child)
         assert run.objective() == found.objectives[restart]
         run.run(500)
         assert np.array_equal(run.labels, found.labels) == (restart == best)

@@ -9,7 +9,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from mauve_core.numerics import threads
-from mauve_core.numerics.threads import each, single_threaded_blas, usable_cores
+from mauve_core.numerics.threads import parallel_map, single_threaded_blas, usable_cores
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def test_results_come_in_the_order_of_the_items_from_several_threads(three_cores
         time.sleep(0.01 * (3 - number))
         return number**2
 
-    assert each(square, [1, 2, 3]) == [1, 4, 9]
+    assert parallel_map(square, [1, 2, 3]) == [1, 4, 9]
 
 
 def test_a_call_within_a_call_stays_on_its_thread(three_cores):
@@ -37,9 +37,9 @@ def test_a_call_within_a_call_stays_on_its_thread(three_cores):
         return threading.get_ident()
 
     def outer(_):
-        return threading.get_ident(), set(each(inner, range(5)))
+        return threading.get_ident(), set(parallel_map(inner, range(5)))
 
-    for own, used in each(outer, range(4)):
+    for own, used in parallel_map(outer, range(4)):
         assert used == {own}
 
 
@@ -52,7 +52,7 @@ def test_the_first_error_in_order_is_raised_and_items_not_begun_are_given_up(thr
         raise ValueError(str(number))
 
     with pytest.raises(ValueError, match=r"^0$"):
-        each(fail, range(1000))
+        parallel_map(fail, range(1000))
     assert len(begun) < 1000
 
 
@@ -68,7 +68,7 @@ def test_what_was_made_is_told_on_the_calling_thread_and_can_stop_the_rest(three
             raise StopError
 
     with pytest.raises(StopError):
-        each(lambda number: (time.sleep(0.001), done.append(number)), range(2000), advance)
+        parallel_map(lambda number: (time.sleep(0.001), done.append(number)), range(2000), advance)
     assert set(told) == {threading.get_ident()}
     assert len(done) < 2000
 

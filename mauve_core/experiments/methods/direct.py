@@ -19,8 +19,8 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import identify
 from mauve_core.encoders.models import load_tokenizer
-from mauve_core.experiments.text_measures.base import Collection
-from mauve_core.experiments.text_measures.tools import Tools
+from mauve_core.experiments.text_measures.collection import Collection
+from mauve_core.experiments.text_measures.context import MetricContext
 from mauve_core.numerics.ratios.log_ratios import LogRatios, direct_ratios
 
 
@@ -66,9 +66,10 @@ class Likelihoods:
 
     def _under(self, model: str) -> dict[str, NDArray[np.float64]]:
         """Of all sources under one model; only one is in memory at a time."""
-        tools = Tools(model, device=self._device)
+        context = MetricContext(model, device=self._device)
         return {
-            name: log_likelihoods(tools, model, collection, self._progress) for name, collection in self._texts.items()
+            name: log_likelihoods(context, model, collection, self._progress)
+            for name, collection in self._texts.items()
         }
 
     def ratios(self, candidate: str) -> LogRatios:
@@ -89,7 +90,9 @@ class Likelihoods:
         return replace(found, notes=(*found.notes, *notes))
 
 
-def log_likelihoods(tools: Tools, model: str, texts: Collection, progress: Progress = silent) -> NDArray[np.float64]:
+def log_likelihoods(
+    context: MetricContext, model: str, texts: Collection, progress: Progress = silent
+) -> NDArray[np.float64]:
     """(n,) log-likelihood of each whole text under the model, in nats.
 
     Two models must have scored the same text for their ratio to mean anything, so nothing of it may be missing.
@@ -106,7 +109,7 @@ def log_likelihoods(tools: Tools, model: str, texts: Collection, progress: Progr
             f"The model {model} has no token before the first one of a text without prompt",
             allowed="texts with prompts, or a model with a token for the beginning or the end of a text",
         )
-    found = tools.likelihoods(texts, progress)
+    found = context.likelihoods(texts, progress)
     count = int(found.cut.sum())
     if count:
         raise InputError(

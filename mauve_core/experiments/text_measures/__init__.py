@@ -1,6 +1,6 @@
 """Text measures: properties of a collection of texts, and how far a candidate's lie from the human side's.
 
-    measure(human, {"greedy": greedy}, tools=Tools())
+    measure(human, {"greedy": greedy}, context=MetricContext())
 
 :data:`MEASURES` is the registry. A measure is one file of this package and one line below; how it gets its spread and
 its gap is the same for all and lies in :func:`measure`. JMLR 2023, section 6.3; NeurIPS 2021, appendix C.4.
@@ -16,7 +16,6 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.experiments.text_measures.base import (
-    Collection,
     Measure,
     Measurements,
     NotDefinedError,
@@ -24,6 +23,8 @@ from mauve_core.experiments.text_measures.base import (
     Terms,
     Value,
 )
+from mauve_core.experiments.text_measures.collection import Collection
+from mauve_core.experiments.text_measures.context import MetricContext
 from mauve_core.experiments.text_measures.discriminator import Discriminator
 from mauve_core.experiments.text_measures.distinct import Distinct
 from mauve_core.experiments.text_measures.diversity import Diversity
@@ -47,7 +48,6 @@ from mauve_core.experiments.text_measures.spread import (
     value_of,
 )
 from mauve_core.experiments.text_measures.token_js import TokenJS
-from mauve_core.experiments.text_measures.tools import Tools
 from mauve_core.experiments.text_measures.zipf import Zipf
 
 __all__ = [
@@ -55,10 +55,10 @@ __all__ = [
     "Collection",
     "Measure",
     "Measurements",
+    "MetricContext",
     "NotDefinedError",
     "Row",
     "Terms",
-    "Tools",
     "Value",
     "measure",
     "measure_title",
@@ -107,7 +107,7 @@ def measure(
     candidates: Mapping[str, Collection],
     names: Sequence[str] | None = None,
     *,
-    tools: Tools,
+    context: MetricContext,
     progress: Progress = silent,
 ) -> Measurements:
     """Measure every candidate and the human side.
@@ -120,7 +120,7 @@ def measure(
         The candidates, Q, by name.
     names : sequence of str, optional
         Measures of :data:`MEASURES`; None takes all whose needs are met and notes the others.
-    tools : Tools
+    context : MetricContext
         Tokenizer, scoring model, seed.
     progress : callable
         Called with (stage, done, total).
@@ -134,27 +134,27 @@ def measure(
     """
     if not candidates or HUMAN in candidates:
         raise InputError("There is nothing to measure", allowed=f"at least one candidate, none named {HUMAN!r}")
-    chosen, notes = _choose([human, *candidates.values()], names, tools)
+    chosen, notes = _choose([human, *candidates.values()], names, context)
     side = _Side(human, groups_of(human))
     sides = {name: _Side(texts, groups_of(texts)) for name, texts in candidates.items()}
     rows: list[Row] = []
     settings: dict[str, dict[str, Any]] = {}
     n = {HUMAN: len(human), **{name: len(texts) for name, texts in candidates.items()}}
     for item in chosen:
-        rows += _rows(item, side, sides, tools, progress)
+        rows += _rows(item, side, sides, context, progress)
         jackknife = {"groups": GROUPS, "confidence": CONFIDENCE, "least_texts": MIN_TEXTS}
-        settings[item.name] = {**item.settings(tools), "seed": tools.seed, **jackknife, "n": n}
+        settings[item.name] = {**item.settings(context), "seed": context.seed, **jackknife, "n": n}
     return Measurements(tuple(rows), settings, notes)
 
 
 def _choose(
-    collections: Sequence[Collection], names: Sequence[str] | None, tools: Tools
+    collections: Sequence[Collection], names: Sequence[str] | None, context: MetricContext
 ) -> tuple[list[Measure], tuple[str, ...]]:
     """The measures to compute in the registry's order, and a note on each that cannot be."""
     unknown = [name for name in names or () if name not in MEASURES]
     if unknown or (names is not None and not names):
         raise InputError(f"No measure is named {', '.join(unknown) or 'so'}", allowed=", ".join(MEASURES))
-    missing = {"model": tools.scorer is None, "features": any(texts.features is None for texts in collections)}
+    missing = {"model": context.scorer is None, "features": any(texts.features is None for texts in collections)}
     chosen, notes = [], []
     for item in MEASURES.values():
         lacks = [_MISSING[need] for need in sorted(item.needs) if missing[need]]
@@ -167,26 +167,28 @@ def _choose(
     return chosen, tuple(notes)
 
 
-def _rows(item: Measure, human: _Side, sides: Mapping[str, _Side], tools: Tools, progress: Progress) -> list[Row]:
+def _rows(
+    item: Measure, human: _Side, sides: Mapping[str, _Side], context: MetricContext, progress: Progress
+) -> list[Row]:
     """One row a candidate."""
     stage = f"Measuring: {item.title}"
     progress(stage, 0, len(sides) + 1)
-    item.prepare([side.texts for side in sides.values()], human.texts, tools, _of(HUMAN, progress))
-    reference, value, note = _human_value(item, human, tools, progress)
+    item.prepare([side.texts for side in sides.values()], human.texts, context, _of(HUMAN, progress))
+    reference, value, note = _human_value(item, human, context, progress)
     rows = []
     for done, (name, side) in enumerate(sides.items(), start=1):
         progress(stage, done, len(sides) + 1)
-        rows.append(_row(item, name, side, human, reference, value, note, tools, progress))
+        rows.append(_row(item, name, side, human, reference, value, note, context, progress))
     progress(stage, len(sides) + 1, len(sides) + 1)
     return rows
 
 
 def _human_value(
-    item: Measure, human: _Side, tools: Tools, progress: Progress
+    item: Measure, human: _Side, context: MetricContext, progress: Progress
 ) -> tuple[Replicates | None, Value | None, str]:
     """T(P) with and without each group, with its spread, and what a reader must know of it."""
     try:
-        terms = item.human_terms(human.texts, tools, _of(HUMAN, progress))
+        terms = item.human_terms(human.texts, context, _of(HUMAN, progress))
         if terms is None:
             return None, None, ""
         replicates = replicate(terms, human.groups, human.groups, relational=False)
@@ -204,11 +206,11 @@ def _row(
     reference: Replicates | None,
     human_value: Value | None,
     human_note: str,
-    tools: Tools,
+    context: MetricContext,
     progress: Progress,
 ) -> Row:
     try:
-        terms = item.terms(side.texts, human.texts, tools, _of(name, progress))
+        terms = item.terms(side.texts, human.texts, context, _of(name, progress))
         replicates = replicate(terms, side.groups, human.groups, relational=item.relational)
     except NotDefinedError as reason:
         return Row(item.name, name, None, human_value, None, _joined(f"not defined: {reason}", human_note))

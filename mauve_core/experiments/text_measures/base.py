@@ -17,11 +17,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.text_lists import text_list
 from mauve_core.base.validation import As, Count, NotNegative, read
-from mauve_core.experiments.text_measures.tools import Tools
+from mauve_core.experiments.text_measures.collection import Collection
+from mauve_core.experiments.text_measures.context import MetricContext
 
 Need = Literal["model", "features"]
 """What a measure cannot do without: a causal model that scores texts, or the features of both sides."""
@@ -32,54 +31,6 @@ Rows = NDArray[np.int64] | None
 
 class NotDefinedError(Exception):
     """The measure has no value for this collection; the message says why and becomes the row's note."""
-
-
-@dataclass(frozen=True, eq=False)
-class Collection:
-    """One side as measures see it.
-
-    Attributes
-    ----------
-    name : str
-    ids, texts : tuple of str
-        One a text; ids are all different, and equal ids on two sides mean the same prompt.
-    prompts : tuple of str or None
-    features : (n, d) array or None
-    decoder : str or None
-        How the texts were decoded, as :func:`mauve_core.decoding.decoders.parse_decoder` reads it; None when unknown.
-    """
-
-    name: str
-    ids: tuple[str, ...]
-    texts: tuple[str, ...]
-    prompts: tuple[str, ...] | None = None
-    features: NDArray[np.floating] | None = None
-    decoder: str | None = None
-
-    def __post_init__(self) -> None:
-        for part in ("ids", "texts", "prompts"):
-            if getattr(self, part) is not None:
-                found = text_list(getattr(self, part), f"The {part} of the collection {self.name!r}")
-                object.__setattr__(self, part, tuple(found))
-        parts: dict[str, Any] = {"ids": self.ids, "prompts": self.prompts, "rows of features": self.features}
-        for what, part in parts.items():
-            if part is not None and len(part) != len(self.texts):
-                raise InputError(f"The collection {self.name!r} has {len(self.texts)} texts and {len(part)} {what}")
-        if not self.texts:
-            raise InputError(f"The collection {self.name!r} holds no text", allowed="at least one text")
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def take(self, rows: NDArray[np.int64]) -> Self:
-        """The texts at those positions, in that order."""
-        return dataclasses.replace(
-            self,
-            ids=tuple(self.ids[i] for i in rows),
-            texts=tuple(self.texts[i] for i in rows),
-            prompts=None if self.prompts is None else tuple(self.prompts[i] for i in rows),
-            features=None if self.features is None else self.features[rows],
-        )
 
 
 @dataclass(frozen=True)
@@ -249,12 +200,12 @@ class Measure(ABC):
     depends_on_n: ClassVar[bool] = False
 
     def prepare(  # noqa: B027 (few measures share work)
-        self, candidates: Sequence[Collection], human: Collection, tools: Tools, progress: Progress
+        self, candidates: Sequence[Collection], human: Collection, context: MetricContext, progress: Progress
     ) -> None:
         """Do once, before the first candidate, what the candidates share."""
 
     @abstractmethod
-    def terms(self, texts: Collection, human: Collection, tools: Tools, progress: Progress = silent) -> Terms:
+    def terms(self, texts: Collection, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:
         """T of ``texts``, against ``human`` where T is relational.
 
         Raises
@@ -263,20 +214,20 @@ class Measure(ABC):
             The measure is not defined for these texts.
         """
 
-    def human_terms(self, human: Collection, tools: Tools, progress: Progress = silent) -> Terms | None:
+    def human_terms(self, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms | None:
         """T(P); None where there is no such thing."""
-        return self.halves(human, tools, progress) if self.relational else self.terms(human, human, tools, progress)
+        return self.halves(human, context, progress) if self.relational else self.terms(human, human, context, progress)
 
-    def halves(self, human: Collection, tools: Tools, progress: Progress = silent) -> Terms:
+    def halves(self, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:
         """T between two random halves of the human side, the first in the place of a candidate."""
-        order = tools.rng("halves of the human side").permutation(len(human))
+        order = context.rng("halves of the human side").permutation(len(human))
         first, second = np.sort(order[: len(order) // 2]), np.sort(order[len(order) // 2 :])
         if not len(first):
             raise NotDefinedError("one human text cannot be split into halves")
-        inner = self.terms(human.take(first), human.take(second), tools, progress)
+        inner = self.terms(human.take(first), human.take(second), context, progress)
         return _Halves(inner, first, second)
 
-    def settings(self, tools: Tools) -> dict[str, Any]:  # noqa: ARG002 (measures that have settings use it)
+    def settings(self, context: MetricContext) -> dict[str, Any]:  # noqa: ARG002 (measures that have settings use it)
         """What decided the numbers apart from the texts."""
         return {}
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.text_measures.base import Collection, Measure, NotDefinedError, Rows, Terms
-from mauve_core.experiments.text_measures.tools import Tools
+from mauve_core.experiments.text_measures.base import Measure, NotDefinedError, Rows, Terms
+from mauve_core.experiments.text_measures.collection import Collection
+from mauve_core.experiments.text_measures.context import MetricContext
 from mauve_core.numerics.strings.ngrams import NGrams, ngrams
 
 
@@ -32,12 +33,12 @@ class Distinct(Measure):
     def __init__(self, n: int = 4) -> None:
         self.n = n
 
-    def terms(self, texts: Collection, human: Collection, tools: Tools, progress: Progress = silent) -> Terms:  # noqa: ARG002
-        tokens = tools.tokens(texts, progress)
+    def terms(self, texts: Collection, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:  # noqa: ARG002
+        tokens = context.tokens(texts, progress)
         return _DistinctTerms(ngrams(tokens.ids, tokens.lengths, self.n)[-1], self.n)
 
-    def settings(self, tools: Tools) -> dict[str, Any]:
-        return {"tokenizer": tools.tokenizer, "n-gram": self.n}
+    def settings(self, context: MetricContext) -> dict[str, Any]:
+        return {"tokenizer": context.tokenizer, "n-gram": self.n}
 
 
 class _DistinctTerms(Terms):

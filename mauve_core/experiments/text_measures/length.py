@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.text_measures.base import Collection, MeanTerms, Measure, Terms
-from mauve_core.experiments.text_measures.tools import Tools
+from mauve_core.experiments.text_measures.base import MeanTerms, Measure, Terms
+from mauve_core.experiments.text_measures.collection import Collection
+from mauve_core.experiments.text_measures.context import MetricContext
 
 
 class Length(Measure):
@@ -21,8 +22,8 @@ class Length(Measure):
     larger = "longer texts"
     source = "Su et al. 2022, section 5"
 
-    def terms(self, texts: Collection, human: Collection, tools: Tools, progress: Progress = silent) -> Terms:  # noqa: ARG002
-        return MeanTerms(tools.words(texts).lengths.astype(np.float64))
+    def terms(self, texts: Collection, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:  # noqa: ARG002
+        return MeanTerms(context.words(texts).lengths.astype(np.float64))
 
-    def settings(self, tools: Tools) -> dict[str, Any]:  # noqa: ARG002
+    def settings(self, context: MetricContext) -> dict[str, Any]:  # noqa: ARG002
         return {"tokens": "white-space words"}

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.text_measures.base import Collection, Measure, Need, NotDefinedError, Rows, Terms
-from mauve_core.experiments.text_measures.tools import Tools
+from mauve_core.experiments.text_measures.base import Measure, Need, NotDefinedError, Rows, Terms
+from mauve_core.experiments.text_measures.collection import Collection
+from mauve_core.experiments.text_measures.context import MetricContext
 from mauve_core.numerics.feature_space.neighbours import coverage
 
 NEIGHBOURS = 5
@@ -28,12 +29,12 @@ class ManifoldMeasure(Measure):
     of_human: ClassVar[bool]
     """Whether human texts are looked for in the candidate's manifold, and not the other way round."""
 
-    def terms(self, texts: Collection, human: Collection, tools: Tools, progress: Progress = silent) -> Terms:  # noqa: ARG002
+    def terms(self, texts: Collection, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:  # noqa: ARG002
         if texts.features is None or human.features is None:
             raise InputError("Precision and recall need the features of both sides")
         return _ManifoldTerms(texts.features, human.features, swapped=self.of_human)
 
-    def settings(self, tools: Tools) -> dict[str, Any]:  # noqa: ARG002
+    def settings(self, context: MetricContext) -> dict[str, Any]:  # noqa: ARG002
         return {"neighbours": NEIGHBOURS}
 
 

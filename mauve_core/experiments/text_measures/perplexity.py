@@ -6,9 +6,10 @@ import math
 from typing import Any
 
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.text_measures.base import Collection, Measure, Rows, Terms
+from mauve_core.experiments.text_measures.base import Measure, Rows, Terms
+from mauve_core.experiments.text_measures.collection import Collection
+from mauve_core.experiments.text_measures.context import MetricContext
 from mauve_core.experiments.text_measures.positions import Positions
-from mauve_core.experiments.text_measures.tools import Tools
 
 
 class Perplexity(Measure):
@@ -24,11 +25,11 @@ class Perplexity(Measure):
     needs = frozenset({"model"})
     bounds = (1.0, float("inf"))
 
-    def terms(self, texts: Collection, human: Collection, tools: Tools, progress: Progress = silent) -> Terms:  # noqa: ARG002
-        return _PerplexityTerms(tools.likelihoods(texts, progress))
+    def terms(self, texts: Collection, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:  # noqa: ARG002
+        return _PerplexityTerms(context.likelihoods(texts, progress))
 
-    def settings(self, tools: Tools) -> dict[str, Any]:
-        return {"scorer": tools.scorer, "max_tokens": tools.max_tokens}
+    def settings(self, context: MetricContext) -> dict[str, Any]:
+        return {"scorer": context.scorer, "max_tokens": context.max_tokens}
 
 
 class _PerplexityTerms(Terms):

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.text_measures.base import Collection, MeanTerms, Measure, Terms
-from mauve_core.experiments.text_measures.tools import Tools
+from mauve_core.experiments.text_measures.base import MeanTerms, Measure, Terms
+from mauve_core.experiments.text_measures.collection import Collection
+from mauve_core.experiments.text_measures.context import MetricContext
 from mauve_core.numerics.strings.repetition import ends_in_copies
 
 
@@ -26,8 +27,10 @@ class Repetition(Measure):
     source = "Holtzman et al. 2020; JMLR 2023, section 6.3"
     bounds = (0.0, 1.0)
 
-    def terms(self, texts: Collection, human: Collection, tools: Tools, progress: Progress = silent) -> Terms:  # noqa: ARG002
-        return MeanTerms(np.array([ends_in_copies(ids) for ids in tools.tokens(texts, progress).each()], dtype=float))
+    def terms(self, texts: Collection, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:  # noqa: ARG002
+        return MeanTerms(
+            np.array([ends_in_copies(ids) for ids in context.tokens(texts, progress).by_text()], dtype=float)
+        )
 
-    def settings(self, tools: Tools) -> dict[str, Any]:
-        return {"tokenizer": tools.tokenizer}
+    def settings(self, context: MetricContext) -> dict[str, Any]:
+        return {"tokenizer": context.tokenizer}

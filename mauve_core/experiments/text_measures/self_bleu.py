@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.text_measures.base import Collection, Measure, NotDefinedError, Rows, Terms
-from mauve_core.experiments.text_measures.tools import Tools
+from mauve_core.experiments.text_measures.base import Measure, NotDefinedError, Rows, Terms
+from mauve_core.experiments.text_measures.collection import Collection
+from mauve_core.experiments.text_measures.context import MetricContext
 from mauve_core.numerics.strings.overlaps import Overlap
 
 SAMPLE = 1000
@@ -33,13 +34,13 @@ class SelfBleu(Measure):
     bounds = (0.0, 1.0)
     depends_on_n = True
 
-    def terms(self, texts: Collection, human: Collection, tools: Tools, progress: Progress = silent) -> Terms:  # noqa: ARG002
+    def terms(self, texts: Collection, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:  # noqa: ARG002
         if len(texts) < 2:
             raise NotDefinedError("one text has no others to be compared with")
-        sample = np.sort(tools.rng("self-BLEU").permutation(len(texts))[:SAMPLE])
+        sample = np.sort(context.rng("self-BLEU").permutation(len(texts))[:SAMPLE])
         return _SelfBleuTerms(*word_ids(texts.texts), sample)
 
-    def settings(self, tools: Tools) -> dict[str, Any]:  # noqa: ARG002
+    def settings(self, context: MetricContext) -> dict[str, Any]:  # noqa: ARG002
         from importlib.metadata import version
 
         return {"tokenizer": "13a", "sacrebleu": version("sacrebleu"), "sample": SAMPLE, **SMOOTHING}

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.experiments.text_measures.base import Collection, NotDefinedError, Rows, Terms, Value
+from mauve_core.experiments.text_measures.base import NotDefinedError, Rows, Terms, Value
+from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.numerics.resampling.jackknife import jackknife_sd, t_interval
 
 GROUPS = 20

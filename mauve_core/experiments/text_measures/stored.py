@@ -19,7 +19,7 @@ from mauve_core.corpus import Corpus
 from mauve_core.decoding import parse_decoder
 from mauve_core.encoders.catalogue import names_word_vectors
 from mauve_core.encoders.feature_store import DamagedEntryWarning
-from mauve_core.experiments.text_measures import MEASURES, Collection, Measurements, Row, Tools, measure
+from mauve_core.experiments.text_measures import MEASURES, Collection, Measurements, MetricContext, Row, measure
 from mauve_core.store import Run, RunStore
 
 ATTACHMENT = "measures"
@@ -130,8 +130,8 @@ def measure_run(
         tokenizer, revision = DEFAULT_MODEL, None
     else:
         tokenizer, revision = encoder.model, encoder.revision
-    tools = Tools(model, tokenizer=tokenizer, tokenizer_revision=revision, device=device)
-    fresh = measure(human, sides, names, tools=tools, progress=progress)
+    context = MetricContext(model, tokenizer=tokenizer, tokenizer_revision=revision, device=device)
+    fresh = measure(human, sides, names, context=context, progress=progress)
     merged = fresh if kept is None else _merged(kept, fresh, tuple(sides))
     RunStore(run.path.parent).attach(run.id, ATTACHMENT, merged.as_dict())
     return merged

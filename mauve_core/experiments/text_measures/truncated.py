@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.decoding.decoders import Decoder, parse_decoder
-from mauve_core.experiments.text_measures.base import Collection, Measure, Need, NotDefinedError, Rows, Terms
+from mauve_core.experiments.text_measures.base import Measure, Need, NotDefinedError, Rows, Terms
+from mauve_core.experiments.text_measures.collection import Collection
+from mauve_core.experiments.text_measures.context import MetricContext
 from mauve_core.experiments.text_measures.positions import Positions
-from mauve_core.experiments.text_measures.tools import Tools
 
 
 class TruncatedMeasure(Measure):
@@ -33,25 +34,29 @@ class TruncatedMeasure(Measure):
     def of_tokens(self, p: NDArray[np.float64], squares: NDArray[np.float64], vocabulary: NDArray[np.float64]) -> float:
         """T from p(x), the sum of p squared and the size of the vocabulary at each token of the human text."""
 
-    def prepare(self, candidates: Sequence[Collection], human: Collection, tools: Tools, progress: Progress) -> None:
+    def prepare(
+        self, candidates: Sequence[Collection], human: Collection, context: MetricContext, progress: Progress
+    ) -> None:
         """Let the model read the human text once for the decoders of all candidates."""
         decoders = []
         for texts in candidates:
             with suppress(NotDefinedError):
                 decoders.append(_decoder_of(texts))
-        tools.truncated_by_all(human, list({decoder.spec: decoder for decoder in decoders}.values()), progress)
+        context.truncated_by_all(human, list({decoder.spec: decoder for decoder in decoders}.values()), progress)
 
-    def terms(self, texts: Collection, human: Collection, tools: Tools, progress: Progress = silent) -> Terms:
+    def terms(self, texts: Collection, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:
         decoder = _decoder_of(texts)
-        positions = tools.truncated(human, decoder, progress)
-        how = f"the human text under {tools.scorer}, truncated as {decoder.spec}; human text has no decoder, so no T(P)"
+        positions = context.truncated(human, decoder, progress)
+        how = (
+            f"the human text under {context.scorer}, truncated as {decoder.spec}; human text has no decoder, so no T(P)"
+        )
         return _TruncatedTerms(self, positions, "; ".join(part for part in (how, positions.note) if part))
 
-    def human_terms(self, human: Collection, tools: Tools, progress: Progress = silent) -> Terms | None:  # noqa: ARG002
+    def human_terms(self, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms | None:  # noqa: ARG002
         return None
 
-    def settings(self, tools: Tools) -> dict[str, Any]:
-        return {"scorer": tools.scorer, "max_tokens": tools.max_tokens}
+    def settings(self, context: MetricContext) -> dict[str, Any]:
+        return {"scorer": context.scorer, "max_tokens": context.max_tokens}
 
 
 class _TruncatedTerms(Terms):

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.text_measures.base import Collection, Measure, NotDefinedError, Rows, Terms
-from mauve_core.experiments.text_measures.tools import Tools
+from mauve_core.experiments.text_measures.base import Measure, NotDefinedError, Rows, Terms
+from mauve_core.experiments.text_measures.collection import Collection
+from mauve_core.experiments.text_measures.context import MetricContext
 
 TOP_RANKS = 5000
 """Ranks that enter the fit, as in the implementation of Holtzman et al. 2020 that the papers use: the tail of tokens
@@ -33,13 +34,13 @@ class Zipf(Measure):
     bounds = (float("-inf"), float("inf"))
     depends_on_n = True
 
-    def terms(self, texts: Collection, human: Collection, tools: Tools, progress: Progress = silent) -> Terms:  # noqa: ARG002
-        tokens = tools.tokens(texts, progress)
+    def terms(self, texts: Collection, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:  # noqa: ARG002
+        tokens = context.tokens(texts, progress)
         _, ids = np.unique(tokens.ids, return_inverse=True)
         return _ZipfTerms(ids, tokens.owner)
 
-    def settings(self, tools: Tools) -> dict[str, Any]:
-        return {"tokenizer": tools.tokenizer, "ranks": TOP_RANKS}
+    def settings(self, context: MetricContext) -> dict[str, Any]:
+        return {"tokenizer": context.tokenizer, "ranks": TOP_RANKS}
 
 
 class _ZipfTerms(Terms):

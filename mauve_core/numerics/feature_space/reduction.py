@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.feature_space.stacked import Stacked, require_usable
 from mauve_core.numerics.kmeans.nearest import ROWS_AT_ONCE, blocks
-from mauve_core.numerics.threads import each, single_threaded_blas
+from mauve_core.numerics.threads import parallel_map, single_threaded_blas
 
 _LEAST_VARIANCE = 1e-12
 """Total variance of unit rows at which float32 cannot tell the rows apart: (about 8 units of rounding) squared."""
@@ -144,7 +144,7 @@ def measure_side(
             scatter += about.T @ about  # NumPy sees the one operand and computes half of it
         return total, scatter
 
-    found = each(moments, range(groups))
+    found = parallel_map(moments, range(groups))
     total = np.sum([total for total, _ in found], axis=0)
     return Side(table, lengths, reference, fitted, total, np.sum([scatter for _, scatter in found], axis=0))
 
@@ -249,7 +249,7 @@ def _coordinates(tables: Sequence[tuple[Stacked, NDArray[np.float64]]], projecti
         about -= mean
         np.matmul(about, axes, out=array[offsets[index] + part.start : offsets[index] + part.stop])
 
-    each(
+    parallel_map(
         lambda task: project(*task),
         [(index, part) for index, (table, _) in enumerate(tables) for part in _parts(table)],
     )
@@ -265,7 +265,7 @@ def _lengths(table: Stacked) -> NDArray[np.float64]:
         rows = table.block(part.start, part.stop)
         return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64)))
 
-    return np.concatenate([np.zeros(0), *each(lengths, _parts(table))])
+    return np.concatenate([np.zeros(0), *parallel_map(lengths, _parts(table))])
 
 
 def _principal_axes(sides: Sequence[Side]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:

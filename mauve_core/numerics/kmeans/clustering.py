@@ -19,7 +19,7 @@ from mauve_core.numerics import _checks
 from mauve_core.numerics.kmeans.lloyd import Lloyd, means_by_label
 from mauve_core.numerics.kmeans.nearest import Rows
 from mauve_core.numerics.kmeans.starts import first_partition
-from mauve_core.numerics.threads import each, single_threaded_blas
+from mauve_core.numerics.threads import parallel_map, single_threaded_blas
 
 MOST_CLUSTERS = 5000
 """Clusters at most where none are named: the most for which scores rank models as the usual 500 do (NeurIPS 2021,
@@ -27,7 +27,7 @@ appendix D.3, from 100 to 5,000), while the cost of clustering a tenth of the te
 
 RESTARTS_AT_ONCE = 16
 
-HEAT = 2
+WARM_UP = 2
 """Iterations that every restart runs before all but the best are given up."""
 
 TRIAL_ROWS, TRIAL_ROWS_A_CENTER, TRIAL_SHARE = 4096, 12, 1 / 8
@@ -50,8 +50,8 @@ class Clustering:
     objective : float
         Sum of squared distances of the rows to their centre.
     objectives : tuple of float
-        The objective of each restart after ``HEAT`` iterations, in order, in float32's accuracy and over the rows that
-        restarts were tried on; the smallest went on.
+        The objective of each restart after ``WARM_UP`` iterations, in order, in float32's accuracy and over the rows
+        that restarts were tried on; the smallest went on.
     iterations : int
         Lloyd iterations of the restart that won.
     """
@@ -85,7 +85,7 @@ def kmeans(
 ) -> Clustering:
     """Cluster rows by k-means, run until nothing moves or ``max_iterations``.
 
-    All restarts run ``HEAT`` iterations, where there are many rows on a sample of them; the best goes on alone, with
+    All restarts run ``WARM_UP`` iterations, where there are many rows on a sample of them; the best goes on alone, with
     all rows. What the best of fully run restarts would gain is a tenth of a percent of the objective.
 
     Parameters
@@ -131,10 +131,10 @@ def _best_run(
     sampling, *children = seeds
     least = TRIAL_ROWS if len(children) > 1 else START_ROWS
     tried = _sampled(rows, least, k, np.random.default_rng(sampling))
-    runs = _heated(tried, k, children, min(HEAT, max_iterations))
+    runs = _warmed_up(tried, k, children, min(WARM_UP, max_iterations))
     if runs is None and tried is not rows:  # the sample missed rows that differ
         tried = rows
-        runs = _heated(tried, k, children, min(HEAT, max_iterations))
+        runs = _warmed_up(tried, k, children, min(WARM_UP, max_iterations))
     if runs is None:
         raise _too_few(first_partition(rows, k, np.random.default_rng(children[0])).centers, k)
     best, objectives = runs
@@ -144,7 +144,7 @@ def _best_run(
     return best, objectives
 
 
-def _heated(
+def _warmed_up(
     rows: Rows, k: int, seeds: Sequence[np.random.SeedSequence], iterations: int
 ) -> tuple[Lloyd, tuple[float, ...]] | None:
     """Of a restart for each seed, some iterations on, the best, and what each has reached.
@@ -152,7 +152,7 @@ def _heated(
     None where one finds fewer than k rows that can be told apart. Few are held at once; each has centres of its own.
     """
 
-    def heat(child: np.random.SeedSequence) -> Lloyd | None:
+    def warm_up(child: np.random.SeedSequence) -> Lloyd | None:
         start = first_partition(rows, k, np.random.default_rng(child))
         if start.centers < k:
             return None
@@ -163,7 +163,7 @@ def _heated(
     best: Lloyd | None = None
     objectives: list[float] = []
     for start in range(0, len(seeds), RESTARTS_AT_ONCE):
-        for run in each(heat, seeds[start : start + RESTARTS_AT_ONCE]):
+        for run in parallel_map(warm_up, seeds[start : start + RESTARTS_AT_ONCE]):
             if run is None:
                 return None
             reached = run.objective()

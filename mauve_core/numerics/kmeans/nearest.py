@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.numerics import _checks
-from mauve_core.numerics.threads import each
+from mauve_core.numerics.threads import parallel_map
 
 ROWS_AT_ONCE = 1024
 """Rows of one product: few enough to spread 10,000 over the cores evenly, enough to keep each busy."""
@@ -73,7 +73,7 @@ class Rows:
             measured += self.squares[part]
             found[:, part] = measured
 
-        each(fill, blocks(len(self), ROWS_AT_ONCE if xp is np else DEVICE_ROWS_AT_ONCE))
+        parallel_map(fill, blocks(len(self), ROWS_AT_ONCE if xp is np else DEVICE_ROWS_AT_ONCE))
         return found
 
     def indistinct(self, row: int) -> Any:
@@ -118,7 +118,7 @@ class Rows:
             place[part], distance[part] = self.to_host(best), self.to_host(least)
 
         at_once = ROWS_AT_ONCE if self.xp is np else DEVICE_ROWS_AT_ONCE
-        each(fill, blocks(count, at_once))
+        parallel_map(fill, blocks(count, at_once))
         return place, np.maximum(distance, 0, out=distance)
 
     def to_host(self, values: Any) -> NDArray[Any]:

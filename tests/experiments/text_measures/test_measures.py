@@ -9,17 +9,24 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.experiments.text_measures import MEASURES, Collection, Measurements, NotDefinedError, Tools, measure
+from mauve_core.experiments.text_measures import (
+    MEASURES,
+    Collection,
+    Measurements,
+    MetricContext,
+    NotDefinedError,
+    measure,
+)
+from mauve_core.experiments.text_measures.context import Tokens
 from mauve_core.experiments.text_measures.epsilon_perplexity import EpsilonPerplexity
 from mauve_core.experiments.text_measures.self_bleu import SMOOTHING, sentence_scores, word_ids
 from mauve_core.experiments.text_measures.sparsemax import Sparsemax
 from mauve_core.experiments.text_measures.token_js import TokenJS
-from mauve_core.experiments.text_measures.tools import Tokens
 from mauve_core.numerics.strings.overlaps import Overlap
 from tests.tiny_models import SENTENCES, make_gpt2
 
 
-class Words(Tools):
+class Words(MetricContext):
     """A token is a white-space word, so that values can be worked out by hand."""
 
     def tokens(self, texts, progress=None) -> Tokens:
@@ -137,10 +144,10 @@ def sides(shift, n=120):
 
 def test_a_discriminator_knows_far_sides_and_guesses_at_equal_ones():
     human, model = sides(8)
-    assert MEASURES["discriminator"].terms(model, human, Tools()).value() == 1
+    assert MEASURES["discriminator"].terms(model, human, MetricContext()).value() == 1
     human, model = sides(0)
     # 60 test texts at chance: six standard deviations are 0.39.
-    assert MEASURES["discriminator"].terms(model, human, Tools()).value() == pytest.approx(0.5, abs=0.39)
+    assert MEASURES["discriminator"].terms(model, human, MetricContext()).value() == pytest.approx(0.5, abs=0.39)
 
 
 @pytest.mark.parametrize("shift", [0, 1, 8])
@@ -154,8 +161,8 @@ def test_precision_and_recall_against_plain_loops(shift):
         return reached.any(axis=1).mean()
 
     p, q = human.features.astype(float), model.features.astype(float)
-    assert MEASURES["precision"].terms(model, human, Tools()).value() == pytest.approx(within(q, p), abs=1e-12)
-    assert MEASURES["recall"].terms(model, human, Tools()).value() == pytest.approx(within(p, q), abs=1e-12)
+    assert MEASURES["precision"].terms(model, human, MetricContext()).value() == pytest.approx(within(q, p), abs=1e-12)
+    assert MEASURES["recall"].terms(model, human, MetricContext()).value() == pytest.approx(within(p, q), abs=1e-12)
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +182,7 @@ def test_measures_of_a_model_against_plain_loops(folder):
     from mauve_core.encoders.models import load_model
 
     human, model = written("human"), written("q", "top-k:k=3")
-    found = measure(human, {"q": model}, ["perplexity", "sparsemax"], tools=Tools(folder, device="cpu"))
+    found = measure(human, {"q": model}, ["perplexity", "sparsemax"], context=MetricContext(folder, device="cpu"))
     loaded = load_model(folder, with_head=True, device="cpu")
     losses, scores = [], []
     for text, prompt in zip(human.texts, human.prompts, strict=True):
@@ -205,12 +212,12 @@ def test_the_model_reads_the_human_text_once_for_all_decoders(folder, tmp_path, 
     alone = {}
     for spec, texts in sides.items():
         monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / texts.name.replace(":", "-")))
-        alone[spec] = measure(human, {spec: texts}, ["sparsemax"], tools=Tools(folder, device="cpu")).rows[0]
+        alone[spec] = measure(human, {spec: texts}, ["sparsemax"], context=MetricContext(folder, device="cpu")).rows[0]
     monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / "together"))
     passes = []
     reading = likelihood.over_positions
     monkeypatch.setattr(likelihood, "over_positions", lambda *a, **k: passes.append(1) or reading(*a, **k))
-    together = measure(human, sides, ["sparsemax", "token-js"], tools=Tools(folder, device="cpu"))
+    together = measure(human, sides, ["sparsemax", "token-js"], context=MetricContext(folder, device="cpu"))
     assert len(passes) == 1
     for spec, row in alone.items():
         found = together.row("sparsemax", spec)
@@ -218,7 +225,9 @@ def test_the_model_reads_the_human_text_once_for_all_decoders(folder, tmp_path, 
 
 
 def test_a_decoder_without_a_distribution_has_no_sparsemax_score(folder):
-    found = measure(written("human"), {"q": written("q", "beam:b=4")}, ["sparsemax"], tools=Tools(folder, device="cpu"))
+    found = measure(
+        written("human"), {"q": written("q", "beam:b=4")}, ["sparsemax"], context=MetricContext(folder, device="cpu")
+    )
     row = found.row("sparsemax", "q")
     assert row.model is None
     assert "beam:b=4 has no distribution" in row.note
@@ -226,7 +235,7 @@ def test_a_decoder_without_a_distribution_has_no_sparsemax_score(folder):
 
 def test_equal_sides_have_no_gap_and_every_value_a_spread():
     human = collection([f"the cat {i} sat on mat {i % 7} and slept" for i in range(100)], "human")
-    found = measure(human, {"q": human}, ["zipf", "distinct", "self-bleu"], tools=Words())
+    found = measure(human, {"q": human}, ["zipf", "distinct", "self-bleu"], context=Words())
     assert all(row.gap.value == 0 for row in found.rows)
     assert all(row.model.sd > 0 and row.model.low <= row.model.value <= row.model.high for row in found.rows)
     assert Measurements.from_dict(found.as_dict()) == found
@@ -237,24 +246,24 @@ def test_shared_prompts_make_the_gap_surer_than_its_parts():
     lengths = np.random.default_rng(0).integers(5, 60, size=200)
     human = collection([" ".join(["w"] * n) for n in lengths], "human")
     model = collection([" ".join(["w"] * (n + 2)) for n in lengths])
-    row = measure(human, {"q": model}, ["length"], tools=Words()).row("length", "q")
+    row = measure(human, {"q": model}, ["length"], context=Words()).row("length", "q")
     assert row.gap.value == pytest.approx(2)
     assert row.model.sd > 0.5
     assert row.gap.sd is None or row.gap.sd < 1e-9
 
 
 def test_few_texts_have_no_spread_and_say_so():
-    row = measure(collection(["a b"] * 3, "human"), {"q": collection(["a"] * 3)}, ["length"], tools=Words()).rows[0]
+    row = measure(collection(["a b"] * 3, "human"), {"q": collection(["a"] * 3)}, ["length"], context=Words()).rows[0]
     assert (row.model.sd, row.gap.low) == (None, None)
     assert "fewer than 40" in row.note
 
 
 def test_what_is_missing_is_noted_or_refused():
     human, model = collection(["a b c d"] * 3, "human"), collection(["a b c d"] * 3)
-    found = measure(human, {"q": model}, tools=Words())
+    found = measure(human, {"q": model}, context=Words())
     assert set(found.measures) == {"zipf", "repetition", "distinct", "diversity", "self-bleu", "length"}
     assert any(note.startswith("perplexity: left out") for note in found.notes)
     with pytest.raises(InputError, match="a scoring model is needed"):
-        measure(human, {"q": model}, ["perplexity"], tools=Words())
+        measure(human, {"q": model}, ["perplexity"], context=Words())
     with pytest.raises(InputError, match="No measure is named"):
-        measure(human, {"q": model}, ["nonsense"], tools=Words())
+        measure(human, {"q": model}, ["nonsense"], context=Words())

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mauve_core.experiments.text_measures import MEASURES, Collection, Tools, measure
+from mauve_core.experiments.text_measures import MEASURES, Collection, MetricContext, measure
+from mauve_core.experiments.text_measures.context import Tokens
 from mauve_core.experiments.text_measures.discriminator import split_by_id
 from mauve_core.experiments.text_measures.spread import GROUPS, group_of, groups_of, replicate, value_of
-from mauve_core.experiments.text_measures.tools import Tokens
 
 TEXTS = 200
 
 
-class Given(Tools):
-    """Tools whose tokens are the numbers that stand in the texts."""
+class Given(MetricContext):
+    """MetricContext whose tokens are the numbers that stand in the texts."""
 
     def tokens(self, texts, progress=None) -> Tokens:
         rows = [np.array(text.split(), dtype=np.int64) for text in texts.texts]
@@ -90,7 +90,7 @@ def test_without_a_group_its_texts_are_gone():
 
 def test_equal_replicates_have_no_spread_and_say_so():
     texts = Collection("q", tuple(map(str, range(60))), ("1 2 3 4",) * 60)
-    row = measure(texts, {"q": texts}, ["repetition"], tools=Given()).rows[0]
+    row = measure(texts, {"q": texts}, ["repetition"], context=Given()).rows[0]
     assert (row.model.value, row.model.sd) == (0, None)
     assert "leaving out any group of texts changes nothing" in row.note
 
@@ -98,14 +98,14 @@ def test_equal_replicates_have_no_spread_and_say_so():
 def test_sides_of_unequal_size_are_noted_where_that_matters():
     rng = np.random.default_rng(0)
     human, model = side(rng, "p", n=60), side(rng, "q", n=50)
-    found = measure(human, {"q": model}, ["distinct", "length"], tools=Given())
+    found = measure(human, {"q": model}, ["distinct", "length"], context=Given())
     assert "50 here, 60 on the human side" in found.row("distinct", "q").note
     assert found.row("length", "q").note == ""
 
 
 def test_relational_measures_compare_halves_of_the_human_side():
     human = side(np.random.default_rng(0), "p", n=101, texts=False)
-    row = measure(human, {"q": human}, ["precision"], tools=Given()).rows[0]
+    row = measure(human, {"q": human}, ["precision"], context=Given()).rows[0]
     assert "two random halves of the human side (50 and 51 texts)" in row.note
     assert row.model.value == 1  # each text lies in its own ball
     assert row.human.value < 1
@@ -135,4 +135,4 @@ def test_both_texts_of_a_prompt_are_tested_on_together():
     features = rng.normal(size=(120, 200))
     ids = tuple(map(str, range(120)))
     human, model = (Collection(name, ids, ("",) * 120, features=features) for name in ("p", "q"))
-    assert MEASURES["discriminator"].terms(model, human, Tools()).value() == 0.5
+    assert MEASURES["discriminator"].terms(model, human, MetricContext()).value() == 0.5

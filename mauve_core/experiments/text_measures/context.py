@@ -16,6 +16,7 @@ from mauve_core.base.config import DEFAULT_MODEL
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import identify
+from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.positions import Computed, Positions, entry_path, stored_or
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from mauve_core.decoding.decoders import Decoder
     from mauve_core.encoders.models import LoadedModel
-    from mauve_core.experiments.text_measures.base import Collection
 
 TOKENIZING = "Tokenizing texts"
 CHUNK = 512
@@ -49,15 +49,15 @@ class Tokens:
 
     @property
     def owner(self) -> NDArray[np.int64]:
-        """(total,) place of the text that each token belongs to."""
+        """(total,) index of the text that each token belongs to."""
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
-    def each(self) -> list[NDArray[np.int64]]:
+    def by_text(self) -> list[NDArray[np.int64]]:
         """The ids of each text."""
         return np.split(self.ids, np.cumsum(self.lengths)[:-1])
 
 
-class Tools:
+class MetricContext:
     """Tokenizer, scoring model and random streams for measures.
 
     Parameters
@@ -156,23 +156,23 @@ class Tools:
         from mauve_core.encoders.likelihood import cut_texts, over_positions
 
         paths = [self._path(f"truncated {decoder.spec}", texts) for decoder in decoders]
-        missing = [place for place, path in enumerate(paths) if not path.exists()]
+        missing = [index for index, path in enumerate(paths) if not path.exists()]
         given = (texts.texts, texts.prompts)
 
-        def compute(places: Sequence[int]) -> dict[int, Computed]:
-            chosen = [decoders[place] for place in places]
+        def compute(indices: Sequence[int]) -> dict[int, Computed]:
+            chosen = [decoders[index] for index in indices]
             found = over_positions(
                 self.model(), *given, partial(_of_decoders, chosen), max_tokens=self.max_tokens, progress=progress
             )
             cut = cut_texts(self.model(), *given, max_tokens=self.max_tokens)
-            return {place: ([rows[:, column] for rows in found], cut) for column, place in enumerate(places)}
+            return {index: ([rows[:, column] for rows in found], cut) for column, index in enumerate(indices)}
 
         computed = compute(missing) if missing else {}
 
-        def of(place: int) -> Computed:  # a damaged entry is there, and yet to be computed
-            return computed[place] if place in computed else compute([place])[place]
+        def of(index: int) -> Computed:  # a damaged entry is there, and yet to be computed
+            return computed[index] if index in computed else compute([index])[index]
 
-        return [stored_or(path, len(texts), 3, partial(of, place)) for place, path in enumerate(paths)]
+        return [stored_or(path, len(texts), 3, partial(of, index)) for index, path in enumerate(paths)]
 
     def model(self) -> LoadedModel:
         """The scorer with its head, loaded at the first call; InputError when there is none."""
@@ -222,7 +222,7 @@ def _of_decoders(decoders: Sequence[Decoder], logits: torch.Tensor, targets: tor
 def _of_distribution(
     logits: torch.Tensor, targets: torch.Tensor, warpers: Sequence[Any], *, greedy: bool
 ) -> torch.Tensor:
-    """(t, 3) float64: p(x), the sum of p squared, V; see :meth:`Tools.truncated`."""
+    """(t, 3) float64: p(x), the sum of p squared, V; see :meth:`MetricContext.truncated`."""
     import torch
 
     size = logits.new_full((len(logits),), logits.shape[-1], dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""Lanes with made-up work, then the encoder on two devices, for which the CPU stands in twice."""
+"""WorkerPool with made-up work, then the encoder on two devices, for which the CPU stands in twice."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from mauve_core.encoders import Encoder, encode, encode_prefixes, feature_key
 from mauve_core.encoders import encoder as encoder_module
 from mauve_core.encoders.devices import resolve_devices
 from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.encoders.worker_pool import Lane, Lanes, threads_kept
+from mauve_core.encoders.worker_pool import Worker, WorkerPool, threads_kept
 from tests.encoders.cuda_stand_in import COUNT, stand_in
 from tests.encoders.test_encode import CAUSAL, MASKED, RELATIVE, relative_error
 
 Tiny = Callable[[str], str]
 
 
-def doubling(ahead: int = 0, log: list[tuple[str, int]] | None = None) -> Lane[int, int]:
+def doubling(ahead: int = 0, log: list[tuple[str, int]] | None = None) -> Worker[int, int]:
     log = [] if log is None else log
 
     def start(batch: int) -> int:
@@ -35,20 +35,20 @@ def doubling(ahead: int = 0, log: list[tuple[str, int]] | None = None) -> Lane[i
         log.append(("finish", started))
         return 2 * started
 
-    return Lane(start, finish, ahead)
+    return Worker(start, finish, ahead)
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
 @pytest.mark.parametrize("ahead", [0, 1, 3])
 def test_every_batch_comes_back_once(count: int, ahead: int) -> None:
-    work = Lanes([doubling(ahead) for _ in range(count)], range(20))
+    work = WorkerPool([doubling(ahead) for _ in range(count)], range(20))
     assert sorted(work.take() for _ in range(20)) == [(batch, 2 * batch) for batch in range(20)]
     assert work.stop() == []
 
 
 def test_a_lane_ahead_starts_before_it_finishes() -> None:
     log: list[tuple[str, int]] = []
-    work = Lanes([doubling(1, log)], range(3))
+    work = WorkerPool([doubling(1, log)], range(3))
     assert [work.take()[0] for _ in range(3)] == [0, 1, 2]
     assert [name for name, _ in log] == ["start", "start", "finish", "start", "finish", "finish"]
 
@@ -57,7 +57,7 @@ def test_a_lane_ahead_starts_before_it_finishes() -> None:
 @pytest.mark.parametrize("ahead", [0, 1])
 def test_what_was_begun_is_not_lost(count: int, ahead: int) -> None:
     log: list[tuple[str, int]] = []
-    work = Lanes([doubling(ahead, log) for _ in range(count)], range(1000))
+    work = WorkerPool([doubling(ahead, log) for _ in range(count)], range(1000))
     taken = [work.take()[0] for _ in range(5)]
     taken += [batch for batch, _ in work.stop()]
     assert sorted(taken) == sorted(batch for name, batch in log if name == "start")
@@ -66,10 +66,10 @@ def test_what_was_begun_is_not_lost(count: int, ahead: int) -> None:
 
 def test_lanes_work_at_the_same_time() -> None:
     meeting = threading.Barrier(2, timeout=30)
-    lanes: list[Lane[int, int]] = [
-        Lane(lambda batch: meeting.wait() * 0 + batch, lambda started: started) for _ in range(2)
+    workers: list[Worker[int, int]] = [
+        Worker(lambda batch: meeting.wait() * 0 + batch, lambda started: started) for _ in range(2)
     ]
-    work = Lanes(lanes, [7, 8])
+    work = WorkerPool(workers, [7, 8])
     assert sorted(work.take()[1] for _ in range(2)) == [7, 8]
 
 
@@ -78,7 +78,7 @@ def test_an_error_of_a_lane_is_raised_where_results_are_taken(count: int) -> Non
     def fail(batch: int) -> int:
         raise InputError(f"batch {batch}")
 
-    work = Lanes([Lane(fail, lambda started: started) for _ in range(count)], range(4))
+    work = WorkerPool([Worker(fail, lambda started: started) for _ in range(count)], range(4))
     with pytest.raises(InputError, match=r"batch [01]"):
         work.take()
     assert work.stop() == []
@@ -87,7 +87,9 @@ def test_an_error_of_a_lane_is_raised_where_results_are_taken(count: int) -> Non
 def test_the_number_of_threads_comes_back() -> None:
     before = torch.get_num_threads()
     with threads_kept(), threads_kept():
-        work: Lanes[int, int] = Lanes([Lane(lambda b: b, lambda _: torch.get_num_threads(), threads=1)] * 2, range(4))
+        work: WorkerPool[int, int] = WorkerPool(
+            [Worker(lambda b: b, lambda _: torch.get_num_threads(), threads=1)] * 2, range(4)
+        )
         assert {work.take()[1] for _ in range(4)} == {1}
         work.stop()
     assert torch.get_num_threads() == before
@@ -132,15 +134,15 @@ def test_every_cuda_device_is_a_lane_that_works_ahead(
     tiny: Tiny, texts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_in(monkeypatch)
-    used: list[Lane[Any, Any]] = []
+    used: list[Worker[Any, Any]] = []
 
-    def spy(lanes: Any, batches: Any) -> Lanes[Any, Any]:
-        used.extend(lanes)
-        return Lanes(lanes, batches)
+    def spy(workers: Any, batches: Any) -> WorkerPool[Any, Any]:
+        used.extend(workers)
+        return WorkerPool(workers, batches)
 
-    monkeypatch.setattr(encoder_module, "Lanes", spy)
+    monkeypatch.setattr(encoder_module, "WorkerPool", spy)
     features = encode(texts, EncoderConfig(tiny("gpt2")), batch_tokens=70)
-    assert [lane.ahead for lane in used] == [1] * COUNT
+    assert [worker.ahead for worker in used] == [1] * COUNT
     assert set(features.device.split("+")) <= {f"cuda:{index}" for index in range(COUNT)}
 
 
@@ -195,4 +197,4 @@ def test_small_jobs_are_shared_among_lanes(tiny: Tiny, texts: tuple[str, ...], m
     features = encode(texts, EncoderConfig(tiny("gpt2")), device="cpu")
     total = int(features.lengths.sum())
     assert sum(sizes) == total
-    assert len(sizes) >= 2 * encoder_module.BATCHES_A_LANE
+    assert len(sizes) >= 2 * encoder_module.BATCHES_A_WORKER

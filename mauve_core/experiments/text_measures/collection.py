@@ -1,0 +1,61 @@
+"""One side of a comparison as text measures see it."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.errors import InputError
+from mauve_core.base.text_lists import text_list
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """One side as measures see it.
+
+    Attributes
+    ----------
+    name : str
+    ids, texts : tuple of str
+        One a text; ids are all different, and equal ids on two sides mean the same prompt.
+    prompts : tuple of str or None
+    features : (n, d) array or None
+    decoder : str or None
+        How the texts were decoded, as :func:`mauve_core.decoding.decoders.parse_decoder` reads it; None when unknown.
+    """
+
+    name: str
+    ids: tuple[str, ...]
+    texts: tuple[str, ...]
+    prompts: tuple[str, ...] | None = None
+    features: NDArray[np.floating] | None = None
+    decoder: str | None = None
+
+    def __post_init__(self) -> None:
+        for part in ("ids", "texts", "prompts"):
+            if getattr(self, part) is not None:
+                found = text_list(getattr(self, part), f"The {part} of the collection {self.name!r}")
+                object.__setattr__(self, part, tuple(found))
+        parts: dict[str, Any] = {"ids": self.ids, "prompts": self.prompts, "rows of features": self.features}
+        for what, part in parts.items():
+            if part is not None and len(part) != len(self.texts):
+                raise InputError(f"The collection {self.name!r} has {len(self.texts)} texts and {len(part)} {what}")
+        if not self.texts:
+            raise InputError(f"The collection {self.name!r} holds no text", allowed="at least one text")
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def take(self, rows: NDArray[np.int64]) -> Self:
+        """The texts at those positions, in that order."""
+        return dataclasses.replace(
+            self,
+            ids=tuple(self.ids[i] for i in rows),
+            texts=tuple(self.texts[i] for i in rows),
+            prompts=None if self.prompts is None else tuple(self.prompts[i] for i in rows),
+            features=None if self.features is None else self.features[rows],
+        )
