@@ -165,14 +165,14 @@ def attributes(
     for part in partitions:
         by_k.setdefault(part.k, []).append(np.concatenate([part.labels[name] for name in corpora]))
     rows = []
-    for place, (column, kind, cells) in enumerate(values):
+    for index, (column, kind, cells) in enumerate(values):
         kept = np.array([not is_missing(cell) for cell in cells.tolist()])
         halves = train[:, kept]
         problem = _problem(kind, cells[kept], ids[kept]) or _problem_of_halves(kind, cells[kept], halves)
         if problem:
             notes.append(f"{column}: left out, {problem}")
             continue
-        for done, k in enumerate(sorted(by_k), start=place * len(by_k)):
+        for done, k in enumerate(sorted(by_k), start=index * len(by_k)):
             progress(STAGE, done, len(values) * len(by_k))
             labels = [row[kept] for row in by_k[k]]
             if kind == "category":

@@ -158,9 +158,9 @@ def error_intervals(
     p, q = (probabilities(draws, smoothing) for draws in resampled or resampled_counts(human, model))
     replicates, errors = error_shares(p, q, weight), _errors(p, q, weight)
     intervals = {}
-    for place, name in enumerate(("type_1", "type_2")):
-        total, shares = totals[place], _of_total(estimates[place], totals[place])
-        moves = _of_total(replicates[place] - shares * errors[place][:, np.newaxis], total)
+    for index, name in enumerate(("type_1", "type_2")):
+        total, shares = totals[index], _of_total(estimates[index], totals[index])
+        moves = _of_total(replicates[index] - shares * errors[index][:, np.newaxis], total)
         low, high = np.quantile(moves, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
         intervals[name] = (shares + low - moves.mean(axis=0), shares + high - moves.mean(axis=0))
     return intervals
@@ -183,10 +183,10 @@ def value_counts(human: pd.Series | None, model: pd.Series | None, in_human: Any
         cluster, the most frequent first, ties in alphabetical order.
     """
     columns = {}
-    for name, series, places in (("human", human, in_human), ("model", model, in_model)):
+    for name, series, rows in (("human", human, in_human), ("model", model, in_model)):
         values = pd.Series([], dtype=object) if series is None else series.astype(object)
         texts = values.map(lambda value: "(missing)" if pd.isna(value) else str(value))
-        inside = texts.iloc[np.asarray(places, dtype=np.intp)] if series is not None else texts
+        inside = texts.iloc[np.asarray(rows, dtype=np.intp)] if series is not None else texts
         columns[name], columns[f"all_{name}"] = inside.value_counts(), texts.value_counts()
     table = pd.DataFrame(columns).fillna(0).astype(int).rename_axis("value").reset_index()
     table = table[(table["human"] + table["model"]) > 0]

@@ -105,8 +105,8 @@ def ledger_rows(
     )
 
 
-def _together(columns: dict[str, NDArray[Any]], places: NDArray[np.intp]) -> dict[str, float]:
-    summed = {name: columns[name][places].sum() for name in ("clusters", "nats", "share", "human", "model")}
+def _together(columns: dict[str, NDArray[Any]], indices: NDArray[np.intp]) -> dict[str, float]:
+    summed = {name: columns[name][indices].sum() for name in ("clusters", "nats", "share", "human", "model")}
     return {"cluster": TOGETHER, "low": np.nan, "high": np.nan, **summed}
 
 
@@ -155,11 +155,11 @@ def step_rows(
     p, q = shown.counts(HUMAN), shown.counts(candidate)
     first = {name: float(value) for name, value in score_counts(p, q, scale=scale, smoothing=smoothing).items()}
     rows: list[dict[str, object]] = [{"step": 0, "cluster": TOGETHER, "filled": False, "closed": 0.0, **first}]
-    for place, step in enumerate(steps, start=1):
+    for number, step in enumerate(steps, start=1):
         rows.append(
-            {"step": place, "cluster": step.cluster, "filled": step.filled, "closed": step.closed, **step.scores}
+            {"step": number, "cluster": step.cluster, "filled": step.filled, "closed": step.closed, **step.scores}
         )
-    weights = [_weights_after(steps[:place], p, q, action) for place in range(len(rows))]
+    weights = [_weights_after(steps[:index], p, q, action) for index in range(len(rows))]
     spreads = _spreads(weights, partitions, shown, candidate, score, scale=scale, smoothing=smoothing)
     return pd.DataFrame(rows).assign(mean=[mean for mean, _ in spreads], sd=[sd for _, sd in spreads])
 
@@ -188,12 +188,12 @@ def _spreads(
     smoothing: str,
 ) -> list[tuple[float, float]]:
     """Mean and standard deviation of the score over the seeds, under each of the weights; NaN for None."""
-    usable = [place for place, each in enumerate(weights) if each is not None]
+    usable = [index for index, each in enumerate(weights) if each is not None]
     texts = np.stack([text_weights(shown, candidate, each) for each in weights if each is not None])
     human = np.stack([part.counts(HUMAN) for part in partitions])
     model = np.stack([weighted_counts(part.labels[candidate], part.k, texts) for part in partitions], axis=1)
     values = score_counts(human, model, scale=scale, smoothing=smoothing)[score]
     found = [(np.nan, np.nan)] * len(weights)
-    for place, each in zip(usable, values, strict=True):
-        found[place] = float(each.mean()), float(each.std(ddof=1)) if len(partitions) > 1 else np.nan
+    for index, each in zip(usable, values, strict=True):
+        found[index] = float(each.mean()), float(each.std(ddof=1)) if len(partitions) > 1 else np.nan
     return found

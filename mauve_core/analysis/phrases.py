@@ -137,11 +137,11 @@ def _chosen(
     counted: WordCounts, z: NDArray[np.float64], usable: NDArray[np.bool_], top: int, stop_words: frozenset[str]
 ) -> list[int]:
     """The phrases of largest z without repeating themselves; of equal z the longer one, then by the alphabet."""
-    places = np.flatnonzero(usable)
-    words = {int(at): str(counted.vocabulary[at]) for at in places}
+    indices = np.flatnonzero(usable)
+    words = {int(at): str(counted.vocabulary[at]) for at in indices}
     chosen: list[int] = []
     # z is rounded so that phrases with equal counts are equal.
-    for at in sorted(words, key=lambda place: (-round(float(z[place]), 9), -words[place].count(" "), words[place])):
+    for at in sorted(words, key=lambda index: (-round(float(z[index]), 9), -words[index].count(" "), words[index])):
         if stop_words.issuperset(words[at].split()):
             continue
         padded = f" {words[at]} "

@@ -88,13 +88,13 @@ def run_basis(run: Run, kind: PartitionKind, smoothing: Smoothing) -> dict[str, 
     def make() -> _Arrays:
         found = score_basis(run.comparison, kind, smoothing)
         return {
-            f"{place}-{part}": array
-            for place, name in enumerate(names)
+            f"{index}-{part}": array
+            for index, name in enumerate(names)
             for part, array in _arrays_of_basis(found[name]).items()
         }
 
     arrays = _kept(run, f"basis-{kind}-{smoothing}", make)
-    return {name: _basis(arrays, place) for place, name in enumerate(names)}
+    return {name: _basis(arrays, index) for index, name in enumerate(names)}
 
 
 def run_words(run: Run, source: str) -> WordCounts:
@@ -109,7 +109,7 @@ def run_words(run: Run, source: str) -> WordCounts:
             "indptr": found.matrix.indptr,
         }
 
-    arrays = _kept(run, f"words-{_place(run, source)}", make)
+    arrays = _kept(run, f"words-{_index(run, source)}", make)
     shape = len(run.corpora[source]), arrays["vocabulary"].size
     matrix = csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
     return WordCounts(arrays["vocabulary"].astype(object), matrix)
@@ -128,7 +128,7 @@ def run_cluster_words(run: Run, kind: PartitionKind, candidate: str, seed: int) 
         arrays: _Arrays = {name: np.array([getattr(word, name) for word in flat]) for name in names}
         return arrays | {"word": arrays["word"].astype(np.str_), "sizes": np.array([len(group) for group in found])}
 
-    arrays = _kept(run, f"cluster-words-{kind}-{_place(run, candidate)}-{seed}", make)
+    arrays = _kept(run, f"cluster-words-{kind}-{_index(run, candidate)}-{seed}", make)
     flat = [DistinctiveWord(*values) for values in zip(*(arrays[name].tolist() for name in names), strict=True)]
     ends = np.cumsum(arrays["sizes"]).tolist()
     return [tuple(flat[end - size : end]) for size, end in zip(arrays["sizes"].tolist(), ends, strict=True)]
@@ -136,7 +136,7 @@ def run_cluster_words(run: Run, kind: PartitionKind, candidate: str, seed: int) 
 
 def run_properties(run: Run, source: str) -> dict[str, NDArray[np.float64]]:
     """As ``mauve_core.analysis.properties.text_properties`` of one source's texts."""
-    arrays = _kept(run, f"properties-{_place(run, source)}", lambda: text_properties(run.corpora[source].texts))
+    arrays = _kept(run, f"properties-{_index(run, source)}", lambda: text_properties(run.corpora[source].texts))
     return {name: arrays[name] for name in PROPERTIES}
 
 
@@ -152,17 +152,17 @@ def run_other_partitions(run: Run, candidate: str, kind: PartitionKind) -> tuple
 
     def make() -> _Arrays:
         arrays: _Arrays = {}
-        for place, part in enumerate(other_partitions(run, candidate, kind)):
-            arrays[f"{place}-about"] = np.array([part.k, part.objective])
-            arrays |= {f"{place}-labels-{_place(run, name)}": labels for name, labels in part.labels.items()}
+        for index, part in enumerate(other_partitions(run, candidate, kind)):
+            arrays[f"{index}-about"] = np.array([part.k, part.objective])
+            arrays |= {f"{index}-labels-{_index(run, name)}": labels for name, labels in part.labels.items()}
         return arrays
 
-    which = kind if kind == "joint" else f"{kind}-{_place(run, candidate)}"
+    which = kind if kind == "joint" else f"{kind}-{_index(run, candidate)}"
     arrays = _kept(run, f"other-partitions-{which}", make)
     found = []
-    for place in range(sum(name.endswith("-about") for name in arrays)):
-        k, objective = arrays[f"{place}-about"].tolist()
-        labels = {name: arrays[f"{place}-labels-{_place(run, name)}"] for name in own.labels}
+    for index in range(sum(name.endswith("-about") for name in arrays)):
+        k, objective = arrays[f"{index}-about"].tolist()
+        labels = {name: arrays[f"{index}-labels-{_index(run, name)}"] for name in own.labels}
         found.append(Partition(kind, 0, int(k), objective, labels))
     return tuple(found)
 
@@ -191,7 +191,7 @@ def run_trust(run: Run, kind: PartitionKind, candidate: str, seed: int) -> Trust
         return arrays | {"permutations": np.array(found.permutations), "notes": np.array(found.notes, dtype=np.str_)}
 
     # What was found without partitions of other k must not stand for what is found with them.
-    arrays = _kept(run, f"trust-{kind}-{_place(run, candidate)}-{seed}-{len(others)}", make)
+    arrays = _kept(run, f"trust-{kind}-{_index(run, candidate)}-{seed}-{len(others)}", make)
     return Trust(
         **{name: arrays[name] for name in _TRUST_ARRAYS},
         permutations=int(arrays["permutations"]),
@@ -218,7 +218,7 @@ def run_sampling_advice(run: Run, candidate: str) -> tuple[TextAdvice, ClusterAd
         clusters = recommend_clusters([merged(p, q, size) for size in sizes], replicates=draws, seed=seed)
         return _flat({"texts": recommend_texts(p, q, replicates=draws, seed=seed), "clusters": clusters})
 
-    arrays = _kept(run, f"sampling-{_place(run, candidate)}", make)
+    arrays = _kept(run, f"sampling-{_index(run, candidate)}", make)
     slope = _fields(arrays, "texts-slope", Slope)
     texts = {**_fields(arrays, "texts", TextAdvice), "slope": Slope(**slope) if slope else None}
     clusters = _fields(arrays, "clusters", ClusterAdvice)
@@ -251,7 +251,7 @@ def _if_any(find: Callable[..., object], *about: Any) -> None:
         find(*about)
 
 
-def _place(run: Run, source: str) -> int:
+def _index(run: Run, source: str) -> int:
     names = [each.name for each in run.comparison.sources]
     if source not in names:
         raise InputError(f"No source named {source!r} in run {run.id}", allowed=", ".join(names))
@@ -284,12 +284,12 @@ def _arrays_of_basis(basis: ScoreBasis) -> _Arrays:
     return arrays
 
 
-def _basis(arrays: Mapping[str, NDArray[Any]], place: int) -> ScoreBasis:
+def _basis(arrays: Mapping[str, NDArray[Any]], index: int) -> ScoreBasis:
     def frontier(name: str) -> Frontier:
-        return Frontier(REFERENCE_WEIGHTS, arrays[f"{place}-{name}-1"], arrays[f"{place}-{name}-2"])
+        return Frontier(REFERENCE_WEIGHTS, arrays[f"{index}-{name}-1"], arrays[f"{index}-{name}-2"])
 
     def spread(name: str) -> Spread:
-        return Spread(arrays[f"{place}-{name}-own"], arrays[f"{place}-{name}-resampled"])
+        return Spread(arrays[f"{index}-{name}-own"], arrays[f"{index}-{name}-resampled"])
 
     return ScoreBasis(
         plain=(frontier("plain-own"), frontier("plain-resampled")),

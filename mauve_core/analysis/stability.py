@@ -55,7 +55,7 @@ def trust(
     """
     reference = comparison.partition(kind, candidate, seed)
     stored = comparison.joint if kind == "joint" else comparison.candidate(candidate).partitions
-    chosen = [reference, *(part for place, part in enumerate(stored) if place != seed), *others]
+    chosen = [reference, *(part for index, part in enumerate(stored) if index != seed), *others]
     names = (HUMAN, candidate)
     sizes = {name: len(reference.labels[name]) for name in names}
     for part in chosen:
@@ -66,7 +66,7 @@ def trust(
         if any(len(prompts.get(name, ())) != sizes[name] for name in names):
             raise InputError("The prompts do not fit the texts", allowed=f"one for each text: {sizes}")
         blocks = np.array([*prompts[HUMAN], *prompts[candidate]])
-    place = [each.name for each in comparison.candidates].index(candidate)
+    index = [each.name for each in comparison.candidates].index(candidate)
     streams = stream(comparison.config.score.seed, "permutations").spawn(1 + len(comparison.candidates))
     return cluster_trust(
         [np.concatenate([part.labels[name] for name in names]) for part in chosen],
@@ -74,5 +74,5 @@ def trust(
         k=reference.k,
         blocks=blocks,
         permutations=permutations,
-        seed=streams[1 + place],
+        seed=streams[1 + index],
     )

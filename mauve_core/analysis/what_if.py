@@ -257,8 +257,8 @@ def _change(prepared: Prepared, weights: Mapping[str, NDArray[np.float64]]) -> _
     other = {source: np.flatnonzero(weights[source] != one) for source, one in zip(sources, usual, strict=True)}
     touched = np.zeros((len(partitions), partitions[0].k), dtype=np.bool_)
     for source, texts in other.items():
-        for place, part in enumerate(partitions):
-            touched[place, part.labels[source][texts]] = True
+        for index, part in enumerate(partitions):
+            touched[index, part.labels[source][texts]] = True
     seeds, clusters = np.nonzero(touched)
     if seeds.size > MOST_TOUCHED * touched.size:
         return None
@@ -269,7 +269,7 @@ def _change(prepared: Prepared, weights: Mapping[str, NDArray[np.float64]]) -> _
         draws = prepared.drawn[source]
         extra = weights[source][texts] / one - 1
         moved = draws[texts].astype(np.float64)
-        bins = np.concatenate([number[place, part.labels[source][texts]] for place, part in enumerate(partitions)])
+        bins = np.concatenate([number[index, part.labels[source][texts]] for index, part in enumerate(partitions)])
         columns = np.tile(np.arange(texts.size), len(partitions))
         member = csr_array((extra[columns], (bins, columns)), shape=(seeds.size, texts.size))
         before.append(prepared.counts[source][:, seeds, clusters])
@@ -342,6 +342,6 @@ def _resampled(
     for start in range(0, len(found), at_once):
         some = slice(start, start + at_once)
         numbers = drawn[:, some].astype(np.float64)
-        for place, member in enumerate(members):
-            found[some, place] = (member @ numbers).T
+        for index, member in enumerate(members):
+            found[some, index] = (member @ numbers).T
     return found

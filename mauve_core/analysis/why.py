@@ -84,7 +84,7 @@ class PropertyEffect:
 
 @dataclass(frozen=True)
 class Pair:
-    """A human text and a model text that lie near each other: their places on their sides, and their distance."""
+    """A human text and a model text that lie near each other: their rows on their sides, and their distance."""
 
     human: int
     model: int
@@ -208,8 +208,11 @@ def why_card(
     if not 0 <= cluster < source.k:
         raise InputError("No cluster of that number", allowed=f"0 to {source.k - 1}", received=str(cluster))
     inside = source.labels == cluster
-    places = np.arange(inside.size)
-    human, model = np.flatnonzero(inside & (places < source.humans)), np.flatnonzero(inside & (places >= source.humans))
+    indices = np.arange(inside.size)
+    human, model = (
+        np.flatnonzero(inside & (indices < source.humans)),
+        np.flatnonzero(inside & (indices >= source.humans)),
+    )
     notes = []
     if not human.size or not model.size:
         notes.append(f"The cluster holds {human.size} human and {model.size} model texts: one side cannot be compared")

@@ -225,10 +225,10 @@ def joined(first: WordCounts, second: WordCounts) -> WordCounts:
     from scipy.sparse import csr_matrix, vstack
 
     vocabulary = np.array(sorted({*first.vocabulary.tolist(), *second.vocabulary.tolist()}), dtype=object)
-    place = {word: column for column, word in enumerate(vocabulary.tolist())}
+    column_of = {word: column for column, word in enumerate(vocabulary.tolist())}
     parts = []
     for counts in (first, second):
-        columns = np.array([place[word] for word in counts.vocabulary.tolist()], dtype=np.int32)
+        columns = np.array([column_of[word] for word in counts.vocabulary.tolist()], dtype=np.int32)
         texts, matrix = counts.matrix.shape[0], counts.matrix
         parts.append(csr_matrix((matrix.data, columns[matrix.indices], matrix.indptr), shape=(texts, vocabulary.size)))
     return WordCounts(vocabulary, vstack(parts, format="csr"))

@@ -63,10 +63,10 @@ def plan_packed(lengths: NDArray[np.int32], batch_tokens: int) -> list[NDArray[n
     """
     order = np.concatenate([np.empty(0, dtype=np.int64), *plan_batches(lengths, batch_tokens)])
     batches, start, tokens = [], 0, 0
-    for place, length in enumerate(np.asarray(lengths, dtype=np.int64)[order]):
-        if place > start and tokens + length > batch_tokens:
-            batches.append(order[start:place])
-            start, tokens = place, 0
+    for index, length in enumerate(np.asarray(lengths, dtype=np.int64)[order]):
+        if index > start and tokens + length > batch_tokens:
+            batches.append(order[start:index])
+            start, tokens = index, 0
         tokens += length
     return [*batches, order[start:]] if len(order) else []
 

@@ -127,10 +127,10 @@ def over_positions(
         for batch in plan_batches(lengths, batch_tokens):
             progress(STAGE, done, int(lengths.sum()))
             logits = _logits(loaded, [rows[i].ids for i in batch])
-            for place, i in enumerate(batch):
+            for row, i in enumerate(batch):
                 end, scored = rows[i].ids.size, rows[i].scored
                 targets = torch.as_tensor(rows[i].ids[-scored:], dtype=torch.long, device=logits.device)
-                kept = reduce(logits[place, end - scored - 1 : end - 1].float(), targets)
+                kept = reduce(logits[row, end - scored - 1 : end - 1].float(), targets)
                 results[int(i)] = kept.double().cpu().numpy()
             done += int(lengths[batch].sum())
     progress(STAGE, done, int(lengths.sum()))

@@ -111,7 +111,7 @@ def refuse_unknown_tokens(rows: Iterable[NDArray[Any]], loaded: LoadedModel) -> 
 
 
 def refuse_texts(indices: Iterable[int], wrong: str) -> None:
-    """Raise an InputError that names the first few texts by their place, unless there are none."""
+    """Raise an InputError that names the first few texts by their index, unless there are none."""
     found = list(indices)
     if found:
         named = ", ".join(map(str, found[:5])) + (", ..." if len(found) > 5 else "")

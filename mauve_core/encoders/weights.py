@@ -111,7 +111,7 @@ def _gpt2(model: Any, arrays: Arrays) -> Weights | None:
     config = model.config
     if config.activation_function not in ACTIVATIONS or config.add_cross_attention:
         return None
-    tokens, places = arrays.pop("wte.weight"), arrays.pop("wpe.weight")
+    tokens, position_vectors = arrays.pop("wte.weight"), arrays.pop("wpe.weight")
     norm = partial(_layer_norm, arrays, config.layer_norm_epsilon)
     size, layers = config.hidden_size // config.num_attention_heads, []
     for index in range(config.num_hidden_layers):
@@ -123,7 +123,7 @@ def _gpt2(model: Any, arrays: Arrays) -> Weights | None:
         o, up, down = (_transposed(arrays, at + name) for name in ("attn.c_proj", "mlp.c_fc", "mlp.c_proj"))
         layers.append(Layer(q, k, v, o, norm(at + "ln_1"), norm(at + "ln_2"), up, down, scale))
     return Weights(
-        embed=lambda ids, positions, _: tokens[ids] + places[positions],
+        embed=lambda ids, positions, _: tokens[ids] + position_vectors[positions],
         rotary=None,
         layers=layers,
         final_norm=norm("ln_f"),
@@ -176,7 +176,7 @@ def _bert(model: Any, arrays: Arrays) -> Weights | None:
     if config.hidden_act not in ACTIVATIONS or config.is_decoder or config.add_cross_attention or not absolute:
         return None
     names = ("word_embeddings", "position_embeddings", "token_type_embeddings")
-    tokens, places, types = (arrays.pop(f"embeddings.{name}.weight") for name in names)
+    tokens, position_vectors, types = (arrays.pop(f"embeddings.{name}.weight") for name in names)
     norm = partial(_layer_norm, arrays, config.layer_norm_eps)
     first, size, layers = norm("embeddings.LayerNorm"), config.hidden_size // config.num_attention_heads, []
     for index in range(config.num_hidden_layers):
@@ -192,7 +192,7 @@ def _bert(model: Any, arrays: Arrays) -> Weights | None:
     def embed(ids: Tensor, positions: Tensor, lengths: Sequence[int]) -> Tensor:
         if padding is not None:
             positions = _counted_from(padding, ids, lengths)
-        return first(tokens[ids] + types[0] + places[positions])
+        return first(tokens[ids] + types[0] + position_vectors[positions])
 
     return Weights(
         embed=embed,
@@ -217,8 +217,8 @@ def _counted_from(padding: int, ids: Tensor, lengths: Sequence[int]) -> Tensor:
     import torch
 
     counted = ids != padding
-    places = [part.cumsum(0) * part for part in torch.split(counted, list(lengths))]
-    return torch.cat(places) + padding
+    numbers = [part.cumsum(0) * part for part in torch.split(counted, list(lengths))]
+    return torch.cat(numbers) + padding
 
 
 def _linear(arrays: Arrays, name: str) -> Linear:

@@ -83,11 +83,11 @@ class WordEncoder:
         """
         rows: list[NDArray[np.int32]] = []
         limit, cut = config.max_tokens, np.zeros(len(texts), dtype=np.bool_)
-        for place, text in enumerate(texts):
-            if place % CHUNK == 0:
-                progress(STAGE, place, len(texts))
+        for index, text in enumerate(texts):
+            if index % CHUNK == 0:
+                progress(STAGE, index, len(texts))
             found = words_of(text)
-            cut[place] = len(found) > limit
+            cut[index] = len(found) > limit
             rows.append(self._table.numbered(found[:limit]))
         progress(STAGE, len(texts), len(texts))
         self._table.read(progress)

@@ -75,10 +75,10 @@ def count_pairs(p_counts: NDArray[np.integer], q_counts: NDArray[np.integer]) ->
     codes = p_counts.astype(np.int64).ravel()
     codes *= radix
     codes += q_counts.ravel()
-    pairs, place = _unique(codes)
+    pairs, index = _unique(codes)
     rows = codes.size // k
     ends = np.arange(0, codes.size + 1, k, dtype=np.int32 if codes.size < 2**31 else np.int64)
-    member = csr_array((np.ones(codes.size), place, ends), shape=(rows, pairs.size))
+    member = csr_array((np.ones(codes.size), index, ends), shape=(rows, pairs.size))
     n, m = (int(counts.reshape(-1, k)[0].sum()) for counts in (p_counts, q_counts))
     return CountPairs(pairs // radix, pairs % radix, n, m, k, shape, member)
 
@@ -87,8 +87,8 @@ def _unique(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int
     """As np.unique with the inverse, without sorting where the codes are small."""
     largest = int(codes.max())
     if largest >= _DENSE * codes.size:
-        pairs, place = np.unique(codes, return_inverse=True)
-        return pairs, place.astype(np.int32)
+        pairs, index = np.unique(codes, return_inverse=True)
+        return pairs, index.astype(np.int32)
     present = np.zeros(largest + 1, dtype=np.bool_)
     present[codes] = True
     pairs = np.flatnonzero(present)

@@ -137,8 +137,8 @@ def greedy(
         return ()
     table = score_counts(p, np.stack(after), scale=scale, smoothing=smoothing)
     found = []
-    for place, cluster in enumerate(chosen):
-        scores = {name: float(values[place]) for name, values in table.items()}
+    for index, cluster in enumerate(chosen):
+        scores = {name: float(values[index]) for name, values in table.items()}
         closed = 1 - abs(BEST[score] - scores[score]) / first
         found.append(Step(cluster, bool(q[cluster] == 0), scores, closed))
     return tuple(found)
@@ -218,6 +218,6 @@ def _interpolated(
     values = function(centre + half * nodes)
     factors = 2 / _NODES * chebvander(nodes, _NODES - 1)
     factors[:, 0] /= 2
-    places = np.divide(x - centre, half, out=np.zeros_like(x), where=half > 0)
-    found = chebvander(places, _NODES - 1) @ (factors.T @ values.reshape(_NODES, -1))
+    positions = np.divide(x - centre, half, out=np.zeros_like(x), where=half > 0)
+    found = chebvander(positions, _NODES - 1) @ (factors.T @ values.reshape(_NODES, -1))
     return np.asarray(found.reshape(x.size, *values.shape[1:]))

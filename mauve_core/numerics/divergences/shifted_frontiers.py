@@ -102,9 +102,9 @@ class ShiftedSums:
             logs += a[..., None]
             logs[logs == 0] = 1.0  # empty on both sides, where 0 log 0 = 0
             np.log(logs, out=logs)
-            for place, side in enumerate((a, b)):
-                sums[place] += sign * (bins.member @ (side[..., None] * logs))
-                own[place] += sign * (xlogy(side, side) @ bins.member.T)
+            for index, side in enumerate((a, b)):
+                sums[index] += sign * (bins.member @ (side[..., None] * logs))
+                own[index] += sign * (xlogy(side, side) @ bins.member.T)
         p_total, q_total = (total[:, None, None] for total in totals)
         offset = -np.log(REFERENCE_WEIGHTS)
         type1 = (own[1][..., None] - sums[1]) / q_total + (offset + shift[:, None, None])
@@ -135,7 +135,7 @@ def shifted_sums(pairs: CountPairs, added: float) -> ShiftedSums:
     columns.append(integral_terms(np.broadcast_to(a[:, None], scaled.shape), scaled))
     own, *sums = np.split(pairs.sums(np.concatenate(columns, axis=1)), ends, axis=-1)
     found = [_coefficients(each) for each in sums]
-    segments = tuple(np.stack(found[place : place + 2]) for place in range(0, 2 * len(_SEGMENTS), 2))
+    segments = tuple(np.stack(found[index : index + 2]) for index in range(0, 2 * len(_SEGMENTS), 2))
     return ShiftedSums(centre, np.moveaxis(own, -1, 0), segments, found[-1])
 
 

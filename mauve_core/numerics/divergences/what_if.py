@@ -47,14 +47,18 @@ def weighted_counts(labels: ArrayLike, k: int, weights: ArrayLike) -> NDArray[np
         Labels outside 0 to k - 1, or weights that are not usable or not one for each text.
     """
     k = _checks.whole("The number of clusters", k, low=1)
-    places = np.asarray(labels)
-    if places.ndim != 1 or places.dtype.kind not in "iu" or (places.size and not 0 <= places.min() <= places.max() < k):
+    clusters = np.asarray(labels)
+    if (
+        clusters.ndim != 1
+        or clusters.dtype.kind not in "iu"
+        or (clusters.size and not 0 <= clusters.min() <= clusters.max() < k)
+    ):
         raise InputError("Labels are not usable", allowed=f"one row of whole numbers from 0 to {k - 1}")
-    table = _weights(weights, places.size, "texts")
+    table = _weights(weights, clusters.size, "texts")
     if table.ndim == 1:
-        return np.bincount(places, weights=table, minlength=k).astype(np.float64)
-    member = csr_array((np.ones(places.size), (places, np.arange(places.size))), shape=(k, places.size))
-    return np.ascontiguousarray((member @ table.reshape(-1, places.size).T).T).reshape(*table.shape[:-1], k)
+        return np.bincount(clusters, weights=table, minlength=k).astype(np.float64)
+    member = csr_array((np.ones(clusters.size), (clusters, np.arange(clusters.size))), shape=(k, clusters.size))
+    return np.ascontiguousarray((member @ table.reshape(-1, clusters.size).T).T).reshape(*table.shape[:-1], k)
 
 
 def dropped(k: int, clusters: Sequence[int]) -> NDArray[np.float64]:

@@ -39,14 +39,14 @@ def nearest_pairs(x: ArrayLike, y: ArrayLike, top: int) -> list[tuple[int, int, 
         raise InputError("The two sides have different dimensions", allowed="the same", received=received)
     # Pair t has at most t - 1 rows of y taken before it, so that it is among the nearest ``top`` of its row of x.
     near, rows = min(top, len(right)), max(1, _ENTRIES // len(right))
-    places: list[NDArray[np.intp]] = []
+    indices: list[NDArray[np.intp]] = []
     distances: list[NDArray[np.float64]] = []
     for start in range(0, len(left), rows):
         table = cdist(left[start : start + rows], right)
         chosen = np.argsort(table, axis=1, kind="stable")[:, :near]
-        places.append(chosen)
+        indices.append(chosen)
         distances.append(np.take_along_axis(table, chosen, axis=1))
-    columns, lengths = np.concatenate(places), np.concatenate(distances)
+    columns, lengths = np.concatenate(indices), np.concatenate(distances)
     owners = np.repeat(np.arange(len(left)), near)
     found: list[tuple[int, int, float]] = []
     taken: tuple[set[int], set[int]] = (set(), set())

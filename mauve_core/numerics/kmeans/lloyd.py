@@ -88,9 +88,9 @@ class Lloyd:
         """The other rows, against the centres that have moved."""
         if not len(chosen) or not len(moved):
             return
-        place, distance = self._rows.nearest(self._centers[moved], None, chosen)
+        index, distance = self._rows.nearest(self._centers[moved], None, chosen)
         nearer = distance < self.distances[chosen]
-        self.labels[chosen[nearer]] = moved[place[nearer]]
+        self.labels[chosen[nearer]] = moved[index[nearer]]
         self.distances[chosen[nearer]] = distance[nearer]
 
     def _fill_empty(self) -> None:

@@ -95,12 +95,12 @@ class Rows:
 
         Returns
         -------
-        place : (r,) int64 array
+        index : (r,) int64 array
         distance : (r,) float32 array
             Squared, not negative.
         """
         count = len(self) if rows is None else len(rows)
-        place, distance = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.float32)
+        index, distance = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.float32)
         turned, squares = self._centers(centers)
 
         def fill(part: slice) -> None:
@@ -115,11 +115,11 @@ class Rows:
                 stays = found[at, mine] <= least
                 best = self.xp.where(stays, mine, best)
             least = least + self.squares[chosen]
-            place[part], distance[part] = self.to_host(best), self.to_host(least)
+            index[part], distance[part] = self.to_host(best), self.to_host(least)
 
         at_once = ROWS_AT_ONCE if self.xp is np else DEVICE_ROWS_AT_ONCE
         parallel_map(fill, blocks(count, at_once))
-        return place, np.maximum(distance, 0, out=distance)
+        return index, np.maximum(distance, 0, out=distance)
 
     def to_host(self, values: Any) -> NDArray[Any]:
         """A NumPy array of what this class's own operations return."""

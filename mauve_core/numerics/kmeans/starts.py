@@ -59,7 +59,7 @@ def first_partition(rows: Rows, k: int, random: np.random.Generator) -> Start:
 
 
 def _spread(rows: Rows, k: int, random: np.random.Generator) -> tuple[list[int], Any, Any]:
-    """The rows taken, and for each row the place of the nearest of them and its squared distance."""
+    """The rows taken, and for each row the index of the nearest of them and its squared distance."""
     xp = rows.xp
     chosen = [int(random.integers(len(rows)))]
     best = _lowered(rows, None, rows.distances(np.array(chosen))[0], chosen[0])
@@ -96,5 +96,5 @@ def _draw(rows: Rows, best: Any, random: NDArray[np.float64]) -> NDArray[np.int6
     if total <= 0:
         return None
     points = random * total if xp is np else xp.as_tensor(random * total, device=best.device)
-    places = rows.to_host(xp.searchsorted(cumulated, points, side="right"))
-    return np.asarray(np.minimum(places, len(rows) - 1))
+    indices = rows.to_host(xp.searchsorted(cumulated, points, side="right"))
+    return np.asarray(np.minimum(indices, len(rows) - 1))

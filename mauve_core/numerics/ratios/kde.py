@@ -88,7 +88,7 @@ def log_densities(points: _Array, sample: _Array, widths: _Array, *, own: NDArra
     widths : (w,) array
         Bandwidths h.
     own : (r,) array of int, optional
-        The place of each point in the sample, where it is left out.
+        The index of each point in the sample, where it is left out.
 
     Returns
     -------

@@ -241,13 +241,13 @@ def _text_advice(curve: SamplingError, here: int, promised: _Floats, target: flo
     return TextAdvice(n, m, k, error, standard_error, target, needed_n, needed_m, slope, curve, promised, reason)
 
 
-def _crossing(sizes: NDArray[np.int64], promised: _Floats, target: float, place: int) -> float:
-    """Where the promised errors come down to the target, on a line between logarithms; ``place`` is the first below."""
-    if place == 0 or promised[place] <= 0:
-        return float(sizes[place])
-    high, low = np.log(promised[place - 1 : place + 1])
+def _crossing(sizes: NDArray[np.int64], promised: _Floats, target: float, index: int) -> float:
+    """Where the promised errors come down to the target, on a line between logarithms; ``index`` is the first below."""
+    if index == 0 or promised[index] <= 0:
+        return float(sizes[index])
+    high, low = np.log(promised[index - 1 : index + 1])
     share = (high - np.log(target)) / (high - low)
-    return float(sizes[place - 1] ** (1 - share) * sizes[place] ** share)
+    return float(sizes[index - 1] ** (1 - share) * sizes[index] ** share)
 
 
 def _rounded_up(size: float) -> int:

@@ -142,7 +142,7 @@ def cluster_trust(
     sides = np.arange(rows[0].size) < n
     codes = np.zeros(sides.size, dtype=np.intp) if blocks is None else _codes(blocks, sides.size)
     notes = _notes_on_fixed(codes, sides)
-    members = [_members(row, k if place == 0 else int(row.max()) + 1) for place, row in enumerate(rows)]
+    members = [_members(row, k if index == 0 else int(row.max()) + 1) for index, row in enumerate(rows)]
     spreads = [_spread(members[0], member) for member in members]
     by_partition = np.stack([each @ (member @ _contrast(sides)) for each, member in zip(spreads, members, strict=True)])
     kernel, member = hstack(spreads, format="csr") / len(rows), vstack(members, format="csr")

@@ -227,5 +227,5 @@ def _dense(labels: NDArray[np.intp]) -> NDArray[np.intp]:
     first = np.sort(labels, axis=1)
     rises = np.diff(first, axis=1, prepend=first[:, :1]) != 0
     ranks = np.cumsum(rises, axis=1)
-    places = (first[:, None, :] == labels[:, :, None]).argmax(axis=2)
-    return np.take_along_axis(ranks, places, axis=1)
+    indices = (first[:, None, :] == labels[:, :, None]).argmax(axis=2)
+    return np.take_along_axis(ranks, indices, axis=1)

@@ -154,7 +154,7 @@ def mmd_left_out(
     distances = _squared_distances(x) if few else np.empty((0, 0))
     of_median = _checks.seed_sequence(seed).spawn(2)[0]
     values = np.empty(len(kept))
-    for place, (rows_p, rows_q) in enumerate(kept):
+    for index, (rows_p, rows_q) in enumerate(kept):
         rows = np.concatenate([rows_p, rows_q + n])
         human = np.arange(rows.size)[None] < len(rows_p)
         if min(len(rows_p), len(rows_q)) < 2:
@@ -169,7 +169,7 @@ def mmd_left_out(
             part = x[rows] - x[rows].mean(axis=0)
             width = _median(_squared_distances(part[drawn]))
             blocks = _kernel_rows(part, width)
-        values[place] = _estimates(blocks, human, ~human)[0][0]
+        values[index] = _estimates(blocks, human, ~human)[0][0]
     return values
 
 

@@ -116,7 +116,7 @@ def attainable_correlations(printed: Printed, reference: ArrayLike) -> _Array:
         sums, weights = 0, np.rint(2 * ranks).astype(int).tolist()
         for before in orders:
             sums |= _possible_sums(before, weights)
-        doubled = np.array([place for place in range(sums.bit_length()) if sums >> place & 1], dtype=np.float64)
+        doubled = np.array([bit for bit in range(sums.bit_length()) if sums >> bit & 1], dtype=np.float64)
         found.append(_as_correlation(doubled / 2, ranks))
     return np.unique(np.concatenate(found).round(12))
 
@@ -144,9 +144,9 @@ def worst_case_range(printed: Printed, reference: ArrayLike) -> tuple[float, flo
     moved_low = low + np.where(signs > 0, least, -most)
     moved_high = high + np.where(signs > 0, most, -least)
     before = _before(moved_low, moved_high)
-    orders, place = np.unique(before.reshape(-1, ranks.size), axis=0, return_inverse=True)
+    orders, index = np.unique(before.reshape(-1, ranks.size), axis=0, return_inverse=True)
     smallest, largest = (
-        _as_correlation(sums, ranks)[place.reshape(before.shape[:2])] for sums in _extreme_sums(orders, ranks)
+        _as_correlation(sums, ranks)[index.reshape(before.shape[:2])] for sums in _extreme_sums(orders, ranks)
     )
     return float(smallest.min()), float(largest.min(axis=0).max())
 
@@ -191,13 +191,13 @@ def find_unrounded(
     sd = None if printed.sd is None else np.maximum(printed.sd + _offsets(rng, draws, printed.sd.size), 0)
     target = None if printed.target is None else printed.target + _offsets(rng, draws, 1)
     closeness = _closeness(figures, target)
-    for place in np.flatnonzero(_near(_correlations(closeness, ranks), wanted, tolerance)):
-        deviations = None if sd is None else sd[place]
+    for index in np.flatnonzero(_near(_correlations(closeness, ranks), wanted, tolerance)):
+        deviations = None if sd is None else sd[index]
         if needs_worst and deviations is not None:
-            moved = closeness[place] + _signs(deviations.size) * deviations
+            moved = closeness[index] + _signs(deviations.size) * deviations
             if not _near(_correlations(moved, ranks).min(axis=0)[None], wanted_worst, tolerance)[0]:
                 continue
-        return Unrounded(figures[place], deviations, None if target is None else float(target[place, 0]))
+        return Unrounded(figures[index], deviations, None if target is None else float(target[index, 0]))
     return None
 
 
@@ -273,10 +273,10 @@ def _possible_sums(before: list[int], weights: list[int]) -> int:
     sums[0] = 1
     for taken in range((1 << n) - 1):
         if sums[taken]:
-            place = taken.bit_count() + 1
+            position = taken.bit_count() + 1
             for item in range(n):
                 if not taken >> item & 1 and not before[item] & ~taken:
-                    sums[taken | 1 << item] |= sums[taken] << place * weights[item]
+                    sums[taken | 1 << item] |= sums[taken] << position * weights[item]
     return sums[-1]
 
 

@@ -166,11 +166,11 @@ def subsequence_gram(
 
 @dataclass(frozen=True, eq=False)
 class _Occurrences:
-    """Where the tokens of several texts stand, sorted by token, then text, then place.
+    """Where the tokens of several texts stand, sorted by token, then text, then position.
 
     Attributes
     ----------
-    token, owner, place : (t,) int64 arrays
+    token, owner, position : (t,) int64 arrays
     first : int
         Texts below it are left out.
     stop : int
@@ -179,23 +179,23 @@ class _Occurrences:
 
     token: NDArray[np.int64]
     owner: NDArray[np.int64]
-    place: NDArray[np.int64]
+    position: NDArray[np.int64]
     first: int
     stop: int
 
     @classmethod
     def of(cls, rows: Sequences, first: int, stop: int) -> _Occurrences:
         inside = slice(int(rows.lengths[:first].sum()), int(rows.lengths[:stop].sum()))
-        token, owner, place = rows.tokens[inside], rows.owner[inside], rows.place[inside]
+        token, owner, position = rows.tokens[inside], rows.owner[inside], rows.position[inside]
         order = np.argsort(token, kind="stable")
-        return cls(token[order], owner[order], place[order], first, stop)
+        return cls(token[order], owner[order], position[order], first, stop)
 
     def after(self, first: int) -> _Occurrences:
         """The same without the texts before ``first``."""
         if first == self.first:
             return self
         kept = self.owner >= first
-        return _Occurrences(self.token[kept], self.owner[kept], self.place[kept], first, self.stop)
+        return _Occurrences(self.token[kept], self.owner[kept], self.position[kept], first, self.stop)
 
 
 def _against(text: NDArray[np.int64], others: _Occurrences, n: int, decay: float, width: int) -> NDArray[np.float64]:
@@ -222,8 +222,8 @@ def _against(text: NDArray[np.int64], others: _Occurrences, n: int, decay: float
             fine *= factor
             coarse *= factor
             base = a
-        owner, place = others.owner[low[a] : high[a]] - others.first, others.place[low[a] : high[a]]
-        block, offset = place // width, place % width
+        owner, position = others.owner[low[a] : high[a]] - others.first, others.position[low[a] : high[a]]
+        block, offset = position // width, position % width
         at = owner * width + block
         here = np.empty((owner.size, n))
         here[:, 0] = decay * decay

@@ -139,7 +139,7 @@ class KneserNey:
             grams = np.full(symbols.size, _NONE, dtype=np.int64)
             grams[first] = found
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(chance[framed.place > 0]))
+            return np.asarray(np.log(chance[framed.position > 0]))
 
     def log_probabilities(self, texts: Sequence[ArrayLike]) -> NDArray[np.float64]:
         """(n,) log-probabilities of whole texts, their ends included, in nats; see :meth:`token_log_probabilities`."""
@@ -180,12 +180,12 @@ class _Framed:
     ----------
     tokens : (s,) int64 array
         The end of a text is ``vocabulary``, its start ``vocabulary`` + 1.
-    place, left : (s,) int64 arrays
+    position, left : (s,) int64 arrays
         Symbols of the text before this one; those from it to the text's end.
     """
 
     tokens: NDArray[np.int64]
-    place: NDArray[np.int64]
+    position: NDArray[np.int64]
     left: NDArray[np.int64]
 
 
@@ -215,11 +215,11 @@ def _framed(texts: Sequence[ArrayLike], vocabulary: int) -> _Framed:
         allowed = f"0 to {vocabulary - 1}"
         raise InputError("A token id lies outside the vocabulary", allowed=allowed, received=str(given.tokens.max()))
     framed = Sequences(np.full(given.tokens.size + 2 * given.lengths.size, vocabulary), given.lengths + 2)
-    place = framed.place
-    left = np.repeat(framed.lengths, framed.lengths) - place
-    framed.tokens[place == 0] = vocabulary + 1
-    framed.tokens[(place > 0) & (left > 1)] = given.tokens
-    return _Framed(framed.tokens, place, left)
+    position = framed.position
+    left = np.repeat(framed.lengths, framed.lengths) - position
+    framed.tokens[position == 0] = vocabulary + 1
+    framed.tokens[(position > 0) & (left > 1)] = given.tokens
+    return _Framed(framed.tokens, position, left)
 
 
 def _count(framed: _Framed, symbols: int, order: int) -> list[_Counts]:
@@ -265,5 +265,5 @@ def _find(
     if not keys.size:
         return np.full(context.size, _NONE, dtype=np.int64)
     wanted = context * symbols + token
-    place = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
-    return np.where(keys[place] == wanted, place, _NONE)
+    position = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
+    return np.where(keys[position] == wanted, position, _NONE)

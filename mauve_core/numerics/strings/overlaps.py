@@ -106,9 +106,9 @@ def _correct(order: _Counts, there: NDArray[np.bool_], asked: NDArray[np.bool_])
     first = np.flatnonzero(opens)
     alone = np.append(first[1:], gram.size) - first == 1
     second = np.where(alone, 0, count[np.minimum(first + 1, gram.size - 1)]) if gram.size else np.zeros(0, np.int64)
-    place = np.cumsum(opens) - 1
+    index = np.cumsum(opens) - 1
     wanted = np.flatnonzero(asked[owner])
-    at = place[wanted]
+    at = index[wanted]
     others = np.where(owner[wanted] == owner[first[at]], second[at], count[first[at]])
     clipped = np.minimum(count[wanted], others)
     return np.bincount(owner[wanted], weights=clipped, minlength=len(there)).astype(np.int64)
@@ -117,9 +117,9 @@ def _correct(order: _Counts, there: NDArray[np.bool_], asked: NDArray[np.bool_])
 def _closest(length: NDArray[np.int64], all_lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     """The length closest to each of ``length`` among ``all_lengths`` with that sequence itself taken out once."""
     values, many = np.unique(all_lengths, return_counts=True)
-    place = np.searchsorted(values, length)
+    index = np.searchsorted(values, length)
     far = np.iinfo(np.int64).max // 4
     padded = np.concatenate([[-far], values, [far]])
-    below, above = padded[place], padded[place + 2]
+    below, above = padded[index], padded[index + 2]
     nearest = np.where(length - below <= above - length, below, above)
-    return np.where(many[place] > 1, length, nearest)
+    return np.where(many[index] > 1, length, nearest)

@@ -38,13 +38,13 @@ class Sequences:
         return np.repeat(np.arange(self.lengths.size), self.lengths)
 
     @property
-    def place(self) -> NDArray[np.int64]:
+    def position(self) -> NDArray[np.int64]:
         """(t,) where in its sequence each token stands, from 0."""
         return np.arange(self.tokens.size) - np.repeat(self.starts, self.lengths)
 
     def beginnings(self, most: int) -> Sequences:
         """The same with at most the first ``most`` tokens of each sequence."""
-        return Sequences(self.tokens[self.place < most], np.minimum(self.lengths, most))
+        return Sequences(self.tokens[self.position < most], np.minimum(self.lengths, most))
 
 
 def sequences(texts: Sequence[ArrayLike], name: str = "texts") -> Sequences:

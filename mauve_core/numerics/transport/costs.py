@@ -144,8 +144,8 @@ def quantised_cost(p: ArrayLike, q: ArrayLike, centres: ArrayLike) -> float:
     InputError
         Not two probability vectors with a centre for each bin.
     """
-    left, right, places = histograms_on_points(p, q, centres)
-    return exact_cost(left, right, squared_distances(places, places))
+    left, right, positions = histograms_on_points(p, q, centres)
+    return exact_cost(left, right, squared_distances(positions, positions))
 
 
 def exact_cost(p: NDArray[np.float64], q: NDArray[np.float64], cost: NDArray[np.float64]) -> float:
@@ -182,14 +182,14 @@ def histograms_on_points(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """p (k,), q (k,) and centres (k, d), checked."""
     left, right = _checks.distributions(p, q)
-    places = points(centres, "cluster centres")
-    if left.ndim != 1 or len(places) != left.size:
+    positions = points(centres, "cluster centres")
+    if left.ndim != 1 or len(positions) != left.size:
         raise InputError(
             "Histograms and cluster centres do not belong together",
             allowed="two histograms of shape (k,) and centres of shape (k, d)",
-            received=f"shapes {left.shape} and {places.shape}",
+            received=f"shapes {left.shape} and {positions.shape}",
         )
-    return left / left.sum(), right / right.sum(), places
+    return left / left.sum(), right / right.sum(), positions
 
 
 def points(values: ArrayLike, name: str) -> NDArray[np.float64]:

@@ -58,9 +58,9 @@ def linear_frontier(p: ArrayLike, q: ArrayLike, centres: ArrayLike, weights: Arr
     InputError
         Not two probability vectors with a centre for each bin, or weights that do not increase within [0, 1].
     """
-    left, right, places = histograms_on_points(p, q, centres)
+    left, right, positions = histograms_on_points(p, q, centres)
     grid = _grid(weights)
-    return _costs_to(left, right, grid[:, None] * left + (1 - grid[:, None]) * right, places, grid)
+    return _costs_to(left, right, grid[:, None] * left + (1 - grid[:, None]) * right, positions, grid)
 
 
 def barycentric_frontier(
@@ -103,8 +103,8 @@ def barycentric_frontier(
         raise InputError("No barycentre of that name", allowed=", ".join(BARYCENTRES), received=repr(barycentre))
     if regularisation is not None and barycentre != "entropic":
         raise InputError("Only the entropic barycentre has a regularisation", received=repr(barycentre))
-    left, right, places = histograms_on_points(p, q, centres)
-    cost = squared_distances(places, places)
+    left, right, positions = histograms_on_points(p, q, centres)
+    cost = squared_distances(positions, positions)
     grid = _grid(weights)
     if barycentre == "free":
         return displacement_frontier(exact_cost(left, right, cost), grid)
@@ -113,7 +113,7 @@ def barycentric_frontier(
     else:
         size = median_cost(cost) if regularisation is None else _checks.positive("The regularisation", regularisation)
         mixed = entropic_barycentres(left, right, cost, grid, size)
-    return _costs_to(left, right, mixed, places, grid)
+    return _costs_to(left, right, mixed, positions, grid)
 
 
 def displacement_frontier(cost: float, weights: ArrayLike = REFERENCE_WEIGHTS) -> Frontier:
@@ -224,11 +224,11 @@ def _costs_to(
     p: NDArray[np.float64],
     q: NDArray[np.float64],
     mixed: NDArray[np.float64],
-    places: NDArray[np.float64],
+    positions: NDArray[np.float64],
     grid: NDArray[np.float64],
 ) -> Frontier:
     """The frontier of exact costs to the (m, k) histograms between p and q."""
-    cost = squared_distances(places, places)
+    cost = squared_distances(positions, positions)
     type1 = np.array([exact_cost(q, r, cost) for r in mixed])
     type2 = np.array([exact_cost(p, r, cost) for r in mixed])
     return Frontier(grid, type1, type2)
