@@ -208,11 +208,8 @@ def why_card(
     if not 0 <= cluster < source.k:
         raise InputError("No cluster of that number", allowed=f"0 to {source.k - 1}", received=str(cluster))
     inside = source.labels == cluster
-    indices = np.arange(inside.size)
-    human, model = (
-        np.flatnonzero(inside & (indices < source.humans)),
-        np.flatnonzero(inside & (indices >= source.humans)),
-    )
+    chosen = np.flatnonzero(inside)
+    human, model = chosen[chosen < source.humans], chosen[chosen >= source.humans]
     notes = []
     if not human.size or not model.size:
         notes.append(f"The cluster holds {human.size} human and {model.size} model texts: one side cannot be compared")

@@ -47,7 +47,7 @@ class Layout:
     positions: Tensor
     device: torch.device
 
-    def places(self, texts: Sequence[int], stops: Sequence[int]) -> tuple[Tensor, NDArray[np.bool_]]:
+    def rows_of(self, texts: Sequence[int], stops: Sequence[int]) -> tuple[Tensor, NDArray[np.bool_]]:
         """(rows, longest) rows of the first ``stops`` tokens of some texts, padded; and which of them are real."""
         offsets = np.arange(max(stops))
         real = offsets < np.asarray(stops)[:, None]
@@ -191,7 +191,7 @@ def attend_padded(q: Tensor, k: Tensor, v: Tensor, layout: Layout, causal: bool,
     """The same with texts padded to the longest for the attention alone; few kernels, as a GPU wants them."""
     from torch.nn.functional import scaled_dot_product_attention
 
-    rows, real = layout.places(range(len(layout.lengths)), layout.lengths)
+    rows, real = layout.rows_of(range(len(layout.lengths)), layout.lengths)
     k, v = (_for_all_heads(part, q.shape[-2]) for part in (k, v))
     one, two, three = (part[rows].transpose(1, 2) for part in (q, k, v))
     # Padding lies on the right: behind a causal mask no real token sees it.
@@ -230,7 +230,7 @@ def _attend_to(
     """(rows, heads, size) attention of one query each to the first ``seen`` tokens of its text."""
     from torch.nn.functional import scaled_dot_product_attention
 
-    rows, real = layout.places(texts, seen)
+    rows, real = layout.rows_of(texts, seen)
     keys, values = (_for_all_heads(part[rows], q.shape[-2]).transpose(1, 2) for part in (k, v))
     mask = None if real.all() else _to_device(real, layout.device)[:, None, None, :]
     return scaled_dot_product_attention(q[:, :, None], keys, values, attn_mask=mask, scale=scale).squeeze(2)

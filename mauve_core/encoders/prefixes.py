@@ -168,9 +168,8 @@ class PrefixEncoder(Encoder):
         if not self._prefixes:
             return super()._pool(hidden, mask, poolings)
         positions = torch.arange(mask.shape[1], device=mask.device)
-        return torch.cat(
-            [pool_jointly(hidden, mask * (positions < length), poolings) for length in self._prefixes], dim=1
-        )
+        masks = [mask * (positions < length) for length in self._prefixes]
+        return torch.cat([pool_jointly(hidden, part, poolings) for part in masks], dim=1)
 
 
 def _one_pass_will_do(loaded: LoadedModel, tokens: Sequence[Tokenized]) -> bool:
