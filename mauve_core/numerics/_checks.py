@@ -13,6 +13,9 @@ SUM_TOLERANCE = 1e-9
 ROWS_AT_ONCE = 4096
 """Rows that are widened to float64 at once."""
 
+NAMES = "features of P", "features of Q"
+"""What errors call the features of the human side and of the candidate."""
+
 ROWS_SHOWN = 5
 """Rows that an error names before it only counts them."""
 
@@ -76,6 +79,44 @@ def features(x: ArrayLike, *, least_rows: int = 1, name: str = "features") -> ND
             todo="Encode those texts again, or leave them out",
         )
     return array
+
+
+def two_samples(
+    x_p: ArrayLike, x_q: ArrayLike, *, least_p: int = 1, least_q: int = 1, names: tuple[str, str] = NAMES
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The features of the human side and of the candidate, which errors call ``names``, as float32 tables.
+
+    Raises
+    ------
+    InputError
+        As :func:`features` for either side, or different dimensions.
+    """
+    left = features(x_p, least_rows=least_p, name=names[0])
+    right = features(x_q, least_rows=least_q, name=names[1])
+    if left.shape[1] != right.shape[1]:
+        raise InputError(
+            "The two samples have different dimensions",
+            allowed="features of one encoder",
+            received=f"{left.shape[1]} and {right.shape[1]}",
+        )
+    return left, right
+
+
+def wide_samples(
+    x_p: ArrayLike, x_q: ArrayLike, *, least_p: int = 1, least_q: int = 1
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """As :func:`two_samples`, in float64 and with the digits that they came with."""
+    two_samples(x_p, x_q, least_p=least_p, least_q=least_q)
+    return np.asarray(x_p, dtype=np.float64), np.asarray(x_q, dtype=np.float64)
+
+
+def mixture_weights(weights: ArrayLike) -> NDArray[np.float64]:
+    """(m,) float64 weights of P in a mixture; InputError unless they increase within [0, 1]."""
+    grid = numbers(weights, "The array of mixture weights").astype(np.float64)
+    inside = grid.ndim == 1 and grid.size > 0 and grid[0] >= 0 and grid[-1] <= 1
+    if not inside or not (np.diff(grid) > 0).all():
+        raise InputError("The mixture weights are not usable", allowed="increasing numbers from 0 to 1")
+    return grid
 
 
 def numbers(values: ArrayLike, what: str) -> NDArray[np.floating]:

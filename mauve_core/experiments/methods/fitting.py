@@ -24,8 +24,7 @@ from mauve_core.numerics.ratios.knn import knn_ratios, knn_ratios_from_gram
 from mauve_core.numerics.ratios.log_ratios import LogRatios, coordinates_kept, ratio_atoms
 from mauve_core.numerics.strings.gram_kernels import Gram, ngram_gram, subsequence_gram
 from mauve_core.numerics.strings.string_models import string_ratios
-from mauve_core.numerics.transport.costs import frechet_cost, plug_in_cost
-from mauve_core.numerics.transport.parts import plug_in_parts
+from mauve_core.numerics.transport.costs import frechet_cost, plug_in_cost, plug_in_parts
 
 Histograms = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -157,8 +156,8 @@ _FITS: dict[str, Callable[[Sides, SeedSequence], Fit]] = {
     "strings": Strings,
     "ngram-kernel": lambda sides, _: Neighbours(sides, partial(ngram_gram, n=NGRAM)),
     "subsequence-kernel": lambda sides, _: Neighbours(sides, subsequence_gram),
-    "transport": lambda sides, seed: Distance(sides, lambda p, q: plug_in_cost(p, q, seed=seed).value, plug_in_parts),
-    "frechet": lambda sides, _: Distance(sides, lambda p, q: frechet_cost(p, q).value),
+    "transport": lambda sides, _: Distance(sides, plug_in_cost, plug_in_parts),
+    "frechet": lambda sides, _: Distance(sides, frechet_cost),
     "quantised-transport": Transport,
     **{name: partial(interpolated, name) for name in ("transport-linear", "transport-barycentric")},
     "mmd": Discrepancy,

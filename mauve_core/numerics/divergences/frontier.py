@@ -104,10 +104,7 @@ def divergence_frontier(p: ArrayLike, q: ArrayLike, weights: ArrayLike = REFEREN
     InputError
         Not probability vectors over the same bins, or weights that do not increase within [0, 1].
     """
-    grid = _checks.numbers(weights, "The array of mixture weights").astype(np.float64)
-    inside = grid.ndim == 1 and grid.size > 0 and grid[0] >= 0 and grid[-1] <= 1
-    if not inside or not (np.diff(grid) > 0).all():
-        raise InputError("The mixture weights are not usable", allowed="increasing numbers from 0 to 1")
+    grid = _checks.mixture_weights(weights)
     left, right = _checks.distributions(p, q)
     shape, k = left.shape[:-1], left.shape[-1]
     left, right = left.reshape(-1, k), right.reshape(-1, k)

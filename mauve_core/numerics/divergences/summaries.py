@@ -78,7 +78,7 @@ def f_frontier(
     chosen = _finite(generator)
     if chosen.name == "kl":
         return divergence_frontier(p, q, weights)
-    grid = divergence_frontier([1.0], [1.0], weights).weights  # for its checks of the weights
+    grid = _checks.mixture_weights(weights)
     left, right = _checks.distributions(p, q)
     shape, k = left.shape[:-1], left.shape[-1]
     left, right = left.reshape(-1, k), right.reshape(-1, k)

@@ -51,11 +51,8 @@ def coverage(
         Too few points, or the features do not fit together.
     """
     k = _checks.whole("The number of neighbours", k, low=1)
-    points = _checks.features(x)
-    centres = _checks.features(manifold, least_rows=k + 1, name="features of the manifold")
-    if points.shape[1] != centres.shape[1]:
-        received = f"{points.shape[1]} and {centres.shape[1]}"
-        raise InputError("The two samples have different dimensions", allowed="the same", received=received)
+    names = "features", "features of the manifold"
+    points, centres = _checks.two_samples(x, manifold, least_q=k + 1, names=names)
     if not all(chosen.any() and balls.any() for chosen, balls in kept):
         raise InputError("A choice of points is empty", allowed="at least one point on each side")
     middle = centres.mean(axis=0, dtype=np.float64)

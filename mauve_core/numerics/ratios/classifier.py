@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
-from mauve_core.numerics.ratios.log_ratios import LEAST_VARIANCE, LogRatios, both_features
+from mauve_core.numerics.ratios.log_ratios import LEAST_VARIANCE, NAMES, LogRatios
 
 FOLDS = 5
 PENALTIES = tuple(float(c) for c in np.logspace(-6, 3, 10))
@@ -57,7 +57,7 @@ def classifier_ratios(
     InputError
         Features not usable, too few texts, all features equal, or a penalty that is not positive.
     """
-    left, right = both_features(x_p, x_q, least_rows=2 * FOLDS)
+    left, right = _checks.two_samples(x_p, x_q, least_p=2 * FOLDS, least_q=2 * FOLDS, names=NAMES)
     strengths = [_checks.positive("The inverse strength of the penalty", strength) for strength in penalties]
     if not strengths:
         raise InputError("There is no penalty to choose from", allowed="one or more")

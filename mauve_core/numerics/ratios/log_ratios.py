@@ -35,7 +35,7 @@ from scipy.special import log_expit
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
-from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier, divergence_frontier
+from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier
 from mauve_core.numerics.divergences.generators import Generator, generator_of
 from mauve_core.numerics.divergences.summaries import f_frontier
 from mauve_core.numerics.feature_space.reduction import row_axes, scatter_axes
@@ -56,6 +56,9 @@ EXPECTATIONS = ("union", "second", "first")
 
 _LARGEST_LOG = 700.0
 """Log ratios beyond this overflow as ratios; where a plain ratio is needed, they count as infinite."""
+NAMES = "human features", "candidate's features"
+"""What errors call the two sides."""
+
 LEAST_VARIANCE = 1e-12
 """Variance over mean square at which float32 cannot tell the rows apart: (about 8 units of rounding) squared."""
 
@@ -166,7 +169,7 @@ def ratio_frontier(
     if expectation not in EXPECTATIONS:
         raise InputError("No expectation of that name", allowed=", ".join(EXPECTATIONS), received=repr(expectation))
     chosen = generator_of(generator)
-    grid = divergence_frontier([1.0], [1.0], weights).weights  # for its checks of the weights
+    grid = _checks.mixture_weights(weights)
     if expectation == "second":
         type1 = [_second_mean(-ratios.at_p, chosen, 1 - weight) for weight in grid]
         type2 = [_second_mean(ratios.at_q, chosen, weight) for weight in grid]
@@ -252,7 +255,7 @@ def principal_coordinates(x_p: ArrayLike, x_q: ArrayLike, components: int, *, le
         Features not usable (rows named), too few, of different dimensions, or all equal.
     """
     wanted = _checks.whole("The number of principal components", components, low=1)
-    left, right = both_features(x_p, x_q, least_rows=least_rows)
+    left, right = _checks.two_samples(x_p, x_q, least_p=least_rows, least_q=least_rows, names=NAMES)
     kept = _KEPT.get()
     if kept is None:
         return _projected(left, right, wanted)
@@ -276,18 +279,6 @@ def coordinates_kept(kept: dict[Hashable, Coordinates]) -> Iterator[None]:
         yield
     finally:
         _KEPT.reset(token)
-
-
-def both_features(
-    x_p: ArrayLike, x_q: ArrayLike, *, least_rows: int = 1
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Features of the human side and of the candidate, checked; InputError unless of one dimension and finite."""
-    left = _checks.features(x_p, least_rows=least_rows, name="human features")
-    right = _checks.features(x_q, least_rows=least_rows, name="candidate's features")
-    if left.shape[1] != right.shape[1]:
-        dimensions = f"{left.shape[1]} and {right.shape[1]}"
-        raise InputError("The sides have different dimensions", allowed="features of one encoder", received=dimensions)
-    return left, right
 
 
 def infinite_notes(at_p: _Array, at_q: _Array) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from mauve_core.numerics.resampling.sampling_error import (
     FRONTIER,
     POPULATION,
     REPLICATES,
-    Estimator,
+    PlugIn,
     SamplingError,
     counts_pair,
     measured_errors,
@@ -96,7 +96,7 @@ def errors_against_k(
     histograms: Sequence[Histograms],
     *,
     population: str = POPULATION,
-    estimator: Estimator = FRONTIER,
+    estimator: PlugIn = FRONTIER,
     replicates: int = REPLICATES,
     seed: int | SeedSequence = 0,
 ) -> SamplingError:
@@ -135,7 +135,7 @@ def recommend_clusters(
     histograms: Sequence[Histograms],
     *,
     population: str = POPULATION,
-    estimator: Estimator = FRONTIER,
+    estimator: PlugIn = FRONTIER,
     replicates: int = REPLICATES,
     seed: int | SeedSequence = 0,
 ) -> ClusterAdvice:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -37,24 +36,6 @@ Setting = tuple[ArrayLike, ArrayLike, int, int]
 """Distributions P and Q over the same bins, and the texts that are drawn from each."""
 
 
-class Estimator(Protocol):
-    """Counts to scores, and distributions to the true score."""
-
-    @property
-    def title(self) -> str:
-        """The score's name within a sentence."""
-
-    @property
-    def largest(self) -> float | None:
-        """The largest value of the divergence, f(0) + f*(0); None where the score is none or has no bound."""
-
-    def __call__(self, p_counts: _Counts, q_counts: _Counts) -> _Floats:
-        """(B,) scores of (B, k) pairs of histograms."""
-
-    def truth(self, p: _Floats, q: _Floats) -> float:
-        """The score of the distributions themselves."""
-
-
 @dataclass(frozen=True)
 class PlugIn:
     """The score of histograms, smoothed or not, as the estimate of the score of what they were drawn from.
@@ -68,7 +49,7 @@ class PlugIn:
     smoothing : str
         A name of :func:`mauve_core.numerics.divergences.smoothing.probabilities`; for the estimate alone.
     largest : float, optional
-        f(0) + f*(0), where the score is an f-divergence.
+        The largest value of the divergence, f(0) + f*(0); None where the score is none or has no bound.
     """
 
     title: str
@@ -77,9 +58,11 @@ class PlugIn:
     largest: float | None = None
 
     def __call__(self, p_counts: _Counts, q_counts: _Counts) -> _Floats:
+        """(B,) scores of (B, k) pairs of histograms."""
         return self.score(probabilities(p_counts, self.smoothing), probabilities(q_counts, self.smoothing))
 
     def truth(self, p: _Floats, q: _Floats) -> float:
+        """The score of the distributions themselves."""
         return float(self.score(p, q))
 
 
@@ -124,7 +107,7 @@ class SamplingError:
 def measured_errors(
     settings: Sequence[Setting],
     *,
-    estimator: Estimator = FRONTIER,
+    estimator: PlugIn = FRONTIER,
     replicates: int = REPLICATES,
     seed: int | SeedSequence = 0,
 ) -> SamplingError:
@@ -134,7 +117,7 @@ def measured_errors(
     ----------
     settings : sequence of (p, q, n, m)
         Each two distributions over the same k bins and the texts to draw from them.
-    estimator : Estimator
+    estimator : PlugIn
     replicates : int
         Draws at each setting, 2 or more.
     seed : int or numpy.random.SeedSequence
@@ -179,7 +162,7 @@ def counts_pair(p_counts: ArrayLike, q_counts: ArrayLike) -> tuple[_Counts, _Cou
 
 
 def _measured(
-    p: ArrayLike, q: ArrayLike, n: int, m: int, estimator: Estimator, replicates: int, seed: int | SeedSequence
+    p: ArrayLike, q: ArrayLike, n: int, m: int, estimator: PlugIn, replicates: int, seed: int | SeedSequence
 ) -> tuple[list[int], list[float]]:
     """(n, m, k) and (truth, mean, spread, bias, sd) of one setting."""
     left, right = _checks.distributions(p, q)
@@ -209,7 +192,7 @@ def _measured(
     return [n, m, k], [truth, absolute.mean(), absolute.std(ddof=1), away.mean(), away.std(ddof=1)]
 
 
-def _scores(estimator: Estimator, p_counts: _Counts, q_counts: _Counts) -> _Floats:
+def _scores(estimator: PlugIn, p_counts: _Counts, q_counts: _Counts) -> _Floats:
     scores = np.asarray(estimator(p_counts, q_counts), dtype=np.float64)
     if scores.shape != p_counts.shape[:1]:
         raise InputError(

@@ -21,7 +21,7 @@ from mauve_core.numerics.resampling.sampling_error import (
     FRONTIER,
     POPULATION,
     REPLICATES,
-    Estimator,
+    PlugIn,
     SamplingError,
     counts_pair,
     measured_errors,
@@ -56,7 +56,7 @@ class TextAdvice:
     error, standard_error : float
         Promised at n and m: the largest error measured there or with more texts, and the uncertainty of that mean.
     target : float
-        The error that is asked for.
+        Half of it, the error that is asked for.
     needed_n, needed_m : int or None
         Texts with which it is met, rounded up to two digits; None where the search ended before.
     slope : Slope or None
@@ -89,7 +89,7 @@ def errors_against_n(
     n: Sequence[int] | None = None,
     *,
     population: str = POPULATION,
-    estimator: Estimator = FRONTIER,
+    estimator: PlugIn = FRONTIER,
     replicates: int = REPLICATES,
     seed: int | SeedSequence = 0,
 ) -> SamplingError:
@@ -132,20 +132,17 @@ def recommend_texts(
     p_counts: ArrayLike,
     q_counts: ArrayLike,
     *,
-    target: float | None = None,
     population: str = POPULATION,
-    estimator: Estimator = FRONTIER,
+    estimator: PlugIn = FRONTIER,
     replicates: int = REPLICATES,
     seed: int | SeedSequence = 0,
 ) -> TextAdvice:
-    """How many texts bring the error down to a target, with the same clusters.
+    """How many texts halve the error, with the same clusters.
 
     Parameters
     ----------
     p_counts, q_counts : (k,) array of int
         Human texts and candidate texts in each bin.
-    target : float, optional
-        The error that is asked for, in units of the score; by default half of what n and m texts have.
     population, estimator, replicates, seed
         As of :func:`errors_against_n`.
 
@@ -156,10 +153,8 @@ def recommend_texts(
     Raises
     ------
     InputError
-        As :func:`errors_against_n`, or a target that is not positive.
+        As :func:`errors_against_n`.
     """
-    if target is not None:
-        _checks.positive("The target", target)
     own = int(counts_pair(p_counts, q_counts)[0].sum())
 
     def measure(sizes: Sequence[int]) -> SamplingError:
@@ -169,15 +164,13 @@ def recommend_texts(
 
     curve = measure(doublings(own, -DOUBLINGS, DOUBLINGS))
     here = int(np.searchsorted(curve.n, own))
-    wanted, power = target, DOUBLINGS
+    power = DOUBLINGS
     while True:
         promised = np.maximum.accumulate(curve.mean[::-1])[::-1]
-        wanted = promised[here] / 2 if target is None else target
-        if promised[-1] <= wanted or power == MOST_DOUBLINGS:
-            break
+        if promised[-1] <= promised[here] / 2 or power == MOST_DOUBLINGS:
+            return _text_advice(curve, here, promised, estimator.title)
         power += 1
         curve = _joined(curve, measure([own * 2**power]))
-    return _text_advice(curve, here, promised, float(wanted), estimator.title)
 
 
 def log_slope(sizes: ArrayLike, values: ArrayLike, standard_errors: ArrayLike | None = None) -> Slope:
@@ -225,7 +218,8 @@ def _joined(first: SamplingError, second: SamplingError) -> SamplingError:
     return SamplingError(**pairs, replicates=first.replicates)
 
 
-def _text_advice(curve: SamplingError, here: int, promised: _Floats, target: float, title: str) -> TextAdvice:
+def _text_advice(curve: SamplingError, here: int, promised: _Floats, title: str) -> TextAdvice:
+    error, target = float(promised[here]), float(promised[here] / 2)
     n, m, k = (int(array[here]) for array in (curve.n, curve.m, curve.k))
     largest = here + int(curve.mean[here:].argmax())
     positive = bool((curve.mean[here:] > 0).all())
@@ -235,8 +229,7 @@ def _text_advice(curve: SamplingError, here: int, promised: _Floats, target: flo
     if met.size:
         needed_n = _rounded_up(_crossing(curve.n, promised, target, int(met[0])))
         needed_m = -(-needed_n * m // n)
-    error = float(promised[here])
-    reason = _text_reason((n, m, k), error, target, (needed_n, needed_m, int(curve.n[-1])), slope, title)
+    reason = _text_reason((n, m, k), error, (needed_n, needed_m, int(curve.n[-1])), slope, title)
     standard_error = float(curve.standard_error[largest])
     return TextAdvice(n, m, k, error, standard_error, target, needed_n, needed_m, slope, curve, promised, reason)
 
@@ -259,26 +252,21 @@ def _rounded_up(size: float) -> int:
 def _text_reason(
     at_hand: tuple[int, int, int],
     error: float,
-    target: float,
     needed: tuple[int | None, int | None, int],
     slope: Slope | None,
     title: str,
 ) -> str:
     n, m, k = at_hand
     needed_n, needed_m, last = needed
-    halving = math.isclose(target, error / 2)
-    aim = "halving it" if halving else f"{target:.2g}"
     start = f"At {sizes_in_words(n, m)}, k = {k:,} the resampling error of the {title} is {error:.2g}"
     if error == 0:
         return f"{start}: no draw of the texts moves it."
     if needed_n is None or needed_m is None:
-        return f"{start}; {aim} needs more than n = {last:,}, the most that was tried."
-    if needed_n <= n and not halving:
-        return f"{start}; {aim} is met with about {sizes_in_words(needed_n, needed_m)} already."
+        return f"{start}; halving it needs more than n = {last:,}, the most that was tried."
     power = ""
     if slope is not None:
         power = f" From there on the error follows n to the power {slope.value:.3f} ± {slope.standard_error:.3f}."
-    return f"{start}; {aim} needs about {sizes_in_words(needed_n, needed_m)} with the same k.{power}"
+    return f"{start}; halving it needs about {sizes_in_words(needed_n, needed_m)} with the same k.{power}"
 
 
 def sizes_in_words(n: int, m: int) -> str:

@@ -269,11 +269,5 @@ def _spread(a: int, b: int) -> float:
 
 def _pooled(x_p: ArrayLike, x_q: ArrayLike, *, least_p: int = 1, least_q: int = 1) -> NDArray[np.float64]:
     """(n + m, d) float64 features of both sides about their common mean, where squared distances round least."""
-    for name, side, least in (("P", x_p, least_p), ("Q", x_q, least_q)):
-        _checks.features(side, least_rows=least, name=f"features of {name}")
-    x, y = np.asarray(x_p, dtype=np.float64), np.asarray(x_q, dtype=np.float64)
-    if x.shape[1] != y.shape[1]:
-        received = f"{x.shape[1]} and {y.shape[1]}"
-        raise InputError("The two samples have different dimensions", allowed="the same", received=received)
-    pooled = np.concatenate([x, y])
+    pooled = np.concatenate(_checks.wide_samples(x_p, x_q, least_p=least_p, least_q=least_q))
     return np.asarray(pooled - pooled.mean(axis=0))

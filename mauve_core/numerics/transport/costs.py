@@ -8,13 +8,16 @@ within one feature space. Linear programs are solved exactly, by the network sim
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
+
+_Array = NDArray[np.float64]
+_Potentials = tuple[_Array, _Array]
 
 EXACT_LIMIT = 5000
 """Most texts of a side in an exact plug-in cost: 1.4 GB, and about 15 seconds in 100 dimensions."""
@@ -23,29 +26,7 @@ _PIVOTS = 10**9
 """Pivots of the network simplex before it gives up: never reached at sizes that fit in memory."""
 
 
-@dataclass(frozen=True)
-class TransportCost:
-    """A squared Wasserstein-2 distance between two samples.
-
-    Attributes
-    ----------
-    value : float
-        In [0, inf).
-    n, m : int
-        Texts of P and of Q that it was computed from.
-    notes : tuple of str
-        What a reader of the value must know; empty where nothing limits it.
-    """
-
-    value: float
-    n: int
-    m: int
-    notes: tuple[str, ...] = ()
-
-
-def plug_in_cost(
-    x_p: ArrayLike, x_q: ArrayLike, *, at_most: int | None = None, seed: int | np.random.SeedSequence
-) -> TransportCost:
+def plug_in_cost(x_p: ArrayLike, x_q: ArrayLike) -> float:
     """The exact cost between the two samples themselves, each text with the same mass.
 
     It exceeds the cost between the sources, by an amount that falls slowly with n in many dimensions, so that two
@@ -55,44 +36,53 @@ def plug_in_cost(
     ----------
     x_p, x_q : (n, d), (m, d) array
         Features of the human and of the candidate texts.
-    at_most : int, optional
-        Draw so many texts, without replacement, from a side that has more; a note says so. By default all are used.
-    seed : int or numpy.random.SeedSequence
-        Of that draw; each side has a stream of its own.
 
     Returns
     -------
-    TransportCost
+    float
+        In [0, inf).
 
     Raises
     ------
     InputError
-        Features that do not fit together, or more than :data:`EXACT_LIMIT` texts of a side to be used.
+        Features that do not fit together, or more than :data:`EXACT_LIMIT` texts of a side.
     """
-    sides = _two_samples(x_p, x_q)
-    if at_most is not None:
-        at_most = _checks.whole("The number of texts to draw", at_most, low=1)
-    notes = []
-    for index, (name, stream) in enumerate(zip("PQ", _checks.seed_sequence(seed).spawn(2), strict=True)):
-        n = len(sides[index])
-        if at_most is not None and n > at_most:
-            chosen = np.sort(np.random.default_rng(stream).choice(n, at_most, replace=False))
-            sides[index] = sides[index][chosen]
-            notes.append(f"{at_most} of the {n} texts of {name} were drawn at random; the others were not used")
-    most = max(len(side) for side in sides)
-    if most > EXACT_LIMIT:
-        raise InputError(
-            "Too many texts for an exact transport cost",
-            allowed=f"at most {EXACT_LIMIT} of a side",
-            received=str(most),
-            todo=f"Give at_most={EXACT_LIMIT} or less to draw so many, or use the quantised cost",
-        )
-    x, y = sides
-    value = exact_cost(np.full(len(x), 1 / len(x)), np.full(len(y), 1 / len(y)), squared_distances(x, y))
-    return TransportCost(value, len(x), len(y), tuple(notes))
+    return _solved_uniform(_plug_in_costs(x_p, x_q), None)[0]
 
 
-def frechet_cost(x_p: ArrayLike, x_q: ArrayLike) -> TransportCost:
+def plug_in_parts(
+    x_p: ArrayLike, x_q: ArrayLike, parts: Sequence[tuple[NDArray[np.integer], NDArray[np.integer]]]
+) -> _Array:
+    """The same between parts of the two samples, as a jackknife asks for.
+
+    Distances between texts do not change while others are left out, so they are taken once. The dual potentials of the
+    whole problem nearly solve that of a large part; the network simplex starts from them and ends at the same least
+    cost.
+
+    Parameters
+    ----------
+    x_p, x_q : (n, d), (m, d) array
+    parts : sequence of (rows of x_p, rows of x_q)
+        Quickest where each holds most of the rows.
+
+    Returns
+    -------
+    (len(parts),) float64 array
+        ``plug_in_cost(x_p[rows], x_q[columns])`` for each, to rounding.
+
+    Raises
+    ------
+    InputError
+        As :func:`plug_in_cost`, or a part without any text of a side.
+    """
+    costs = _plug_in_costs(x_p, x_q)
+    if any(min(len(rows), len(columns)) == 0 for rows, columns in parts):
+        raise InputError("A part has no texts of one side", allowed="at least one text of each side")
+    _, (u, v) = _solved_uniform(costs, None)
+    return np.array([_solved_uniform(costs[np.ix_(*part)], (u[part[0]], v[part[1]]))[0] for part in parts])
+
+
+def frechet_cost(x_p: ArrayLike, x_q: ArrayLike) -> float:
     """The Fréchet distance: the cost between the Gaussians with the mean and the covariance of each sample.
 
     Covariances divide by n - 1 (Heusel et al., 2017). They are never formed: triangular factors R of the centred
@@ -105,24 +95,21 @@ def frechet_cost(x_p: ArrayLike, x_q: ArrayLike) -> TransportCost:
 
     Returns
     -------
-    TransportCost
-        A note where a sample has no more texts than features, because its covariance is then short of full rank.
+    float
+        In [0, inf).
 
     Raises
     ------
     InputError
         Features that do not fit together, or fewer than two rows.
     """
-    x, y = _two_samples(x_p, x_q, least_rows=2)
-    means, roots, notes = [], [], []
-    for name, side in (("P", x), ("Q", y)):
-        n, d = side.shape
-        mean = side.mean(axis=0)
-        means.append(mean)
-        roots.append(np.asarray(np.linalg.qr((side - mean) / np.sqrt(n - 1), mode="r")).T)
-        if n <= d:
-            notes.append(f"{name} has {n} texts and {d} features: its covariance has rank {n - 1} at most")
-    return TransportCost(_between_gaussians(means[0], roots[0], means[1], roots[1]), len(x), len(y), tuple(notes))
+    sides = _checks.wide_samples(x_p, x_q, least_p=2, least_q=2)
+    means = [side.mean(axis=0) for side in sides]
+    roots = [
+        np.asarray(np.linalg.qr((side - mean) / np.sqrt(len(side) - 1), mode="r")).T
+        for side, mean in zip(sides, means, strict=True)
+    ]
+    return _between_gaussians(means[0], roots[0], means[1], roots[1])
 
 
 def quantised_cost(p: ArrayLike, q: ArrayLike, centres: ArrayLike) -> float:
@@ -148,38 +135,28 @@ def quantised_cost(p: ArrayLike, q: ArrayLike, centres: ArrayLike) -> float:
     return exact_cost(left, right, squared_distances(positions, positions))
 
 
-def exact_cost(p: NDArray[np.float64], q: NDArray[np.float64], cost: NDArray[np.float64]) -> float:
+def exact_cost(p: _Array, q: _Array, cost: _Array) -> float:
     """The least sum of mass times ``cost`` (k, l) that turns masses p (k,) into q (l,), which have equal sums."""
     rows, columns, mass = exact_plan(p, q, cost)
     return float((mass * cost[rows, columns]).sum())
 
 
-def exact_plan(
-    p: NDArray[np.float64], q: NDArray[np.float64], cost: NDArray[np.float64]
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+def exact_plan(p: _Array, q: _Array, cost: _Array) -> tuple[NDArray[np.intp], NDArray[np.intp], _Array]:
     """Rows, columns and masses of the at most k + l - 1 entries of an optimal plan; unchecked, empty bins left out."""
-    import ot  # type: ignore[import-untyped, unused-ignore]
-
     i, j = np.flatnonzero(p), np.flatnonzero(q)
-    plan, log = ot.emd(p[i], q[j], np.ascontiguousarray(cost[np.ix_(i, j)]), numItermax=_PIVOTS, log=True)
-    if log["warning"] is not None:
-        raise InputError(
-            "The transport problem was not solved", received=str(log["warning"]), todo="Check that masses sum to 1"
-        )
+    plan, _ = _solved(p[i], q[j], np.ascontiguousarray(cost[np.ix_(i, j)]))
     rows, columns = np.nonzero(plan)
     return i[rows], j[columns], np.asarray(plan[rows, columns], dtype=np.float64)
 
 
-def squared_distances(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+def squared_distances(x: _Array, y: _Array) -> _Array:
     """(n, m) squared distances, summed from differences: exactly 0 between equal rows."""
     from scipy.spatial.distance import cdist
 
     return np.asarray(cdist(x, y, "sqeuclidean"), dtype=np.float64)
 
 
-def histograms_on_points(
-    p: ArrayLike, q: ArrayLike, centres: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def histograms_on_points(p: ArrayLike, q: ArrayLike, centres: ArrayLike) -> tuple[_Array, _Array, _Array]:
     """p (k,), q (k,) and centres (k, d), checked."""
     left, right = _checks.distributions(p, q)
     positions = points(centres, "cluster centres")
@@ -192,7 +169,7 @@ def histograms_on_points(
     return left / left.sum(), right / right.sum(), positions
 
 
-def points(values: ArrayLike, name: str) -> NDArray[np.float64]:
+def points(values: ArrayLike, name: str) -> _Array:
     """``values`` as a finite float64 table with a row for each point."""
     array = _checks.numbers(values, f"The array of {name}").astype(np.float64, copy=False)
     if array.ndim != 2 or 0 in array.shape:
@@ -203,20 +180,40 @@ def points(values: ArrayLike, name: str) -> NDArray[np.float64]:
     return array
 
 
-def _two_samples(x_p: ArrayLike, x_q: ArrayLike, *, least_rows: int = 1) -> list[NDArray[np.float64]]:
-    """Both samples, checked, in float64."""
-    for name, side in (("P", x_p), ("Q", x_q)):
-        _checks.features(side, least_rows=least_rows, name=f"features of {name}")
-    x, y = np.asarray(x_p, dtype=np.float64), np.asarray(x_q, dtype=np.float64)
-    if x.shape[1] != y.shape[1]:
-        received = f"{x.shape[1]} and {y.shape[1]}"
-        raise InputError("The two samples have different dimensions", allowed="the same", received=received)
-    return [x, y]
+def _plug_in_costs(x_p: ArrayLike, x_q: ArrayLike) -> _Array:
+    x, y = _checks.wide_samples(x_p, x_q)
+    most = max(len(x), len(y))
+    if most > EXACT_LIMIT:
+        raise InputError(
+            "Too many texts for an exact transport cost",
+            allowed=f"at most {EXACT_LIMIT} of a side",
+            received=str(most),
+            todo="Give fewer texts, or use the quantised cost",
+        )
+    return squared_distances(x, y)
 
 
-def _between_gaussians(
-    mean_p: NDArray[np.float64], root_p: NDArray[np.float64], mean_q: NDArray[np.float64], root_q: NDArray[np.float64]
-) -> float:
+def _solved_uniform(costs: _Array, start: _Potentials | None) -> tuple[float, _Potentials]:
+    """The least cost between uniform masses on rows and columns, and dual potentials that prove it."""
+    p, q = (np.full(size, 1 / size) for size in costs.shape)
+    plan, potentials = _solved(p, q, costs, start)
+    rows, columns = np.nonzero(plan)
+    return float((plan[rows, columns] * costs[rows, columns]).sum()), potentials
+
+
+def _solved(p: _Array, q: _Array, cost: _Array, start: _Potentials | None = None) -> tuple[_Array, _Potentials]:
+    """An optimal plan and its dual potentials, from those of ``start`` on."""
+    import ot  # type: ignore[import-untyped, unused-ignore]
+
+    plan, log = ot.emd(p, q, cost, numItermax=_PIVOTS, log=True, potentials_init=start)
+    if log["warning"] is not None:
+        raise InputError(
+            "The transport problem was not solved", received=str(log["warning"]), todo="Check that masses sum to 1"
+        )
+    return plan, (np.asarray(log["u"]), np.asarray(log["v"]))
+
+
+def _between_gaussians(mean_p: _Array, root_p: _Array, mean_q: _Array, root_q: _Array) -> float:
     """The cost from means and roots A (d, r), B (d, s) of the covariances A A^T and B B^T.
 
     Its second part is the least |A - B U|^2 over rotations U, attained at U = W V^T for B^T A = W S V^T. A sum of

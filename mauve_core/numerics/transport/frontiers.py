@@ -59,7 +59,7 @@ def linear_frontier(p: ArrayLike, q: ArrayLike, centres: ArrayLike, weights: Arr
         Not two probability vectors with a centre for each bin, or weights that do not increase within [0, 1].
     """
     left, right, positions = histograms_on_points(p, q, centres)
-    grid = _grid(weights)
+    grid = _checks.mixture_weights(weights)
     return _costs_to(left, right, grid[:, None] * left + (1 - grid[:, None]) * right, positions, grid)
 
 
@@ -105,7 +105,7 @@ def barycentric_frontier(
         raise InputError("Only the entropic barycentre has a regularisation", received=repr(barycentre))
     left, right, positions = histograms_on_points(p, q, centres)
     cost = squared_distances(positions, positions)
-    grid = _grid(weights)
+    grid = _checks.mixture_weights(weights)
     if barycentre == "free":
         return displacement_frontier(exact_cost(left, right, cost), grid)
     if barycentre == "centres":
@@ -142,7 +142,7 @@ def displacement_frontier(cost: float, weights: ArrayLike = REFERENCE_WEIGHTS) -
     """
     if not 0 <= cost < np.inf:
         raise InputError("A transport cost is not usable", allowed="a number from 0", received=repr(cost))
-    grid = _grid(weights)
+    grid = _checks.mixture_weights(weights)
     return Frontier(grid, grid**2 * cost, (1 - grid) ** 2 * cost)
 
 
@@ -232,11 +232,3 @@ def _costs_to(
     type1 = np.array([exact_cost(q, r, cost) for r in mixed])
     type2 = np.array([exact_cost(p, r, cost) for r in mixed])
     return Frontier(grid, type1, type2)
-
-
-def _grid(weights: ArrayLike) -> NDArray[np.float64]:
-    grid = _checks.numbers(weights, "The array of mixture weights").astype(np.float64)
-    inside = grid.ndim == 1 and grid.size > 0 and grid[0] >= 0 and grid[-1] <= 1
-    if not inside or not (np.diff(grid) > 0).all():
-        raise InputError("The mixture weights are not usable", allowed="increasing numbers from 0 to 1")
-    return grid
