@@ -7,7 +7,7 @@ from mauve_core.encoders.catalogue import AvailableModel, ModelIdentity, availab
 from mauve_core.encoders.encoder import Encoder, encode
 from mauve_core.encoders.features import Features
 from mauve_core.encoders.keys import feature_key
-from mauve_core.encoders.prefixes import PrefixEncoder, encode_prefixes
+from mauve_core.encoders.prefixes import PrefixEncoder
 
 __all__ = [
     "AvailableModel",
@@ -18,7 +18,6 @@ __all__ = [
     "available_models",
     "check_model",
     "encode",
-    "encode_prefixes",
     "feature_key",
     "identify",
 ]

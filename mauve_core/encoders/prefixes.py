@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import names_word_vectors
@@ -34,43 +33,6 @@ from mauve_core.encoders.weights import LENGTH_DEPENDENT_POSITIONS
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-
-def encode_prefixes(
-    texts: Sequence[str],
-    config: EncoderConfig,
-    lengths: Sequence[int],
-    *,
-    store: FeatureStore | None = None,
-    device: str = "auto",
-    batch_tokens: int | None = None,
-    progress: Progress = silent,
-) -> dict[int, Features]:
-    """Features of ``texts`` cut at each of ``lengths``; see :class:`PrefixEncoder` to encode several lists.
-
-    Parameters
-    ----------
-    texts : sequence of n >= 1 str
-    config : EncoderConfig
-        Its ``max_tokens`` does not enter.
-    lengths : sequence of int
-        Tokens, special ones included, as ``max_tokens`` counts them.
-    store, device, batch_tokens, progress : see :func:`mauve_core.encoders.encode`
-        Lengths that are in the store are not computed again; if ``progress`` raises, the finished rows of every length
-        stay there.
-
-    Returns
-    -------
-    dict of int to Features
-        For each length what ``encode`` gives for ``max_tokens`` of that length, to the rounding of the forward pass.
-
-    Raises
-    ------
-    InputError, ModelUnavailableError, StorageError
-        As ``encode``; also for no lengths, or one that leaves no room for text.
-    """
-    encoder = PrefixEncoder(config, device=device, batch_tokens=batch_tokens)
-    return encoder.encode_prefixes(texts, lengths, store=store, progress=progress)
 
 
 class PrefixEncoder(Encoder):
@@ -89,7 +51,28 @@ class PrefixEncoder(Encoder):
         store: FeatureStore | None = None,
         progress: Progress = silent,
     ) -> dict[int, Features]:
-        """Features of ``texts`` cut at each length; as :func:`encode_prefixes`."""
+        """Features of ``texts`` cut at each of ``lengths``; ``max_tokens`` of the settings does not enter.
+
+        Parameters
+        ----------
+        texts : sequence of n >= 1 str
+        lengths : sequence of int
+            Tokens, special ones included, as ``max_tokens`` counts them.
+        store, progress : see :func:`mauve_core.encoders.encode`
+            Lengths that are in the store are not computed again; if ``progress`` raises, the finished rows of every
+            length stay there.
+
+        Returns
+        -------
+        dict of int to Features
+            For each length what ``encode`` gives for ``max_tokens`` of that length, to the rounding of the forward
+            pass.
+
+        Raises
+        ------
+        InputError, ModelUnavailableError, StorageError
+            As ``encode``; also for no lengths, or one that leaves no room for text.
+        """
         texts, wanted = checked_texts(texts), sorted(set(lengths))
         if not wanted:
             raise InputError("There is no length to cut texts at", allowed="at least one")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.config import HUMAN, CompareConfig, PartitionKind
+from mauve_core.base.config import CompareConfig, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.validation import Count, NotNegative
 
@@ -200,8 +200,3 @@ class Comparison:
         from mauve_core.scoring.tables import to_table
 
         printer.text(to_table(self))
-
-
-def is_human(source: str) -> bool:
-    """Whether ``source`` names the reference side P."""
-    return source == HUMAN

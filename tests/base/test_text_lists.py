@@ -23,7 +23,7 @@ from mauve_core.decoding.generate import Prompts
 from mauve_core.encoders import Encoder, encode
 from mauve_core.encoders.keys import feature_key
 from mauve_core.encoders.likelihood import cut_texts, negative_log_likelihoods
-from mauve_core.encoders.prefixes import PrefixEncoder, encode_prefixes
+from mauve_core.encoders.prefixes import PrefixEncoder
 from mauve_core.experiments.perturbations import parse_perturbation, perturb
 from mauve_core.experiments.text_measures import Collection
 from mauve_core.numerics.feature_space.stacked import Stacked
@@ -43,7 +43,7 @@ TAKERS: dict[str, Callable[[Any], Any]] = {
     "ids of a corpus": lambda texts: corpus_from_texts(TEXTS, name="m", ids=texts),
     "encode": lambda texts: encode(texts, CONFIG),
     "Encoder.encode": lambda texts: Encoder(CONFIG).encode(texts),
-    "encode_prefixes": lambda texts: encode_prefixes(texts, CONFIG, [8]),
+    "encode_prefixes": lambda texts: PrefixEncoder(CONFIG).encode_prefixes(texts, [8]),
     "token_lengths": lambda texts: PrefixEncoder(CONFIG).token_lengths(texts),
     "feature_key": lambda texts: feature_key(texts, CONFIG),
     "likelihoods": lambda texts: negative_log_likelihoods(None, texts),  # type: ignore[arg-type]

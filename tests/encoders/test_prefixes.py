@@ -18,7 +18,7 @@ from tokenizers import Tokenizer, processors
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import CancelledError, InputError
-from mauve_core.encoders import Encoder, PrefixEncoder, encode, encode_prefixes, feature_key
+from mauve_core.encoders import Encoder, PrefixEncoder, encode, feature_key
 from mauve_core.encoders.feature_store import FeatureStore
 from tests.encoders.test_encode import RELATIVE, relative_error
 from tests.tiny_models import POSITIONS
@@ -53,7 +53,7 @@ def test_one_pass_gives_what_the_encoder_gives_at_each_length(
     tiny: Tiny, texts: tuple[str, ...], passes: list[tuple[list[int], int]], name: str, pooling: str, batch_tokens: int
 ) -> None:
     config = EncoderConfig(tiny(name), pooling=pooling, layer=-2 if pooling == "mean" else -1)  # type: ignore[arg-type]
-    found = encode_prefixes(texts, config, LENGTHS[::-1], device="cpu", batch_tokens=batch_tokens)
+    found = PrefixEncoder(config, device="cpu", batch_tokens=batch_tokens).encode_prefixes(texts, LENGTHS[::-1])
     assert list(found) == list(LENGTHS)
     assert texts_seen(passes) == list(range(len(texts)))
     assert max(longest for _, longest in passes) == max(LENGTHS)
@@ -72,7 +72,7 @@ def test_a_plain_encoder_finds_the_stored_lengths(
     tiny: Tiny, texts: tuple[str, ...], tmp_path: Path, passes: list[tuple[list[int], int]]
 ) -> None:
     store, config = FeatureStore(tmp_path), EncoderConfig(tiny("gpt2"))
-    found = encode_prefixes(texts, config, LENGTHS, store=store, device="cpu")
+    found = PrefixEncoder(config, device="cpu").encode_prefixes(texts, LENGTHS, store=store)
     passes.clear()
     for length, features in found.items():
         again = encode(texts, replace(config, max_tokens=length), store=store, device="cpu")
@@ -125,7 +125,10 @@ def test_where_one_pass_would_be_wrong_each_length_is_encoded(
     makers = {"closing": ends_with_a_special_token, "dynamic": positions_by_length}
     folder = makers[model](tiny("llama"), tmp_path / model) if model in makers else tiny(model)
     config, lengths = EncoderConfig(folder), (5, 17)
-    found = encode_prefixes(texts, config, lengths, store=FeatureStore(tmp_path / "features"), device="cpu")
+    encoder, store = PrefixEncoder(config, device="cpu"), FeatureStore(tmp_path / "features")
+    found = encoder.encode_prefixes(texts, lengths, store=store)
+        texts, lengths, store=FeatureStore(tmp_path / "features")
+    )
     assert texts_seen(passes) == sorted([*range(len(texts))] * len(lengths))
     for length, features in found.items():
         expected = encode(texts, replace(config, max_tokens=length), device="cpu")
@@ -184,8 +187,8 @@ def test_token_lengths_are_those_of_the_encoder(tiny: Tiny, texts: tuple[str, ..
 
 def test_refuses_lengths_that_leave_no_text(tiny: Tiny, texts: tuple[str, ...]) -> None:
     with pytest.raises(InputError, match="no length"):
-        encode_prefixes(texts, EncoderConfig(tiny("gpt2")), ())
+        PrefixEncoder(EncoderConfig(tiny("gpt2"))).encode_prefixes(texts, ())
     with pytest.raises(InputError, match=f"2 to {POSITIONS}"):
-        encode_prefixes(texts, EncoderConfig(tiny("llama")), (1, 5), device="cpu")
+        PrefixEncoder(EncoderConfig(tiny("llama")), device="cpu").encode_prefixes(texts, (1, 5))
     with pytest.raises(InputError, match="max_tokens"):
-        encode_prefixes(texts, EncoderConfig(tiny("gpt2")), (0,), device="cpu")
+        PrefixEncoder(EncoderConfig(tiny("gpt2")), device="cpu").encode_prefixes(texts, (0,))

@@ -23,7 +23,7 @@ from transformers import AutoModel, AutoTokenizer
 from mauve_core.__main__ import main
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
-from mauve_core.encoders import Encoder, encode, encode_prefixes, feature_key
+from mauve_core.encoders import Encoder, PrefixEncoder, encode, feature_key
 from mauve_core.encoders.catalogue import PACKAGED
 from mauve_core.encoders.feature_store import FeatureStore
 from tests.encoders.test_encode import RELATIVE, relative_error
@@ -250,7 +250,7 @@ def test_devices_the_padded_pass_prefixes_and_the_store(tiny: Tiny, texts: tuple
         for device, packed in (("cpu,cpu", True), ("cpu", False), ("cpu,cpu", False)):
             other = Encoder(config, device=device, packed=packed, batch_tokens=70).encode(texts)
             assert relative_error(other.array, one.array) < RELATIVE
-        found = encode_prefixes(texts, config, (4, 11), device="cpu")
+        found = PrefixEncoder(config, device="cpu").encode_prefixes(texts, (4, 11))
         for length in (4, 11):
             cut = encode(texts, replace(config, max_tokens=length), device="cpu")
             assert relative_error(found[length].array, cut.array) < RELATIVE

@@ -13,7 +13,7 @@ import torch
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import CancelledError, InputError
-from mauve_core.encoders import Encoder, encode, encode_prefixes, feature_key
+from mauve_core.encoders import Encoder, PrefixEncoder, encode, feature_key
 from mauve_core.encoders import encoder as encoder_module
 from mauve_core.encoders.devices import resolve_devices
 from mauve_core.encoders.feature_store import FeatureStore
@@ -148,7 +148,7 @@ def test_every_cuda_device_is_a_lane_that_works_ahead(
 
 def test_prefixes_on_two_devices(tiny: Tiny, texts: tuple[str, ...]) -> None:
     config = EncoderConfig(tiny("llama"))
-    found = encode_prefixes(texts, config, (5, 17), device="cpu,cpu", batch_tokens=70)
+    found = PrefixEncoder(config, device="cpu,cpu", batch_tokens=70).encode_prefixes(texts, (5, 17))
     for length, features in found.items():
         expected = encode(texts, EncoderConfig(tiny("llama"), max_tokens=length), device="cpu")
         assert relative_error(features.array, expected.array) < RELATIVE

@@ -37,8 +37,6 @@ class Quantised:
         Bins, those that hold no row included.
     objective : float
         The smaller the better; comparable between fits of one quantiser to the same rows alone.
-    objective_name : str
-        What ``objective`` is.
     assign : callable
         (m, d) array -> (m,) int32 labels of rows that need not have been in the fit. InputError when they do not have
         its columns.
@@ -47,7 +45,6 @@ class Quantised:
     labels: NDArray[np.int32]
     k: int
     objective: float
-    objective_name: str
     assign: Callable[[ArrayLike], NDArray[np.int32]]
 
 

@@ -54,7 +54,7 @@ class ResidualMixtureQuantiser(MixtureSettings):
             return label_rows(new, mixture.means.shape[2], likeliest)
 
         loss = negative_log_likelihood(mixture, x)
-        return Quantised(assign(x), self.bins, loss, "mean negative log-likelihood in nats", assign)
+        return Quantised(assign(x), self.bins, loss, assign)
 
 
 def negative_log_likelihood(mixture: ResidualMixture, x: ArrayLike) -> float:

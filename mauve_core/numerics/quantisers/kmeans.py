@@ -60,4 +60,4 @@ class KMeans:
         def assign(new: ArrayLike) -> NDArray[np.int32]:
             return label_rows(new, centres.shape[1], nearest)
 
-        return Quantised(found.labels, k, found.objective, "sum of squared distances to the centres", assign)
+        return Quantised(found.labels, k, found.objective, assign)

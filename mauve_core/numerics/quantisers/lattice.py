@@ -65,7 +65,7 @@ class Lattice(SpreadingSettings):
         def assign(new: ArrayLike) -> NDArray[np.int32]:
             return label_rows(new, len(net.first), lambda rows: nearest_point(images(net, rows), points))
 
-        return Quantised(assign(x), self.bins, loss, "triplet and spreading loss", assign)
+        return Quantised(assign(x), self.bins, loss, assign)
 
 
 @cache

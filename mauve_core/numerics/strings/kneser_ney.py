@@ -30,8 +30,6 @@ from mauve_core.numerics.strings.sequences import Sequences, sequences
 FALLBACK = (0.5, 1.0, 1.5)
 """Discounts where counts of counts allow none, as in texts too few or made by hand: those that KenLM falls back to."""
 
-_UNSEEN = -1
-
 
 _NONE = -1
 """Id of an n-gram that was never seen, or that would reach beyond its text."""
