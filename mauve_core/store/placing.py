@@ -12,11 +12,29 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mauve_core.base.errors import StorageError
-from mauve_core.base.files import close_to_others
+from mauve_core.base.files import close_to_others, storage_errors
+from mauve_core.base.locks import exclusive
 from mauve_core.store import trash
 from mauve_core.store.about import ABOUT, write_about
 from mauve_core.store.folder import RATINGS, about_run
 from mauve_core.store.trash import PARTIAL
+
+ABOUT_ASIDE = "about.damaged.json"
+
+
+@contextmanager
+def locked(root: Path) -> Iterator[None]:
+    """Only one such block runs for these runs at any time, over all processes.
+
+    Raises
+    ------
+    StorageError
+        Another process does not end its own, or the folder cannot be read: the block does not begin.
+    """
+    with storage_errors(root):
+        handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    with exclusive(handle, f"the runs in {root}"):
+        yield
 
 
 @contextmanager
@@ -64,9 +82,6 @@ def _lock(folder: Path) -> int:
         os.close(handle)
         raise
     return handle
-
-
-ABOUT_ASIDE = "about.damaged.json"
 
 
 def put(folder: Path, root: Path, base: str) -> Path:

@@ -74,7 +74,6 @@ from pathlib import Path
 from mauve_core.store import RunStore
 
 root, me = Path(sys.argv[1]), sys.argv[2]
-import alembic.command, mauve_core.store.catalogue
 (root / f"ready-{me}").touch()
 while not (root / "go").exists():
     time.sleep(0.001)
@@ -131,6 +130,6 @@ def test_two_processes_edit_what_they_see_and_no_line_is_lost(store: RunStore) -
 
 
 @pytest.mark.slow
-def test_a_database_is_made_once_however_many_open_it(store: RunStore) -> None:
+def test_an_index_is_made_once_however_many_open_it(store: RunStore) -> None:
     run_at_once(OPENER, store.root, *((str(number),) for number in range(4)))
     assert store.list() == []
