@@ -85,7 +85,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Any]]
             go_on.wait(seconds)
 
         monkeypatch.setattr(queue, name, stopping)
-        monkeypatch.setattr(locks.time, "sleep", waits)
+        monkeypatch.setattr("mauve_core.base.locks.time.sleep", waits)
         early, late = Asked(first), Asked(second, stuck.set)
         early.start()
         assert reached.wait(PATIENCE_S)

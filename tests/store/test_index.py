@@ -192,7 +192,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "no JSON": _sql("UPDATE runs SET summary = 'b, c'"),
     "JSON of another kind": _sql("UPDATE runs SET summary = '5'"),
     "JSON too deep": _sql(f"UPDATE runs SET summary = '{'[' * 100_000}'"),
-    "nothing": _sql(
+    "no text": _sql(
         "DROP TABLE runs", "CREATE TABLE runs (id, fingerprint, summary)", "INSERT INTO runs DEFAULT VALUES"
     ),
     "bytes for text": _sql("UPDATE runs SET summary = x'ff00'"),

@@ -99,7 +99,7 @@ def test_list_shows_the_newest_first_and_matches_the_runs(store: RunStore) -> No
         text = (run.path / COMPARISON).read_text().replace(run.created, f"2030-01-01T00:00:0{second}+00:00")
         (run.path / COMPARISON).write_text(text)
         runs.append(run)
-    (store.root / INDEX).unlink()
+    (store.root / INDEX).unlink(missing_ok=True)
     listed = store.list()
     assert [summary.id for summary in listed] == ["run-3", "run-2", "run-1"]
     assert listed == [store.load(summary.id).summary for summary in listed]
@@ -110,7 +110,7 @@ def test_list_shows_the_newest_first_and_matches_the_runs(store: RunStore) -> No
 def test_the_index_follows_the_folders(store: RunStore) -> None:
     first, second = save(store, "first"), save(store, "second")
     before = store.list()
-    (store.root / INDEX).unlink()
+    (store.root / INDEX).unlink(missing_ok=True)
     assert store.list() == before, "rebuilt from the folders"
     shutil.rmtree(first.path)
     assert [summary.id for summary in store.list()] == [second.id]
