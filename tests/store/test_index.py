@@ -23,7 +23,7 @@ from mauve_core.store.index import ASIDE, FORMAT, INDEX, SERVER_MARK, SERVER_VAR
 from mauve_core.store.placing import locked
 from tests.handmade import make_comparison, make_corpora
 
-ALEMBIC = """
+FORMER_INDEX = """
 CREATE TABLE mauve_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY);
 INSERT INTO mauve_version VALUES ('0001');
 CREATE TABLE mauve_roots (id VARCHAR(32) NOT NULL PRIMARY KEY, path TEXT NOT NULL);
@@ -103,7 +103,7 @@ def test_the_index_of_earlier_versions_is_in_nobodys_way(store: RunStore, name: 
     (store.root / INDEX).unlink(missing_ok=True)
     with opened(store.root / name) as old:
         old.execute("PRAGMA journal_mode=WAL")
-        old.executescript(ALEMBIC)
+        old.executescript(FORMER_INDEX)
     assert [(line.id, line.name, line.tags, line.notes) for line in store.list()] == [("one", "Named", ("t",), "notes")]
     assert store.describe("one", notes="later") == store.list()[0]
     store.delete("one")
