@@ -160,11 +160,11 @@ class RunIndex:
         with self._transaction("DEFERRED") as connection:
             if not _is_current(connection):
                 return {}
-            rows = connection.execute("SELECT id, fingerprint, summary FROM runs").fetchall()
-        try:
-            return {run_id: (then, read(RunSummary, json.loads(text), "line")) for run_id, then, text in rows}
-        except (ValueError, TypeError, RecursionError) as error:
-            raise self._damaged(error) from error
+            try:
+                rows = connection.execute("SELECT id, fingerprint, summary FROM runs")
+                return {run_id: (then, read(RunSummary, json.loads(text), "line")) for run_id, then, text in rows}
+            except (ValueError, TypeError, RecursionError) as error:
+                raise sqlite3.DatabaseError(str(error)) from error
 
     def _store(self, known: _Lines, lines: _Lines) -> None:
         """Write what differs."""
@@ -191,12 +191,9 @@ class RunIndex:
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
             if not isinstance(error, sqlite3.OperationalError) or code == sqlite3.SQLITE_ERROR:
-                raise self._damaged(error) from error
+                raise _DamagedIndexError(f"The index {self.path} is damaged: {error}") from error
             todo = "Free some space or check its permissions; the file may be deleted, it is made again from the runs"
             raise StorageError(f"The index {self.path} cannot be used: {error}", todo=todo) from error
-
-    def _damaged(self, error: Exception) -> _DamagedIndexError:
-        return _DamagedIndexError(f"The index {self.path} is damaged: {error}")
 
     def _tell_of_server(self) -> None:
         """Once for each folder of runs that was used with an index on a server."""

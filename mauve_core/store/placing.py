@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import fcntl
 import os
 import shutil
 import tempfile
@@ -13,7 +12,7 @@ from pathlib import Path
 
 from mauve_core.base.errors import StorageError
 from mauve_core.base.files import close_to_others, storage_errors
-from mauve_core.base.locks import exclusive
+from mauve_core.base.locks import exclusive, lock_within
 from mauve_core.store import trash
 from mauve_core.store.about import ABOUT, write_about
 from mauve_core.store.folder import RATINGS, about_run
@@ -76,12 +75,10 @@ def _locked_folder(root: Path) -> tuple[Path, int]:
 def _lock(folder: Path) -> int:
     """BlockingIOError where another process holds it."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BaseException:
-        os.close(handle)
-        raise
-    return handle
+    if lock_within(handle, 0):
+        return handle
+    os.close(handle)
+    raise BlockingIOError
 
 
 def put(folder: Path, root: Path, base: str) -> Path:
