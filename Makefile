@@ -8,13 +8,13 @@ PORT ?= 8501
 # of tests/conftest.py, the longest first.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: app test trials check docs format demo clean setup setup-dev browser postgresql latex
+.PHONY: app test trials check docs format demo clean setup setup-dev browser latex
 
 app: setup
 	$(BIN)/mauve-lens demo
 	$(BIN)/mauve-lens app --port $(PORT)
 
-test: setup-dev browser postgresql latex lint
+test: setup-dev browser latex lint
 	$(PYTEST) -m "not trial"
 
 # What takes minutes more: layouts, two tabs, the keyboard, workers and servers killed at random, hostile corpora and
@@ -76,10 +76,6 @@ endef
 browser:
 	$(call debian,Chromium,command -v chromium || command -v chromium-browser || command -v google-chrome,\
 		chromium fonts-dejavu,THE BROWSER TESTS WILL BE SKIPPED)
-
-postgresql:
-	$(call debian,PostgreSQL,command -v initdb || ls /usr/lib/postgresql/*/bin/initdb,\
-		postgresql,THE STORE IS TESTED WITH SQLITE ALONE)
 
 latex:
 	$(call debian,pdfLaTeX with booktabs,command -v pdflatex && kpsewhich booktabs.sty,\

@@ -98,5 +98,4 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home of the program, so that no test sees the user's runs or another test's."""
     home = tmp_path / "home"
     monkeypatch.setenv("MAUVE_LENS_HOME", str(home))
-    monkeypatch.delenv("MAUVE_LENS_DATABASE", raising=False)
     return home

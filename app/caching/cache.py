@@ -56,16 +56,16 @@ DEMO = "demo"
 def run_summaries() -> list[RunSummary]:
     """Every stored run that exists for visitors, newest first.
 
-    The catalogue is asked when a run's comparison, description or attached results changed; what is derived from a run
+    The index is asked when a run's comparison, description or attached results changed; what is derived from a run
     changes its size on disk alone, which may therefore be older here.
     """
     shown, store = access.shown_runs(), RunStore()
-    found = _summaries(str(store.root), tuple(sorted(store.signs().items())))
+    found = _summaries(str(store.root), tuple(sorted(store.fingerprints().items())))
     return [summary for summary in found if shown is None or summary.id in shown]
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
-def _summaries(root: str, signs: tuple[tuple[str, str], ...]) -> Sequence[RunSummary]:  # noqa: ARG001 (the cache's key)
+def _summaries(root: str, fingerprints: tuple[tuple[str, str], ...]) -> Sequence[RunSummary]:  # noqa: ARG001 (the cache's key)
     return RunStore().list()
 
 

@@ -138,7 +138,7 @@ def _runs_gone(found: Sequence[JobState]) -> dict[str, str]:
     """By id of a job that was not done, the id of the run that it needs, where that was deleted."""
     needed = {job.id: run for job in found if job.status != "done" and (run := _run_of(job)) is not None}
     try:
-        there = RunStore().signs() if needed else {}
+        there = RunStore().fingerprints() if needed else {}
     except MauveLensError:  # the page itself says what is wrong
         return {}
     return {job_id: run for job_id, run in needed.items() if run not in there}

@@ -41,7 +41,7 @@ def sign() -> str:
     """A digest of the runs and jobs that visitors see; a job's progress, which a panel shows, does not change it."""
     shown = access.shown_runs()
     try:
-        runs = sorted(item for item in RunStore().signs().items() if shown is None or item[0] in shown)
+        runs = sorted(item for item in RunStore().fingerprints().items() if shown is None or item[0] in shown)
         found = queue.list() if access.may_change() else ()
     except MauveLensError:  # the page itself says what is wrong
         return ""

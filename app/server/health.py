@@ -12,7 +12,7 @@ from mauve_core.base.files import home
 HEALTH = "/_stcore/health"
 
 DESCRIPTORS = 16
-"""How many more files it must be able to open: a page reads the catalogue's database and a run's parts at a time."""
+"""How many more files it must be able to open: a page reads the runs' index and a run's parts at a time."""
 
 _ONE_AT_A_TIME = threading.Lock()
 """So that many who ask do not take the descriptors that they ask for."""

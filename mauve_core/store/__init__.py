@@ -2,9 +2,9 @@
 
 A run is one folder below ``<home>/runs`` (``folder.py``), written under a hidden name and renamed when complete
 (``runs.py``), with what people say of it (``about.py``). Deleted ones stay in a bin until a person empties it
-(``deleted.py``); one travels as one file (``archive.py``, ``unpacking.py``). The catalogue is an index of those
-folders, in SQLite or PostgreSQL, and is brought up to date from them whenever runs are listed (``catalogue.py``);
-without it they are listed from the folders. Nothing is pickled, and loading imports neither torch nor transformers.
+(``trash.py``); one travels as one file (``archive.py``, ``unpacking.py``). An SQLite file indexes those folders and is
+brought up to date from them whenever runs are listed (``index.py``). Nothing is pickled, and loading imports neither
+torch nor transformers.
 """
 
 from mauve_core.store.about import About, ChangedMeanwhileError

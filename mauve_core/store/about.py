@@ -141,10 +141,14 @@ def checked_notes(notes: str) -> str:
 
 
 def _text(value: object, what: str) -> str:
-    """A string that every database and file can hold."""
     if not isinstance(value, str):
         raise InputError(f"The {what} cannot be used", allowed="text", received=type(value).__name__)
-    return value.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
+    return storable(value)
+
+
+def storable(text: str) -> str:
+    """Without what some files and pages refuse: NUL, halves of surrogate pairs."""
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
 
 
 def _short(text: str) -> str:

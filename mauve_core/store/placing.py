@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import fcntl
 import os
 import shutil
 import tempfile
@@ -12,11 +11,29 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mauve_core.base.errors import StorageError
-from mauve_core.base.files import close_to_others
+from mauve_core.base.files import close_to_others, storage_errors
+from mauve_core.base.locks import exclusive, lock_within
 from mauve_core.store import trash
 from mauve_core.store.about import ABOUT, write_about
 from mauve_core.store.folder import RATINGS, about_run
 from mauve_core.store.trash import PARTIAL
+
+ABOUT_ASIDE = "about.damaged.json"
+
+
+@contextmanager
+def locked(root: Path) -> Iterator[None]:
+    """Only one such block runs for these runs at any time, over all processes.
+
+    Raises
+    ------
+    StorageError
+        Another process does not end its own, or the folder cannot be read: the block does not begin.
+    """
+    with storage_errors(root):
+        handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    with exclusive(handle, f"the runs in {root}"):
+        yield
 
 
 @contextmanager
@@ -58,15 +75,10 @@ def _locked_folder(root: Path) -> tuple[Path, int]:
 def _lock(folder: Path) -> int:
     """BlockingIOError where another process holds it."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BaseException:
-        os.close(handle)
-        raise
-    return handle
-
-
-ABOUT_ASIDE = "about.damaged.json"
+    if lock_within(handle, 0):
+        return handle
+    os.close(handle)
+    raise BlockingIOError
 
 
 def put(folder: Path, root: Path, base: str) -> Path:

@@ -6,22 +6,21 @@ import dataclasses
 import json
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.errors import InputError, MauveLensError, StorageError
+from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import home, make_folder, storage_errors, write_atomically
 from mauve_core.corpus import Corpus
 from mauve_core.scoring.result import Comparison
 from mauve_core.store import archive, trash
 from mauve_core.store.about import About, checked_name, checked_notes, checked_tags, merged, write_about
-from mauve_core.store.fingerprints import folder_signs, shown_signs
+from mauve_core.store.fingerprints import folder_fingerprints, shown_fingerprints
 from mauve_core.store.folder import (
     ATTACHED,
     COMPARISON,
@@ -36,12 +35,10 @@ from mauve_core.store.folder import (
     run_id,
     write_run,
 )
+from mauve_core.store.index import RunIndex
 from mauve_core.store.listing import DiskUse, matching, used_tags
-from mauve_core.store.placing import clear_away, partial_folder, put, take_place
+from mauve_core.store.placing import clear_away, locked, partial_folder, put, take_place
 from mauve_core.store.trash import DeletedRun
-
-if TYPE_CHECKING:
-    from mauve_core.store.catalogue import Catalogue
 
 Summaries = list[RunSummary]
 Deleted = list[DeletedRun]
@@ -67,6 +64,7 @@ class RunStore:
         with storage_errors(self.root):
             make_folder(self.root)
             _clear_away_once(self.root.absolute())
+        self._index = RunIndex(self.root)
 
     def save(
         self,
@@ -104,7 +102,6 @@ class RunStore:
                 final = self._replaced(partial, self.root / base)
             else:
                 final = put(partial, self.root, base)
-        self._enter()
         about = about_run(final)
         return Run(final.name, name, created, comparison, dict(corpora), final, about.tags, about.notes)
 
@@ -126,23 +123,23 @@ class RunStore:
 
         Warns
         -----
-        CatalogueWarning
-            The catalogue was damaged and is made anew, or cannot be used, and the folders are read in its stead.
+        IndexWarning
+            The index was damaged and is made anew, or cannot be used, and the folders are read in its stead.
         """
-        return matching(self._catalogue.summaries(), query, tags)
+        return matching(self._index.summaries(), query, tags)
 
     def damaged(self) -> dict[str, StorageError]:
         """By id, what is wrong with runs whose record cannot be read; they can be deleted. Raises as :meth:`list`."""
-        return self._catalogue.damaged()
+        return self._index.damaged()
 
-    def catalogue_failure(self) -> StorageError | None:
-        """Why the catalogue could not be used when runs were listed last; None where it could."""
-        return self._catalogue.failure()
+    def index_failure(self) -> StorageError | None:
+        """Why the index could not be used when runs were listed last; None where it could."""
+        return self._index.failure()
 
-    def signs(self) -> dict[str, str]:
+    def fingerprints(self) -> dict[str, str]:
         """By id, what changes when a run comes, goes, is described or gets results; cheap. Raises as :meth:`list`."""
         with storage_errors(self.root):
-            return shown_signs(self.root)
+            return shown_fingerprints(self.root)
 
     def tags(self) -> dict[str, int]:
         """Every tag in use, in alphabetical order, with its number of runs; StorageError as :meth:`list`."""
@@ -206,7 +203,7 @@ class RunStore:
         InputError
             No run has that id, or one part is empty, too long or no text: nothing is changed.
         StorageError
-            The disk or the catalogue refuses, or what was said is damaged.
+            The disk refuses, or what was said is damaged.
         """
         given: dict[str, Any] = {}
         given |= {} if name is None else {"name": checked_name(name)}
@@ -238,9 +235,9 @@ class RunStore:
         InputError
             No run has that id.
         StorageError
-            The disk or the catalogue refuses.
+            The disk refuses.
         """
-        with self._catalogue.changing(), storage_errors(self.root):
+        with locked(self.root), storage_errors(self.root):
             trash.discard(self.root, self._folder(run_id).name)
 
     def deleted(self) -> Deleted:
@@ -255,9 +252,9 @@ class RunStore:
         InputError
             The bin holds nothing under that token.
         StorageError
-            The disk or the catalogue refuses.
+            The disk refuses.
         """
-        with self._catalogue.changing(), storage_errors(self.root):
+        with locked(self.root), storage_errors(self.root):
             entry = trash.entry(self.root, token)
             final = put(trash.folder_of(self.root, token), self.root, entry.summary.id)
             trash.remove(self.root, token)
@@ -334,31 +331,24 @@ class RunStore:
             if name is not None:
                 write_about(partial, dataclasses.replace(about_run(partial), name=checked_name(name)))
             final = put(partial, self.root, base or run.id)
-        self._enter()
         return read_summary(final)
 
     def disk_use(self) -> DiskUse:
         """What runs and bin take, every file looked at; the sizes in :meth:`list` are brought up to date by it."""
-        runs = {summary.id: summary.bytes for summary in self._catalogue.measured()}
+        runs = {summary.id: summary.bytes for summary in self._index.measured()}
         return DiskUse(runs, sum(folder_bytes(trash.folder_of(self.root, token)) for token in trash.tokens(self.root)))
-
-    @cached_property
-    def _catalogue(self) -> Catalogue:
-        from mauve_core.store.catalogue import Catalogue  # and SQLAlchemy, which loading a run does without
-
-        return Catalogue(self.root)
 
     def _said(self, run_id: str, change: Callable[[About], About]) -> RunSummary:
         """Nobody else changes what is said of the run between its being read and written."""
-        with self._catalogue.changing():
+        with locked(self.root):
             folder = self._folder(run_id)
             write_about(folder, change(about_run(folder)))
             return read_summary(folder)
 
     def _replaced(self, partial: Path, final: Path) -> Path:
-        """The new run in place of the old one; beside it where the catalogue cannot be used, so that it is not lost."""
+        """The new run in place of the old one; beside it where that cannot be done, so that it is not lost."""
         try:
-            with self._catalogue.changing():
+            with locked(self.root):
                 return take_place(partial, final)
         except StorageError as error:
             if not partial.is_dir():
@@ -367,14 +357,9 @@ class RunStore:
             warnings.warn(f"{error} The run is stored as {beside.name}, the earlier one stays", stacklevel=3)
             return beside
 
-    def _enter(self) -> None:
-        """Tell the catalogue of a run that is there now; what is wrong with it is said to whoever lists runs."""
-        with suppress(MauveLensError):
-            self._catalogue.summaries()
-
     def _folder(self, run_id: str) -> Path:
         folder = self.root / run_id if is_id(run_id) else None
         if folder is None or not (folder / COMPARISON).is_file():
-            names = ", ".join(sorted(folder_signs(self.root))) or "none is stored yet"
+            names = ", ".join(sorted(folder_fingerprints(self.root))) or "none is stored yet"
             raise InputError(f"No run has the id {run_id!r}", allowed=names, todo="List them with: mauve-lens runs")
         return folder

@@ -23,7 +23,7 @@ from mauve_core.jobs import queue
 from mauve_core.jobs.queue import JobState
 from mauve_core.serving import sharing
 from mauve_core.store import Run, RunStore
-from mauve_core.store.catalogue import CatalogueWarning
+from mauve_core.store.index import IndexWarning
 from mauve_core.tasks.recompare import AgainTask
 from tests.handmade import make_comparison, make_corpora, make_features
 
@@ -117,43 +117,41 @@ def test_a_long_list_comes_in_parts(open_page: OpenPage, store: RunStore) -> Non
     assert len(cards(app)) == SHOWN + 3
 
 
-def test_a_catalogue_that_cannot_be_read_is_said(
+def test_an_index_that_cannot_be_read_is_said(
     open_page: OpenPage, store: RunStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = open_page(VIEW)
 
     def refuse(*_: Any, **__: Any) -> None:
-        raise StorageError("The catalogue is damaged")
+        raise StorageError("The index is damaged")
 
     monkeypatch.setattr("app.caching.cache.run_summaries", list)
     monkeypatch.setattr(RunStore, "list", refuse)
     app.run()
     assert not app.exception
-    assert "The catalogue is damaged" in said(app)
+    assert "The index is damaged" in said(app)
 
 
-def test_a_damaged_catalogue_is_made_anew_and_the_page_is_whole(open_page: OpenPage, store: RunStore) -> None:
-    (store.root / "catalogue.sqlite").write_bytes(b"garbage" * 1000)
-    for path in store.root.glob("catalogue.sqlite-*"):
+def test_a_damaged_index_is_made_anew_and_the_page_is_whole(open_page: OpenPage, store: RunStore) -> None:
+    (store.root / "index.sqlite").write_bytes(b"garbage" * 1000)
+    for path in store.root.glob("index.sqlite-*"):
         path.unlink()
-    with pytest.warns(CatalogueWarning, match="made anew"):
+    with pytest.warns(IndexWarning, match="made anew"):
         app = open_page(VIEW)
     assert not app.exception
     assert "cannot be used" not in said(app)
     assert len(store.list()) == 3
 
 
-def test_without_a_catalogue_runs_are_listed_and_the_page_says_why_they_cannot_change(
-    open_page: OpenPage, store: RunStore
-) -> None:
-    for path in store.root.glob("catalogue.sqlite*"):
+def test_without_an_index_runs_are_listed_and_the_page_says_why(open_page: OpenPage, store: RunStore) -> None:
+    for path in store.root.glob("index.sqlite*"):
         path.unlink()
-    (store.root / "catalogue.sqlite").mkdir()
+    (store.root / "index.sqlite").mkdir()
     (store.root / "two" / "comparison.json").write_text("{")
-    with pytest.warns(CatalogueWarning, match="cannot be used"):
+    with pytest.warns(IndexWarning, match="cannot be used"):
         app = open_page(VIEW)
     assert not app.exception
-    assert "catalogue.sqlite cannot be used" in said(app)
+    assert "index.sqlite cannot be used" in said(app)
     assert "Run two cannot be read" in said(app)
     assert [b for b in app.button if b.key == "delete_one"]
 

@@ -85,7 +85,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Any]]
             go_on.wait(seconds)
 
         monkeypatch.setattr(queue, name, stopping)
-        monkeypatch.setattr(locks.time, "sleep", waits)
+        monkeypatch.setattr("mauve_core.base.locks.time.sleep", waits)
         early, late = Asked(first), Asked(second, stuck.set)
         early.start()
         assert reached.wait(PATIENCE_S)
@@ -222,7 +222,7 @@ def test_of_two_who_remove_a_job_or_take_it_back_one_is_told_that_it_was_done(
 def test_a_lock_that_nobody_lets_go_is_an_error_that_says_so(
     task: ComparisonTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(locks, "CHANGES_PATIENCE_S", 0.0)
+    monkeypatch.setattr("mauve_core.base.locks.PATIENCE_S", 0.0)
     with (
         locks.changing(queue.jobs_folder()),
         pytest.raises(StorageError, match=r"Another process has been changing the jobs"),

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sqlite3
 import stat
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -57,8 +59,10 @@ def fill() -> None:
         ("tag", run.id, "a"), ("note", run.id, "notes"), ("delete", "second"), ("list",), ("bin",), ("disk",)
     ):  # fmt: skip
         assert main(["runs", *arguments]) == 0
-    with RunStore()._catalogue.changing():  # SQLite's log and its index are there, too
-        assert {path.name for path in RunStore().root.glob("catalogue*")} > {"catalogue.sqlite"}
+    with closing(sqlite3.connect(RunStore().root / "index.sqlite")) as other:
+        other.execute("DELETE FROM runs")  # SQLite's journal is there, too
+        assert {path.name for path in RunStore().root.glob("index*")} == {"index.sqlite", "index.sqlite-journal"}
+        assert open_below(home()) == {}
     plan = pair_plan(run.corpora, rater="ann")
     RatingStore(run.ratings_path).append(plan[0].ratings("ann", dict.fromkeys(QUESTIONS, "tie"), 5.0))
     RunStore().attach(run.id, "measures", {"rows": [], "settings": {}, "notes": []})

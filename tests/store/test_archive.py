@@ -27,6 +27,7 @@ from mauve_core.base.errors import InputError, StorageError
 from mauve_core.judgments import QUESTIONS, RatingStore, pair_plan
 from mauve_core.scoring.result import Comparison
 from mauve_core.store import Run, RunStore, archive, unpacking
+from mauve_core.store.index import INDEX
 from tests.handmade import make_comparison, make_corpora, make_features
 
 Files = dict[str, bytes]
@@ -179,7 +180,7 @@ def test_a_full_disk_leaves_nothing_of_an_import(
 
 
 def left_in(store: RunStore) -> set[str]:
-    return {path.name for path in store.root.iterdir() if not path.name.startswith((".root-id", "catalogue"))}
+    return {path.name for path in store.root.iterdir() if path.name != INDEX}
 
 
 # What is handed in by somebody who means harm, or by a broken download
@@ -302,7 +303,6 @@ REASONS = {
 """Why, where another check would refuse it too."""
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)  # the files alone matter
 @pytest.mark.parametrize("what", HOSTILE)
 def test_what_no_export_holds_is_refused(
     store: RunStore, run: Run, elsewhere: RunStore, tmp_path: Path, what: str
@@ -421,7 +421,6 @@ BROKEN: dict[str, Callable[[Path, Files], object]] = {
 }
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("what", BROKEN)
 def test_a_broken_archive_is_refused(store: RunStore, run: Run, elsewhere: RunStore, tmp_path: Path, what: str) -> None:
     path = tmp_path / "broken.zip"

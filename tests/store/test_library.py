@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from mauve_core.base.errors import InputError, StorageError
 from mauve_core.judgments import QUESTIONS, RatingStore, pair_plan
 from mauve_core.store import COMPARISON, PARTIAL, Run, RunStore, trash
 from mauve_core.store.about import ABOUT, MAX_NAME, MAX_TAG, MAX_TAGS
+from mauve_core.store.index import INDEX
 from tests.handmade import make_comparison, make_corpora, make_features
 
 
@@ -59,7 +59,7 @@ def test_tags_are_counted(store: RunStore) -> None:
     assert list(store.tags().items()) == [("b", 2), ("Ä", 1)]
 
 
-def test_what_is_said_of_a_run_is_seen_everywhere(store: RunStore, forget: Callable[[], None]) -> None:
+def test_what_is_said_of_a_run_is_seen_everywhere(store: RunStore) -> None:
     run = save(store, "Study one")
     said = store.describe(run.id, name="  Study\n two ", tags=["b", " a ", "b", ""], notes=" two\nlines\x00 ")
     assert (said.id, said.name, said.tags, said.notes) == (run.id, "Study two", ("a", "b"), "two\nlines\ufffd")
@@ -67,7 +67,7 @@ def test_what_is_said_of_a_run_is_seen_everywhere(store: RunStore, forget: Calla
     assert store.list() == [said]
     loaded = store.load(run.id)
     assert (loaded.name, loaded.tags, loaded.notes, loaded.summary) == (said.name, said.tags, said.notes, said)
-    forget()
+    (store.root / INDEX).unlink()
     assert store.list() == [said], "it stands in the run's folder"
     assert store.describe(run.id) == said, "None leaves all as it is"
     assert store.describe(run.id, notes="").tags == ("a", "b")

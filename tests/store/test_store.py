@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import write_atomically
 from mauve_core.scoring.result import Comparison
 from mauve_core.store import COMPARISON, ID_PATTERN, PARTIAL, Run, RunStore, run_id
+from mauve_core.store.index import INDEX
 from tests.handmade import N, make_comparison, make_corpora, make_features
 
 
@@ -92,14 +92,14 @@ def test_without_map_and_features(store: RunStore) -> None:
         run.features("nobody")
 
 
-def test_list_shows_the_newest_first_and_matches_the_runs(store: RunStore, forget: Callable[[], None]) -> None:
+def test_list_shows_the_newest_first_and_matches_the_runs(store: RunStore) -> None:
     runs = []
     for second in (1, 3, 2):
         run = save(store, f"run {second}")
         text = (run.path / COMPARISON).read_text().replace(run.created, f"2030-01-01T00:00:0{second}+00:00")
         (run.path / COMPARISON).write_text(text)
         runs.append(run)
-    forget()
+    (store.root / INDEX).unlink(missing_ok=True)
     listed = store.list()
     assert [summary.id for summary in listed] == ["run-3", "run-2", "run-1"]
     assert listed == [store.load(summary.id).summary for summary in listed]
@@ -107,10 +107,10 @@ def test_list_shows_the_newest_first_and_matches_the_runs(store: RunStore, forge
     assert (listed[0].n, listed[0].encoder) == (N[HUMAN], None)
 
 
-def test_the_catalogue_follows_the_folders(store: RunStore, forget: Callable[[], None]) -> None:
+def test_the_index_follows_the_folders(store: RunStore) -> None:
     first, second = save(store, "first"), save(store, "second")
     before = store.list()
-    forget()
+    (store.root / INDEX).unlink(missing_ok=True)
     assert store.list() == before, "rebuilt from the folders"
     shutil.rmtree(first.path)
     assert [summary.id for summary in store.list()] == [second.id]

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from mauve_core.store import RunStore
+from mauve_core.store.index import INDEX
 from tests.handmade import make_comparison, make_corpora
 
 ROUNDS = 12
@@ -74,7 +79,6 @@ from pathlib import Path
 from mauve_core.store import RunStore
 
 root, me = Path(sys.argv[1]), sys.argv[2]
-import alembic.command, mauve_core.store.catalogue
 (root / f"ready-{me}").touch()
 while not (root / "go").exists():
     time.sleep(0.001)
@@ -82,7 +86,10 @@ assert RunStore(root).list() == []
 """
 
 
-def run_at_once(code: str, root: Path, *processes: tuple[str, ...]) -> None:
+def run_at_once(
+    code: str, root: Path, *processes: tuple[str, ...], meanwhile: Callable[[], object] = lambda: None
+) -> None:
+    """Start the processes, let them begin together, and wait for their ends; ``meanwhile`` is called until then."""
     started = [
         subprocess.Popen(
             [sys.executable, "-c", code, str(root), *arguments], cwd=ROOT, stderr=subprocess.PIPE, text=True
@@ -93,6 +100,9 @@ def run_at_once(code: str, root: Path, *processes: tuple[str, ...]) -> None:
         while len(list(root.glob("ready-*"))) < len(started):
             assert all(process.poll() is None for process in started), "one ended before it began"
         (root / "go").touch()
+        while any(process.poll() is None for process in started):
+            meanwhile()
+            time.sleep(0.003)
         for process in started:
             _, said = process.communicate(timeout=300)
             assert process.returncode == 0, said
@@ -131,6 +141,25 @@ def test_two_processes_edit_what_they_see_and_no_line_is_lost(store: RunStore) -
 
 
 @pytest.mark.slow
-def test_a_database_is_made_once_however_many_open_it(store: RunStore) -> None:
+def test_no_line_is_lost_while_somebody_deletes_the_index(store: RunStore) -> None:
+    store.save("shared", make_comparison(), make_corpora())
+    deleted = Counter[bool]()
+
+    def delete() -> None:
+        with suppress(FileNotFoundError):
+            (store.root / INDEX).unlink()
+            deleted[True] += 1
+
+    run_at_once(EDITOR, store.root, ("first", str(EDITS)), ("second", str(EDITS)), meanwhile=delete)
+    assert deleted[True] > 10
+    (line,) = store.list()
+    for who in ("first", "second"):
+        assert [text for text in line.notes.splitlines() if text.startswith(who)] == [
+            f"{who} {i}" for i in range(EDITS)
+        ]
+
+
+@pytest.mark.slow
+def test_an_index_is_made_once_however_many_open_it(store: RunStore) -> None:
     run_at_once(OPENER, store.root, *((str(number),) for number in range(4)))
     assert store.list() == []

@@ -34,9 +34,9 @@ def main() -> None:
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         summaries, damaged = [], {}
-    failure = RunStore().catalogue_failure()
+    failure = RunStore().index_failure()
     if failure is not None:
-        text = f"{failure} Until it can be used, runs are read from their folders and cannot be renamed or deleted."
+        text = f"{failure} Until it can be used, runs are read from their folders."
         st.warning(escaped(text), icon=":material/warning:")
     for run_id, wrong in damaged.items():
         run_cards.show_damaged(run_id, wrong)

@@ -1,0 +1,59 @@
+"""Locks of the system on open files and folders (flock).
+
+They hold across processes and threads, and end with whoever holds them.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from mauve_core.base.errors import StorageError
+
+PATIENCE_S = 30.0
+"""A change takes milliseconds, or as long as it waits for what ends."""
+
+_POLL_S = 0.01
+
+
+@contextmanager
+def exclusive(handle: int, what: str) -> Iterator[None]:
+    """Hold the lock of an open file or folder, which is closed with the block.
+
+    Parameters
+    ----------
+    handle : int
+    what : str
+        What is changed under this lock, for the message.
+
+    Raises
+    ------
+    StorageError
+        Somebody holds the lock for longer than any change takes: the block does not begin.
+    """
+    try:
+        if not lock_within(handle, PATIENCE_S):
+            raise StorageError(
+                f"Another process has been changing {what} for {PATIENCE_S:.0f} seconds",
+                todo="Try again; if it goes on, end the process that hangs",
+            )
+        yield
+    finally:
+        os.close(handle)
+
+
+def lock_within(handle: int, seconds: float) -> bool:
+    """Lock an open file or folder, waiting at most so long for whoever holds it; whether it is locked now."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_POLL_S)
+        else:
+            return True

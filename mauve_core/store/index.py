@@ -1,0 +1,219 @@
+"""The index of the runs' folders: an SQLite file beside them, which may be deleted at any time.
+
+The folders are the truth. Whenever runs are listed, a line whose folder has another fingerprint (``fingerprints.py``)
+is read again from the folder and written. A file of another layout is made anew, and so is a damaged one, which is put
+aside. Where the file cannot be used at all, runs are listed from their folders alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from mauve_core.base.errors import StorageError
+from mauve_core.base.files import private_opener, storage_errors
+from mauve_core.base.validation import read
+from mauve_core.store.about import storable
+from mauve_core.store.fingerprints import folder_fingerprints
+from mauve_core.store.folder import COMPARISON, RunSummary, folder_bytes, read_summary
+from mauve_core.store.placing import locked
+
+INDEX = "index.sqlite"
+ASIDE = "index.damaged.sqlite"
+"""What was put aside last, beside the index; nothing reads it."""
+
+FORMAT = 1
+"""Layout of the table and of the summaries in it, kept as the file's user_version; raise it when either changes."""
+
+WAIT_S = 5
+"""How long to wait for another writer, who takes milliseconds."""
+
+SERVER_VARIABLE = "MAUVE_LENS_DATABASE"
+SERVER_MARK = ".root-id"
+"""What earlier versions left in each folder of runs, to know it by on the server that the variable named."""
+
+_NOTICE = (
+    f"The PostgreSQL server that {SERVER_VARIABLE} names is no longer used: the runs' index is now a file beside them."
+    f" Nothing is lost: names, tags and notes lie in the runs' folders. Unset {SERVER_VARIABLE}"
+)
+_TABLE = (
+    "DROP TABLE IF EXISTS runs",
+    "CREATE TABLE runs (id TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, summary TEXT NOT NULL)",
+    f"PRAGMA user_version = {FORMAT}",
+)
+
+_Lines = dict[str, tuple[str, RunSummary]]
+"""By id: the folder's fingerprint when it was read, and what was read."""
+
+_Listed = tuple[_Lines, dict[str, StorageError]]
+"""What can be read, and why the other runs cannot."""
+
+_last: dict[Path, _Lines] = {}
+"""By root: what was listed last, for when the index cannot be used."""
+
+_failed: dict[Path, StorageError] = {}
+"""By root: why the index could not be used when runs were listed last."""
+
+
+class IndexWarning(UserWarning):
+    """The index was damaged and is made anew, cannot be used, or is no longer on a server."""
+
+
+class _DamagedIndexError(StorageError):
+    """The content of the file cannot be used; it can be put aside and made anew."""
+
+
+class RunIndex:
+    """The index of the runs below one folder.
+
+    Methods that list runs warn with an IndexWarning where the index cannot be used, and go on without; they raise
+    StorageError when the folder itself cannot be read.
+
+    Parameters
+    ----------
+    root : Path
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.absolute()
+        self.path = self.root / INDEX
+
+    def summaries(self) -> list[RunSummary]:
+        """Every complete run that can be read, the newest first; the others are :meth:`damaged`."""
+        return _newest_first(self._listed()[0])
+
+    def damaged(self) -> dict[str, StorageError]:
+        """By id, why a run's record cannot be read."""
+        return self._listed()[1]
+
+    def measured(self) -> list[RunSummary]:
+        """As :meth:`summaries`, with the sizes as they are now."""
+        sizes = {run_id: folder_bytes(self.root / run_id) for run_id in self._listed()[0]}
+        return _newest_first(self._listed(sizes)[0])
+
+    def failure(self) -> StorageError | None:
+        """Why the index could not be used when runs were listed last; None where it could."""
+        return _failed.get(self.root)
+
+    def _listed(self, sizes: Mapping[str, int] | None = None) -> _Listed:
+        """By the index where it can be used; bytes by id are taken from ``sizes`` where given."""
+        self._tell_of_server()
+        try:
+            found = self._mended(sizes or {})
+            _failed.pop(self.root, None)
+        except StorageError as error:
+            found = self._read_folders(_last.get(self.root, {}), sizes or {})
+            _failed[self.root] = error
+            warnings.warn(f"{error} Runs are listed from their folders", IndexWarning, stacklevel=4)
+        _last[self.root] = found[0]
+        return found
+
+    def _mended(self, sizes: Mapping[str, int]) -> _Listed:
+        """As :meth:`_updated`; a damaged file is put aside and made anew, by one process alone."""
+        try:
+            return self._updated(sizes)
+        except _DamagedIndexError:
+            with locked(self.root):
+                try:
+                    return self._updated(sizes)  # another process may have made it anew
+                except _DamagedIndexError as error:
+                    aside = self.path.with_name(ASIDE)
+                    message = f"{error.wrong}. It is put aside as {aside} and made anew from the runs"
+                    warnings.warn(message, IndexWarning, stacklevel=5)
+                    with storage_errors(self.path):
+                        self.path.replace(aside)
+                    return self._updated(sizes)
+
+    def _updated(self, sizes: Mapping[str, int]) -> _Listed:
+        known = self._load()
+        lines, damaged = self._read_folders(known, sizes)
+        if lines != known:
+            self._store(known, lines)
+        return lines, damaged
+
+    def _read_folders(self, known: _Lines, sizes: Mapping[str, int]) -> _Listed:
+        """What is known of folders that look as they did, and what is read of the others."""
+        lines: _Lines = {}
+        damaged = {}
+        with storage_errors(self.root):
+            fingerprints = folder_fingerprints(self.root)
+        for run_id, fingerprint in fingerprints.items():
+            then, summary = known.get(run_id, ("", None))
+            try:
+                if summary is None or then != fingerprint:
+                    summary = _read_line(self.root / run_id)
+                lines[run_id] = fingerprint, replace(summary, bytes=sizes.get(run_id, summary.bytes))
+            except StorageError as error:
+                if (self.root / run_id / COMPARISON).exists():  # it may have been deleted meanwhile
+                    damaged[run_id] = error
+        return lines, damaged
+
+    def _load(self) -> _Lines:
+        """What the table holds; nothing where it has another layout."""
+        with self._transaction("DEFERRED") as connection:
+            if not _is_current(connection):
+                return {}
+            try:
+                rows = connection.execute("SELECT id, fingerprint, summary FROM runs")
+                return {run_id: (then, read(RunSummary, json.loads(text), "line")) for run_id, then, text in rows}
+            except (ValueError, TypeError, RecursionError) as error:
+                raise sqlite3.DatabaseError(str(error)) from error
+
+    def _store(self, known: _Lines, lines: _Lines) -> None:
+        """Write what differs."""
+        with self._transaction("IMMEDIATE") as connection:
+            if not _is_current(connection):
+                for statement in _TABLE:
+                    connection.execute(statement)
+            gone = [(run_id,) for run_id in known.keys() - lines.keys()]
+            connection.executemany("DELETE FROM runs WHERE id = ?", gone)
+            changed = [run_id for run_id, line in lines.items() if known.get(run_id) != line]
+            rows = [(run_id, lines[run_id][0], json.dumps(asdict(lines[run_id][1]))) for run_id in changed]
+            connection.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?)", rows)
+
+    @contextmanager
+    def _transaction(self, kind: str) -> Iterator[sqlite3.Connection]:
+        """A connection of its own, so that a file that was deleted meanwhile is made again."""
+        try:
+            with suppress(OSError):  # SQLite says what is wrong; by itself, it would make a file that others may read
+                os.close(private_opener(str(self.path), os.O_RDONLY | os.O_CREAT))
+            with closing(sqlite3.connect(self.path, timeout=WAIT_S, isolation_level=None)) as connection:
+                connection.execute(f"BEGIN {kind}")
+                yield connection
+                connection.execute("COMMIT")  # closing without it rolls back
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+            if not isinstance(error, sqlite3.OperationalError) or code == sqlite3.SQLITE_ERROR:
+                raise _DamagedIndexError(f"The index {self.path} is damaged: {error}") from error
+            todo = "Free some space or check its permissions; the file may be deleted, it is made again from the runs"
+            raise StorageError(f"The index {self.path} cannot be used: {error}", todo=todo) from error
+
+    def _tell_of_server(self) -> None:
+        """Once for each folder of runs that was used with an index on a server."""
+        if os.environ.get(SERVER_VARIABLE):
+            with suppress(OSError):  # it was not, or another process was first
+                (self.root / SERVER_MARK).unlink()
+                warnings.warn(_NOTICE, IndexWarning, stacklevel=5)
+
+
+def _is_current(connection: sqlite3.Connection) -> bool:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return bool(version == FORMAT)
+
+
+def _newest_first(lines: _Lines) -> list[RunSummary]:
+    by_id = [summary for _, (_, summary) in sorted(lines.items())]
+    return sorted(by_id, key=lambda summary: summary.created, reverse=True)
+
+
+def _read_line(folder: Path) -> RunSummary:
+    summary = read_summary(folder)
+    texts: dict[str, Any] = {name: storable(text) for name, text in vars(summary).items() if isinstance(text, str)}
+    return replace(summary, **texts)
