@@ -14,7 +14,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from app.components.markup import escaped
-from app.url import session
+from app.url import bound, session
 from mauve_core.corpus import Corpus
 
 PAGE_SIZE = 8
@@ -44,7 +44,7 @@ def show_texts(
     Parameters
     ----------
     field : str
-        Field of :class:`app.url.state.State` with the place in the corpus of the text that is open.
+        Field of :class:`app.url.parameters.State` with the place in the corpus of the text that is open.
     pager : bool
         Also where one page is enough, so that both sides stand level.
     """
@@ -89,24 +89,24 @@ def _listed_at(places: NDArray[np.int32], wanted: int | None) -> int:
 
 
 def _pager(places: NDArray[np.int32], field: str, page: int, *, key: str) -> None:
+    """A turn of the page opens its first text, as the list shows it."""
+
+    def turned(page: int) -> dict[str, int | None]:
+        return _opening(places, (page - 1) * PAGE_SIZE, field)
+
     pages = -(-places.size // PAGE_SIZE)
-    session.follow_url(key, page)
-    st.pagination(pages, default=page, key=key, max_visible_pages=3, on_change=_turn, args=(places, field, key))
-
-
-def _turn(places: NDArray[np.int32], field: str, key: str) -> None:
-    """The page's first text is open, as the list shows it."""
-    _open(places, (st.session_state[key] - 1) * PAGE_SIZE, field)
+    st.pagination(pages, max_visible_pages=3, **bound.bind(field, page, key=key, changes=turned, as_="default"))
 
 
 def _choose(places: NDArray[np.int32], first: int, field: str, key: str) -> None:
     rows = st.session_state[key]["selection"]["rows"]
     if rows and first + rows[0] < places.size:
-        _open(places, first + rows[0], field)
+        session.update(**_opening(places, first + rows[0], field))
 
 
-def _open(places: NDArray[np.int32], row: int, field: str) -> None:
-    session.update(**{field: int(places[row]) if row else None})
+def _opening(places: NDArray[np.int32], row: int, field: str) -> dict[str, int | None]:
+    """The change of the state that opens the text of a row; the first is open by itself."""
+    return {field: int(places[row]) if row else None}
 
 
 def _table_key(name: str, row: int) -> str:

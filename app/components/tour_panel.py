@@ -12,7 +12,7 @@ from app.components import page_chrome
 from app.components.markup import escaped
 from app.tour import Step
 from app.url import session
-from app.url.query_string import to_parameters
+from app.url.parameters import to_query
 from mauve_core.base.errors import MauveLensError
 
 _SEEN = "tour_seen"
@@ -112,7 +112,7 @@ def _demo_instead() -> None:
 
 def _go(step: Step) -> None:
     _remember()
-    st.switch_page(step.page, query_params=to_parameters(step.state))
+    st.switch_page(step.page, query_params=to_query(step.state))
 
 
 def _end() -> None:

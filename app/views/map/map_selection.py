@@ -7,17 +7,17 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from app.components import focus, linked_tabs, texts
+from app.components import focus, texts
 from app.components.export import csv_bytes
 from app.components.focus import Focus
 from app.selection import Stack
-from app.url import session
-from app.url.state import Area
+from app.url import bound, session
+from app.url.parameters import AreaTab
 from mauve_core.analysis.cluster_table import wilson_interval
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import percent_with_interval
 
-TABS: dict[Area, str] = {"texts": "Texts", "counts": "Counts", "list": "List"}
+TABS: dict[AreaTab, str] = {"texts": "Texts", "counts": "Counts", "list": "List"}
 
 MOST_LISTED = 1000
 """Rows of the list on the page; the CSV has all."""
@@ -59,7 +59,7 @@ def _tabs(
     """Only the tab that is open is made; to open another reruns nothing else."""
     if focus.of(here.run, session.current()).cluster != here.cluster:
         st.rerun()  # a row of the counts was ticked: the map shows it too
-    reading, counting, listing = linked_tabs.show("area", TABS, "map_area_tabs")
+    reading, counting, listing = bound.tabs("area_tab", TABS, "map_area_tabs")
     if reading.open:
         with reading:
             _read(here, stack, inside)

@@ -9,7 +9,7 @@ import streamlit as st
 from app.components import focus, job_panel
 from app.components.markup import escaped
 from app.components.score_controls import PARTITION_TITLES
-from app.url.state import State
+from app.url.parameters import State
 from app.views.probes.probe_rows import in_cluster, in_lasso, value_counts, with_values
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError, MauveLensError
