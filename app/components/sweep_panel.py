@@ -10,7 +10,7 @@ import streamlit as st
 from app.components import charts, job_panel, page_chrome, settings_tree
 from app.components.markup import escaped
 from app.server import access
-from app.url import bound, session
+from app.url import bound
 from app.url.parameters import ChartOrTable, State
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError, MauveLensError
@@ -78,7 +78,8 @@ def show(run: Run, state: State) -> None:
     if obstacle:
         st.info(escaped(obstacle), icon=":material/info:")
         if state.axis == "decoder":
-            st.button("Generate texts with several values", icon=":material/edit_note:", on_click=_generate)
+            generating = bound.on_click(decoders_section="generate")
+            st.button("Generate texts with several values", icon=":material/edit_note:", **generating)
     elif sweep is None:
         page_chrome.nothing_yet(
             "This sweep was not computed yet.",
@@ -242,7 +243,3 @@ def _start(run: Run, axis: Over, text: str, seeds: int) -> None:
         st.error(escaped(str(error)), icon=":material/error:")
         return
     job_panel.start("sweep", task.as_dict())
-
-
-def _generate() -> None:
-    session.update(decoders_section="generate")

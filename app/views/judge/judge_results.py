@@ -216,12 +216,12 @@ def raters_frame(counts: Counts, ratings: tuple[Rating, ...]) -> pd.DataFrame:
         [
             {
                 "Rater": name,
-                "Pairs": held.pairs,
-                "Skipped": held.skipped,
-                "Answers": held.ratings,
-                "Ties": held.ties / held.ratings if held.ratings else float("nan"),
+                "Pairs": count.pairs,
+                "Skipped": count.skipped,
+                "Answers": count.ratings,
+                "Ties": count.ties / count.ratings if count.ratings else float("nan"),
                 "Median seconds a pair": statistics.median(times[name].values()) if name in times else float("nan"),
             }
-            for name, held in counts.raters.items()
+            for name, count in counts.raters.items()
         ]
     )

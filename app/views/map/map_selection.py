@@ -25,9 +25,6 @@ MOST_LISTED = 1000
 CLEARED = "map_cleared"
 """Session key: how often the reader has cleared a selection with the button."""
 
-_CLUSTERS = "map_area_clusters"
-_CLUSTERS_SHOWN = "map_area_clusters_shown"
-
 
 def show_area(
     here: Focus,
@@ -165,25 +162,12 @@ def _percentages(table: pd.DataFrame) -> pd.DataFrame:
 
 def _clusters(here: Focus, stack: Stack, inside: NDArray[np.bool_], cluster: NDArray[np.int32]) -> None:
     table = cluster_counts(stack, inside, cluster, (HUMAN, here.candidate))
-    st.session_state[_CLUSTERS_SHOWN] = table["cluster"].tolist()
     percent = st.column_config.NumberColumn(format="percent")
-    st.dataframe(
-        table,
-        hide_index=True,
-        key=_CLUSTERS,
-        on_select=_choose_cluster,
-        selection_mode="single-row",
-        column_config={"share": percent, "overall": percent},
-    )
+    shares = {"share": percent, "overall": percent}
+    bound.table("cluster", table, table["cluster"].tolist(), key="map_area_clusters", column_config=shares)
     st.caption(
         "share: of the area's texts; overall: of all texts; of both sides above. Tick a row to choose a cluster."
     )
-
-
-def _choose_cluster() -> None:
-    rows = st.session_state[_CLUSTERS]["selection"]["rows"]
-    if rows:
-        session.update(cluster=st.session_state[_CLUSTERS_SHOWN][rows[0]])
 
 
 def _list(

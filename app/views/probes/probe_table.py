@@ -162,9 +162,9 @@ def _doses(table: ProbeTable, measure: str, name: str) -> None:
 
 def _choose() -> None:
     """A click on a perturbation's dot opens its flow."""
-    place = clicked_value(st.session_state[_CHART]["selection"], 0)
-    if place is None:
+    line = clicked_value(st.session_state[_CHART]["selection"], 0)
+    if line is None:
         return
-    name = st.session_state[_LINES][place]
+    name = st.session_state[_LINES][line]
     if name is not None:
         session.update(perturbation=name, probes_section="flow")

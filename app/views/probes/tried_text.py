@@ -49,15 +49,15 @@ class Tried:
     prompt: str
 
     @property
-    def place(self) -> tuple[str, int] | None:
+    def stored(self) -> tuple[str, int] | None:
         """Source and row of the same text in the run; None for an edited one."""
         return None if self.edited else (self.source, self.row)
 
 
-def open_with(run_id: str, source: str, place: int) -> None:
+def open_with(run_id: str, source: str, row: int) -> None:
     """Make the page show the box with that text of the run; takes effect with the next run of the page."""
     st.session_state.pop(_keys(run_id)["of"], None)
-    session.update(probes_section="text", source=source, text=place)
+    session.update(probes_section="text", source=source, text=row)
 
 
 def box(run: Run, config: EncoderConfig, state: State) -> Tried:

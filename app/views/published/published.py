@@ -76,7 +76,7 @@ def _correlations(rows: list[Agreement]) -> None:
     st.table(figures.shown_table(frame), border="horizontal", hide_index=True)
     outcomes = {row.outcome for row in rows}
     marks = ", ".join(f"{figures.MARKS[key]} {title}" for key, title in OUTCOMES.items() if key in outcomes)
-    kinds = " and ".join(dict.fromkeys(f"{row.statistic} ({_held(row)})" for row in rows))
+    kinds = " and ".join(dict.fromkeys(f"{row.statistic} ({_kind_of_reference(row)})" for row in rows))
     st.caption(f"**Ours** against the published number: {marks}. Spearman correlations, {kinds}; no unit, −1 to 1.")
     charts.show_chart(
         figures.agreement_figure(frame),
@@ -87,7 +87,7 @@ def _correlations(rows: list[Agreement]) -> None:
     st.caption("Measures from best to worst by their mean with the three human scores. Right is better.")
 
 
-def _held(row: Agreement) -> str:
+def _kind_of_reference(row: Agreement) -> str:
     return "human scores" if REFERENCES[row.reference].higher_is_closer else "discriminators"
 
 
