@@ -72,7 +72,7 @@ def controls(focus: Focus) -> None:
         "Candidate",
         names,
         names[0],
-        written=True,
+        omit_default=False,
         width=220,
         help="The model side, Q. Humans, P, are the other side everywhere.",
     )

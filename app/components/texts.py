@@ -75,7 +75,7 @@ def _reader(corpus: Corpus, indices: NDArray[np.int32], field: str, heading: str
         st.markdown(heading, width="stretch")
         if pager:  # a turn opens the page's first text, as the list shows it
             turned = bound.bind(
-                field, page, key=f"{key}_page", changes=lambda turn: opening((turn - 1) * PAGE_SIZE), as_="default"
+                field, page, key=f"{key}_page", changes=lambda turn: opening((turn - 1) * PAGE_SIZE), keyword="default"
             )
             st.pagination(pages, max_visible_pages=3, **turned)
     st.dataframe(

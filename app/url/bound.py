@@ -36,7 +36,7 @@ def segmented_control(
     titles: Mapping[T, str],
     default: T | None = None,
     *,
-    written: bool = False,
+    omit_default: bool = True,
     **keywords: Any,
 ) -> T:
     """A choice among a few, by their titles; the one shown. See ``selectbox`` for its parameters."""
@@ -47,7 +47,7 @@ def segmented_control(
         required=True,
         default=shown,
         format_func=titles.__getitem__,
-        **_link(field, shown, default=None if written else default),
+        **_link(field, shown, default=default if omit_default else None),
         **keywords,
     )
     return shown
@@ -60,7 +60,7 @@ def selectbox(
     default: D,
     *,
     key: str = "",
-    written: bool = False,
+    omit_default: bool = True,
     changes: Changes | None = None,
     **keywords: Any,
 ) -> T | D:
@@ -72,9 +72,8 @@ def selectbox(
         With their titles where it is a mapping.
     default : object
         Shown where the URL has none of the options, and left out of it; with None, the field's own is.
-    written : bool
-        The default is not left out, because other pages have another one.
-    changes : callable, optional
+    omit_default : bool
+        False where other pages have another default.
     """
     if isinstance(options, Mapping):
         keywords["format_func"] = options.__getitem__
@@ -82,7 +81,7 @@ def selectbox(
     offered: list[Any] = list(options)
     index = offered.index(shown) if shown in offered else None
     title = None if index is None else keywords.get("format_func", str)(shown)
-    link = _link(field, shown, key=key, default=None if written else default, title=title, changes=changes)
+    link = _link(field, shown, key=key, default=default if omit_default else None, title=title, changes=changes)
     st.selectbox(label, offered, index=index, **link, **keywords)
     return shown
 
@@ -98,7 +97,7 @@ def multiselect(
     **keywords: Any,
 ) -> None:
     """A choice of several; the URL leaves out ``default``."""
-    link = bind(field, list(shown), key=key, default=default, as_="default")
+    link = bind(field, list(shown), key=key, default=default, keyword="default")
     st.multiselect(label, options, **link, **keywords)
 
 
@@ -127,12 +126,22 @@ def table(field: str, frame: pd.DataFrame, values: Sequence[T | None], *, key: s
     )
 
 
-def bind(field: str, value: Any, *, as_: str = "value", **options: Any) -> dict[str, Any]:
-    """The keywords that bind any other widget to a field; it takes its default by the name ``as_``.
+def bind(field: str, value: Any, *, keyword: str = "value", **options: Any) -> dict[str, Any]:
+    """The keywords that bind any other widget to a field; ``keyword`` is that of its default.
 
     ``options`` are those of ``_link``.
     """
-    return {as_: value, **_link(field, value, **options)}
+    return {keyword: value, **_link(field, value, **options)}
+
+
+def on_click(**changes: Any) -> dict[str, Any]:
+    """The keywords of a button that changes the state."""
+    return {"on_click": session.update, "kwargs": changes}
+
+
+def close_button(field: str, *, key: str) -> None:
+    """A button that clears the field."""
+    st.button("Close", icon=":material/close:", type="tertiary", key=key, **on_click(**{field: None}))
 
 
 def _link(
@@ -186,13 +195,3 @@ def _write_row(field: str, key: str, values: Sequence[Any]) -> None:
     value = values[rows[0]] if rows else None
     if value is not None or not rows:
         session.update(**{field: value})
-
-
-def on_click(**changes: Any) -> dict[str, Any]:
-    """The keywords of a button that changes the state."""
-    return {"on_click": session.update, "kwargs": changes}
-
-
-def close_button(field: str, *, key: str) -> None:
-    """A button that clears the field."""
-    st.button("Close", icon=":material/close:", type="tertiary", key=key, **on_click(**{field: None}))

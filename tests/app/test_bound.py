@@ -28,7 +28,7 @@ def page() -> None:
 
     names = {"a": "Alpha", "b": "Beta"}
     st.text(str(bound.selectbox("measure", "Measure", names, "b")))
-    st.text(str(bound.selectbox("candidate", "Candidate", ["x", "y"], "x", written=True)))
+    st.text(str(bound.selectbox("candidate", "Candidate", ["x", "y"], "x", omit_default=False)))
     st.text(str(bound.selectbox("cluster", "Cluster", range(4), None)))
     st.text(bound.segmented_control("action", "Action", {"drop": "Drop", "cap": "Cap"}))
     bound.multiselect("chosen", "Clusters", range(4), [1], default=[1])

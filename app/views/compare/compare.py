@@ -122,7 +122,7 @@ def _band_picker(order: list[str]) -> None:
         "Band of",
         order,
         order[0],
-        written=True,
+        omit_default=False,
         width=200,
         help="The candidate whose curve stands out, with its band from the lowest to the highest k-means seed: how far "
         "chance in the clustering moves it. The other pages show this candidate then.",

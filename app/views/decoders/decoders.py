@@ -25,9 +25,9 @@ def main() -> None:
     state = session.current()
     offered = {name: title for name, title in TITLES.items() if access.may_change() or name != "generate"}
     usual = _usual_section(state) if access.may_change() else "measures"
-    # written: the usual one may be another one elsewhere
+    # the usual one is another one once there is a run
     section = bound.segmented_control(
-        "decoders_section", "Section", offered, usual, written=True, label_visibility="collapsed"
+        "decoders_section", "Section", offered, usual, omit_default=False, label_visibility="collapsed"
     )
     if section == "generate":
         job_panel.show(("study",))

@@ -187,7 +187,7 @@ def _action(state: State) -> Side:
             required=True,
             format_func=SIDES.__getitem__,
             disabled=of_the_model,
-            **bound.bind("side", side, as_="default"),
+            **bound.bind("side", side, keyword="default"),
         )
         st.button(
             "Clear selection",

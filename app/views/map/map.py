@@ -114,6 +114,8 @@ def _source_picker(stack: Stack, candidate: str, state: State) -> None:
     def all_but(some: Sequence[int]) -> list[int]:
         return [source for source in sources if source not in some]
 
+    shown = all_but(state.hidden)
+    link = bound.bind("hidden", shown, keyword="default", changes=lambda left: {"hidden": all_but(left)})
     st.pills(
         "Show",
         sources,
@@ -121,7 +123,7 @@ def _source_picker(stack: Stack, candidate: str, state: State) -> None:
         format_func=lambda source: escaped(stack.names[source]),
         wrap=True,
         help="Sources that are left out are neither drawn nor counted in an area.",
-        **bound.bind("hidden", all_but(state.hidden), as_="default", changes=lambda shown: {"hidden": all_but(shown)}),
+        **link,
     )
     others = tuple(source for source in sources if stack.names[source] not in (HUMAN, candidate))
     if not others:

@@ -31,7 +31,7 @@ def show(run_id: str) -> None:
     )
     titles = {candidate.name: short_name(candidate.name) for candidate in run.comparison.candidates}
     names = list(titles)
-    candidate = bound.selectbox("candidate", "Candidate", titles, names[0], written=True, width=260)
+    candidate = bound.selectbox("candidate", "Candidate", titles, names[0], omit_default=False, width=260)
     try:
         texts, clusters = cache.sampling_advice(run.id, candidate)
     except MauveLensError as error:

@@ -39,7 +39,7 @@ def _pages(texts: Sequence[Changed], on_try: Callable[[str], None], *, key: str)
     pages = -(-len(texts) // PAGE_SIZE)
     page = min(max(session.current().flow_page, 1), pages)
     if pages > 1:
-        st.pagination(pages, max_visible_pages=5, **bound.bind("flow_page", page, key=f"{key}_page", as_="default"))
+        st.pagination(pages, max_visible_pages=5, **bound.bind("flow_page", page, key=f"{key}_page", keyword="default"))
     for row, text in enumerate(texts[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]):
         with st.container(border=True, gap="xsmall", key=f"{key}_card_{page}_{row}"):
             with st.container(horizontal=True, vertical_alignment="center"):

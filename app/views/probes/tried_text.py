@@ -121,7 +121,7 @@ def _pickers(keys: dict[str, str], sources: list[str], corpus: Corpus, row: int)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         titles = {name: "human" if name == HUMAN else short_name(name) for name in sources}
         bound.selectbox("source", "Text of", titles, sources[0], key=keys["source"], width=150)
-        row_of = bound.bind("text", row, key=keys["id"], as_="index")
+        row_of = bound.bind("text", row, key=keys["id"], keyword="index")
         st.selectbox("Id", range(len(corpus)), format_func=corpus.ids.__getitem__, width=150, **row_of)
         st.button("Random", icon=":material/casino:", key="lab_random", on_click=_draw, args=(len(corpus),), width=115)
 

@@ -37,7 +37,7 @@ def show() -> None:
     with st.expander("All published tables", expanded=named, icon=":material/description:"):
         with st.container(horizontal=True, vertical_alignment="bottom"):
             titles = {name: each.title for name, each in TABLES.items()}
-            name = bound.selectbox("table", "Table", titles, next(iter(TABLES)), written=True, width=460)
+            name = bound.selectbox("table", "Table", titles, next(iter(TABLES)), omit_default=False, width=460)
             st.space("stretch")
             charts.csv_button(lambda: table(name), key="published_table_csv", file_name=f"published-{name}")
         frame = table(name).drop(columns=["size", "decoding"], errors="ignore")
