@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.components.markup import escaped
-from app.url.state import State
+from app.url.parameters import State
 from mauve_core.base.config import HUMAN
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.result import Comparison
@@ -115,7 +115,7 @@ def _inside(looked: State, inside: State, worst: str, cluster: int) -> list[Step
             "the most similar pairs. A flag on top means that one property alone tells the sides apart: look at that "
             "before anything deeper.",
             "views/clusters/clusters.py",
-            dataclasses.replace(inside, detail="why"),
+            dataclasses.replace(inside, cluster_tab="why"),
             "cluster_detail_tabs",
         ),
         Step(
@@ -144,7 +144,7 @@ def _testing(plain: State, inside: State, worst: str) -> list[Step]:
             f"that line. Find {_bold(worst)} in every panel: agreeing with people in one measure does not close the "
             "gap.",
             "views/decoders/decoders.py",
-            State(run=inside.run, section="measures"),
+            State(run=inside.run, decoders_section="measures"),
             "measures_chart",
         ),
         Step(

@@ -8,19 +8,17 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from app.caching import cache
-from app.components import linked_tabs, texts, why_panel
+from app.components import texts, why_panel
 from app.components.focus import Focus
 from app.components.markup import escaped
-from app.url import session
-from app.url.state import Detail
+from app.url import bound
+from app.url.parameters import ClusterTab
 from mauve_core.analysis.cluster_table import CONFIDENCE, value_counts, wilson_interval
 from mauve_core.analysis.words import DistinctiveWord
 from mauve_core.base.config import HUMAN, Smoothing
 from mauve_core.base.formatting import NATS_DECIMALS, as_percent, percent_interval, written
 
-TABS: dict[Detail, str] = {"texts": "Texts", "why": "Why", "words": "Words", "metadata": "Metadata"}
-
-_COLUMN = "cluster_metadata_field"
+TABS: dict[ClusterTab, str] = {"texts": "Texts", "why": "Why", "words": "Words", "metadata": "Metadata"}
 
 MOST_VALUES = 200
 """Rows of a table of metadata values."""
@@ -37,7 +35,7 @@ def show(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smoothi
 @st.fragment
 def _tabs(focus: Focus, cluster: int, in_human: NDArray[np.int32], in_model: NDArray[np.int32]) -> None:
     """Only the tab that is open is made; to open another reruns nothing else."""
-    tab_texts, tab_why, tab_words, tab_metadata = linked_tabs.show("detail", TABS, "cluster_detail_tabs")
+    tab_texts, tab_why, tab_words, tab_metadata = bound.tabs("cluster_tab", TABS, "cluster_detail_tabs")
     if tab_texts.open:
         with tab_texts:
             _words_line(focus, cluster)
@@ -125,13 +123,9 @@ def _metadata(focus: Focus, in_human: np.ndarray, in_model: np.ndarray) -> None:
     if not fields:
         st.caption("These texts carry no metadata.")
         return
-    wanted = session.current().column
-    name = wanted if wanted in fields else fields[0]
+    name = fields[0]
     if len(fields) > 1:
-        session.follow_url(_COLUMN, name)
-        column = "column", _COLUMN, fields[0]
-        place = session.place(fields, name)
-        st.selectbox("Field", fields, place, key=_COLUMN, width=260, on_change=session.write_choice, args=column)
+        name = bound.selectbox("column", "Field", fields, fields[0], width=260)
     values = value_counts(human.get(name), model.get(name), in_human, in_model)
     shown = values.head(MOST_VALUES)
     st.dataframe(

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from app.components import score_controls
 from app.components.score_controls import PARTITION_TITLES
-from app.url import session
-from app.url.state import State
+from app.url import bound
+from app.url.parameters import State
 from mauve_core.base.config import PartitionKind
 from mauve_core.scoring.result import Partition
 from mauve_core.store import Run
 
-WEIGHT_STEP = 0.01
-_CANDIDATE, _PARTITION, _SEED, _WEIGHT = "focus_candidate", "focus_partition", "focus_seed", "focus_weight"
-_CLUSTER = "focus_cluster"
 _DEFAULT: PartitionKind = "joint"
 
 
@@ -69,34 +67,31 @@ def controls(focus: Focus) -> None:
     """Candidate, partition and seed; to be called inside a row."""
     names = [candidate.name for candidate in focus.run.comparison.candidates]
     seeds = focus.run.comparison.config.score.seeds
-    st.session_state[_CANDIDATE] = focus.candidate
-    st.session_state[_PARTITION] = focus.partition.kind
-    st.session_state[_SEED] = focus.partition.seed
-    st.selectbox(
+    bound.selectbox(
+        "candidate",
         "Candidate",
         names,
-        key=_CANDIDATE,
-        on_change=_write_candidate,
+        names[0],
+        omit_default=False,
         width=220,
         help="The model side, Q. Humans, P, are the other side everywhere.",
     )
-    st.selectbox(
+    bound.selectbox(
+        "partition",
         "Partition",
-        ["joint", "pairwise"],
-        key=_PARTITION,
-        format_func=lambda kind: PARTITION_TITLES[kind],
-        on_change=_write_partition,
+        {kind: PARTITION_TITLES[kind] for kind in ("joint", "pairwise")},
+        _DEFAULT,
         width=150,
         help="Joint: one set of clusters for all candidates, so that cluster 12 is the same everywhere. "
         "Pairwise: humans are clustered with one candidate at a time, as in the papers.",
     )
     if seeds > 1:
-        st.selectbox(
+        bound.selectbox(
+            "seed",
             "Seed",
             range(seeds),
-            key=_SEED,
+            0,
             format_func=lambda seed: f"{seed + 1} of {seeds}",
-            on_change=_write_seed,
             width=100,
             help="Each k-means seed gives other clusters. What matters shows under all of them; Gap marks what does.",
         )
@@ -104,13 +99,11 @@ def controls(focus: Focus) -> None:
 
 def cluster_picker(focus: Focus) -> None:
     """The cluster in focus by its number: what a click in a chart does, for the keyboard."""
-    session.follow_url(_CLUSTER, focus.cluster)
-    st.selectbox(
+    bound.selectbox(
+        "cluster",
         "Cluster",
         range(focus.partition.k),
-        index=session.place(range(focus.partition.k), focus.cluster),
-        key=_CLUSTER,
-        on_change=_write_cluster,
+        None,
         placeholder="None",
         width=110,
         help="The cluster whose texts are shown, by its number: type it, or click it in the chart. Numbers follow from "
@@ -119,41 +112,10 @@ def cluster_picker(focus: Focus) -> None:
 
 
 def weight_slider(state: State) -> float:
-    """The mixture weight at which the errors are shared out, kept clear of the ends where they can be infinite."""
-    low, high = WEIGHT_STEP, 1 - WEIGHT_STEP
-    shown = min(max(round(state.weight, 2), low), high)
-    if abs(st.session_state.get(_WEIGHT, -1.0) - shown) > WEIGHT_STEP / 2:
-        session.follow_url(_WEIGHT, shown)
-    return st.slider(
-        "Weight λ of humans",
-        low,
-        high,
-        shown,
-        step=WEIGHT_STEP,
-        key=_WEIGHT,
-        on_change=_write_weight,
-        width=160,
-        help="The errors are shared out among the clusters at this point of the divergence curve, where R = λ P + "
+    """The mixture weight at which the errors are shared out among the clusters."""
+    return score_controls.weight(
+        state,
+        "The errors are shared out among the clusters at this point of the divergence curve, where R = λ P + "
         "(1 − λ) Q. At 0.5 both sides count alike; near 0 or 1 a cluster that one side lacks weighs most.",
+        width=160,
     )
-
-
-def _write_candidate() -> None:
-    session.update(candidate=st.session_state[_CANDIDATE])
-
-
-def _write_cluster() -> None:
-    session.update(cluster=st.session_state[_CLUSTER])
-
-
-def _write_partition() -> None:
-    chosen = st.session_state[_PARTITION]
-    session.update(partition=None if chosen == _DEFAULT else chosen)
-
-
-def _write_seed() -> None:
-    session.update(seed=st.session_state[_SEED])
-
-
-def _write_weight() -> None:
-    session.update(weight=st.session_state[_WEIGHT])

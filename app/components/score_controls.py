@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
-from app.url import session
-from app.url.state import State
+from app.url import bound
+from app.url.parameters import State
 from mauve_core.base.config import PartitionKind, Smoothing
+from mauve_core.figures.frontier import WEIGHT_STEP
 
 SCALES = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 50.0)
 
@@ -19,8 +22,6 @@ SMOOTHING_TITLES: dict[Smoothing, str] = {
 }
 PARTITION_TITLES: dict[PartitionKind, str] = {"pairwise": "Pairwise (as published)", "joint": "Joint"}
 
-_SCALE, _SMOOTHING, _PARTITION = "control_scale", "control_smoothing", "control_partition"
-
 
 def show(state: State, run_scale: float, *, default_partition: PartitionKind) -> None:
     """Draw the controls at the values of ``state``.
@@ -32,53 +33,50 @@ def show(state: State, run_scale: float, *, default_partition: PartitionKind) ->
     default_partition : {"pairwise", "joint"}
         The partition of this view when the URL names none.
     """
-    partition = state.partition_or(default_partition)
-    session.follow_url(_PARTITION, partition)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.segmented_control(
+        bound.segmented_control(
+            "partition",
             "Partition",
-            list(PARTITION_TITLES),
-            default=partition,
-            key=_PARTITION,
-            required=True,
-            format_func=PARTITION_TITLES.__getitem__,
-            on_change=_write_partition,
-            args=(default_partition,),
+            PARTITION_TITLES,
+            default_partition,
             help="Pairwise: humans are clustered with one candidate at a time, as in the papers. "
             "Joint: with all candidates at once, so that clusters are the same for all.",
         )
-        smoothing(state, "MAUVE* always has Krichevsky–Trofimov.")
+        smoothing("MAUVE* always has Krichevsky–Trofimov.")
         scale(state, run_scale)
 
 
 def scale(state: State, run_scale: float) -> float:
     """The choice of the scaling constant alone; ``run_scale`` is the value when the URL names none."""
     value = run_scale if state.scale is None else state.scale
-    session.follow_url(_SCALE, value)
-    return st.select_slider(
+    st.select_slider(
         "Scaling constant c",
         sorted({*SCALES, run_scale, value}),
-        value,
-        key=_SCALE,
         format_func=lambda each: f"{each:g}",
-        on_change=_write_scale,
-        args=(run_scale,),
         width=200,
         help="Larger values stretch differences between good models. "
         "Compare only scores of the same c. The papers take 5.",
+        **bound.bind("scale", value, default=run_scale),
     )
+    return value
 
 
-def smoothing(state: State, where: str) -> None:
+def weight(state: State, about: str, **keywords: Any) -> float:
+    """The weight of P in the mixture R, kept clear of the ends where errors can be infinite."""
+    low, high = WEIGHT_STEP, 1 - WEIGHT_STEP
+    shown = min(max(round(state.weight, 2), low), high)
+    link = bound.bind("weight", shown)
+    st.slider("Weight λ of humans", low, high, step=WEIGHT_STEP, help=about, **link, **keywords)
+    return shown
+
+
+def smoothing(where: str) -> None:
     """The choice of smoothing alone; ``where`` says what it acts on."""
-    session.follow_url(_SMOOTHING, state.smoothing)
-    st.selectbox(
+    bound.selectbox(
+        "smoothing",
         "Smoothing of counts",
-        list(SMOOTHING_TITLES),
-        index=session.place(SMOOTHING_TITLES, state.smoothing),
-        key=_SMOOTHING,
-        format_func=SMOOTHING_TITLES.__getitem__,
-        on_change=_write_smoothing,
+        SMOOTHING_TITLES,
+        None,
         width=215,
         help="Texts added to every cluster: half a text (Krichevsky–Trofimov); one (Laplace); half where it has none, "
         "one where it has one, else three quarters (Braess–Sauer). Modified Good–Turing shifts counts by how many "
@@ -98,17 +96,3 @@ def described(state: State, partition: PartitionKind, run_scale: float) -> str:
     """The settings in words, for the line under a figure."""
     value = run_scale if state.scale is None else state.scale
     return f"{partition.capitalize()} partition, c = {value:g}, {smoothing_in_words(state)}"
-
-
-def _write_scale(run_scale: float) -> None:
-    chosen = st.session_state[_SCALE]
-    session.update(scale=None if chosen == run_scale else chosen)
-
-
-def _write_smoothing() -> None:
-    session.update(smoothing=st.session_state[_SMOOTHING])
-
-
-def _write_partition(default: PartitionKind) -> None:
-    chosen = st.session_state[_PARTITION]
-    session.update(partition=None if chosen == default else chosen)

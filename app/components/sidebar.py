@@ -7,12 +7,11 @@ import streamlit as st
 from app.caching import cache
 from app.components.markup import escaped
 from app.server import access
-from app.url import session
+from app.url import bound, session
 from mauve_core.base.errors import MauveLensError
-from mauve_core.store import Run, RunSummary
+from mauve_core.store import Run
 
 NEW_RUN_PAGE = "views/new_run/new_run.py"
-_PICKER = "run_picker"
 
 
 def show() -> None:
@@ -22,10 +21,10 @@ def show() -> None:
     if run_id is None:
         return
     session.name_run(run_id)
-    by_id = {summary.id: summary for summary in summaries}
     with st.sidebar:
-        _pick(run_id, by_id)
-        if run_id in by_id:
+        titles = {summary.id: f"{summary.name}  ({summary.created[:10]})" for summary in summaries}
+        bound.selectbox("run", "Run", titles, None, placeholder="Choose a run")
+        if run_id in titles:
             _facts(run_id)
 
 
@@ -41,28 +40,6 @@ def opened_run() -> Run:
         st.error(escaped(str(error)), icon=":material/error:")
         st.caption("Choose another run in the sidebar, or start one under New run.")
         st.stop()
-
-
-def _pick(run_id: str, by_id: dict[str, RunSummary]) -> None:
-    known = run_id in by_id
-    session.follow_url(_PICKER, run_id if known else None, _title(by_id[run_id]) if known else None)
-    st.selectbox(
-        "Run",
-        list(by_id),
-        index=session.place(by_id, run_id),
-        key=_PICKER,
-        placeholder="Choose a run",
-        format_func=lambda chosen: _title(by_id[chosen]),
-        on_change=_open_picked,
-    )
-
-
-def _title(summary: RunSummary) -> str:
-    return f"{summary.name}  ({summary.created[:10]})"
-
-
-def _open_picked() -> None:
-    session.update(run=st.session_state[_PICKER])
 
 
 def _facts(run_id: str) -> None:

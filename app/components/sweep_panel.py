@@ -7,11 +7,11 @@ import re
 import pandas as pd
 import streamlit as st
 
-from app.components import charts, job_panel, linked_tabs, page_chrome, settings_tree
+from app.components import charts, job_panel, page_chrome, settings_tree
 from app.components.markup import escaped
 from app.server import access
-from app.url import session
-from app.url.state import Form, State
+from app.url import bound
+from app.url.parameters import ChartOrTable, State
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, with_spread
@@ -31,8 +31,7 @@ from mauve_core.figures.theme import short_name
 from mauve_core.scoring.tables import TITLES
 from mauve_core.store import Run
 
-FORMS: dict[Form, str] = {"chart": "Chart", "table": "Table"}
-_AXIS, _SCORE = "sweep_axis", "sweep_score"
+TABS: dict[ChartOrTable, str] = {"chart": "Chart", "table": "Table"}
 
 QUESTIONS: dict[Over, str] = {
     "length": "Would longer texts tell the candidates apart? Both sides are cut to the same number of tokens and "
@@ -59,26 +58,12 @@ _NUMBERS = re.compile(r"[\s,;]+")
 
 def show(run: Run, state: State) -> None:
     """Controls, the sweep that the URL names if it was computed, and the form."""
-    session.follow_url(_AXIS, state.axis)
-    session.follow_url(_SCORE, state.score)
     with st.container(horizontal=True, gap="medium"):
-        st.segmented_control(
-            "Score against",
-            list(AXES),
-            default=state.axis,
-            key=_AXIS,
-            required=True,
-            format_func=figures.TITLES.__getitem__,
-            on_change=_write_axis,
-        )
-        st.segmented_control(
+        bound.segmented_control("axis", "Score against", {axis: figures.TITLES[axis] for axis in AXES})
+        bound.segmented_control(
+            "score",
             "Score",
-            list(SCORES),
-            default=state.score,
-            key=_SCORE,
-            required=True,
-            format_func=titled,
-            on_change=_write_score,
+            {score: titled(score) for score in SCORES},
             help="↑ larger is closer to the human texts, ↓ smaller is. MAUVE is what the papers report.",
         )
     st.caption(QUESTIONS[state.axis])
@@ -93,7 +78,8 @@ def show(run: Run, state: State) -> None:
     if obstacle:
         st.info(escaped(obstacle), icon=":material/info:")
         if state.axis == "decoder":
-            st.button("Generate texts with several values", icon=":material/edit_note:", on_click=_generate)
+            generating = bound.on_click(decoders_section="generate")
+            st.button("Generate texts with several values", icon=":material/edit_note:", **generating)
     elif sweep is None:
         page_chrome.nothing_yet(
             "This sweep was not computed yet.",
@@ -162,7 +148,7 @@ def _result(run: Run, sweep: Sweep, score: str) -> None:
         st.header(f"{TITLES[score]} against {figures.X_TITLES[sweep.over]}", anchor=False)
         st.space("stretch")
         charts.csv_button(lambda: figures.sweep_frame(sweep), key="sweep_csv", file_name=name)
-    chart, table = linked_tabs.show("swept", FORMS, "sweep_tabs")
+    chart, table = bound.tabs("sweep_as", TABS, "sweep_tabs")
     if chart.open:
         with chart:
             charts.show_chart(
@@ -257,15 +243,3 @@ def _start(run: Run, axis: Over, text: str, seeds: int) -> None:
         st.error(escaped(str(error)), icon=":material/error:")
         return
     job_panel.start("sweep", task.as_dict())
-
-
-def _write_axis() -> None:
-    session.update(axis=st.session_state[_AXIS])
-
-
-def _write_score() -> None:
-    session.update(score=st.session_state[_SCORE])
-
-
-def _generate() -> None:
-    session.update(section="generate")

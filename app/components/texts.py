@@ -6,7 +6,6 @@ Corpus text is untrusted and reaches the page through ``st.text`` and ``st.dataf
 from __future__ import annotations
 
 import hashlib
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from app.components.markup import escaped
-from app.url import session
+from app.url import bound, session
 from mauve_core.corpus import Corpus
 
 PAGE_SIZE = 8
@@ -27,7 +26,7 @@ _FULL_TEXT_HEIGHT = 420
 def side_by_side(
     human: tuple[Corpus, NDArray[np.int32]], model: tuple[str, Corpus, NDArray[np.int32]], *, key: str
 ) -> None:
-    """The human texts on the left, the candidate's on the right; each a corpus and the places of the texts in it."""
+    """The human texts on the left, the candidate's on the right; each a corpus and the indices of the texts in it."""
     left, right = st.columns(2, gap="medium")
     pager = max(human[1].size, model[2].size) > PAGE_SIZE
     with left:
@@ -37,42 +36,53 @@ def side_by_side(
 
 
 def show_texts(
-    corpus: Corpus, places: NDArray[np.int32], field: str, *, title: str, colour: str, pager: bool, key: str
+    corpus: Corpus, indices: NDArray[np.int32], field: str, *, title: str, colour: str, pager: bool, key: str
 ) -> None:
     """One side's list with its reader.
 
     Parameters
     ----------
     field : str
-        Field of :class:`app.url.state.State` with the place in the corpus of the text that is open.
+        Field of :class:`app.url.parameters.State` with the index of the text that is open.
     pager : bool
         Also where one page is enough, so that both sides stand level.
     """
-    heading = f"**:{colour}[{escaped(title)}]** · {places.size:,} of {len(corpus):,} texts"
-    if places.size == 0:
+    heading = f"**:{colour}[{escaped(title)}]** · {indices.size:,} of {len(corpus):,} texts"
+    if indices.size == 0:
         st.markdown(heading)
         st.caption("None of its texts is here.")
         return
-    _reader(corpus, places, field, heading, pager, key=f"{key}_{_digest(places)}")
+    _reader(corpus, indices, field, heading, pager, key=f"{key}_{_digest(indices)}")
 
 
 @st.fragment
-def _reader(corpus: Corpus, places: NDArray[np.int32], field: str, heading: str, pager: bool, *, key: str) -> None:
+def _reader(corpus: Corpus, indices: NDArray[np.int32], field: str, heading: str, pager: bool, *, key: str) -> None:
     """A page of the list and the chosen text; turning pages and choosing rerun nothing else."""
-    opened = _listed_at(places, getattr(session.current(), field))
-    page = opened // PAGE_SIZE + 1
+    opened = _listed_at(indices, getattr(session.current(), field))
+    page, pages = opened // PAGE_SIZE + 1, -(-indices.size // PAGE_SIZE)
+    first = (page - 1) * PAGE_SIZE
+    table = _table_key(f"{key}_list_{page}", opened - first)
+
+    def opening(item: int) -> dict[str, int | None]:
+        return {field: int(indices[item]) if item else None}  # the first is open by itself
+
+    def open_row() -> None:
+        rows = st.session_state[table]["selection"]["rows"]
+        if rows and first + rows[0] < indices.size:
+            session.update(**opening(first + rows[0]))
+
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(heading, width="stretch")
-        if pager:
-            _pager(places, field, page, key=f"{key}_page")
-    first = (page - 1) * PAGE_SIZE
-    shown = places[first : first + PAGE_SIZE]
-    table = _table_key(f"{key}_list_{page}", opened - first)
+        if pager:  # a turn opens the page's first text, as the list shows it
+            turned = bound.bind(
+                field, page, key=f"{key}_page", changes=lambda turn: opening((turn - 1) * PAGE_SIZE), keyword="default"
+            )
+            st.pagination(pages, max_visible_pages=3, **turned)
     st.dataframe(
-        listing(corpus, shown),
+        listing(corpus, indices[first : first + PAGE_SIZE]),
         hide_index=True,
         key=table,
-        on_select=partial(_choose, places, first, field, table),
+        on_select=open_row,
         selection_mode="single-row-required",
         selection_default={"selection": {"rows": [opened - first]}},
         column_config={
@@ -80,33 +90,12 @@ def _reader(corpus: Corpus, places: NDArray[np.int32], field: str, heading: str,
             "text": st.column_config.TextColumn(width="large"),
         },
     )
-    _full_text(corpus, int(places[opened]))
+    _full_text(corpus, int(indices[opened]))
 
 
-def _listed_at(places: NDArray[np.int32], wanted: int | None) -> int:
-    """Where the list has the text of that place in the corpus; 0 where it has it not, or none is wanted."""
-    return 0 if wanted is None else int(np.argmax(places == wanted))
-
-
-def _pager(places: NDArray[np.int32], field: str, page: int, *, key: str) -> None:
-    pages = -(-places.size // PAGE_SIZE)
-    session.follow_url(key, page)
-    st.pagination(pages, default=page, key=key, max_visible_pages=3, on_change=_turn, args=(places, field, key))
-
-
-def _turn(places: NDArray[np.int32], field: str, key: str) -> None:
-    """The page's first text is open, as the list shows it."""
-    _open(places, (st.session_state[key] - 1) * PAGE_SIZE, field)
-
-
-def _choose(places: NDArray[np.int32], first: int, field: str, key: str) -> None:
-    rows = st.session_state[key]["selection"]["rows"]
-    if rows and first + rows[0] < places.size:
-        _open(places, first + rows[0], field)
-
-
-def _open(places: NDArray[np.int32], row: int, field: str) -> None:
-    session.update(**{field: int(places[row]) if row else None})
+def _listed_at(indices: NDArray[np.int32], wanted: int | None) -> int:
+    """Where the list has the text of that index; 0 where it has it not, or none is wanted."""
+    return 0 if wanted is None else int(np.argmax(indices == wanted))
 
 
 def _table_key(name: str, row: int) -> str:
@@ -120,11 +109,11 @@ def _table_key(name: str, row: int) -> str:
     return f"{name}_{turn}"
 
 
-def listing(corpus: Corpus, places: NDArray[np.int32]) -> pd.DataFrame:
-    """Ids and first words of the texts at ``places``."""
+def listing(corpus: Corpus, indices: NDArray[np.int32]) -> pd.DataFrame:
+    """Ids and first words of the texts at ``indices``."""
     return pd.DataFrame(
-        {"id": [corpus.ids[i] for i in places], "text": [snippet(corpus.texts[i]) for i in places]},
-        index=pd.RangeIndex(len(places)),
+        {"id": [corpus.ids[i] for i in indices], "text": [snippet(corpus.texts[i]) for i in indices]},
+        index=pd.RangeIndex(len(indices)),
     )
 
 
@@ -134,23 +123,23 @@ def snippet(text: str) -> str:
     return line if len(line) <= SNIPPET and len(text) <= 4 * SNIPPET else f"{line[:SNIPPET].rstrip()} …"
 
 
-def _full_text(corpus: Corpus, place: int) -> None:
+def _full_text(corpus: Corpus, index: int) -> None:
     with st.container(border=True, height=_FULL_TEXT_HEIGHT, gap="xsmall"):
-        st.text(_heading(corpus, place))
-        if corpus.prompts is not None and corpus.prompts[place]:
+        st.text(_heading(corpus, index))
+        if corpus.prompts is not None and corpus.prompts[index]:
             st.caption("Prompt")
-            st.text(corpus.prompts[place])
+            st.text(corpus.prompts[index])
             st.caption("Text")
-        st.text(corpus.texts[place])
+        st.text(corpus.texts[index])
 
 
-def _heading(corpus: Corpus, place: int) -> str:
+def _heading(corpus: Corpus, index: int) -> str:
     """The id, and what the metadata says about the text."""
-    values = corpus.metadata.iloc[place]
+    values = corpus.metadata.iloc[index]
     known = [f"{name}: {value}" for name, value in values.items() if not pd.isna(value)]
-    return "  ·  ".join([corpus.ids[place], *known])
+    return "  ·  ".join([corpus.ids[index], *known])
 
 
-def _digest(places: NDArray[np.int32]) -> str:
+def _digest(indices: NDArray[np.int32]) -> str:
     """A key for a set of texts, so that a new set starts on its first page."""
-    return hashlib.sha1(places.tobytes(), usedforsecurity=False).hexdigest()[:12]
+    return hashlib.sha1(indices.tobytes(), usedforsecurity=False).hexdigest()[:12]

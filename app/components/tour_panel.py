@@ -11,8 +11,8 @@ from app.caching import cache
 from app.components import page_chrome
 from app.components.markup import escaped
 from app.tour import Step
-from app.url import session
-from app.url.query_string import to_parameters
+from app.url import bound, session
+from app.url.parameters import to_query
 from mauve_core.base.errors import MauveLensError
 
 _SEEN = "tour_seen"
@@ -83,7 +83,7 @@ def _offer(found: list[Step]) -> None:
 
 
 def _panel(found: list[Step], place: int, *, here: bool) -> None:
-    step = found[place - 1]
+    step, ending = found[place - 1], bound.on_click(tour=None)
     with st.container(border=True, gap="xsmall", key="tour"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f":material/tour: **{place} of {len(found)} · {escaped(step.title)}**", width="stretch")
@@ -95,7 +95,7 @@ def _panel(found: list[Step], place: int, *, here: bool) -> None:
                 "Next", type="primary", icon=":material/arrow_forward:", key="tour_next", shortcut="n"
             ):
                 _go(found[place])
-            st.button("End", icon=":material/close:", type="tertiary", key="tour_end", shortcut="e", on_click=_end)
+            st.button("End", icon=":material/close:", type="tertiary", key="tour_end", shortcut="e", **ending)
         st.markdown(step.text)
 
 
@@ -112,11 +112,7 @@ def _demo_instead() -> None:
 
 def _go(step: Step) -> None:
     _remember()
-    st.switch_page(step.page, query_params=to_parameters(step.state))
-
-
-def _end() -> None:
-    session.update(tour=None)
+    st.switch_page(step.page, query_params=to_query(step.state))
 
 
 def _remember() -> None:

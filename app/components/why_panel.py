@@ -9,7 +9,7 @@ from app.caching import cache
 from app.components import charts
 from app.components.focus import Focus
 from app.components.markup import escaped
-from app.url import session
+from app.url import bound
 from mauve_core.analysis.phrases import Phrase
 from mauve_core.analysis.properties import PROPERTIES
 from mauve_core.analysis.why import PropertyEffect, WhyCard
@@ -18,7 +18,6 @@ from mauve_core.base.formatting import UNBROKEN, as_percent, interval, significa
 from mauve_core.figures.why import effects_figure, effects_frame, phrases_frame
 
 PAIR_HEIGHT = 220
-_PAIR = "why_pair"
 
 
 def show(focus: Focus, cluster: int) -> None:
@@ -116,21 +115,8 @@ def _pairs(focus: Focus, card: WhyCard) -> None:
     if not card.pairs:
         return
     st.markdown("**Nearest pairs**")
-    titles = [f"{place}: distance {significant(pair.distance, 3)}" for place, pair in enumerate(card.pairs, start=1)]
-    chosen = session.current().pair
-    chosen = chosen if chosen < len(titles) else 0
-    session.follow_url(_PAIR, chosen)
-    st.segmented_control(
-        "Pair",
-        range(len(titles)),
-        required=True,
-        default=chosen,
-        key=_PAIR,
-        format_func=titles.__getitem__,
-        on_change=session.write_choice,
-        args=("pair", _PAIR),
-    )
-    pair = card.pairs[chosen]
+    titles = {i: f"{i + 1}: distance {significant(pair.distance, 3)}" for i, pair in enumerate(card.pairs)}
+    pair = card.pairs[bound.segmented_control("pair", "Pair", titles)]
     sides = ((HUMAN, pair.human, "blue"), (focus.candidate, pair.model, "orange"))
     for column, (source, place, colour) in zip(st.columns(2, gap="medium"), sides, strict=True):
         corpus = focus.run.corpora[source]

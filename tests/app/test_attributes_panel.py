@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from app.url import session
+from app.url import bound
 from app.views.clusters import purity_list
 from app.views.clusters.purity_list import shown_purity
 from mauve_core.analysis.attributes import CATEGORICAL, Attribute, Repeated
@@ -210,7 +209,7 @@ def test_many_columns_are_picked_and_counted(open_page: OpenPage, run: Run) -> N
     keep(run, *(handmade(name, "category") for name in names), handmade("length", "surface"))
     app = open_page(VIEW)
     assert not app.exception
-    picker = found(app.multiselect, "attributes_categories")
+    picker = found(app.multiselect, "url_categories")
     assert picker.label == f"Categories shown, of {len(names)}"
     assert list(picker.options) == names
     assert len(picker.value) == MOST_LINES
@@ -254,28 +253,29 @@ def test_the_purest_clusters_are_those_of_the_partition_shown(
     app = open_page(VIEW, candidate="shifted", partition=kind, seed=str(seed))
     partition = run.comparison.partition(kind, "shifted", seed)  # type: ignore[arg-type]
     pd.testing.assert_frame_equal(purity_of(app), expected_purity(run, partition, "topic", HUMAN))
-    found(app.selectbox, "purity_sides").set_value("both").run()
+    found(app.selectbox, "url_purity_side").set_value("both").run()
     pd.testing.assert_frame_equal(purity_of(app), expected_purity(run, partition, "topic", HUMAN, "shifted"))
-    found(app.selectbox, "purity_sides").set_value("model").run()
+    found(app.selectbox, "url_purity_side").set_value("model").run()
     pd.testing.assert_frame_equal(purity_of(app), expected_purity(run, partition, "topic", "shifted"))
     assert f"of {partition.k} clusters of the {kind} partition" in said(app)
 
 
 def test_columns_of_numbers_and_names_of_texts_are_not_offered(open_page: OpenPage, run: Run) -> None:
     app = open_page(VIEW)
-    assert list(found(app.selectbox, "purity_column").options) == ["topic"]
+    assert list(found(app.selectbox, "url_purity_column").options) == ["topic"]
 
 
 def test_a_ticked_row_opens_its_cluster(open_page: OpenPage, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    changes: list[dict[str, Any]] = []
+    tables: dict[str, tuple[str, Any]] = {}
+    table = bound.table
+
+    def noted(field: str, frame: pd.DataFrame, values: Any, **keywords: Any) -> None:
+        tables[keywords["key"]] = field, values
+        table(field, frame, values, **keywords)
+
+    monkeypatch.setattr(bound, "table", noted)  # what a tick then does: tests/app/test_bound.py
     shown = purity_of(open_page(VIEW))["cluster"].tolist()
-    state: dict[str, Any] = {purity_list._SHOWN: shown}
-    monkeypatch.setattr(st, "session_state", state)
-    monkeypatch.setattr(session, "update", lambda **changed: changes.append(changed))
-    for rows in ([2], []):
-        state[purity_list._TABLE] = {"selection": {"rows": rows}}
-        purity_list._choose_row()
-    assert changes == [{"cluster": shown[2]}, {"cluster": None}]
+    assert tables["purity_table"] == ("cluster", shown)
 
 
 def test_texts_without_a_column_are_said(open_page: OpenPage, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

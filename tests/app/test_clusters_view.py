@@ -122,7 +122,7 @@ def test_metadata_values_are_counted_on_both_sides(open_page: OpenPage, stored_r
 def test_the_table_mirrors_the_chart_in_its_order(open_page: OpenPage, stored_run: Run) -> None:
     partition = stored_run.comparison.partition("joint", "close")
     app = open_page(VIEW, candidate="close", form="table")
-    app.selectbox(key="clusters_order").select("q").run()
+    app.selectbox(key="url_order").select("q").run()
     table = cluster_table(partition.counts(HUMAN), partition.counts("close"), 0.5)
     mirror = next(item.value for item in app.dataframe if "log2_ratio" in item.value.columns)
     assert mirror["cluster"].tolist() == ordered(table, "q")["cluster"].tolist()
@@ -145,7 +145,7 @@ def test_the_smoothing_acts_on_the_errors_and_is_said(open_page: OpenPage, store
     counts = partition.counts(HUMAN), partition.counts("shifted")
     cluster = largest(partition, "shifted")
     app = open_page(VIEW, candidate="shifted", cluster=str(cluster))
-    app.selectbox(key="control_smoothing").set_value(smoothing).run()
+    app.selectbox(key="url_smoothing").set_value(smoothing).run()
     assert not app.exception
     assert url_of(app).get("smoothing", "none") == smoothing
     row = cluster_table(*counts, 0.5, smoothing).iloc[cluster]
@@ -165,7 +165,7 @@ def test_the_weight_moves_the_errors(open_page: OpenPage, stored_run: Run) -> No
     table = cluster_table(partition.counts(HUMAN), partition.counts("shifted"), 0.5)
     app = open_page(VIEW, candidate="shifted", cluster=str(table["type_1"].idxmax()))
     before = [metric.value for metric in app.metric]
-    app.slider(key="focus_weight").set_value(0.95).run()
+    app.slider(key="url_weight").set_value(0.95).run()
     after = [metric.value for metric in app.metric]
     assert after[:2] == before[:2]
     assert after[2:] != before[2:]
@@ -190,7 +190,7 @@ def test_the_why_card_is_the_cores(open_page: OpenPage, stored_run: Run) -> None
     texts = [element.value for element in app.text]
     assert corpora[HUMAN].texts[card.pairs[0].human] in texts
     assert corpora["shifted"].texts[card.pairs[0].model] in texts
-    app.segmented_control(key="why_pair").set_value(len(card.pairs) - 1).run()
+    app.segmented_control(key="url_pair").set_value(len(card.pairs) - 1).run()
     assert corpora["shifted"].texts[card.pairs[-1].model] in [element.value for element in app.text]
     flagged = [each for each in (*card.sides, *card.rest) if each.separates]
     assert len(app.warning) + len(app.info) == len(flagged)

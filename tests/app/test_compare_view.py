@@ -90,9 +90,9 @@ def test_warnings_and_the_run_in_the_url(open_page: OpenPage, stored_run: Run) -
 @pytest.mark.parametrize("kind", ["pairwise", "joint"])
 def test_scale_smoothing_and_partition_act_at_once(open_page: OpenPage, stored_run: Run, kind: PartitionKind) -> None:
     app = open_page()
-    app.segmented_control(key="control_partition").set_value(kind).run()
-    app.selectbox(key="control_smoothing").set_value("krichevsky-trofimov").run()
-    app.select_slider(key="control_scale").set_value(2.0).run()
+    app.segmented_control(key="url_partition").set_value(kind).run()
+    app.selectbox(key="url_smoothing").set_value("krichevsky-trofimov").run()
+    app.select_slider(key="url_scale").set_value(2.0).run()
     assert not app.exception
     changed = {"run": stored_run.id, "scale": "2", "smoothing": "krichevsky-trofimov"}
     assert url_of(app) == (changed if kind == "pairwise" else {**changed, "partition": "joint"})
@@ -119,7 +119,7 @@ def test_smoothing_alone_is_not_mistaken_for_the_stored_scores(open_page: OpenPa
 @pytest.mark.parametrize("smoothing", SMOOTHINGS)
 def test_every_smoothing_of_the_core_can_be_chosen(open_page: OpenPage, stored_run: Run, smoothing: str) -> None:
     app = open_page()
-    app.selectbox(key="control_smoothing").set_value(smoothing).run()
+    app.selectbox(key="url_smoothing").set_value(smoothing).run()
     assert not app.exception
     assert url_of(app).get("smoothing", "none") == smoothing
     rows = leaderboard(app)
@@ -144,7 +144,7 @@ def test_every_smoothing_of_the_core_can_be_chosen(open_page: OpenPage, stored_r
 def test_a_smoothing_that_is_none_counts_as_absent(open_page: OpenPage, stored_run: Run) -> None:
     app = open_page(smoothing="lidstone")
     assert not app.exception
-    assert app.selectbox(key="control_smoothing").value == "none"
+    assert app.selectbox(key="url_smoothing").value == "none"
     candidate = stored_run.comparison.candidates[0]
     assert leaderboard(app)[candidate.name][COLUMNS["mauve"]] == shown(candidate.scores["mauve"])
 
@@ -156,7 +156,7 @@ def test_every_smoothing_has_a_title() -> None:
 @pytest.mark.usefixtures("run_home")
 def test_going_back_to_the_runs_own_scale_leaves_no_trace(open_page: OpenPage, stored_run: Run) -> None:
     app = open_page(scale="2")
-    app.select_slider(key="control_scale").set_value(5.0).run()
+    app.select_slider(key="url_scale").set_value(5.0).run()
     assert url_of(app) == {"run": stored_run.id}
     candidate = stored_run.comparison.candidates[0]
     assert leaderboard(app)[candidate.name][COLUMNS["mauve"]] == shown(candidate.scores["mauve"])
@@ -176,7 +176,7 @@ def errors_at(run: Run, name: str, weight: float) -> tuple[list[float], list[flo
 @pytest.mark.usefixtures("run_home")
 def test_the_weight_moves_both_errors_in_words(open_page: OpenPage, stored_run: Run) -> None:
     app = open_page()
-    app.slider(key="control_weight").set_value(0.2).run()
+    app.slider(key="url_weight").set_value(0.2).run()
     assert url_of(app)["weight"] == "0.2"
     words = " ".join(element.value for element in app.markdown)
     assert "the model writes what humans don't" in words
@@ -195,7 +195,7 @@ def test_of_many_curves_the_chosen_one_has_a_band(open_page: OpenPage, own_home:
     order = [standing.candidate.name for standing in standings(crowd.comparison)]
     app = open_page()
     assert not app.exception
-    picker = app.selectbox(key="frontier_band")
+    picker = app.selectbox(key="url_candidate")
     assert picker.options == order
     assert picker.value == order[0]
     picker.set_value(order[3]).run()
@@ -206,14 +206,14 @@ def test_of_many_curves_the_chosen_one_has_a_band(open_page: OpenPage, own_home:
 @pytest.mark.usefixtures("run_home")
 def test_few_curves_all_have_their_band(open_page: OpenPage) -> None:
     app = open_page()
-    assert all(box.key != "frontier_band" for box in app.selectbox)
+    assert all(box.key != "url_candidate" for box in app.selectbox)
     assert any("The band around a curve" in caption.value for caption in app.caption)
 
 
 @pytest.mark.usefixtures("run_home")
 def test_a_weight_in_the_url_is_the_sliders(open_page: OpenPage) -> None:
-    assert open_page(weight="0.83").slider(key="control_weight").value == 0.83
-    assert open_page(weight="0").slider(key="control_weight").value == 0.01  # the slider's own end
+    assert open_page(weight="0.83").slider(key="url_weight").value == 0.83
+    assert open_page(weight="0").slider(key="url_weight").value == 0.01  # the slider's own end
 
 
 def test_without_a_run_the_page_teaches(open_page: OpenPage) -> None:
@@ -233,7 +233,7 @@ def test_a_run_that_is_not_there_is_said_and_the_others_are_offered(
     assert not app.exception
     assert len(app.error) == 1
     assert "<b>" not in app.error[0].value.replace("\\<b\\>", "")
-    picker = app.selectbox(key="run_picker")
+    picker = app.selectbox(key="url_run")
     assert picker.value is None
     picker.set_value(stored_run.id).run()
     assert url_of(app)["run"] == stored_run.id

@@ -216,9 +216,9 @@ def test_notes_are_shown_with_the_ranking(open_page: OpenPage) -> None:
 @pytest.mark.usefixtures("measured")
 def test_what_is_chosen_stands_in_the_url(open_page: OpenPage) -> None:
     app = open_page(VIEW)
-    app.selectbox(key="measure_ranked").set_value("recall").run()
-    app.selectbox(key="measure_across").set_value("precision").run()
-    app.selectbox(key="measure_along").set_value("recall").run()
+    app.selectbox(key="url_measure").set_value("recall").run()
+    app.selectbox(key="url_across").set_value("precision").run()
+    app.selectbox(key="url_along").set_value("recall").run()
     assert not app.exception
     parameters = url_of(app)
     assert {name: parameters[name] for name in ("measure", "across", "along")} == {
@@ -227,7 +227,7 @@ def test_what_is_chosen_stands_in_the_url(open_page: OpenPage) -> None:
         "along": "recall",
     }
     again = open_page(VIEW, **parameters)
-    for key in ("measure_ranked", "measure_across", "measure_along"):
+    for key in ("url_measure", "url_across", "url_along"):
         assert again.selectbox(key=key).value == app.selectbox(key=key).value
 
 
@@ -235,8 +235,8 @@ def test_what_is_chosen_stands_in_the_url(open_page: OpenPage) -> None:
 def test_unknown_measures_in_the_url_fall_back(open_page: OpenPage) -> None:
     app = open_page(VIEW, measure="<b>x</b>", across="zipf", along="nonsense")
     assert not app.exception
-    assert app.selectbox(key="measure_ranked").value in WITHOUT_TOKENIZER
-    assert app.selectbox(key="measure_across").value != app.selectbox(key="measure_along").value
+    assert app.selectbox(key="url_measure").value in WITHOUT_TOKENIZER
+    assert app.selectbox(key="url_across").value != app.selectbox(key="url_along").value
 
 
 @pytest.mark.usefixtures("measured")
@@ -320,12 +320,12 @@ def test_a_sweep_that_cannot_be_is_explained(open_page: OpenPage, run: Run) -> N
     app = open_page(VIEW, section="sweeps", axis="length")
     assert "given features" in said(app)
     assert not [item for item in app.button if item.label == "Compute"]
-    app.segmented_control(key="sweep_axis").set_value("decoder").run()
+    app.segmented_control(key="url_axis").set_value("decoder").run()
     assert not app.exception
     assert "two candidates of one decoder" in said(app)
     button(app, "Generate texts with several values").click().run()
     assert url_of(app)["section"] == "generate"
-    assert app.segmented_control(key="decoders_section").value == "generate"
+    assert app.segmented_control(key="url_decoders_section").value == "generate"
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -400,7 +400,7 @@ def test_the_jobs_of_this_run_and_section_are_shown(open_page: OpenPage, run: Ru
         assert "job 1" in said(app)
         for number in (2, 3, 4):
             assert f"job {number}" not in said(app)
-        app.segmented_control(key="decoders_section").set_value("sweeps").run()
+        app.segmented_control(key="url_decoders_section").set_value("sweeps").run()
         assert "job 3" in said(app)
         assert "job 1" not in said(app)
         assert app.error[0].value.replace("\\", "") == "No value <b>fits</b>"
@@ -496,7 +496,7 @@ def test_without_a_run_the_page_opens_on_a_study_from_a_file(
 ) -> None:
     app = open_page(VIEW)
     assert not app.exception
-    assert app.segmented_control(key="decoders_section").value == "generate"
+    assert app.segmented_control(key="url_decoders_section").value == "generate"
     assert button(app, "Start").disabled
     assert "Choose the human texts" in said(app)
     upload(app, prompts_file(prompts=True))

@@ -55,7 +55,7 @@ def test_the_default_is_the_value(
     monkeypatch.setenv("MAUVE_LENS_HOME", str(full_run.path.parent.parent))
     app = open_page(f"views/{view}/{view}.py", **query)
     assert not app.exception
-    followers = app.session_state["_shown_titles"]
+    followers = app.session_state["_url_titles"]
     found = [item for item in app if getattr(item, "key", None) in followers and hasattr(item.proto, "default")]
     assert {item.key: default(item) for item in found} == {item.key: standing(item) for item in found}
     assert len(found) >= least, [item.key for item in found]

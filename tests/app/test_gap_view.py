@@ -114,7 +114,7 @@ def test_the_ledger_is_the_partitions_own_and_adds_up(
 def test_the_weight_moves_the_ledger(open_page: OpenPage) -> None:
     app = open_page(VIEW, candidate=MODEL)
     before = [table["of error"].tolist() for table in lists(app, *LEDGER)]
-    app.slider(key="focus_weight").set_value(0.9).run()
+    app.slider(key="url_weight").set_value(0.9).run()
     assert url_of(app)["weight"] == "0.9"
     after = [table["of error"].tolist() for table in lists(app, *LEDGER)]
     assert all(old != new for old, new in zip(before, after, strict=True))
@@ -138,7 +138,7 @@ def test_the_cluster_of_the_url_shows_its_texts_and_fills_the_what_if(open_page:
         corpus = stored_run.corpora[source]
         assert shown["id"].tolist() == [corpus.ids[i] for i in np.flatnonzero(part.labels[source] == cluster)][:8]
     show_tab(app, WHAT_IF)
-    assert app.multiselect(key="what_if_chosen").value == [cluster]
+    assert app.multiselect(key="url_chosen").value == [cluster]
     weights = text_weights(part, MODEL, dropped(part.k, [cluster]))
     expect_scores(app, what_if(prepare(stored_run.comparison, MODEL, "joint"), model=weights))
     chosen = int((part.labels[MODEL] == cluster).sum())
@@ -156,11 +156,11 @@ def test_an_unknown_cluster_is_named(open_page: OpenPage) -> None:
 def test_choices_are_written_to_the_url_and_cleared(open_page: OpenPage, stored_run: Run) -> None:
     part = part_of(stored_run)
     app = open_page(VIEW, WHAT_IF, candidate=MODEL, cluster=str(over_written(stored_run)))
-    app.multiselect(key="what_if_chosen").set_value([2, 1]).run()
+    app.multiselect(key="url_chosen").set_value([2, 1]).run()
     assert url_of(app)["chosen"] == "1,2"
-    app.selectbox(key="what_if_action").set_value("weight").run()
-    app.number_input(key="what_if_factor").set_value(0.3).run()
-    app.segmented_control(key="what_if_side").set_value("both").run()
+    app.selectbox(key="url_action").set_value("weight").run()
+    app.number_input(key="url_factor").set_value(0.3).run()
+    app.segmented_control(key="url_side").set_value("both").run()
     assert {name: url_of(app)[name] for name in ("action", "factor", "side")} == {
         "action": "weight", "factor": "0.3", "side": "both",
     }  # fmt: skip
@@ -169,7 +169,7 @@ def test_choices_are_written_to_the_url_and_cleared(open_page: OpenPage, stored_
     expect_scores(app, what_if(prepare(stored_run.comparison, MODEL, "joint"), human=sides[HUMAN], model=sides[MODEL]))
     app.button(key="what_if_clear").click().run()
     assert url_of(app)["chosen"] == "none"
-    assert app.multiselect(key="what_if_chosen").value == []
+    assert app.multiselect(key="url_chosen").value == []
     assert not any("Change" in table.value.columns for table in app.table)
 
 
@@ -181,8 +181,8 @@ def test_a_cap_and_other_settings(open_page: OpenPage, stored_run: Run) -> None:
     weights = np.where(np.arange(part.k) < 3, capped(part.counts(HUMAN), part.counts(MODEL)), 1.0)
     prepared = prepare(scaled(stored_run.comparison, 2.0), MODEL, "pairwise", "laplace")
     expect_scores(app, what_if(prepared, model=text_weights(part, MODEL, weights)))
-    assert app.segmented_control(key="what_if_side").value == "model", "a cap is of the model's texts, whatever the URL"
-    assert app.segmented_control(key="what_if_side").disabled
+    assert app.segmented_control(key="url_side").value == "model", "a cap is of the model's texts, whatever the URL"
+    assert app.segmented_control(key="url_side").disabled
 
 
 def scaled(comparison: Comparison, scale: float) -> Comparison:
@@ -192,12 +192,12 @@ def scaled(comparison: Comparison, scale: float) -> Comparison:
 
 def test_a_slice_of_the_metadata(open_page: OpenPage, stored_run: Run) -> None:
     app = open_page(VIEW, WHAT_IF, candidate=MODEL, pick="slice")
-    app.selectbox(key="what_if_field").set_value("topic").run()
-    app.selectbox(key="what_if_value").set_value("engine").run()
+    app.selectbox(key="url_field").set_value("topic").run()
+    app.selectbox(key="url_value").set_value("engine").run()
     assert {name: url_of(app)[name] for name in ("field", "value")} == {"field": "topic", "value": "engine"}
     kept = (stored_run.corpora[MODEL].metadata["topic"] != "engine").to_numpy(dtype=np.float64)
     expect_scores(app, what_if(prepare(stored_run.comparison, MODEL, "joint"), model=kept))
-    app.selectbox(key="what_if_field").set_value("words").run()
+    app.selectbox(key="url_field").set_value("words").run()
     assert "value" not in url_of(app)
     assert not any("Change" in table.value.columns for table in app.table)
 
@@ -251,7 +251,7 @@ def test_every_smoothing_gives_a_page(open_page: OpenPage, smoothing: str) -> No
 def test_the_greedy_list_and_its_way_into_the_what_if(open_page: OpenPage, stored_run: Run) -> None:
     part = part_of(stored_run)
     app = open_page(VIEW, GREEDY, candidate=MODEL)
-    app.segmented_control(key="greedy_score").set_value("frontier_integral").run()
+    app.segmented_control(key="url_score").set_value("frontier_integral").run()
     assert url_of(app)["score"] == "frontier_integral"
     steps = greedy(part.counts(HUMAN), part.counts(MODEL), score="frontier_integral")
     columns = ("cluster", "Frontier integral", "over seeds", "closed", "texts", "words")
@@ -274,7 +274,7 @@ def test_a_list_that_no_cluster_helps_says_so(open_page: OpenPage, stored_run: R
     assert not greedy(part.counts(HUMAN), part.counts(MODEL), action="drop", score="frontier_integral")
     app = open_page(VIEW, GREEDY, candidate=MODEL, score="frontier_integral")
     assert not says(app, "There is no cluster with which")
-    app.segmented_control(key="greedy_fix").set_value("drop").run()
+    app.segmented_control(key="url_greedy_action").set_value("drop").run()
     assert url_of(app)["fix"] == "drop"
     assert says(app, "There is no cluster with which")
 
@@ -295,7 +295,7 @@ def test_computing_in_full_starts_a_job_without_the_texts(
         for source in (HUMAN, MODEL)
     }
     assert spec["dropped"] == {source: ids for source, ids in expected.items() if ids}
-    app.selectbox(key="what_if_action").set_value("weight").run()
+    app.selectbox(key="url_action").set_value("weight").run()
     assert app.button(key="what_if_start").disabled
 
 
@@ -326,8 +326,8 @@ def test_trust_rests_on_other_seeds_and_other_k(open_page: OpenPage, stored_run:
 def test_a_tab_that_is_not_open_is_not_made(open_page: OpenPage) -> None:
     app = open_page(VIEW, candidate=MODEL, chosen="0")
     keys = {each.key for each in [*app.multiselect, *app.segmented_control]}
-    assert not keys & {"what_if_chosen", "greedy_score"}
+    assert not keys & {"url_chosen", "url_score"}
     show_tab(app, GREEDY)
     keys = {each.key for each in [*app.multiselect, *app.segmented_control]}
-    assert "greedy_score" in keys
-    assert "what_if_chosen" not in keys
+    assert "url_score" in keys
+    assert "url_chosen" not in keys

@@ -405,8 +405,8 @@ def test_ties_and_fast_pairs_as_chosen(open_page: OpenPage, run: Run, store: Rat
     rate(store, plan, 0, 20)
     rate(store, plan, 20, 26, seconds=5.0)
     app = open_page(VIEW, tab="results")
-    app.segmented_control(key="judge_ties").set_value("random").run()
-    app.number_input(key="judge_seconds").set_value(25).run()
+    app.segmented_control(key="url_ties").set_value("random").run()
+    app.number_input(key="url_seconds").set_value(25).run()
     sources = [source.name for source in run.comparison.sources]
     ranking = rank(store.list(), sources, "interesting", corpora=run.corpora, ties="random", min_seconds=25)
     assert ranking.excluded == 6
@@ -416,7 +416,7 @@ def test_ties_and_fast_pairs_as_chosen(open_page: OpenPage, run: Run, store: Rat
     captions = " ".join(element.value for element in app.caption)
     assert "20 answers of 1 rater" in captions
     assert "6 answers left out" in captions
-    app.number_input(key="judge_seconds").set_value(600).run()
+    app.number_input(key="url_seconds").set_value(600).run()
     assert not app.exception
     assert any("No rating of this question is left" in info.value for info in app.info)
 

@@ -175,11 +175,11 @@ def test_texts_of_an_area_are_ranked_by_their_cluster_s_share_of_the_error(
 ) -> None:
     tabs = {"map_area_tabs": "List"}
     app = open_page(VIEW, tabs, run=mapped_run.id, candidate="shifted", lasso=LASSO, weight="0.2")
-    assert all(slider.key != "focus_weight" for slider in app.slider)
+    assert all(slider.key != "url_weight" for slider in app.slider)
     in_order = tables(app, "source", "id", "cluster", "text")[0]
-    app.segmented_control(key="map_colouring").set_value(error).run()
+    app.segmented_control(key="url_colour").set_value(error).run()
     assert not app.exception
-    assert app.slider(key="focus_weight").value == 0.2
+    assert app.slider(key="url_weight").value == 0.2
     partition = mapped_run.comparison.partition("joint", "shifted", 0)
     shares = cluster_table(partition.counts(HUMAN), partition.counts("shifted"), 0.2)[error].to_numpy()
     ranked = tables(app, "source", "id", "cluster", "text")[0]
@@ -189,6 +189,6 @@ def test_texts_of_an_area_are_ranked_by_their_cluster_s_share_of_the_error(
     assert sorted(zip(ranked["source"], ranked["id"], strict=True)) == sorted(
         zip(in_order["source"], in_order["id"], strict=True)
     )
-    app.slider(key="focus_weight").set_value(0.8).run()
+    app.slider(key="url_weight").set_value(0.8).run()
     again = cluster_table(partition.counts(HUMAN), partition.counts("shifted"), 0.8)[error].to_numpy()
     assert (np.diff(again[tables(app, "source", "id", "cluster", "text")[0]["cluster"]]) <= 0).all()

@@ -389,14 +389,14 @@ def test_a_damaged_table_is_said_and_can_be_made_again(open_page: OpenPage, run:
 def test_the_advice_is_the_cores_for_the_candidate_of_the_url(open_page: OpenPage, run: Run) -> None:
     app = open_page(VIEW, candidate="shifted")
     assert not app.exception
-    assert app.selectbox(key="sampling_candidate").value == "shifted"
+    assert app.selectbox(key="url_candidate").value == "shifted"
     texts, clusters = cache.sampling_advice(run.id, "shifted")
     assert with_minus(texts.reason) in said(app)
     assert "to the power −" in said(app)
     assert with_minus(clusters.reason) in said(app)
     assert (texts.n, texts.k) == (60, run.comparison.candidate("shifted").partitions[0].k)
     assert clusters.curve.k[-1] == texts.k
-    app.selectbox(key="sampling_candidate").set_value("collapsed").run()
+    app.selectbox(key="url_candidate").set_value("collapsed").run()
     assert with_minus(cache.sampling_advice(run.id, "collapsed")[0].reason) in said(app)
     assert app.query_params["candidate"] in ("collapsed", ["collapsed"])
 

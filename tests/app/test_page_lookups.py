@@ -56,7 +56,7 @@ def test_no_page_looks_anything_up(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WALK, *VIEWS]
     result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
     assert result.returncode == 0, result.stderr[-3000:]
-    assert [line.split()[0] for line in result.stdout.splitlines()] == sorted([*VIEWS, *["decoders.py"] * 2])
+    assert [line.split()[0] for line in result.stdout.splitlines()] == sorted([*VIEWS, *["decoders"] * 2])
     assert looked_up(log) == []
 
 

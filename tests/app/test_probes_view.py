@@ -281,7 +281,7 @@ def test_the_table_has_the_cores_numbers_in_order(open_page: OpenPage, table: Pr
 
 def test_less_the_control_with_its_own_spread(open_page: OpenPage, table: ProbeTable) -> None:
     app = open_page(VIEW)
-    app.button_group(key="probes_over").set_value("control").run()
+    app.button_group(key="url_baseline").set_value("control").run()
     shown = app.dataframe[0].value
     typos = shown[shown["half"] == "Typos, 5 % of letters"].iloc[0]
     assert typos["auc"] == spread_label(table.over_control(table.line("typos"), "auc"))
@@ -290,7 +290,7 @@ def test_less_the_control_with_its_own_spread(open_page: OpenPage, table: ProbeT
 
 def test_what_sorts_is_chosen(open_page: OpenPage, table: ProbeTable) -> None:
     app = open_page(VIEW)
-    app.selectbox(key="probes_by").set_value("mauve").run()
+    app.selectbox(key="url_probes_order").set_value("mauve").run()
     assert app.dataframe[0].value.equals(shown_scores(table, "mauve", over=False))
 
 
@@ -317,7 +317,7 @@ def test_a_damaged_table_is_said(open_page: OpenPage, run: Run) -> None:
 def test_the_flow_of_the_first_perturbation_says_how_many_moved(open_page: OpenPage, table: ProbeTable) -> None:
     app = open_page(VIEW, part="flow")
     assert not app.exception
-    assert app.selectbox(key="probe_perturbation").value == "shuffle-words"
+    assert app.selectbox(key="url_perturbation").value == "shuffle-words"
     assert app.metric[0].value == "6 of 30"
     flow = table.line("shuffle-words").flow
     assert flow is not None
@@ -366,7 +366,7 @@ def test_a_moved_text_can_be_tried(open_page: OpenPage, encoded: Run) -> None:
     assert not app.exception
     assert url_of(app)["part"] == "text"
     lab(app)
-    assert app.selectbox(key="lab_id_encoded").value == text_id
+    assert encoded.corpora[HUMAN].ids[app.selectbox(key="lab_id_encoded").value] == text_id
     assert app.text_area[0].value == encoded.corpora[HUMAN].texts[encoded.corpora[HUMAN].ids.index(text_id)]
 
 
@@ -382,13 +382,13 @@ def test_a_flow_that_is_not_there_is_said(open_page: OpenPage) -> None:
 def test_a_perturbation_that_was_not_probed_is_said(open_page: OpenPage) -> None:
     app = open_page(VIEW, part="flow", perturbation="first-third")
     assert "first-third was not probed here" in said(app)
-    assert app.selectbox(key="probe_perturbation").value == "shuffle-words"
+    assert app.selectbox(key="url_perturbation").value == "shuffle-words"
 
 
 @pytest.mark.usefixtures("table")
 def test_another_perturbation_forgets_the_flow_and_one_without_movement_says_so(open_page: OpenPage) -> None:
     app = open_page(VIEW, part="flow", flow="0,1")
-    app.selectbox(key="probe_perturbation").set_value("typos@0.5").run()
+    app.selectbox(key="url_perturbation").set_value("typos@0.5").run()
     assert not app.exception
     assert url_of(app)["perturbation"] == "typos@0.5"
     assert "flow" not in url_of(app)
@@ -512,13 +512,13 @@ def test_a_link_has_the_text_and_what_is_done_to_it(open_page: OpenPage, encoded
     app = lab(open_page(VIEW, part="text"))
     app.selectbox(key="lab_source_encoded").set_value("model").run()
     app.selectbox(key="lab_id_encoded").set_value(corpus.ids[5]).run()
-    found(app.multiselect, "lab_perturbations").set_value(["lowercase", "typos:rate=0.2", "what"]).run()
+    found(app.multiselect, "url_tried").set_value(["lowercase", "typos:rate=0.2", "what"]).run()
     other = open_page(VIEW, **url_of(app))
     assert other.text_area[0].value == app.text_area[0].value == corpus.texts[5]
     assert [item.label for item in other.expander] == [item.label for item in app.expander]
-    assert found(other.multiselect, "lab_perturbations").value == ["lowercase", "typos:rate=0.2", "what"]
+    assert found(other.multiselect, "url_tried").value == ["lowercase", "typos:rate=0.2", "what"]
     assert said(other) == said(app)
-    found(app.multiselect, "lab_perturbations").set_value([]).run()
+    found(app.multiselect, "url_tried").set_value([]).run()
     assert not open_page(VIEW, **url_of(app)).expander
     app.text_area[0].set_value("My own words.").run()
     assert "own" not in str(url_of(app))
@@ -529,7 +529,7 @@ def test_a_link_has_the_text_and_what_is_done_to_it(open_page: OpenPage, encoded
 
 def test_perturbations_say_where_the_text_goes(open_page: OpenPage, encoded: Run) -> None:
     app = lab(open_page(VIEW, part="text"))
-    found(app.multiselect, "lab_perturbations").set_value(["lowercase", "replace:/zzz/y/", "swap-halves", "what"]).run()
+    found(app.multiselect, "url_tried").set_value(["lowercase", "replace:/zzz/y/", "swap-halves", "what"]).run()
     assert not app.exception
     corpus = encoded.corpora[HUMAN]
     lowered = perturb(corpus.texts[:1], corpus.ids[:1], parse_perturbation("lowercase"), seed=0).texts[0]
@@ -583,7 +583,7 @@ def test_the_page_teaches_without_a_run(open_page: OpenPage) -> None:
 @pytest.mark.usefixtures("run")
 def test_parts_stand_in_the_url(open_page: OpenPage) -> None:
     app = open_page(VIEW)
-    app.button_group(key="probes_part").set_value("flow").run()
+    app.button_group(key="url_probes_section").set_value("flow").run()
     assert url_of(app)["part"] == "flow"
-    app.button_group(key="probes_part").set_value("scores").run()
+    app.button_group(key="url_probes_section").set_value("scores").run()
     assert "part" not in url_of(app)

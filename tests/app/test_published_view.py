@@ -62,7 +62,7 @@ def test_ours_stands_beside_the_published_number_and_the_difference_below(open_p
     assert human["Self-BLEU"] == "**0.515** ≈ 0.500  \n+0.015"
     assert rows["Discriminator accuracy", "News, Grover"]["Generation perplexity"] == "**0.763** ≠ 0.468  \n+0.295"
 
-    app.segmented_control(key="published_paper").set_value("neurips-2021").run()
+    app.segmented_control(key="url_paper").set_value("neurips-2021").run()
     assert not app.exception
     rows = shown(app)
     assert rows["Human-like", "Web text, GPT-2"]["MAUVE"] == "**0.952** = 0.952  \n0.000"  # NeurIPS 2021, table 5
@@ -81,9 +81,9 @@ def test_what_is_not_reproduced_is_said(open_page: OpenPage) -> None:
 
 def test_measure_and_reference_choose_the_settings(open_page: OpenPage) -> None:
     app = open_page(PAGE)
-    assert app.selectbox(key="published_measure_jmlr-2023").value == "mauve_star"
-    app.selectbox(key="published_measure_jmlr-2023").set_value("self_bleu").run()
-    app.selectbox(key="published_reference").set_value(("stories", "discriminator_accuracy")).run()
+    assert app.selectbox(key="url_published_jmlr-2023").value == "mauve_star"
+    app.selectbox(key="url_published_jmlr-2023").set_value("self_bleu").run()
+    app.selectbox(key="url_against").set_value(("stories", "discriminator_accuracy")).run()
     assert not app.exception
     frame = settings("jmlr-2023", "stories", "self_bleu", "discriminator_accuracy")
     values = app.dataframe[0].value
@@ -91,10 +91,10 @@ def test_measure_and_reference_choose_the_settings(open_page: OpenPage) -> None:
     assert values["closeness"].tolist() == frame["closeness"].tolist()
     words = next(element.value for element in app.caption if element.value.startswith("Spearman"))
     assert "**0.905** over 8 settings; published 0.905 (plain), reproduced" in words
-    app.segmented_control(key="published_axes").set_value("ranks").run()
+    app.segmented_control(key="url_plot_axes").set_value("ranks").run()
     assert not app.exception
     # The other paper's MAUVE has no deviations for human text, so empty columns are left out.
-    app.segmented_control(key="published_paper").set_value("neurips-2021").run()
+    app.segmented_control(key="url_paper").set_value("neurips-2021").run()
     assert not app.exception
     assert "human" not in app.dataframe[0].value
     assert len(app.dataframe[0].value) == 7
@@ -107,7 +107,7 @@ def test_every_number_and_every_table_can_be_read(open_page: OpenPage) -> None:
     assert set(numbers["Outcome"]) == {"reproduced", "explained by rounding", "not reproduced"}
     assert (numbers["Low"] <= numbers["High"]).all()
     for name in TABLES:
-        app.selectbox(key="published_table").set_value(name).run()
+        app.selectbox(key="url_table").set_value(name).run()
         assert not app.exception
         values = app.dataframe[3].value
         assert len(values) == len(table(name))

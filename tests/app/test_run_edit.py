@@ -129,11 +129,11 @@ def test_a_second_opening_begins_with_what_stands_there(form: AppTest, store: Ru
 
 
 def test_the_form_stays_where_others_move_the_run_out_of_sight(form: AppTest, store: RunStore) -> None:
-    form.text_input(key="runs_query").set_value("first").run()
+    form.text_input(key="url_query").set_value("first").run()
     store.describe("one", notes="theirs")
     form.run()
     assert is_open(form), "the search finds it no more"
-    form.text_input(key="runs_query").set_value("").run()
+    form.text_input(key="url_query").set_value("").run()
     for number in range(SHOWN + 1):
         store.save(f"new {number}", make_comparison(), make_corpora())
     form.run()

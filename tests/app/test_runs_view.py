@@ -90,18 +90,18 @@ def test_search_and_tags_filter_and_stand_in_the_url(open_page: OpenPage, store:
     store.describe("two", name="Second try", tags=["draft", "gpt"])
     store.describe("one", tags=["draft"])
     app = open_page(VIEW)
-    app.text_input(key="runs_query").set_value("  SECOND   try ").run()
+    app.text_input(key="url_query").set_value("  SECOND   try ").run()
     assert cards(app) == ["two"]
     assert url_of(app)["query"] == "SECOND try"
     assert "1 of 3 runs" in said(app)
-    app.text_input(key="runs_query").set_value("").run()
-    app.multiselect(key="runs_tags").set_value(["draft"]).run()
+    app.text_input(key="url_query").set_value("").run()
+    app.multiselect(key="url_tags").set_value(["draft"]).run()
     assert set(cards(app)) == {"one", "two"}
     assert url_of(app)["tags"] == "draft"
     assert "query" not in url_of(app)
     again = open_page(VIEW, query="second", tags="draft,gpt")
     assert cards(again) == ["two"]
-    assert again.multiselect(key="runs_tags").value == ["draft", "gpt"]
+    assert again.multiselect(key="url_tags").value == ["draft", "gpt"]
     nothing = open_page(VIEW, query="second", tags="gone")
     assert cards(nothing) == []
     assert "No run has all of these" in said(nothing)
@@ -184,7 +184,7 @@ def test_name_tags_and_notes_are_changed_in_the_card(open_page: OpenPage, store:
     (found,) = [summary for summary in store.list() if summary.id == "one"]
     assert (found.name, found.tags, found.notes) == ("My best run", ("gpt",), "with care")
     assert [box.key for box in app.text_area] == []
-    assert "My best run" in app.selectbox(key="run_picker").options[-1] + str(app.selectbox(key="run_picker").options)
+    assert "My best run" in app.selectbox(key="url_run").options[-1] + str(app.selectbox(key="url_run").options)
 
 
 def test_what_cannot_be_said_is_refused_and_nothing_is_lost(open_page: OpenPage, store: RunStore) -> None:
@@ -210,7 +210,7 @@ def test_a_deleted_run_can_be_brought_back_from_everywhere_on_the_page(open_page
     assert set(cards(app)) == {"one", "finer"}
     assert {key for key, value in url_of(app).items() if value == "two"} == set()
     assert url_of(app)["right"] == "one"
-    app.segmented_control(key="runs_shelf").set_value("bin").run()
+    app.segmented_control(key="url_runs_section").set_value("bin").run()
     assert "**two** is in the bin" in said(app)
     (token,) = [item.token for item in store.deleted()]
     assert [button.key for button in app.button if str(button.key).startswith("restore_")] == [f"restore_{token}"]
@@ -263,14 +263,14 @@ def test_comparable_runs_share_a_leaderboard(open_page: OpenPage, store: RunStor
 def test_runs_of_other_settings_are_not_ranked_and_the_settings_named(open_page: OpenPage, store: RunStore) -> None:
     app = open_page(VIEW, shelf="pair", left="one")
     assert "Choose two runs" in said(app)
-    app.selectbox(key="runs_right").set_value("finer").run()
+    app.selectbox(key="url_right").set_value("finer").run()
     assert url_of(app)["right"] == "finer"
     assert "they differ in: Scaling constant c" in app.warning[0].value.replace("\\", "")
     (table,) = app.table
     (found,) = differences(store.load("one").comparison, store.load("finer").comparison)
     row = {name: str(cell).replace("*", "").replace("\\", "") for name, cell in table.value.iloc[0].items()}
     assert row == {"Setting": found.setting, "A": "5", "B": "3", "Decides the score": f"yes, {found.reason}"}
-    app.selectbox(key="runs_right").set_value("one").run()
+    app.selectbox(key="url_right").set_value("one").run()
     assert "one run twice" in said(app)
 
 

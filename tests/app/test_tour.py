@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import tour
-from app.url.query_string import parse, to_parameters
+from app.url.parameters import parse, to_query
 from mauve_core.base.config import HUMAN
 from mauve_core.store import Run
 
@@ -33,7 +33,7 @@ def test_stops_are_pages_and_their_links_come_back(stored_run: Run) -> None:
     assert [step.state.tour for step in found] == list(range(1, STOPS + 1))
     for step in found:
         assert (ROOT / "app" / step.page).is_file()
-        assert parse(to_parameters(step.state)) == step.state
+        assert parse(to_query(step.state)) == step.state
         assert step.state.run == stored_run.id
 
 
@@ -95,7 +95,7 @@ def test_whoever_wanders_off_finds_the_way_back(open_page: OpenPage) -> None:
 @pytest.mark.usefixtures("run_home")
 def test_a_step_opens_its_tab_and_leaves_it_to_the_reader(open_page: OpenPage, stored_run: Run) -> None:
     step = tour.steps(stored_run.id, stored_run.comparison)[5]
-    link = to_parameters(step.state)
+    link = to_query(step.state)
     app = open_page(step.page, **link)
     assert app.session_state["cluster_detail_tabs"] == "Why"
     app = open_page(step.page, **{**link, "detail": "words"})

@@ -272,7 +272,7 @@ HAND_MADE = re.compile(r"\.[0-9{].*[fge%]$|^[+z]")
 """A format with a number of decimals, or with a sign."""
 
 LEFT_ALONE = {
-    "app/url/query_string.py": "the URL",
+    "app/url/codecs.py": "the URL",
     "app/views/decoders/decoder_picker.py": "settings as they are typed",
     "mauve_core/figures/map.py": "a path in SVG",
     "mauve_core/figures/sampling.py": "ticks of round numbers",

@@ -50,7 +50,7 @@ def choose(page: Page, key: str, typed: str) -> None:
 def test_a_cluster_by_its_number(page: Page, full: tuple[str, Run], view: str) -> None:
     url, _ = full
     open_view(page, VIEWS[view], url, RUN)
-    choose(page, "focus_cluster", "3")
+    choose(page, "url_cluster", "3")
     expect(page).to_have_url(re.compile(r"[?&]cluster=3(&|$)"))
     expect(page.get_by_role("heading", name="Cluster 3", exact=True)).to_be_visible()
 
@@ -68,10 +68,10 @@ def test_a_row_of_the_table_of_clusters(page: Page, full: tuple[str, Run]) -> No
 def test_a_perturbation_and_a_flow(page: Page, full: tuple[str, Run]) -> None:
     url, _ = full
     open_view(page, VIEWS["flow"], url, RUN)
-    choose(page, "probe_perturbation", "Typ")
+    choose(page, "url_perturbation", "Typ")
     expect(page).to_have_url(re.compile(r"perturbation=typos"))
     charts.settle(page)
-    choose(page, "probe_flow_chosen", "4 texts")
+    choose(page, "url_flow", "4 texts")
     expect(page).to_have_url(re.compile(r"[?&]flow=\d+%2C\d+(&|$)"))
     expect(page.get_by_role("heading", name=re.compile("From cluster"))).to_be_visible()
 

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 
-from app.url.query_string import parse
+from app.url.parameters import parse
 from mauve_core.analysis.selection import Stack
 from mauve_core.base.config import HUMAN
 from mauve_core.store import Run
@@ -168,7 +168,7 @@ def test_a_hidden_source_leaves_the_selection(page: Page, live_app: str, live_ru
     n, total = live_run.comparison.human.n, len(projection)
     expect(page.get_by_role("heading", name=f"{total:,} of {total:,} texts in the area")).to_be_visible()
     charts.settle(page)
-    page.locator(".st-key-map_shown").get_by_role("button", name="collapsed").click()
+    page.locator(".st-key-url_hidden").get_by_role("button", name="collapsed").click()
     left = total - n
     expect(page.get_by_role("heading", name=f"{left:,} of {left:,} texts in the area")).to_be_visible()
     expect(page).to_have_url(re.compile(r"[?&]hidden=3(&|$)"))

@@ -10,13 +10,13 @@ import streamlit as st
 
 from app.caching import cache
 from app.caching.by_run import kept_by_run
-from app.components import charts, job_panel, linked_tabs, page_chrome, settings_tree
+from app.components import charts, job_panel, page_chrome, settings_tree
 from app.components.focus import Focus
 from app.components.markup import escaped
 from app.components.sweep_panel import read_numbers
 from app.server import access
-from app.url import session
-from app.url.state import Form
+from app.url import bound, session
+from app.url.parameters import ChartOrTable
 from app.views.clusters import purity_list
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import MauveLensError
@@ -34,7 +34,7 @@ from mauve_core.figures import attributes as figures
 from mauve_core.store import ATTACHED, Run
 
 MAX_SPLITS = 100
-FORMS: dict[Form, str] = {"chart": "Charts", "table": "Table"}
+TABS: dict[ChartOrTable, str] = {"chart": "Charts", "table": "Table"}
 
 _TABLE_HEIGHT = 330
 
@@ -114,7 +114,7 @@ def _figure(
 def _result(run: Run, stamp: int | None, table: AttributeTable) -> None:
     categories = _chosen(run, "categories", figures.lines_of("accuracy", table))
     numbers = _chosen(run, "numbers", figures.lines_of("explained", table))
-    drawn, listed = linked_tabs.show("captured", FORMS, "attributes_tabs")
+    drawn, listed = bound.tabs("attributes_as", TABS, "attributes_tabs")
     if drawn.open:
         with drawn:
             _charts((run, stamp, table), categories, numbers)
@@ -128,21 +128,19 @@ def _chosen(run: Run, field: str, lines: Sequence[Line]) -> list[Line]:
     """The lines to draw: all of a few, else those of the URL's ``field``."""
     if len(lines) <= figures.MOST_LINES:
         return list(lines)
-    key = f"attributes_{field}_{run.id}_{len(lines)}"
     usual = list(range(figures.MOST_LINES))
     wanted = getattr(session.current(), field)
-    shown = usual if wanted is None else [place for place in wanted if place < len(lines)]
-    session.follow_url(key, shown)
-    places = st.multiselect(
+    shown = usual if wanted is None else [index for index in wanted if index < len(lines)]
+    bound.multiselect(
+        field,
         f"{field.capitalize()} shown, of {len(lines):,}",
         range(len(lines)),
-        default=shown,
-        format_func=lambda place: figures.line_title(lines[place]),
-        key=key,
-        on_change=session.write_choice,
-        args=(field, key, usual),
+        shown,
+        default=usual,
+        format_func=lambda index: figures.line_title(lines[index]),
+        key=f"url_{field}_{run.id}_{len(lines)}",
     )
-    return [lines[place] for place in places]
+    return [lines[index] for index in shown]
 
 
 def _charts(

@@ -5,19 +5,19 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from app.components import charts, cluster_detail, focus, linked_tabs, page_chrome, score_controls
+from app.components import charts, cluster_detail, focus, page_chrome, score_controls
 from app.components.focus import Focus
 from app.components.sidebar import opened_run
 from app.selection import clicked_value
-from app.url import session
-from app.url.state import Form, State
+from app.url import bound, session
+from app.url.parameters import ChartOrTable
 from app.views.clusters import attributes_panel
 from mauve_core.analysis.cluster_table import ORDERS, cluster_table, ordered
 from mauve_core.base.config import HUMAN
 from mauve_core.figures.clusters import cluster_figure
 
-FORMS: dict[Form, str] = {"chart": "Chart", "table": "Table"}
-_ORDER, _CHART, _TABLE, _SHOWN = "clusters_order", "clusters_chart", "clusters_table", "clusters_shown"
+TABS: dict[ChartOrTable, str] = {"chart": "Chart", "table": "Table"}
+_CHART = "clusters_chart"
 _TABLE_HEIGHT = 330
 
 
@@ -31,13 +31,21 @@ def main() -> None:
             focus.controls(here)
             focus.cluster_picker(here)
         with focus.row():
-            order = _order_picker(state)
+            bound.selectbox(
+                "order",
+                "Sort by",
+                ORDERS,
+                None,
+                width=160,
+                help="Difference: human share minus model share, in points of percentage. Errors: the cluster's part "
+                "of them, which is negative where that side writes less than the mixture.",
+            )
             weight = focus.weight_slider(state)
-            score_controls.smoothing(state, "Here it acts on the errors alone.")
+            score_controls.smoothing("Here it acts on the errors alone.")
     counts = here.partition.counts(HUMAN), here.partition.counts(here.candidate)
     table = cluster_table(*counts, weight, state.smoothing)
-    rows = ordered(table, order)
-    _histogram(here, rows, order, score_controls.smoothing_in_words(state))
+    rows = ordered(table, state.order)
+    _histogram(here, rows, state.order, score_controls.smoothing_in_words(state))
     if state.cluster is not None and here.cluster is None:
         st.info(f"There is no cluster {state.cluster} here: clusters go from 0 to {here.partition.k - 1}.")
     if here.cluster is None:
@@ -47,33 +55,15 @@ def main() -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header(f"Cluster {here.cluster}", anchor=False)
         st.page_link("views/map/map.py", label="On the map", icon=":material/scatter_plot:")
-        st.button("Close", icon=":material/close:", type="tertiary", on_click=_close, key="cluster_close")
+        bound.close_button("cluster", key="cluster_close")
     cluster_detail.show(here, here.cluster, table, weight, state.smoothing)
     attributes_panel.show(here)
-
-
-def _order_picker(state: State) -> str:
-    orders = list(ORDERS)
-    session.follow_url(_ORDER, state.order)
-    chosen = st.selectbox(
-        "Sort by",
-        orders,
-        index=session.place(orders, state.order),
-        key=_ORDER,
-        format_func=lambda order: ORDERS[order],
-        on_change=_write_order,
-        width=160,
-        help="Difference: human share minus model share, in points of percentage. Errors: the cluster's part of "
-        "them, which is negative where that side writes less than the mixture.",
-    )
-    return chosen or state.order
 
 
 def _histogram(here: Focus, rows: pd.DataFrame, order: str, smoothing: str) -> None:
     """The chart and the table that says the same, in one place."""
     n, m = int(rows["human"].sum()), int(rows["model"].sum())
-    st.session_state[_SHOWN] = rows["cluster"].tolist()
-    chart, table = linked_tabs.show("form", FORMS, "clusters_tabs")
+    chart, table = bound.tabs("clusters_as", TABS, "clusters_tabs")
     if chart.open:
         with chart:
             charts.show_chart(
@@ -98,15 +88,12 @@ def _histogram(here: Focus, rows: pd.DataFrame, order: str, smoothing: str) -> N
 
 def _mirror(here: Focus, rows: pd.DataFrame) -> None:
     percent = {name: st.column_config.NumberColumn(title, format="percent") for name, title in _PERCENT.items()}
-    places = rows.index[rows["cluster"] == here.cluster].tolist()
-    st.session_state[_TABLE] = {"selection": {"rows": places, "columns": [], "cells": []}}
-    st.dataframe(
+    bound.table(
+        "cluster",
         rows.drop(columns=["type_1_nats", "type_2_nats"]),
-        hide_index=True,
+        rows["cluster"].tolist(),
+        key="clusters_table",
         height=_TABLE_HEIGHT,
-        key=_TABLE,
-        on_select=_choose_row,
-        selection_mode="single-row",
         column_config={
             "model": st.column_config.NumberColumn(here.candidate),
             "log2_ratio": st.column_config.NumberColumn("log2 p/q", format="%.2f"),
@@ -128,19 +115,6 @@ def _choose_bar() -> None:
     cluster = clicked_value(st.session_state[_CHART]["selection"], 0)
     if cluster is not None:
         session.update(cluster=cluster)
-
-
-def _choose_row() -> None:
-    rows = st.session_state[_TABLE]["selection"]["rows"]
-    session.update(cluster=st.session_state[_SHOWN][rows[0]] if rows else None)
-
-
-def _write_order() -> None:
-    session.update(order=st.session_state[_ORDER])
-
-
-def _close() -> None:
-    session.update(cluster=None)
 
 
 main()

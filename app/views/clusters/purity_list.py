@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,14 +13,13 @@ from app.caching import cache
 from app.caching.by_run import kept_by_run
 from app.components import charts
 from app.components.focus import Focus
-from app.url import session
+from app.url import bound
 from mauve_core.analysis.attributes import category_columns
 from mauve_core.analysis.cluster_table import CONFIDENCE
 from mauve_core.analysis.purity_table import purest_clusters
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.formatting import percent_with_interval
 
-_SIDES, _COLUMN, _TABLE, _SHOWN = "purity_sides", "purity_column", "purity_table", "purity_shown"
 _LIST_HEIGHT = 248
 
 
@@ -34,13 +32,15 @@ def show(here: Focus) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.markdown("**Purest clusters**", width="content")
-        side = _pick("whose", _SIDES, "Whose texts", list(usable), {"model": here.candidate})
-        column = _pick("pure", _COLUMN, "Column", list(usable[side]), {})
+        titles = {side: here.candidate if side == "model" else side for side in usable}
+        side = bound.selectbox("purity_side", "Whose texts", titles, next(iter(usable)), width=180)
+        offered = list(usable[side])
+        column = bound.selectbox("purity_column", "Column", offered, offered[0], width=180)
         rows = _purest(*here.key, sides[side], column)
         st.space("stretch")
         name = f"{here.run.name}-{here.partition.kind}-purity"
         charts.csv_button(lambda: rows.assign(column=column), key="purity_csv", file_name=name)
-    _purity_list(here, rows)
+    _purity_list(rows)
     st.caption(
         f"{len(rows):,} of {here.partition.k:,} clusters of the {here.partition.kind} partition have such texts; by "
         f"the lower end of Wilson's {CONFIDENCE:.0%} interval of the share, as if the value had been named beforehand. "
@@ -65,46 +65,19 @@ def shown_purity(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _pick(field: str, key: str, label: str, offered: Sequence[str], titles: dict[str, str]) -> str:
-    """What the URL's ``field`` names of what is offered, else the first of it."""
-    wanted = getattr(session.current(), field)
-    shown = wanted if wanted in offered else offered[0]
-    session.follow_url(key, shown)
-    chosen = st.selectbox(
-        label,
-        offered,
-        index=session.place(offered, shown),
-        key=key,
-        format_func=lambda item: titles.get(item, item),
-        on_change=session.write_choice,
-        args=(field, key, offered[0]),
-        width=180,
-    )
-    return str(chosen)
-
-
-def _purity_list(here: Focus, rows: pd.DataFrame) -> None:
-    st.session_state[_SHOWN] = rows["cluster"].tolist()
-    places = rows.index[rows["cluster"] == here.cluster].tolist()
-    st.session_state[_TABLE] = {"selection": {"rows": places, "columns": [], "cells": []}}
-    st.dataframe(
+def _purity_list(rows: pd.DataFrame) -> None:
+    bound.table(
+        "cluster",
         shown_purity(rows),
-        hide_index=True,
+        rows["cluster"].tolist(),
+        key="purity_table",
         height=_LIST_HEIGHT,
-        key=_TABLE,
-        on_select=_choose_row,
-        selection_mode="single-row",
         column_config={
             "cluster": st.column_config.NumberColumn(width="small"),
             "of all texts": st.column_config.NumberColumn(format="percent", help="Share of the value in all of them"),
             "texts": st.column_config.NumberColumn(help="Of the cluster, with a value"),
         },
     )
-
-
-def _choose_row() -> None:
-    rows = st.session_state[_TABLE]["selection"]["rows"]
-    session.update(cluster=st.session_state[_SHOWN][rows[0]] if rows else None)
 
 
 @kept_by_run(max_entries=32, show_spinner=False)

@@ -8,8 +8,8 @@ import streamlit as st
 from app.caching import cache
 from app.components import charts, page_chrome, score_controls, sidebar
 from app.components.markup import escaped
-from app.url import session
-from app.url.state import State
+from app.url import bound, session
+from app.url.parameters import State
 from app.views.compare import advice, report_panel
 from mauve_core.base.config import PartitionKind
 from mauve_core.base.formatting import with_spreads
@@ -18,7 +18,6 @@ from mauve_core.figures.theme import short_name
 from mauve_core.scoring.tables import standings
 from mauve_core.store import Run
 
-_WEIGHT, _BAND = "control_weight", "frontier_band"
 _FRONTIER_HELP = (
     "Each curve lays the two errors of a candidate against each other as the mixture R goes from the model's "
     "texts to the humans'. A curve near the upper right corner means that both errors are small; MAUVE is the "
@@ -98,9 +97,13 @@ def _frontier(run_id: str) -> None:
     left, right = st.columns([9, 8], gap="medium")
     with right:
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            weight = _weight_slider(state.weight)
+            weight = score_controls.weight(
+                state,
+                "Where on the curves the marks stand, R = λ P + (1 − λ) Q. At 0.5 both sides count alike; the whole "
+                "curve makes the score, so this changes no rank.",
+            )
             if len(banded) < len(order):
-                _band_picker(order, chosen)
+                _band_picker(order)
         _errors(frontier.at_weight(points, weight, order))
     with left:
         charts.show_chart(
@@ -113,44 +116,17 @@ def _frontier(run_id: str) -> None:
     st.caption(f"{score_controls.described(state, partition, run.comparison.config.score.scale)}. {bands}")
 
 
-def _band_picker(order: list[str], chosen: str) -> None:
-    session.follow_url(_BAND, chosen)
-    st.selectbox(
+def _band_picker(order: list[str]) -> None:
+    bound.selectbox(
+        "candidate",
         "Band of",
         order,
-        index=session.place(order, chosen),
-        key=_BAND,
-        on_change=_write_band,
+        order[0],
+        omit_default=False,
         width=200,
         help="The candidate whose curve stands out, with its band from the lowest to the highest k-means seed: how far "
         "chance in the clustering moves it. The other pages show this candidate then.",
     )
-
-
-def _write_band() -> None:
-    session.update(candidate=st.session_state[_BAND])
-
-
-def _weight_slider(weight: float) -> float:
-    low, high = frontier.WEIGHT_STEP, 1 - frontier.WEIGHT_STEP
-    shown = min(max(round(weight, 2), low), high)
-    if abs(st.session_state.get(_WEIGHT, -1.0) - shown) > frontier.WEIGHT_STEP / 2:
-        session.follow_url(_WEIGHT, shown)
-    return st.slider(
-        "Weight λ of humans",
-        low,
-        high,
-        shown,
-        step=frontier.WEIGHT_STEP,
-        key=_WEIGHT,
-        on_change=_write_weight,
-        help="Where on the curves the marks stand, R = λ P + (1 − λ) Q. At 0.5 both sides count alike; the whole curve "
-        "makes the score, so this changes no rank.",
-    )
-
-
-def _write_weight() -> None:
-    session.update(weight=st.session_state[_WEIGHT])
 
 
 def _errors(at_weight: pd.DataFrame) -> None:

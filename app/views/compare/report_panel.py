@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.caching import cache
 from app.components import charts
-from app.url.state import State
+from app.url.parameters import State
 from mauve_core.base.config import PartitionKind
 from mauve_core.reporting.html_report import html_report
 from mauve_core.reporting.methods_text import methods_text

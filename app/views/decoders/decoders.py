@@ -8,35 +8,26 @@ from app.caching import cache
 from app.components import job_panel, page_chrome, sidebar, sweep_panel
 from app.components.markup import escaped
 from app.server import access
-from app.url import session
-from app.url.state import Section, State
+from app.url import bound, session
+from app.url.parameters import DecodersSection, State
 from app.views.decoders import measure_form, measure_table, study_form
 from mauve_core.base.errors import MauveLensError
 from mauve_core.experiments.text_measures import MEASURES
 from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.store import Run
 
-_SECTION = "decoders_section"
-TITLES: dict[Section, str] = {"measures": "Measures", "sweeps": "Sweeps", "generate": "Generate"}
+TITLES: dict[DecodersSection, str] = {"measures": "Measures", "sweeps": "Sweeps", "generate": "Generate"}
 
 
 def main() -> None:
     """Lay out the page."""
     page_chrome.title("Decoders", "Which decoder should a model use, and how should it be set?")
     state = session.current()
-    section = state.section or _usual_section(state)
-    offered = [name for name in TITLES if access.may_change() or name != "generate"]
-    section = section if section in offered else offered[0]
-    session.follow_url(_SECTION, section)
-    st.segmented_control(
-        "Section",
-        offered,
-        default=section,
-        key=_SECTION,
-        required=True,
-        format_func=TITLES.__getitem__,
-        on_change=_write_section,
-        label_visibility="collapsed",
+    offered = {name: title for name, title in TITLES.items() if access.may_change() or name != "generate"}
+    usual = _usual_section(state) if access.may_change() else "measures"
+    # the usual one is another one once there is a run
+    section = bound.segmented_control(
+        "decoders_section", "Section", offered, usual, omit_default=False, label_visibility="collapsed"
     )
     if section == "generate":
         job_panel.show(("study",))
@@ -48,10 +39,10 @@ def main() -> None:
         sweep_panel.show(run, state)
     else:
         job_panel.show(("measures",), run.id)
-        _measures(run, state)
+        _measures(run)
 
 
-def _usual_section(state: State) -> Section:
+def _usual_section(state: State) -> DecodersSection:
     """Measures where there is a run to measure, else the way to one."""
     return "measures" if cache.opened_run_id(state.run) is not None else "generate"
 
@@ -64,7 +55,7 @@ def _run_if_any(state: State) -> Run | None:
         return None  # a study needs no run; the other sections say what is wrong with it
 
 
-def _measures(run: Run, state: State) -> None:
+def _measures(run: Run) -> None:
     try:
         measurements = stored_measurements(run)
     except MauveLensError as error:
@@ -84,17 +75,13 @@ def _measures(run: Run, state: State) -> None:
         if access.may_change():
             measure_form.show(run, measured)
         return
-    measure_table.show(run, measurements, state)
+    measure_table.show(run, measurements)
     if not access.may_change():
         return
     missing = len(MEASURES.keys() - set(measured))
     title = f"Measure the other {missing}, or measure again" if missing else "Measure again"
     with st.expander(title, icon=":material/straighten:"):
         measure_form.show(run, measured)
-
-
-def _write_section() -> None:
-    session.update(section=st.session_state[_SECTION])
 
 
 main()

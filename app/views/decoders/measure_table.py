@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from app.components import charts, linked_tabs, settings_tree
+from app.components import charts, settings_tree
 from app.components.markup import escaped
-from app.url import session
-from app.url.state import Form, State
+from app.url import bound
+from app.url.parameters import ChartOrTable
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import NONE, UNKNOWN
 from mauve_core.experiments.text_measures import MEASURES, Measurements, measure_title
@@ -20,8 +20,7 @@ from mauve_core.figures.theme import short_name
 from mauve_core.scoring.tables import mean_and_spread, standings
 from mauve_core.store import Run
 
-FORMS: dict[Form, str] = {"chart": "Chart", "table": "Table"}
-_RANKED, _ACROSS, _ALONG = "measure_ranked", "measure_across", "measure_along"
+TABS: dict[ChartOrTable, str] = {"chart": "Chart", "table": "Table"}
 _QUALITY = ("perplexity", "repetition", "zipf", "length")
 """Measures on the horizontal axis of the plane when none is chosen, in the order of preference."""
 
@@ -29,12 +28,12 @@ _DIVERSITY = ("distinct", "diversity", "self-bleu", "length")
 """The same for the vertical axis."""
 
 
-def show(run: Run, measurements: Measurements, state: State) -> None:
-    """Everything that was measured; ``state`` names the measures that rank and span the plane."""
+def show(run: Run, measurements: Measurements) -> None:
+    """Everything that was measured."""
     order = [candidate.name for candidate in run.comparison.candidates]
     _overview(run, measurements, order)
-    _ranking(run, measurements, order, state)
-    _plane(run, measurements, order, state)
+    _ranking(run, measurements, order)
+    _plane(run, measurements, order)
     _settings(measurements)
 
 
@@ -67,7 +66,7 @@ def _overview(run: Run, measurements: Measurements, order: Sequence[str]) -> Non
         st.space("stretch")
         frame = figures.measures_frame(measurements, order)
         charts.csv_button(lambda: frame, key="measures_csv", file_name=f"{run.name}-measures")
-    chart, table = linked_tabs.show("measured", FORMS, "measures_tabs")
+    chart, table = bound.tabs("measures_as", TABS, "measures_tabs")
     if chart.open:
         with chart:
             charts.show_chart(
@@ -109,9 +108,9 @@ def _wide_table(frame: pd.DataFrame, key: str) -> None:
     )
 
 
-def _ranking(run: Run, measurements: Measurements, order: Sequence[str], state: State) -> None:
+def _ranking(run: Run, measurements: Measurements, order: Sequence[str]) -> None:
     st.header("Ranking by one measure", anchor=False)
-    measure = _picker("Measure", _RANKED, measurements.measures, state.measure, "measure")
+    measure = _picker("measure", "Measure", measurements.measures)
     frame = figures.ranking_frame(measurements, measure, order)
     known = MEASURES.get(measure)
     if known is not None:
@@ -158,7 +157,7 @@ def _note(frame: pd.DataFrame, place: int) -> str:
     return note if shared or not note else f"{frame['candidate'].iloc[place]}: {note}"
 
 
-def _plane(run: Run, measurements: Measurements, order: Sequence[str], state: State) -> None:
+def _plane(run: Run, measurements: Measurements, order: Sequence[str]) -> None:
     names = [name for name in measurements.measures if any(_has(measurements, name, other) for other in order)]
     if len(names) < 2:
         return
@@ -172,9 +171,9 @@ def _plane(run: Run, measurements: Measurements, order: Sequence[str], state: St
         st.space("stretch")
         csv = st.container(width="content")
     with st.container(horizontal=True):
-        across = _picker("Horizontal", _ACROSS, names, state.across, "across", preferred=_QUALITY)
+        across = _picker("across", "Horizontal", names, _QUALITY)
         others = [name for name in names if name != across]
-        along = _picker("Vertical", _ALONG, others, state.along, "along", preferred=_DIVERSITY)
+        along = _picker("along", "Vertical", others, _DIVERSITY)
     frame = figures.plane_frame(measurements, across, along, order)
     with csv:
         charts.csv_button(lambda: frame, key="plane_csv", file_name=f"{run.name}-{across}-{along}")
@@ -197,24 +196,10 @@ def _has(measurements: Measurements, measure: str, candidate: str) -> bool:
     return row is not None and row.model is not None
 
 
-def _picker(
-    label: str, key: str, names: Sequence[str], chosen: str | None, field: str, *, preferred: Sequence[str] = ()
-) -> str:
+def _picker(field: str, label: str, names: Sequence[str], preferred: Sequence[str] = ()) -> str:
     """One of ``names``: the URL's, else the first of ``preferred`` that is there, else the first."""
-    usual = next((name for name in (*preferred, *names) if name in names), names[0])
-    shown = usual if chosen is None or chosen not in names else chosen
-    session.follow_url(key, shown)
-    chosen_now = st.selectbox(
-        label,
-        list(names),
-        index=session.place(names, shown),
-        key=key,
-        format_func=measure_title,
-        on_change=session.write_choice,
-        args=(field, key, usual),
-        width=260,
-    )
-    return chosen_now or shown
+    default = next(name for name in (*preferred, *names) if name in names)
+    return bound.selectbox(field, label, {name: measure_title(name) for name in names}, default, width=260)
 
 
 def _mauve(run: Run, name: str) -> str:

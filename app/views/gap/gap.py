@@ -8,11 +8,11 @@ import pandas as pd
 import streamlit as st
 
 from app.caching import cache
-from app.components import cluster_detail, focus, linked_tabs, page_chrome, score_controls
+from app.components import cluster_detail, focus, page_chrome, score_controls
 from app.components.focus import Focus
 from app.components.sidebar import opened_run
-from app.url import session
-from app.url.state import GapTab, State
+from app.url import bound, session
+from app.url.parameters import GapTab, State
 from app.views.gap import gap_ledger, greedy_panel, what_if_panel
 from mauve_core.analysis.cluster_table import cluster_table
 from mauve_core.base.config import HUMAN
@@ -40,7 +40,7 @@ def main() -> None:
             focus.cluster_picker(here)
         with focus.row():  # what acts on the errors and scores
             weight = focus.weight_slider(state)
-            score_controls.smoothing(state, "MAUVE* always has Krichevsky–Trofimov.")
+            score_controls.smoothing("MAUVE* always has Krichevsky–Trofimov.")
             scale = score_controls.scale(state, run.comparison.config.score.scale)
     counts = here.partition.counts(HUMAN), here.partition.counts(here.candidate)
     table = cluster_table(*counts, weight, state.smoothing)
@@ -56,7 +56,7 @@ def _tabs(here: Focus, table: pd.DataFrame, weight: float, scale: float) -> None
     state = session.current()
     if focus.of(here.run, state).cluster != here.cluster:
         st.rerun()  # a row of a list was ticked, or the cluster closed: the ledger shows it too
-    texts, what_if, greedy = linked_tabs.show("below", TABS, "gap_tabs")
+    texts, what_if, greedy = bound.tabs("gap_tab", TABS, "gap_tabs")
     if texts.open:
         with texts:
             _texts(here, table, weight, state)
@@ -84,7 +84,7 @@ def _heading(here: Focus, cluster: int) -> None:
         st.badge(label, color=_TRUST_COLOURS[label], help=_trust_in_words(judged, cluster))
         st.page_link("views/clusters/clusters.py", label="In Clusters", icon=":material/bar_chart:")
         st.page_link("views/map/map.py", label="On the map", icon=":material/scatter_plot:")
-        st.button("Close", icon=":material/close:", type="tertiary", on_click=_close, key="gap_close")
+        bound.close_button("cluster", key="gap_close")
 
 
 def _trust_in_words(judged: Trust, cluster: int) -> str:
@@ -94,10 +94,6 @@ def _trust_in_words(judged: Trust, cluster: int) -> str:
         f"{significant(judged.adjusted[cluster])} adjusted over all clusters; the same sign in "
         f"{as_percent(judged.agreement[cluster])} of the partitions of other seeds and k."
     )
-
-
-def _close() -> None:
-    session.update(cluster=None)
 
 
 main()

@@ -15,8 +15,8 @@ from app.components import charts, score_controls
 from app.components.focus import Focus
 from app.components.markup import escaped
 from app.selection import clicked_value
-from app.url import session
-from app.url.state import State
+from app.url import bound, session
+from app.url.parameters import State
 from mauve_core.analysis.cluster_table import CONFIDENCE
 from mauve_core.analysis.gap_table import ERRORS, TOGETHER, error_totals, ledger_rows, row_labels
 from mauve_core.base.config import HUMAN, PartitionKind
@@ -40,7 +40,7 @@ _TRUST_HELP = "Is the difference in this cluster real? " + "; ".join(f"{name}: {
 COUNTS_HELP = "Human texts : model texts"
 _LIST_HEIGHT = 248
 _WORDS_LISTED, _WORDS_BY_BAR = 5, 3
-_CHART, _LIST, _SHOWN = "gap_ledger_{}", "gap_list_{}", "gap_shown_{}"
+_CHART = "gap_ledger_{}"
 
 
 def show(here: Focus, table: pd.DataFrame, weight: float, state: State) -> None:
@@ -167,17 +167,12 @@ def _list(here: Focus, error: str, rows: pd.DataFrame) -> None:
             key=f"gap_csv_{error}",
             file_name=f"{here.run.name}-{here.candidate}-{error}",
         )
-    key = _LIST.format(error)
-    st.session_state[_SHOWN.format(error)] = rows["cluster"].tolist()
-    places = rows.index[rows["cluster"] == here.cluster].tolist()
-    st.session_state[key] = {"selection": {"rows": places, "columns": [], "cells": []}}
-    st.dataframe(
+    bound.table(
+        "cluster",
         shown_list(here, rows, cache.cluster_trust(*here.key).label),
-        hide_index=True,
+        [None if cluster == TOGETHER else cluster for cluster in rows["cluster"].tolist()],
+        key=f"gap_list_{error}",
         height=_LIST_HEIGHT,
-        key=key,
-        on_select=partial(_choose_row, error),
-        selection_mode="single-row",
         column_config={
             "trust": st.column_config.TextColumn(help=_TRUST_HELP),
             "texts": st.column_config.TextColumn(help=COUNTS_HELP),
@@ -188,11 +183,4 @@ def _list(here: Focus, error: str, rows: pd.DataFrame) -> None:
 def _choose_bar(error: str) -> None:
     cluster = clicked_value(st.session_state[_CHART.format(error)]["selection"], 0)
     if cluster is not None and cluster != TOGETHER:
-        session.update(cluster=cluster)
-
-
-def _choose_row(error: str) -> None:
-    rows = st.session_state[_LIST.format(error)]["selection"]["rows"]
-    cluster = st.session_state[_SHOWN.format(error)][rows[0]] if rows else None
-    if cluster != TOGETHER:
         session.update(cluster=cluster)

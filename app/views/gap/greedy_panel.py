@@ -9,8 +9,8 @@ from app.caching import cache
 from app.components import charts, score_controls
 from app.components.focus import Focus
 from app.components.markup import escaped
-from app.url import session
-from app.url.state import Fix, State
+from app.url import bound
+from app.url.parameters import GreedyAction, State
 from app.views.gap.gap_ledger import COUNTS_HELP, counts_label, words_of
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.formatting import SCORE_DECIMALS, as_percent, with_spread, written
@@ -19,41 +19,30 @@ from mauve_core.figures.leaderboard import titled
 from mauve_core.numerics.divergences.smoothing import ADDED_COUNT
 from mauve_core.scoring.tables import TITLES
 
-FIXES: dict[Fix, str] = {"match": "Bring each to the human share", "drop": "Drop the model's texts in each"}
-_SCORE, _FIX, _TABLE, _SHOWN = "greedy_score", "greedy_fix", "greedy_table", "greedy_shown"
+ACTIONS: dict[GreedyAction, str] = {"match": "Bring each to the human share", "drop": "Drop the model's texts in each"}
 _WORDS = 5
 
 
 def show(here: Focus, state: State, scale: float) -> None:
     """Controls, the line and the table."""
-    session.follow_url(_SCORE, state.score)
-    session.follow_url(_FIX, state.fix)
     with st.container(horizontal=True, gap="medium"):
-        st.segmented_control(
+        bound.segmented_control(
+            "score",
             "By score",
-            list(SCORES),
-            default=state.score,
-            key=_SCORE,
-            required=True,
-            format_func=titled,
-            on_change=_write_score,
+            {score: titled(score) for score in SCORES},
             help="Each step takes the cluster that moves this score most. ↑ larger is closer to the human texts.",
         )
-        st.segmented_control(
+        bound.segmented_control(
+            "greedy_action",
             "What is done",
-            list(FIXES),
-            default=state.fix,
-            key=_FIX,
-            required=True,
-            format_func=FIXES.__getitem__,
-            on_change=_write_fix,
+            ACTIONS,
             help="Bring: the model's texts there count as much as the humans' do. Drop: they count nothing.",
         )
     if state.smoothing not in ADDED_COUNT:
         known = " or ".join(title for name, title in score_controls.SMOOTHING_TITLES.items() if name in ADDED_COUNT)
         st.info(f"The list is made with one of these smoothings of counts: {known}. Choose one of them above.")
         return
-    rows = cache.greedy_list(*here.key, state.fix, state.score, scale, state.smoothing)
+    rows = cache.greedy_list(*here.key, state.greedy_action, state.score, scale, state.smoothing)
     if len(rows) == 1:
         st.info("There is no cluster with which this would bring the score closer to that of equal sides.")
         return
@@ -76,10 +65,14 @@ def show(here: Focus, state: State, scale: float) -> None:
             "Try these as what-if",
             icon=":material/science:",
             type="tertiary",
-            on_click=_try,
-            args=(rows["cluster"].iloc[1:].tolist(), state.fix),
             key="greedy_try",
             help="Every score with its interval, under What would close the gap",
+            **bound.on_click(
+                selection="clusters",
+                chosen=rows["cluster"].iloc[1:].tolist(),
+                action=state.greedy_action,
+                side="model",
+            ),
         )
         charts.csv_button(lambda: rows, key="greedy_csv", file_name=name)
 
@@ -120,15 +113,11 @@ def _with_spread(row: pd.Series) -> str:
 
 def _table(here: Focus, rows: pd.DataFrame, state: State) -> None:
     shown = shown_steps(here, rows, state.score)
-    st.session_state[_SHOWN] = shown["cluster"].tolist()
-    places = shown.index[shown["cluster"] == here.cluster].tolist()
-    st.session_state[_TABLE] = {"selection": {"rows": places, "columns": [], "cells": []}}
-    st.dataframe(
+    bound.table(
+        "cluster",
         shown,
-        hide_index=True,
-        key=_TABLE,
-        on_select=_choose_row,
-        selection_mode="single-row",
+        shown["cluster"].tolist(),
+        key="greedy_table",
         column_config={
             TITLES[state.score]: st.column_config.NumberColumn("here", format="%.3f"),
             "closed": st.column_config.NumberColumn("closed", format="%.0f%%"),
@@ -155,20 +144,3 @@ def _about(here: Focus, rows: pd.DataFrame, state: State, scale: float) -> str:
             "of its texts can do that, so nothing is said over seeds."
         )
     return about
-
-
-def _write_score() -> None:
-    session.update(score=st.session_state[_SCORE])
-
-
-def _write_fix() -> None:
-    session.update(fix=st.session_state[_FIX])
-
-
-def _choose_row() -> None:
-    rows = st.session_state[_TABLE]["selection"]["rows"]
-    session.update(cluster=st.session_state[_SHOWN][rows[0]] if rows else None)
-
-
-def _try(clusters: list[int], fix: Fix) -> None:
-    session.update(pick="clusters", chosen=clusters, action=fix, side="model")

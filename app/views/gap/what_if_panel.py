@@ -12,8 +12,9 @@ from app.components import charts, job_panel
 from app.components.focus import Focus
 from app.components.markup import escaped
 from app.server import access
-from app.url import session
-from app.url.state import FACTORS, MAX_CHOSEN, Action, Pick, Side, State
+from app.url import bound
+from app.url.codecs import MAX_CHOSEN
+from app.url.parameters import FACTORS, Action, Selection, Side, State
 from app.views.gap.gap_ledger import words_of
 from mauve_core.analysis.selection import inside_polygon
 from mauve_core.analysis.what_if import WhatIf
@@ -36,7 +37,7 @@ from mauve_core.scoring.compare import MIN_TEXTS
 from mauve_core.scoring.result import Estimate
 from mauve_core.tasks.exclude_texts import WithoutTask
 
-PICKS: dict[Pick, str] = {"clusters": "Clusters", "lasso": "Area of the Map", "slice": "Metadata"}
+SELECTIONS: dict[Selection, str] = {"clusters": "Clusters", "lasso": "Area of the Map", "slice": "Metadata"}
 ACTIONS: dict[Action, str] = {
     "drop": "Drop",
     "cap": "Cap at the human share",
@@ -48,8 +49,6 @@ SIDES: dict[Side, str] = {"model": "the model's texts", "human": "human texts", 
 KEPT_CLUSTERS = "On the run's own clusters, which stay as they are; a full recompute would cluster again."
 
 _WORDS = 3
-_PICK, _CHOSEN, _FIELD, _VALUE = "what_if_pick", "what_if_chosen", "what_if_field", "what_if_value"
-_ACTION, _FACTOR, _SIDE = "what_if_action", "what_if_factor", "what_if_side"
 
 
 def show(here: Focus, state: State, scale: float) -> None:
@@ -95,21 +94,11 @@ def _cell(estimate: Estimate, *, signed: bool = False) -> str:
 
 def _choice(here: Focus, state: State) -> Groups | None:
     """Which texts; None as long as nothing is chosen."""
-    session.follow_url(_PICK, state.pick)
-    pick, choice = st.columns([2, 3], gap="medium")
-    pick.segmented_control(
-        "Which texts",
-        list(PICKS),
-        default=state.pick,
-        key=_PICK,
-        required=True,
-        format_func=PICKS.__getitem__,
-        on_change=_write,
-        args=("pick",),
-        wrap=True,
-    )
-    with choice:
-        return {"clusters": _clusters, "lasso": _area, "slice": _slice}[state.pick](here, state)
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        selection = bound.segmented_control("selection", "Which texts", SELECTIONS, wrap=True)
+    with right:
+        return {"clusters": _clusters, "lasso": _area, "slice": _slice}[selection](here, state)
 
 
 def chosen_clusters(here: Focus, state: State) -> list[int]:
@@ -124,17 +113,14 @@ def _clusters(here: Focus, state: State) -> Groups | None:
     if unknown:
         st.info(f"There is no cluster {', '.join(map(str, unknown))} here.")
     words, clusters = words_of(here, _WORDS), chosen_clusters(here, state)
-    session.follow_url(_CHOSEN, clusters)
-    st.multiselect(
+    bound.multiselect(
+        "chosen",
         "Clusters",
         range(here.partition.k),
-        default=clusters,
-        key=_CHOSEN,
+        clusters,
         format_func=lambda cluster: f"{cluster} · {words[cluster]}" if cluster in words else str(cluster),
         max_selections=MAX_CHOSEN,
         placeholder="Choose clusters, or click a bar above",
-        on_change=_write,
-        args=("chosen",),
     )
     return groups_of_clusters(here.partition, here.candidate, clusters) if clusters else None
 
@@ -157,31 +143,20 @@ def _area(here: Focus, state: State) -> Groups | None:
     return one_group(here.candidate, masks[HUMAN], masks[here.candidate])
 
 
-def _slice(here: Focus, state: State) -> Groups | None:
+def _slice(here: Focus, _state: State) -> Groups | None:
     human, model = (here.run.corpora[name].metadata for name in (HUMAN, here.candidate))
     fields = list(dict.fromkeys([*human.columns, *model.columns]))
     if not fields:
         st.caption("These texts carry no metadata.")
         return None
-    field = state.field if state.field in fields else None
-    session.follow_url(_FIELD, field)
     left, right = st.columns(2)
-    place = session.place(fields, field)
-    left.selectbox("Field", fields, place, key=_FIELD, placeholder="Choose a field", on_change=_write_field)
+    with left:
+        field = bound.selectbox("field", "Field", fields, None, placeholder="Choose a field")
     if field is None:
         return None
     values = slice_values(human, model, field)
-    value = state.value if state.value in values else None
-    session.follow_url(_VALUE, value)
-    right.selectbox(
-        "Value",
-        values,
-        index=session.place(values, value),
-        key=_VALUE,
-        placeholder=f"Choose one of {len(values):,}",
-        on_change=_write,
-        args=("value",),
-    )
+    with right:
+        value = bound.selectbox("value", "Value", values, None, placeholder=f"Choose one of {len(values):,}")
     if value is None:
         return None
     return one_group(here.candidate, slice_mask(human, field, value), slice_mask(model, field, value))
@@ -191,53 +166,36 @@ def _action(state: State) -> Side:
     """What is done with them; the side whose texts are changed."""
     of_the_model = state.action in OF_THE_MODEL
     side: Side = "model" if of_the_model else state.side
-    session.follow_url(_ACTION, state.action)
-    session.follow_url(_SIDE, side)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        st.selectbox(
+        bound.selectbox(
+            "action",
             "What to do with them",
-            list(ACTIONS),
-            index=session.place(ACTIONS, state.action),
-            key=_ACTION,
-            format_func=ACTIONS.__getitem__,
-            on_change=_write,
-            args=("action",),
+            ACTIONS,
+            None,
             width=230,
             help="Cap: where a group (a cluster, the area, the slice) has more of the model's texts than of the "
             "humans', its texts count less, as much as to have the human share. Bring to: so that it has the human "
             "share, all other texts thinned or raised alike.",
         )
         if state.action == "weight":
-            session.follow_url(_FACTOR, state.factor)
-            st.number_input(
-                "Each counts",
-                *FACTORS,
-                state.factor,
-                step=0.1,
-                format="%g",
-                key=_FACTOR,
-                on_change=_write,
-                args=("factor",),
-                width=130,
-            )
+            low, high = FACTORS
+            factor = bound.bind("factor", state.factor)
+            st.number_input("Each counts", low, high, step=0.1, format="%g", width=130, **factor)
         st.segmented_control(
             "Of",
             list(SIDES),
-            default=side,
-            key=_SIDE,
             required=True,
             format_func=SIDES.__getitem__,
             disabled=of_the_model,
-            on_change=_write,
-            args=("side",),
+            **bound.bind("side", side, keyword="default"),
         )
         st.button(
             "Clear selection",
             icon=":material/undo:",
             type="tertiary",
-            on_click=_clear,
             key="what_if_clear",
             help="Choose no text, so that all scores are as they are",
+            **bound.on_click(chosen=(), field=None, value=None, selection=None),
         )
     return side
 
@@ -326,18 +284,3 @@ def _start(here: Focus, gone: dict[str, NDArray[np.intp]]) -> None:
         st.error(escaped(str(error)), icon=":material/error:")
         return
     job_panel.start("without", task.as_dict())
-
-
-_KEYS = {"pick": _PICK, "chosen": _CHOSEN, "value": _VALUE, "action": _ACTION, "factor": _FACTOR, "side": _SIDE}
-
-
-def _write(field: str) -> None:
-    session.update(**{field: st.session_state[_KEYS[field]]})
-
-
-def _write_field() -> None:
-    session.update(field=st.session_state[_FIELD], value=None)
-
-
-def _clear() -> None:
-    session.update(chosen=(), field=None, value=None, pick=None)

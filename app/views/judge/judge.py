@@ -10,58 +10,38 @@ from app.components import page_chrome
 from app.components.markup import escaped
 from app.components.sidebar import opened_run
 from app.server import access
-from app.url import session
-from app.url.state import State, Tab
+from app.url import bound, session
+from app.url.parameters import JudgeSection
 from app.views.judge import judge_results, judging
 from mauve_core.base.errors import InputError
 
-TABS: dict[Tab, str] = {"rate": "Rate", "results": "Results"}
-
-_TAB = "judge_tab"
+SECTIONS: dict[JudgeSection, str] = {"rate": "Rate", "results": "Results"}
 
 
 def main() -> None:
     """Lay out the page."""
     run, state = opened_run(), session.current()
     if not access.may_change():
-        state = dataclasses.replace(state, tab="results")  # ratings can be read; nobody rates
-    rating = state.tab == "rate" and state.rater is not None
+        state = dataclasses.replace(state, judge_section="results")  # ratings can be read; nobody rates
+    rating = state.judge_section == "rate" and state.rater is not None
     if not rating:
         page_chrome.title("Judge", "Which texts do people prefer, and do the scores agree with them?")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         if rating:  # the desk must fit a small screen: the title in one line with the rest
             st.title("Judge", anchor=False, width="content")
         if access.may_change():
-            _tab_picker(state)
-        if state.tab == "rate" and state.rater is not None:
+            bound.segmented_control("judge_section", "Part of the page", SECTIONS, label_visibility="collapsed")
+        if state.judge_section == "rate" and state.rater is not None:
             _rater(state.rater)
     try:
         judging.plan_of(run.id, state.rater or "anybody")
     except InputError as error:
         _no_pairs(error)
         st.stop()
-    if state.tab == "rate":
+    if state.judge_section == "rate":
         judging.show(run, state.rater)
     else:
         judge_results.show(run, state)
-
-
-def _tab_picker(state: State) -> None:
-    session.follow_url(_TAB, state.tab)
-    st.segmented_control(
-        "Part of the page",
-        list(TABS),
-        default=state.tab,
-        key=_TAB,
-        required=True,
-        format_func=TABS.__getitem__,
-        on_change=_write_tab,
-        label_visibility="collapsed",
-    )
-
-
-def _write_tab() -> None:
-    session.update(tab=st.session_state[_TAB])
 
 
 def _rater(name: str) -> None:
@@ -72,8 +52,8 @@ def _rater(name: str) -> None:
         key="judge_change",
         icon=":material/person:",
         type="tertiary",
-        on_click=judging.change_rater,
         help="Rate under another name. What was stored stays.",
+        **bound.on_click(rater=None),
     )
 
 

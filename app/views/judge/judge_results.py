@@ -12,8 +12,8 @@ from app.caching import cache
 from app.caching.by_run import kept_by_run
 from app.components import charts, page_chrome
 from app.components.markup import escaped
-from app.url import session
-from app.url.state import MAX_SECONDS, State
+from app.url import bound
+from app.url.parameters import MAX_SECONDS, State
 from app.views.judge import rating_files
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.experiments.indicators import run_indicators, score_indicators
@@ -40,8 +40,6 @@ AHEAD = 50
 
 TIE_RULES: dict[TieRule, str] = {"half": "Half a win each", "random": "By a coin"}
 
-_QUESTION, _TIES, _SECONDS = "judge_question", "judge_ties", "judge_seconds"
-
 
 def show(run: Run, state: State) -> None:
     """Everything that the stored ratings say."""
@@ -52,9 +50,8 @@ def show(run: Run, state: State) -> None:
         st.error(escaped(str(error)), icon=":material/error:")
         return
     if ratings:
-        question = next((name for name in QUESTIONS if name == state.question), next(iter(QUESTIONS)))
-        ties, min_seconds = _controls(question, state)
-        rankings = _rankings(run, ratings, ties, min_seconds)
+        question = _controls(state)
+        rankings = _rankings(run, ratings, state.ties, float(state.seconds))
         _preferences(run, rankings, question)
         if question in rankings:
             _agreement(run, rankings[question])
@@ -75,51 +72,33 @@ def _no_ratings(counts: Counts) -> None:
     )
 
 
-def _controls(question: str, state: State) -> tuple[TieRule, float]:
-    session.follow_url(_QUESTION, question)
-    session.follow_url(_TIES, state.ties)
-    session.follow_url(_SECONDS, state.seconds)
+def _controls(state: State) -> str:
+    """How ratings count, and the question whose results are shown."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        st.segmented_control(
+        question = bound.segmented_control(
+            "question",
             "Question",
-            list(QUESTIONS),
-            default=question,
-            key=_QUESTION,
-            required=True,
-            format_func=figures.TITLES.__getitem__,
-            on_change=_write_question,
+            {name: figures.TITLES[name] for name in QUESTIONS},
+            next(iter(QUESTIONS)),
             help="  \n".join(f"**{figures.TITLES[name]}**: {text}" for name, text in QUESTIONS.items()),
         )
-        st.segmented_control(
+        bound.segmented_control(
+            "ties",
             "Ties count",
-            list(TIE_RULES),
-            required=True,
-            default=state.ties,
-            key=_TIES,
-            format_func=TIE_RULES.__getitem__,
-            on_change=session.write_choice,
-            args=("ties", _TIES),
+            TIE_RULES,
             help="Half a win to both sides, or a win to one of them at random, as in the papers.",
         )
         st.number_input(
             "Leave out under (s)",
             min_value=0,
             max_value=MAX_SECONDS,
-            value=state.seconds,
             step=5,
-            key=_SECONDS,
-            on_change=session.write_choice,
-            args=("seconds", _SECONDS),
             width=170,
             help="Pairs that were answered faster than this do not count. "
             f"The papers took {PAPERS_SECONDS} s. Ratings whose time is unknown stay.",
+            **bound.bind("seconds", state.seconds),
         )
-    return state.ties, float(state.seconds)
-
-
-def _write_question() -> None:
-    chosen = st.session_state[_QUESTION]
-    session.update(question=None if chosen == next(iter(QUESTIONS)) else chosen)
+    return question
 
 
 def _rankings(run: Run, ratings: tuple[Rating, ...], ties: TieRule, min_seconds: float) -> dict[str, Ranking]:
@@ -237,12 +216,12 @@ def raters_frame(counts: Counts, ratings: tuple[Rating, ...]) -> pd.DataFrame:
         [
             {
                 "Rater": name,
-                "Pairs": held.pairs,
-                "Skipped": held.skipped,
-                "Answers": held.ratings,
-                "Ties": held.ties / held.ratings if held.ratings else float("nan"),
+                "Pairs": count.pairs,
+                "Skipped": count.skipped,
+                "Answers": count.ratings,
+                "Ties": count.ties / count.ratings if count.ratings else float("nan"),
                 "Median seconds a pair": statistics.median(times[name].values()) if name in times else float("nan"),
             }
-            for name, held in counts.raters.items()
+            for name, count in counts.raters.items()
         ]
     )

@@ -15,7 +15,7 @@ from app.caching.by_run import kept_by_run
 from app.components.markup import escaped
 from app.server import access
 from app.url import session
-from app.url.state import MAX_RATER
+from app.url.parameters import MAX_RATER
 from app.views.judge import answer_panel
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.judgments import Counts, Pair, PairPlan, RatingStore, pair_plan, text_digest
@@ -116,16 +116,8 @@ def _ask_name() -> None:
 
 
 def _take_name() -> None:
-    name = " ".join(str(st.session_state[_NAME]).split())
-    if name:
-        session.update(rater=name)
-    else:
+    if session.update(rater=str(st.session_state[_NAME])).rater is None:
         st.toast("Give a name first.", icon=":material/person:")
-
-
-def change_rater() -> None:
-    """Ask for the name again; for a button outside the desk."""
-    session.update(rater=None)
 
 
 @st.fragment

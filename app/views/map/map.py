@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
@@ -12,8 +14,9 @@ from app.components.focus import Focus
 from app.components.markup import escaped
 from app.components.sidebar import opened_run
 from app.selection import polygon_of_event
-from app.url import session
-from app.url.state import Point, State
+from app.url import bound, session
+from app.url.codecs import Point
+from app.url.parameters import State
 from app.views.map import map_selection
 from mauve_core.analysis.cluster_table import MIXTURE_MARGIN, cluster_table
 from mauve_core.analysis.selection import Stack, inside_polygon
@@ -31,7 +34,7 @@ from mauve_core.figures.map_points import points_frame
 from mauve_core.scoring.result import Comparison
 from mauve_core.store import Run
 
-_CHART, _COLOURING, _SHOWN = "map_chart", "map_colouring", "map_shown"
+_CHART = "map_chart"
 ERRORS: tuple[Colouring, ...] = ("type_1", "type_2")
 _FIGURE = "map_figure"
 """Session key: what the figure on the page shows, and whether the selection's outline is part of it."""
@@ -60,7 +63,7 @@ def main() -> None:
             focus.controls(here)
             focus.cluster_picker(here)
         with focus.row():
-            colouring = _colouring_picker(state)
+            colouring = _colouring_picker()
             if colouring in ERRORS:
                 focus.weight_slider(state)
     _source_picker(stack, here.candidate, state)
@@ -95,40 +98,35 @@ def _how_to() -> None:
         )
 
 
-def _colouring_picker(state: State) -> Colouring:
-    session.follow_url(_COLOURING, state.colour)
-    chosen = st.segmented_control(
+def _colouring_picker() -> Colouring:
+    return bound.segmented_control(
+        "colour",
         "Colour",
-        list(COLOURINGS),
-        required=True,
-        default=state.colour,
-        key=_COLOURING,
-        format_func=lambda colouring: COLOURINGS[colouring],
-        on_change=_write_colouring,
+        COLOURINGS,
         help="Log ratio: human share over the candidate's share of the text's cluster. "
         "Blue: more human texts; orange: more of the candidate's. Adds, Misses: the cluster's share of the type I or "
         "II error at the weight of P, as in Gap; the list of an area then begins with the largest share.",
     )
-    return chosen or state.colour
 
 
 def _source_picker(stack: Stack, candidate: str, state: State) -> None:
-    places = range(len(stack.names))
-    shown = [place for place in places if place not in state.hidden]
-    session.follow_url(_SHOWN, shown)
+    sources = range(len(stack.names))
+
+    def all_but(some: Sequence[int]) -> list[int]:
+        return [source for source in sources if source not in some]
+
+    shown = all_but(state.hidden)
+    link = bound.bind("hidden", shown, keyword="default", changes=lambda left: {"hidden": all_but(left)})
     st.pills(
         "Show",
-        places,
+        sources,
         selection_mode="multi",
-        default=shown,
-        key=_SHOWN,
-        format_func=lambda place: escaped(stack.names[place]),
-        on_change=_write_hidden,
-        args=(len(stack.names),),
+        format_func=lambda source: escaped(stack.names[source]),
         wrap=True,
         help="Sources that are left out are neither drawn nor counted in an area.",
+        **link,
     )
-    others = tuple(place for place in places if stack.names[place] not in (HUMAN, candidate))
+    others = tuple(source for source in sources if stack.names[source] not in (HUMAN, candidate))
     if not others:
         return
     with st.container(horizontal=True, gap="small"):
@@ -137,14 +135,10 @@ def _source_picker(stack: Stack, candidate: str, state: State) -> None:
             key="map_only_two",
             type="tertiary",
             disabled=state.hidden == others,
-            on_click=_hide,
-            args=(others,),
+            **bound.on_click(hidden=others),
         )
-        st.button("All sources", key="map_all", type="tertiary", disabled=not state.hidden, on_click=_hide, args=((),))
-
-
-def _hide(places: tuple[int, ...]) -> None:
-    session.update(hidden=places)
+        shows_all = not state.hidden
+        st.button("All sources", key="map_all", type="tertiary", disabled=shows_all, **bound.on_click(hidden=None))
 
 
 def _points(here: Focus, stack: Stack, projection: NDArray[np.float32], state: State) -> Points:
@@ -246,15 +240,6 @@ def _select() -> None:
 
 def _corners(lasso: tuple[Point, ...]) -> NDArray[np.float64]:
     return np.array(lasso, dtype=np.float64)
-
-
-def _write_colouring() -> None:
-    session.update(colour=st.session_state[_COLOURING])
-
-
-def _write_hidden(sources: int) -> None:
-    shown = st.session_state[_SHOWN]
-    session.update(hidden=tuple(place for place in range(sources) if place not in shown))
 
 
 main()

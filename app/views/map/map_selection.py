@@ -7,26 +7,23 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from app.components import focus, linked_tabs, texts
+from app.components import focus, texts
 from app.components.export import csv_bytes
 from app.components.focus import Focus
-from app.url import session
-from app.url.state import Area
+from app.url import bound, session
+from app.url.parameters import AreaTab
 from mauve_core.analysis.cluster_table import wilson_interval
 from mauve_core.analysis.selection import Stack
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import percent_with_interval
 
-TABS: dict[Area, str] = {"texts": "Texts", "counts": "Counts", "list": "List"}
+TABS: dict[AreaTab, str] = {"texts": "Texts", "counts": "Counts", "list": "List"}
 
 MOST_LISTED = 1000
 """Rows of the list on the page; the CSV has all."""
 
 CLEARED = "map_cleared"
 """Session key: how often the reader has cleared a selection with the button."""
-
-_CLUSTERS = "map_area_clusters"
-_CLUSTERS_SHOWN = "map_area_clusters_shown"
 
 
 def show_area(
@@ -59,7 +56,7 @@ def _tabs(
     """Only the tab that is open is made; to open another reruns nothing else."""
     if focus.of(here.run, session.current()).cluster != here.cluster:
         st.rerun()  # a row of the counts was ticked: the map shows it too
-    reading, counting, listing = linked_tabs.show("area", TABS, "map_area_tabs")
+    reading, counting, listing = bound.tabs("area_tab", TABS, "map_area_tabs")
     if reading.open:
         with reading:
             _read(here, stack, inside)
@@ -165,25 +162,12 @@ def _percentages(table: pd.DataFrame) -> pd.DataFrame:
 
 def _clusters(here: Focus, stack: Stack, inside: NDArray[np.bool_], cluster: NDArray[np.int32]) -> None:
     table = cluster_counts(stack, inside, cluster, (HUMAN, here.candidate))
-    st.session_state[_CLUSTERS_SHOWN] = table["cluster"].tolist()
     percent = st.column_config.NumberColumn(format="percent")
-    st.dataframe(
-        table,
-        hide_index=True,
-        key=_CLUSTERS,
-        on_select=_choose_cluster,
-        selection_mode="single-row",
-        column_config={"share": percent, "overall": percent},
-    )
+    shares = {"share": percent, "overall": percent}
+    bound.table("cluster", table, table["cluster"].tolist(), key="map_area_clusters", column_config=shares)
     st.caption(
         "share: of the area's texts; overall: of all texts; of both sides above. Tick a row to choose a cluster."
     )
-
-
-def _choose_cluster() -> None:
-    rows = st.session_state[_CLUSTERS]["selection"]["rows"]
-    if rows:
-        session.update(cluster=st.session_state[_CLUSTERS_SHOWN][rows[0]])
 
 
 def _list(

@@ -10,7 +10,7 @@ import streamlit as st
 from app.caching import cache
 from app.components import charts
 from app.components.markup import escaped, with_minus
-from app.url import session
+from app.url import bound
 from mauve_core.base.errors import MauveLensError
 from mauve_core.figures import sampling as figures
 from mauve_core.figures.theme import Style, candidate_style, short_name
@@ -18,24 +18,20 @@ from mauve_core.numerics.resampling.sampling_clusters import ClusterAdvice
 from mauve_core.numerics.resampling.sampling_texts import TextAdvice
 from mauve_core.store import Run
 
-_CANDIDATE = "sampling_candidate"
-
 
 @st.fragment
 def show(run_id: str) -> None:
     """Both figures with their advice, for the candidate that the URL names, else the run's first."""
-    run, state = cache.load_run(run_id), session.current()
-    names = [candidate.name for candidate in run.comparison.candidates]
-    candidate = state.candidate if state.candidate in names else names[0]
+    run = cache.load_run(run_id)
     st.header(
         "How many texts, how many clusters",
         anchor=False,
         help="Texts are drawn again and again from the candidate's histogram and scored. How far these scores lie "
         "from that of the histogram is the resampling error (JMLR 2023, section 7.8).",
     )
-    session.follow_url(_CANDIDATE, candidate)
-    place = session.place(names, candidate)
-    st.selectbox("Candidate", names, place, key=_CANDIDATE, format_func=short_name, on_change=_write, width=260)
+    titles = {candidate.name: short_name(candidate.name) for candidate in run.comparison.candidates}
+    names = list(titles)
+    candidate = bound.selectbox("candidate", "Candidate", titles, names[0], omit_default=False, width=260)
     try:
         texts, clusters = cache.sampling_advice(run.id, candidate)
     except MauveLensError as error:
@@ -83,7 +79,3 @@ def _head(title: str, key: str, make: Callable[[], pd.DataFrame], file_name: str
         st.markdown(f"**{title}**", width="content")
         st.space("stretch")
         charts.csv_button(make, key=key, file_name=file_name)
-
-
-def _write() -> None:
-    session.update(candidate=st.session_state[_CANDIDATE])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from app.url import session
+from app.url import bound, session
 from mauve_core.analysis.text_diff import MOST_WORDS, marked
 
 PAGE_SIZE = 4
@@ -37,18 +37,15 @@ def show(texts: Sequence[Changed], *, key: str, on_try: Callable[[str], None]) -
 @st.fragment
 def _pages(texts: Sequence[Changed], on_try: Callable[[str], None], *, key: str) -> None:
     pages = -(-len(texts) // PAGE_SIZE)
-    page = min(max(session.current().sheet, 1), pages)
+    page = min(max(session.current().flow_page, 1), pages)
     if pages > 1:
-        pager = f"{key}_page"
-        session.follow_url(pager, page)
-        turned = "sheet", pager
-        st.pagination(pages, default=page, key=pager, max_visible_pages=5, on_change=session.write_choice, args=turned)
-    for place, text in enumerate(texts[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]):
-        with st.container(border=True, gap="xsmall", key=f"{key}_card_{page}_{place}"):
+        st.pagination(pages, max_visible_pages=5, **bound.bind("flow_page", page, key=f"{key}_page", keyword="default"))
+    for row, text in enumerate(texts[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]):
+        with st.container(border=True, gap="xsmall", key=f"{key}_card_{page}_{row}"):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.text(text.id, width="stretch")
                 tried = st.button(
-                    "Try", icon=":material/edit_note:", type="tertiary", key=f"{key}_try_{page}_{place}", help=_TRY
+                    "Try", icon=":material/edit_note:", type="tertiary", key=f"{key}_try_{page}_{row}", help=_TRY
                 )
             if tried:
                 on_try(text.id)

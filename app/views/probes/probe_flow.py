@@ -8,12 +8,11 @@ import numpy as np
 import streamlit as st
 
 from app.caching import cache
-from app.components import charts, focus, linked_tabs
+from app.components import charts, focus
 from app.components.markup import escaped
 from app.selection import clicked_value
-from app.url import session
-from app.url.query_string import to_parameters
-from app.url.state import Moves, State
+from app.url import bound, session
+from app.url.parameters import FlowTab, State, to_query
 from app.views.probes import moved_texts, probe_table, tried_text
 from app.views.probes.moved_texts import Changed
 from mauve_core.analysis.cluster_table import CONFIDENCE, wilson_interval
@@ -24,10 +23,8 @@ from mauve_core.figures import flows as figures
 from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
 
-TABS: dict[Moves, str] = {"matrix": "From and to", "largest": "Largest flows", "sensitivity": "Sensitivity"}
-_PERTURBATION, _MATRIX, _TABLE = "probe_perturbation", "probe_matrix", "probe_flows"
-_CHOSEN = "probe_flow_chosen"
-_SHOWN = "probe_flows_shown"
+TABS: dict[FlowTab, str] = {"matrix": "From and to", "largest": "Largest flows", "sensitivity": "Sensitivity"}
+_MATRIX = "probe_matrix"
 _TABLE_HEIGHT = 330
 CLUSTERS_PAGE = "views/clusters/clusters.py"
 
@@ -48,7 +45,7 @@ def show(run: Run, table: ProbeTable, state: State) -> None:
     if not flow.moved:
         st.info("No text left its cluster.", icon=":material/info:")
     else:
-        _flow_picker(flow, chosen)
+        _flow_picker(flow)
         _charts(run, line, flow, chosen)
     st.caption(
         f"Clusters of the joint partition under the first k-means seed, held still; {len(flow.ids):,} "
@@ -64,34 +61,28 @@ def show(run: Run, table: ProbeTable, state: State) -> None:
 
 def _chosen_line(lines: list[ProbeLine], state: State) -> ProbeLine:
     by_name = {line.name: line for line in lines}
-    name = state.perturbation if state.perturbation in by_name else lines[0].name
-    if state.perturbation is not None and name != state.perturbation:
+    if state.perturbation is not None and state.perturbation not in by_name:
         st.info(f"{escaped(state.perturbation)} was not probed here.", icon=":material/info:")
-    session.follow_url(_PERTURBATION, name)
-    st.selectbox(
+    name = bound.selectbox(
+        "perturbation",
         "Perturbation",
-        list(by_name),
-        index=session.place(by_name, name),
-        key=_PERTURBATION,
-        format_func=lambda spec: by_name[spec].title,
-        on_change=_write_perturbation,
+        {name: line.title for name, line in by_name.items()},
+        lines[0].name,
+        changes=lambda name: {"perturbation": name, "flow": None},
         width=420,
     )
     return by_name[name]
 
 
-def _flow_picker(flow: Flow, chosen: tuple[int, int] | None) -> None:
+def _flow_picker(flow: Flow) -> None:
     """The flow whose texts are read, by its clusters: what a click in the matrix does, for the keyboard."""
     frame = figures.flows_frame(flow)
     texts = {(source, target): n for source, target, n in zip(frame["from"], frame["to"], frame["texts"], strict=True)}
-    session.follow_url(_CHOSEN, chosen if chosen in texts else None)
-    st.selectbox(
+    bound.selectbox(
+        "flow",
         "Flow",
-        list(texts),
-        index=session.place(texts, chosen),
-        key=_CHOSEN,
-        format_func=lambda pair: f"{pair[0]} → {pair[1]}: {texts[pair]:,} text{'s' * (texts[pair] != 1)}",
-        on_change=_write_flow,
+        {(source, to): f"{source} → {to}: {n:,} text{'s' * (n != 1)}" for (source, to), n in texts.items()},
+        None,
         placeholder="Choose a flow, or click a cell",
         width=420,
         help="Texts that left the first cluster for the second one; the largest flows first.",
@@ -110,7 +101,7 @@ def _summary(line: ProbeLine, flow: Flow) -> None:
 
 def _charts(run: Run, line: ProbeLine, flow: Flow, chosen: tuple[int, int] | None) -> None:
     name = f"{run.name}-{line.name}-flow"
-    matrix, largest, sensitivity = linked_tabs.show("moves", TABS, "probe_flow_tabs")
+    matrix, largest, sensitivity = bound.tabs("flow_tab", TABS, "probe_flow_tabs")
     if matrix.open:
         with matrix:
             _matrix(flow, chosen, name)
@@ -153,17 +144,12 @@ def _matrix(flow: Flow, chosen: tuple[int, int] | None, name: str) -> None:
         st.caption(_left_out(flow, clusters))
     with right:
         frame = figures.flows_frame(flow)
-        pairs = list(zip(frame["from"].tolist(), frame["to"].tolist(), strict=True))
-        st.session_state[_SHOWN] = pairs
-        places = [pairs.index(chosen)] if chosen in pairs else []
-        st.session_state[_TABLE] = {"selection": {"rows": places, "columns": [], "cells": []}}
-        st.dataframe(
+        bound.table(
+            "flow",
             frame.assign(share=100 * frame["share"]),
-            hide_index=True,
+            list(zip(frame["from"].tolist(), frame["to"].tolist(), strict=True)),
+            key="probe_flows",
             height=_TABLE_HEIGHT,
-            key=_TABLE,
-            on_select=_choose_row,
-            selection_mode="single-row",
             column_config={
                 "of": st.column_config.NumberColumn(help="Texts that were in the cluster before"),
                 "share": st.column_config.NumberColumn(format="%.0f%%"),
@@ -230,9 +216,9 @@ def _texts(run: Run, table: ProbeTable, line: ProbeLine, flow: Flow, chosen: tup
                 CLUSTERS_PAGE,
                 label=f"Cluster {cluster}",
                 icon=":material/bar_chart:",
-                query_params=to_parameters(there),
+                query_params=to_query(there),
             )
-        st.button("Close", icon=":material/close:", type="tertiary", on_click=_close, key="probe_flow_close")
+        bound.close_button("flow", key="probe_flow_close")
     _words(run, state, chosen)
     try:
         after = cache.perturbed_texts(run.id, table.source, line.name, flow.ids)
@@ -240,11 +226,11 @@ def _texts(run: Run, table: ProbeTable, line: ProbeLine, flow: Flow, chosen: tup
         st.error(escaped(str(error)), icon=":material/error:")
         return
     corpus = run.corpora[table.source]
-    place = {text_id: row for row, text_id in enumerate(corpus.ids)}
+    rows = {text_id: row for row, text_id in enumerate(corpus.ids)}
     moved_texts.show(
-        [Changed(i, corpus.texts[place[i]], after[i]) for i in ids],
+        [Changed(i, corpus.texts[rows[i]], after[i]) for i in ids],
         key="probe_moved",
-        on_try=lambda text_id: tried_text.open_with(run.id, table.source, place[text_id]),
+        on_try=lambda text_id: tried_text.open_with(run.id, table.source, rows[text_id]),
     )
 
 
@@ -253,17 +239,9 @@ def _words(run: Run, state: State, chosen: tuple[int, int]) -> None:
     candidate = focus.of(run, state).candidate
     words = cache.cluster_words(run.id, "joint", candidate, 0)
     for cluster in chosen:
-        told = "  ·  ".join(word.word for word in words[cluster])
-        if told:
-            st.text(f"{cluster}:  {told}")
-
-
-def _write_flow() -> None:
-    session.update(flow=st.session_state[_CHOSEN])
-
-
-def _write_perturbation() -> None:
-    session.update(perturbation=st.session_state[_PERTURBATION], flow=None)
+        distinctive = "  ·  ".join(word.word for word in words[cluster])
+        if distinctive:
+            st.text(f"{cluster}:  {distinctive}")
 
 
 def _choose_cell() -> None:
@@ -271,12 +249,3 @@ def _choose_cell() -> None:
     source, target = clicked_value(selection, 0), clicked_value(selection, 1)
     if source is not None and target is not None:
         session.update(flow=(source, target))
-
-
-def _choose_row() -> None:
-    rows = st.session_state[_TABLE]["selection"]["rows"]
-    session.update(flow=st.session_state[_SHOWN][rows[0]] if rows else None)
-
-
-def _close() -> None:
-    session.update(flow=None)

@@ -9,7 +9,7 @@ import streamlit as st
 from app.components import focus, job_panel
 from app.components.markup import escaped
 from app.components.score_controls import PARTITION_TITLES
-from app.url.state import State
+from app.url.parameters import State
 from mauve_core.analysis.selection import rows_in_cluster, rows_in_lasso, rows_with_values, value_counts
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError, MauveLensError

@@ -10,16 +10,16 @@ import streamlit as st
 from app.components import charts, settings_tree
 from app.components.markup import escaped
 from app.selection import clicked_value
-from app.url import session
-from app.url.state import Less, State
+from app.url import bound, session
+from app.url.parameters import Baseline, State
 from mauve_core.base.formatting import NONE, as_percent
 from mauve_core.experiments.robustness import MEASURES, ProbeTable
 from mauve_core.figures import probes as figures
 from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
 
-_CHART, _BY, _SOURCES, _OVER = "probes_chart", "probes_by", "probes_sources", "probes_over"
-LESS: dict[Less, str] = {"nothing": "Values", "control": "Less the control"}
+_CHART = "probes_chart"
+BASELINES: dict[Baseline, str] = {"nothing": "Values", "control": "Less the control"}
 _USUAL = "jensen-shannon"
 _LINES = "probes_lines"
 """Session key: of the lines that the chart on the page holds, the names of those that have a flow."""
@@ -39,7 +39,7 @@ def show(run: Run, table: ProbeTable, state: State) -> None:
         alt="Distance of every perturbed half from the untouched one, by six measures; the table has the numbers.",
     )
     _caption(table)
-    _scores(table, measure, state)
+    _scores(table, measure)
     _doses(table, measure, name)
     notes(table)
 
@@ -73,18 +73,12 @@ def shown_scores(table: ProbeTable, measure: str, *, over: bool) -> pd.DataFrame
 
 def _controls(table: ProbeTable, name: str, state: State) -> tuple[str, bool]:
     """Which measure sorts, and whether the other sources are shown."""
-    measure = state.by if state.by in MEASURES else _USUAL
-    session.follow_url(_BY, measure)
-    session.follow_url(_SOURCES, state.yardstick == "on")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.selectbox(
+        measure = bound.selectbox(
+            "probes_order",
             "Sort by",
-            list(MEASURES),
-            index=session.place(MEASURES, measure),
-            key=_BY,
-            format_func=figures.titled,
-            on_change=session.write_choice,
-            args=("by", _BY, _USUAL),
+            {name: figures.titled(name) for name in MEASURES},
+            _USUAL,
             width=220,
             help="Orders the rows, the farthest on top. ICLR 2023 holds perturbations against each other by all five "
             "divergences.",
@@ -92,11 +86,9 @@ def _controls(table: ProbeTable, name: str, state: State) -> tuple[str, bool]:
         has_sources = any(line.kind == "source" for line in table.lines)
         sources = has_sources and st.toggle(
             "Other sources as a yardstick",
-            state.yardstick == "on",
-            key=_SOURCES,
-            on_change=_write_yardstick,
             help="Texts of the run's other sources in place of the perturbed half. Without them the axes are those of "
             "the perturbations alone.",
+            **bound.bind("other_sources", state.other_sources),
         )
         st.space("stretch")
         charts.csv_button(lambda: figures.probes_frame(table), key="probes_csv", file_name=name)
@@ -123,22 +115,16 @@ def _repeats(table: ProbeTable, repeats: int) -> str:
     return f"{repeats} repeats"
 
 
-def _scores(table: ProbeTable, measure: str, state: State) -> None:
-    session.follow_url(_OVER, state.less)
-    st.segmented_control(
+def _scores(table: ProbeTable, measure: str) -> None:
+    baseline = bound.segmented_control(
+        "baseline",
         "Numbers",
-        list(LESS),
-        required=True,
-        default=state.less,
-        key=_OVER,
-        format_func=LESS.__getitem__,
-        on_change=session.write_choice,
-        args=("less", _OVER),
+        BASELINES,
         label_visibility="collapsed",
         help="Less the control: split by split and seed by seed, so that what both share cancels.",
     )
     st.dataframe(
-        shown_scores(table, measure, over=state.less == "control"),
+        shown_scores(table, measure, over=baseline == "control"),
         hide_index=True,
         key="probes_table",
         column_config={
@@ -174,15 +160,11 @@ def _doses(table: ProbeTable, measure: str, name: str) -> None:
     )
 
 
-def _write_yardstick() -> None:
-    session.update(yardstick="on" if st.session_state[_SOURCES] else "off")
-
-
 def _choose() -> None:
     """A click on a perturbation's dot opens its flow."""
-    place = clicked_value(st.session_state[_CHART]["selection"], 0)
-    if place is None:
+    line = clicked_value(st.session_state[_CHART]["selection"], 0)
+    if line is None:
         return
-    name = st.session_state[_LINES][place]
+    name = st.session_state[_LINES][line]
     if name is not None:
-        session.update(perturbation=name, part="flow")
+        session.update(perturbation=name, probes_section="flow")

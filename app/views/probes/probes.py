@@ -7,33 +7,26 @@ import streamlit as st
 from app.components import job_panel, page_chrome, sidebar
 from app.components.markup import escaped
 from app.server import access
-from app.url import session
-from app.url.state import Part, State
+from app.url import bound, session
+from app.url.parameters import ProbesSection, State
 from app.views.probes import probe_flow, probe_form, probe_table, text_lab
 from mauve_core.base.errors import MauveLensError
 from mauve_core.experiments.robustness import ProbeTable, stored_probes
 from mauve_core.store import Run
 
-_PART = "probes_part"
-TITLES: dict[Part, str] = {"scores": "What the score notices", "flow": "Which texts move", "text": "Try a text"}
+SECTIONS: dict[ProbesSection, str] = {
+    "scores": "What the score notices",
+    "flow": "Which texts move",
+    "text": "Try a text",
+}
 
 
 def main() -> None:
     """Lay out the page."""
     page_chrome.title("Probes", "What does the score notice of a text, and what escapes it?")
     run, state = sidebar.opened_run(), session.current()
-    session.follow_url(_PART, state.part)
-    st.segmented_control(
-        "Part",
-        list(TITLES),
-        default=state.part,
-        key=_PART,
-        required=True,
-        format_func=TITLES.__getitem__,
-        on_change=_write_part,
-        label_visibility="collapsed",
-    )
-    if state.part == "text":
+    section = bound.segmented_control("probes_section", "Part", SECTIONS, label_visibility="collapsed")
+    if section == "text":
         text_lab.show(run)
         return
     job_panel.show(("probes",), run.id)
@@ -50,7 +43,7 @@ def main() -> None:
             or f"Press *Probe* below, or `mauve-lens probe {run.id} --perturbation shuffle-words`. The changed texts "
             "are encoded again, so it needs the run's encoder.",
         )
-    elif state.part == "flow":
+    elif section == "flow":
         probe_flow.show(run, table, state)
     else:
         probe_table.show(run, table, state)
@@ -76,10 +69,6 @@ def _stored(run: Run) -> ProbeTable | None:
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return None
-
-
-def _write_part() -> None:
-    session.update(part=st.session_state[_PART])
 
 
 main()

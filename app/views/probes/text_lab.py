@@ -13,8 +13,7 @@ from app.components.markup import escaped
 from app.components.texts import snippet
 from app.server import access
 from app.url import session
-from app.url.query_string import to_parameters
-from app.url.state import State
+from app.url.parameters import State, to_query
 from app.views.probes import moved_texts, tried_text
 from app.views.probes.probe_form import obstacle
 from app.views.probes.tried_text import Tried
@@ -122,7 +121,7 @@ def _where(run: Run, state: State, tried: Tried, encoded: Encoded, space: TextSp
         "views/clusters/clusters.py",
         label=f"Texts and words of cluster {cluster}",
         icon=":material/bar_chart:",
-        query_params=to_parameters(dataclasses.replace(state, partition=None, seed=0, cluster=cluster)),
+        query_params=to_query(dataclasses.replace(state, partition=None, seed=0, cluster=cluster)),
     )
 
 
@@ -132,8 +131,8 @@ def _neighbours(run: Run, tried: Tried, encoded: Encoded, space: TextSpace) -> N
         f"of this run usually has another one within {written(cache.usual_distance(run.id), 3)} (median)."
         + ("" if tried.edited else " The text itself is left out.")
     )
-    _nearest(run, space.nearest(encoded.vector, HUMAN, NEIGHBOURS, without=tried.place), HUMAN)
-    _nearest(run, space.nearest(encoded.vector, "model", NEIGHBOURS, without=tried.place), "model")
+    _nearest(run, space.nearest(encoded.vector, HUMAN, NEIGHBOURS, without=tried.stored), HUMAN)
+    _nearest(run, space.nearest(encoded.vector, "model", NEIGHBOURS, without=tried.stored), "model")
 
 
 def _nearest(run: Run, found: Sequence[Neighbour], side: str) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
 
 from app.components.markup import escaped
-from app.url import session
-from app.url.state import MAX_TRIED, State
+from app.url import bound, session
+from app.url.codecs import MAX_TRIED
+from app.url.parameters import State
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus
@@ -49,15 +49,15 @@ class Tried:
     prompt: str
 
     @property
-    def place(self) -> tuple[str, int] | None:
+    def stored(self) -> tuple[str, int] | None:
         """Source and row of the same text in the run; None for an edited one."""
         return None if self.edited else (self.source, self.row)
 
 
-def open_with(run_id: str, source: str, place: int) -> None:
+def open_with(run_id: str, source: str, row: int) -> None:
     """Make the page show the box with that text of the run; takes effect with the next run of the page."""
     st.session_state.pop(_keys(run_id)["of"], None)
-    session.update(part="text", source=source, text=place)
+    session.update(probes_section="text", source=source, text=row)
 
 
 def box(run: Run, config: EncoderConfig, state: State) -> Tried:
@@ -66,7 +66,7 @@ def box(run: Run, config: EncoderConfig, state: State) -> Tried:
     source = state.source if state.source in sources else sources[0]
     corpus = run.corpora[source]
     row = state.text if source == (state.source or source) and state.text < len(corpus) else 0
-    _pickers(keys, sources, source, corpus, row)
+    _pickers(keys, sources, corpus, row)
     if st.session_state.get(keys["of"]) != (source, row):
         st.session_state[keys["of"]] = source, row
         for name in ("text", "prompt"):
@@ -89,19 +89,18 @@ def box(run: Run, config: EncoderConfig, state: State) -> Tried:
 
 def perturbations(run_id: str, state: State) -> list[Perturbation]:
     """What is done to the text; exchanges, which need other texts, are not offered."""
-    key, usual = f"lab_perturbations_{run_id}", list(USUAL)
-    shown = usual if state.tried is None else list(state.tried)
-    session.follow_url(key, shown)
-    chosen: list[str] = st.multiselect(
+    usual = list(USUAL)
+    chosen = usual if state.tried is None else list(state.tried)
+    bound.multiselect(
+        "tried",
         "Perturbations",
-        [*_OFFERED, *(spec for spec in shown if spec not in _OFFERED)],
-        default=shown,
+        [*_OFFERED, *(spec for spec in chosen if spec not in _OFFERED)],
+        chosen,
+        default=usual,
         accept_new_options=True,
         max_selections=MAX_TRIED,
-        key=key,
+        key=f"url_tried_{run_id}",
         format_func=_title,
-        on_change=session.write_choice,
-        args=("tried", key, usual),
         help="Or type one, such as typos:rate=0.1 or replace:/colou?r/hue/.",
     )
     found = []
@@ -118,33 +117,18 @@ def perturbations(run_id: str, state: State) -> list[Perturbation]:
     return list(dict.fromkeys(found))
 
 
-def _pickers(keys: dict[str, str], sources: list[str], source: str, corpus: Corpus, row: int) -> None:
-    session.follow_url(keys["source"], source)
-    session.follow_url(keys["id"], corpus.ids[row])
+def _pickers(keys: dict[str, str], sources: list[str], corpus: Corpus, row: int) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.selectbox(
-            "Text of",
-            sources,
-            index=session.place(sources, source),
-            key=keys["source"],
-            format_func=lambda name: "human" if name == HUMAN else short_name(name),
-            on_change=session.write_choice,
-            args=("source", keys["source"], sources[0]),
-            width=150,
-        )
-        st.selectbox(
-            "Id", corpus.ids, row, key=keys["id"], on_change=_write_text, args=(keys["id"], corpus.ids), width=150
-        )
+        titles = {name: "human" if name == HUMAN else short_name(name) for name in sources}
+        bound.selectbox("source", "Text of", titles, sources[0], key=keys["source"], width=150)
+        row_of = bound.bind("text", row, key=keys["id"], keyword="index")
+        st.selectbox("Id", range(len(corpus)), format_func=corpus.ids.__getitem__, width=150, **row_of)
         st.button("Random", icon=":material/casino:", key="lab_random", on_click=_draw, args=(len(corpus),), width=115)
 
 
 def _keys(run_id: str) -> dict[str, str]:
     """Keys of the widgets; ``of``: source and row of the text that was put into the box."""
     return {name: f"lab_{name}_{run_id}" for name in ("source", "id", "text", "prompt", "of")}
-
-
-def _write_text(key: str, ids: Sequence[str]) -> None:
-    session.update(text=ids.index(st.session_state[key]))
 
 
 def _draw(texts: int) -> None:

@@ -9,8 +9,8 @@ import streamlit as st
 
 from app.components import charts, page_chrome
 from app.components.markup import escaped
-from app.url import session
-from app.url.state import Plane
+from app.url import bound
+from app.url.parameters import PlotAxes
 from app.views.published import published_tables
 from app.views.published.published_tables import COLUMN_HELP, EMPTY
 from mauve_core.base.errors import MauveLensError
@@ -30,11 +30,9 @@ from mauve_core.experiments.published import (
 from mauve_core.figures import published as figures
 from mauve_core.figures import published_settings
 
-_PAPER, _MEASURE, _REFERENCE = "published_paper", "published_measure", "published_reference"
-_AXES = "published_axes"
 _DIFFERENCE_DECIMALS = 3
 
-PLANES: dict[Plane, str] = {"figures": "Figures", "ranks": "Ranks"}
+PLOT_AXES: dict[PlotAxes, str] = {"figures": "Figures", "ranks": "Ranks"}
 
 
 def main() -> None:
@@ -49,24 +47,17 @@ def main() -> None:
         "The papers' correlation tables, computed again here from the "
         "figures that they print. 1: the measure orders all settings (a model with a decoder) as people do."
     )
-    wanted, usual = session.current().paper, next(iter(PAPERS))
-    paper = wanted if wanted in PAPERS else usual
-    session.follow_url(_PAPER, paper)
-    st.segmented_control(
+    paper = bound.segmented_control(
+        "paper",
         "Correlation table",
-        list(PAPERS),
-        required=True,
-        default=paper,
-        key=_PAPER,
-        on_change=session.write_choice,
-        args=("paper", _PAPER, usual),
-        format_func=lambda name: PAPERS[name].title,
+        {name: paper.title for name, paper in PAPERS.items()},
+        next(iter(PAPERS)),
         help="NeurIPS 2021 prints plain Spearman correlations. JMLR 2023 prints, for human scores, the least that they "
         "can be when each value moves by one standard deviation, and MAUVE* in place of MAUVE.",
     )
     _correlations([row for row in rows if row.paper == paper])
     _notes()
-    _plane(paper)
+    _settings_plot(paper)
     _all_numbers([row for row in rows if row.paper == paper])
     published_tables.show()
 
@@ -85,7 +76,7 @@ def _correlations(rows: list[Agreement]) -> None:
     st.table(figures.shown_table(frame), border="horizontal", hide_index=True)
     outcomes = {row.outcome for row in rows}
     marks = ", ".join(f"{figures.MARKS[key]} {title}" for key, title in OUTCOMES.items() if key in outcomes)
-    kinds = " and ".join(dict.fromkeys(f"{row.statistic} ({_held(row)})" for row in rows))
+    kinds = " and ".join(dict.fromkeys(f"{row.statistic} ({_kind_of_reference(row)})" for row in rows))
     st.caption(f"**Ours** against the published number: {marks}. Spearman correlations, {kinds}; no unit, −1 to 1.")
     charts.show_chart(
         figures.agreement_figure(frame),
@@ -96,7 +87,7 @@ def _correlations(rows: list[Agreement]) -> None:
     st.caption("Measures from best to worst by their mean with the three human scores. Right is better.")
 
 
-def _held(row: Agreement) -> str:
+def _kind_of_reference(row: Agreement) -> str:
     return "human scores" if REFERENCES[row.reference].higher_is_closer else "discriminators"
 
 
@@ -108,7 +99,7 @@ def _notes() -> None:
 
 
 @st.fragment
-def _plane(paper: str) -> None:
+def _settings_plot(paper: str) -> None:
     """One number of the table, taken apart into its settings."""
     pairs = [(domain.name, reference) for domain in DOMAINS.values() for reference in domain.references]
     measures = list(dict.fromkeys(row.measure for row in agreements() if row.paper == paper))
@@ -116,7 +107,7 @@ def _plane(paper: str) -> None:
         st.header("The figures behind a number", anchor=False)
         st.space("stretch")
         csv_place = st.container(width="content")
-    measure, (domain, reference), plane = _plane_controls(paper, measures, pairs)
+    measure, (domain, reference), axes = _plot_controls(paper, measures, pairs)
     frame = settings(paper, domain, measure, reference)
     name = f"published-{measure}-{reference}-{domain}"
     with csv_place:
@@ -128,7 +119,7 @@ def _plane(paper: str) -> None:
     ]
     st.caption(_in_words(row))
     charts.show_chart(
-        published_settings.settings_figure(frame, measure, reference, ranks=plane == "ranks"),
+        published_settings.settings_figure(frame, measure, reference, ranks=axes == "ranks"),
         key="published_settings_chart",
         file_name=name,
         alt="Every setting by measure and reference; the table below has the numbers.",
@@ -151,51 +142,25 @@ def _plane(paper: str) -> None:
     )
 
 
-def _plane_controls(
+def _plot_controls(
     paper: str, measures: list[str], pairs: list[tuple[str, str]]
-) -> tuple[str, tuple[str, str], Plane]:
-    """The measure, the kind of text and reference that it is held against, and the axes."""
-    state = session.current()
-    measure = state.published if state.published in measures else measures[-1]
-    against = state.against if state.against in pairs else pairs[0]
-    key = f"{_MEASURE}_{paper}"
-    session.follow_url(key, measure)
-    session.follow_url(_REFERENCE, against)
-    session.follow_url(_AXES, state.plane)
+) -> tuple[str, tuple[str, str], PlotAxes]:
+    """The measure, the kind of text and reference with which it is correlated, and the axes."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.selectbox(
-            "Measure",
-            measures,
-            index=session.place(measures, measure),
-            key=key,
-            format_func=lambda name: MEASURES[name].title,
-            on_change=session.write_choice,
-            args=("published", key, measures[-1]),
-            width=220,
-        )
-        st.selectbox(
+        titles = {name: MEASURES[name].title for name in measures}
+        key = f"url_published_{paper}"
+        measure = bound.selectbox("published", "Measure", titles, measures[-1], key=key, width=220)
+        against = bound.selectbox(
+            "against",
             "Held against",
-            pairs,
-            index=session.place(pairs, against),
-            key=_REFERENCE,
-            format_func=lambda pair: f"{REFERENCES[pair[1]].title} · {DOMAINS[pair[0]].title}",
-            on_change=session.write_choice,
-            args=("against", _REFERENCE, pairs[0]),
+            {pair: f"{REFERENCES[pair[1]].title} · {DOMAINS[pair[0]].title}" for pair in pairs},
+            pairs[0],
             width=340,
             help="Bradley–Terry scores of a pairwise human evaluation, or the accuracy of a discriminator.",
         )
-        st.segmented_control(
-            "Axes",
-            list(PLANES),
-            required=True,
-            default=state.plane,
-            key=_AXES,
-            format_func=PLANES.__getitem__,
-            on_change=session.write_choice,
-            args=("plane", _AXES),
-            help="Spearman's correlation sees the ranks alone.",
-        )
-    return measure, against, state.plane
+        help_text = "Spearman's correlation sees the ranks alone."
+        axes = bound.segmented_control("plot_axes", "Axes", PLOT_AXES, help=help_text)
+    return measure, against, axes
 
 
 def _in_words(row: Agreement) -> str:

@@ -8,10 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from app.components import charts
-from app.url import session
+from app.url import bound, session
 from mauve_core.experiments.published import MEASURES, REFERENCES, TABLES, table
-
-_TABLE = "published_table"
 
 EMPTY = "–"
 """A figure that is not printed."""
@@ -35,21 +33,11 @@ COLUMN_HELP = {
 
 def show() -> None:
     """Folded away, unless the URL names one."""
-    wanted = session.current().table
-    name = wanted if wanted in TABLES else next(iter(TABLES))
-    session.follow_url(_TABLE, name)
-    with st.expander("All published tables", expanded=wanted in TABLES, icon=":material/description:"):
+    named = session.current().table in TABLES
+    with st.expander("All published tables", expanded=named, icon=":material/description:"):
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            st.selectbox(
-                "Table",
-                list(TABLES),
-                index=session.place(TABLES, name),
-                key=_TABLE,
-                format_func=lambda chosen: TABLES[chosen].title,
-                on_change=session.write_choice,
-                args=("table", _TABLE),
-                width=460,
-            )
+            titles = {name: each.title for name, each in TABLES.items()}
+            name = bound.selectbox("table", "Table", titles, next(iter(TABLES)), omit_default=False, width=460)
             st.space("stretch")
             charts.csv_button(lambda: table(name), key="published_table_csv", file_name=f"published-{name}")
         frame = table(name).drop(columns=["size", "decoding"], errors="ignore")

@@ -10,8 +10,8 @@ import streamlit as st
 from app.caching import cache
 from app.components import charts
 from app.components.markup import escaped
-from app.url import session
-from app.url.state import State
+from app.url import bound
+from app.url.parameters import State
 from mauve_core.analysis.comparability import Difference, differences, one_leaderboard
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import UNBROKEN
@@ -24,8 +24,8 @@ TITLES = ("A", "B")
 
 def show(state: State, summaries: Sequence[RunSummary]) -> None:
     """Two pickers, the differences, and the leaderboard or the reason why there is none."""
-    by_id = {summary.id: summary for summary in summaries}
-    if len(by_id) < len(TITLES):
+    titles = {summary.id: f"{summary.name}  ({summary.id})" for summary in summaries}
+    if len(titles) < len(TITLES):
         st.markdown(
             "With two runs you see here **in which settings they differ**, and one leaderboard of all their candidates "
             "where every setting that decides a score is equal. Duplicate a run with another number of clusters, or "
@@ -35,7 +35,8 @@ def show(state: State, summaries: Sequence[RunSummary]) -> None:
     picked = []
     for column, side in zip(st.columns(2, gap="medium"), ("left", "right"), strict=True):
         with column:
-            picked.append(_pick(side, state, by_id))
+            bound.selectbox(side, f"Run {TITLES[side == 'right']}", titles, None, placeholder="Choose a run")
+            picked.append(_loaded(getattr(state, side)))
     runs = [run for run in picked if run is not None]
     if len(runs) < len(TITLES):
         st.caption("Choose two runs: the settings in which they differ are listed here, and which of them count.")
@@ -45,22 +46,7 @@ def show(state: State, summaries: Sequence[RunSummary]) -> None:
         _difference(runs[0], runs[1])
 
 
-def _pick(side: str, state: State, by_id: dict[str, RunSummary]) -> Run | None:
-    title = TITLES[side == "right"]
-    wanted = getattr(state, side)
-    key = f"runs_{side}"
-    known = by_id.get(wanted or "")
-    session.follow_url(key, known.id if known else None, _title(known) if known else None)
-    st.selectbox(
-        f"Run {title}",
-        list(by_id),
-        index=session.place(by_id, wanted),
-        key=key,
-        placeholder="Choose a run",
-        format_func=lambda run_id: _title(by_id[run_id]),
-        on_change=_write,
-        args=(side, key),
-    )
+def _loaded(wanted: str | None) -> Run | None:
     if wanted is None:
         return None
     try:
@@ -68,14 +54,6 @@ def _pick(side: str, state: State, by_id: dict[str, RunSummary]) -> Run | None:
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return None
-
-
-def _title(summary: RunSummary) -> str:
-    return f"{summary.name}  ({summary.id})"
-
-
-def _write(side: str, key: str) -> None:
-    session.update(**{side: st.session_state[key]})
 
 
 def _difference(left: Run, right: Run) -> None:

@@ -7,16 +7,15 @@ import streamlit as st
 from app.components import job_panel, page_chrome
 from app.components.markup import escaped
 from app.server import access
-from app.url import session
-from app.url.state import MAX_QUERY, Shelf, State
+from app.url import bound, session
+from app.url.parameters import MAX_QUERY, RunsSection, State
 from app.views.runs import run_cards, run_files, run_pair, trash
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import file_size
 from mauve_core.store import RunStore, RunSummary
 
 NEW_RUN_PAGE = "views/new_run/new_run.py"
-TITLES: dict[Shelf, str] = {"runs": "All runs", "pair": "Compare two", "bin": "Bin and disk"}
-_SHELF, _QUERY, _TAGS = "runs_shelf", "runs_query", "runs_tags"
+SECTIONS: dict[RunsSection, str] = {"runs": "All runs", "pair": "Compare two", "bin": "Bin and disk"}
 
 
 def main() -> None:
@@ -40,22 +39,12 @@ def main() -> None:
         st.warning(escaped(text), icon=":material/warning:")
     for run_id, wrong in damaged.items():
         run_cards.show_damaged(run_id, wrong)
-    session.follow_url(_SHELF, state.shelf)
-    st.segmented_control(
-        "Part",
-        list(TITLES),
-        default=state.shelf,
-        key=_SHELF,
-        required=True,
-        format_func=TITLES.__getitem__,
-        on_change=_write_shelf,
-        label_visibility="collapsed",
-    )
+    section = bound.segmented_control("runs_section", "Part", SECTIONS, label_visibility="collapsed")
     trash.undo()
     run_files.outcome()
-    if state.shelf == "pair":
+    if section == "pair":
         run_pair.show(state, summaries)
-    elif state.shelf == "bin":
+    elif section == "bin":
         trash.show(summaries)
     else:
         _all_runs(state, summaries)
@@ -81,24 +70,20 @@ def _all_runs(state: State, summaries: list[RunSummary]) -> None:
 
 def _filters(state: State, tags: list[str]) -> None:
     search, tagged = st.columns(2)
-    session.follow_url(_QUERY, state.query or "")
     search.text_input(
         "Search",
-        state.query or "",
-        key=_QUERY,
         max_chars=MAX_QUERY,
         placeholder="Words of a name, note, candidate, encoder …",
-        on_change=_write_query,
+        **bound.bind("query", state.query or ""),
     )
-    session.follow_url(_TAGS, list(state.tags))
-    tagged.multiselect(
-        "Tags",
-        sorted({*tags, *state.tags}, key=str.casefold),
-        default=list(state.tags),
-        key=_TAGS,
-        placeholder="Any tag" if tags else "No run has a tag yet",
-        on_change=_write_tags,
-    )
+    with tagged:
+        bound.multiselect(
+            "tags",
+            "Tags",
+            sorted({*tags, *state.tags}, key=str.casefold),
+            state.tags,
+            placeholder="Any tag" if tags else "No run has a tag yet",
+        )
 
 
 def _nothing_yet() -> None:
@@ -112,18 +97,6 @@ def _nothing_yet() -> None:
         "Or install the demo study with `mauve-lens demo` and reload this page, or import a run that was exported on "
         "another machine."
     )
-
-
-def _write_shelf() -> None:
-    session.update(shelf=st.session_state[_SHELF])
-
-
-def _write_query() -> None:
-    session.update(query=" ".join(st.session_state[_QUERY].split()) or None)
-
-
-def _write_tags() -> None:
-    session.update(tags=tuple(st.session_state[_TAGS]))
 
 
 main()

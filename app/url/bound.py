@@ -1,0 +1,197 @@
+"""Widgets bound to a parameter of the URL: they show its value, and write what they are set to.
+
+Each takes a field of :class:`app.url.parameters.State` first, then what its Streamlit twin takes. Their keys in the
+session are ``url_`` and the field, unless given. What a widget shows is its default in Streamlit's sense, too: the
+session sends a value once, and a slow browser may have drawn nothing of a page when the next run of it arrives,
+without the value. The widget then begins with its default, and says so to the server as if a person had chosen it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+import pandas as pd
+import streamlit as st
+from streamlit.elements.lib.mutable_tab_container import TabContainer
+
+from app.url import session
+from app.url.parameters import PARAMETERS
+
+T = TypeVar("T")
+D = TypeVar("D")
+Name = TypeVar("Name", bound=str)
+Changes = Callable[[Any], Mapping[str, Any]]
+"""From a widget's value to changes of the state, where it is not that of one field."""
+
+_TITLES = "_url_titles"
+"""Session key: the title of what each bound widget shows."""
+
+
+def segmented_control(
+    field: str,
+    label: str,
+    titles: Mapping[T, str],
+    default: T | None = None,
+    *,
+    omit_default: bool = True,
+    **keywords: Any,
+) -> T:
+    """A choice among a few, by their titles; the one shown. See ``selectbox`` for its parameters."""
+    shown: T = _shown(field, titles, default)
+    st.segmented_control(
+        label,
+        list(titles),
+        required=True,
+        default=shown,
+        format_func=titles.__getitem__,
+        **_link(field, shown, default=default if omit_default else None),
+        **keywords,
+    )
+    return shown
+
+
+def selectbox(
+    field: str,
+    label: str,
+    options: Collection[T],
+    default: D,
+    *,
+    key: str = "",
+    omit_default: bool = True,
+    changes: Changes | None = None,
+    **keywords: Any,
+) -> T | D:
+    """A choice from a list; the one shown.
+
+    Parameters
+    ----------
+    options : collection
+        With their titles where it is a mapping.
+    default : object
+        Shown where the URL has none of the options, and left out of it; with None, the field's own is.
+    omit_default : bool
+        False where other pages have another default.
+    """
+    if isinstance(options, Mapping):
+        keywords["format_func"] = options.__getitem__
+    shown: T | D = _shown(field, options, default)
+    offered: list[Any] = list(options)
+    index = offered.index(shown) if shown in offered else None
+    title = None if index is None else keywords.get("format_func", str)(shown)
+    link = _link(field, shown, key=key, default=default if omit_default else None, title=title, changes=changes)
+    st.selectbox(label, offered, index=index, **link, **keywords)
+    return shown
+
+
+def multiselect(
+    field: str,
+    label: str,
+    options: Sequence[T],
+    shown: Sequence[T],
+    default: Sequence[T] | None = None,
+    *,
+    key: str = "",
+    **keywords: Any,
+) -> None:
+    """A choice of several; the URL leaves out ``default``."""
+    link = bind(field, list(shown), key=key, default=default, keyword="default")
+    st.multiselect(label, options, **link, **keywords)
+
+
+def tabs(field: str, titles: Mapping[Name, str], key: str) -> Sequence[TabContainer]:
+    """Tabs in the order of ``titles``; to open one reruns the page, or its fragment. Only that one shall be made."""
+    names = {title: name for name, title in titles.items()}
+    opened = titles[getattr(session.current(), field)]
+    return st.tabs(list(names), default=opened, key=key, on_change=_write, args=(key, lambda t: {field: names[t]}))
+
+
+def table(field: str, frame: pd.DataFrame, values: Sequence[T | None], *, key: str, **keywords: Any) -> None:
+    """A table in which the row with the field's value is ticked; to tick none clears the field.
+
+    ``values`` are those of the rows; None for a row that cannot be chosen.
+    """
+    chosen = getattr(session.current(), field)
+    rows = [] if chosen is None or chosen not in values else [values.index(chosen)]
+    st.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": []}}
+    st.dataframe(
+        frame,
+        hide_index=True,
+        key=key,
+        on_select=partial(_write_row, field, key, tuple(values)),
+        selection_mode="single-row",
+        **keywords,
+    )
+
+
+def bind(field: str, value: Any, *, keyword: str = "value", **options: Any) -> dict[str, Any]:
+    """The keywords that bind any other widget to a field; ``keyword`` is that of its default.
+
+    ``options`` are those of ``_link``.
+    """
+    return {keyword: value, **_link(field, value, **options)}
+
+
+def on_click(**changes: Any) -> dict[str, Any]:
+    """The keywords of a button that changes the state."""
+    return {"on_click": session.update, "kwargs": changes}
+
+
+def close_button(field: str, *, key: str) -> None:
+    """A button that clears the field."""
+    st.button("Close", icon=":material/close:", type="tertiary", key=key, **on_click(**{field: None}))
+
+
+def _link(
+    field: str,
+    value: Any,
+    *,
+    key: str = "",
+    default: Any = None,
+    title: str | None = None,
+    changes: Changes | None = None,
+) -> dict[str, Any]:
+    """The key of a widget that shows ``value``, and its callback.
+
+    Parameters
+    ----------
+    default : object, optional
+        The value that the URL leaves out.
+    title : str, optional
+        The title of the value: where it changes, as the name of a run, the browser keeps the old one unless told.
+    changes : callable, optional
+        Else the field is set to the widget's value.
+    """
+    key = key or f"url_{field}"
+    titles = st.session_state.setdefault(_TITLES, {})
+    if key not in st.session_state or not _same(st.session_state[key], value) or titles.get(key, title) != title:
+        st.session_state[key] = value  # only then: it overrides whatever a fast hand did meanwhile
+    titles[key] = title
+
+    def own(chosen: Any) -> Mapping[str, Any]:
+        return {field: None if chosen == default else chosen}
+
+    return {"key": key, "on_change": _write, "args": (key, changes or own)}
+
+
+def _shown(field: str, options: Collection[Any], default: Any) -> Any:
+    value = getattr(session.current(), field)
+    return value if value in options else PARAMETERS[field].default if default is None else default
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether they are equal; a slider's steps have rounding errors."""
+    return math.isclose(a, b) if isinstance(a, float) and isinstance(b, float) else bool(a == b)
+
+
+def _write(key: str, changes: Changes) -> None:
+    session.update(**changes(st.session_state[key]))
+
+
+def _write_row(field: str, key: str, values: Sequence[Any]) -> None:
+    rows = st.session_state[key]["selection"]["rows"]
+    value = values[rows[0]] if rows else None
+    if value is not None or not rows:
+        session.update(**{field: value})
