@@ -15,21 +15,13 @@ from app.url.state import Form, State
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, with_spread
-from mauve_core.experiments.sweeps import (
-    AXES,
-    Over,
-    SeedSpread,
-    Sweep,
-    SweepTask,
-    stored_sweep,
-    sweep_run,
-    usual_values,
-)
+from mauve_core.experiments.sweeps import AXES, Over, SeedSpread, Sweep, stored_sweep, sweep_run, usual_values
 from mauve_core.figures import sweeps as figures
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.tables import TITLES
 from mauve_core.store import Run
+from mauve_core.tasks.sweep import SweepTask
 
 FORMS: dict[Form, str] = {"chart": "Chart", "table": "Table"}
 _AXIS, _SCORE = "sweep_axis", "sweep_score"
@@ -256,7 +248,7 @@ def _start(run: Run, axis: Over, text: str, seeds: int) -> None:
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return
-    job_panel.start("sweep", task.as_dict())
+    job_panel.start("sweep", task.to_json())
 
 
 def _write_axis() -> None:

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from mauve_core.analysis.attributes import CATEGORICAL, NUMERIC, Attribute, Repeated
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
+from mauve_core.base.json_codec import to_json
 from mauve_core.cli.options import add_output_options, progress_of, results_only, write, write_json
-from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributesTask, AttributeTable
+from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributeTable
 from mauve_core.scoring.tables import aligned, printable
+from mauve_core.tasks.attributes import AttributesTask
 
 _TITLES = {
     "accuracy": "accuracy",
@@ -51,7 +53,7 @@ def _attributes(args: argparse.Namespace) -> int:
     with results_only():
         found = task.compute(progress_of(args))
     if args.json:
-        write_json({**found.as_dict(), "run": task.run})
+        write_json({**to_json(found), "run": task.run})
         return 0
     write(tables(found))
     for note in found.notes:

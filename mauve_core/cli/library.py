@@ -32,7 +32,7 @@ from mauve_core.scoring.tables import (
     to_table,
 )
 from mauve_core.store import RunStore
-from mauve_core.tasks.recompare import AgainTask, changed, suggested_name
+from mauve_core.tasks.recompare import RecompareTask, changed, suggested_name
 
 
 def add_actions(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -117,7 +117,7 @@ def _again(args: argparse.Namespace) -> int:
     before = run.comparison.config
     config = changed(before, changes | ({"projection": False} if args.no_map else {}))
     name = args.out or suggested_name(run.name, before, config)
-    task = AgainTask(name, run.id, config, tuple(args.leave_out), args.device)
+    task = RecompareTask(name, run.id, config, tuple(args.leave_out), args.device)
     with results_only():
         made = store.load(task.perform(progress_of(args)))
     if "json" in args:

@@ -13,18 +13,12 @@ from mauve_core.base.formatting import (
     with_two_spreads,
     written,
 )
+from mauve_core.base.json_codec import to_json
 from mauve_core.cli.options import add_output_options, progress_of, results_only, write, write_json
-from mauve_core.experiments.methods import (
-    ESTIMATORS,
-    PRESETS,
-    SUMMARIES,
-    MethodScore,
-    MethodsTask,
-    MethodTable,
-    parse_method,
-)
+from mauve_core.experiments.methods import ESTIMATORS, PRESETS, SUMMARIES, MethodScore, MethodTable, parse_method
 from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.scoring.tables import aligned, printable
+from mauve_core.tasks.compare_methods import CompareMethodsTask
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -56,7 +50,7 @@ def _methods(args: argparse.Namespace) -> int:
     with results_only():
         table = task.compute(progress_of(args))
     if args.json:
-        write_json({**table.as_dict(), "run": task.run})
+        write_json({**to_json(table), "run": task.run})
         return 0
     write(scores_table(table))
     write(f"\n{agreement_table(table)}")
@@ -69,14 +63,14 @@ def _methods(args: argparse.Namespace) -> int:
     return 0
 
 
-def task_of(args: argparse.Namespace) -> MethodsTask:
+def task_of(args: argparse.Namespace) -> CompareMethodsTask:
     """The task that the arguments describe; without methods the preset of divergences."""
     asked = [parse_method(spec) for spec in args.method]
     asked += [method for name in args.preset for method in PRESETS[name]]
     specs = tuple(method.spec for method in dict.fromkeys(asked))
-    return MethodsTask(
+    return CompareMethodsTask(
         args.id,
-        specs or MethodsTask.methods,
+        specs or CompareMethodsTask.methods,
         seeds=args.seeds,
         permutations=args.permutations,
         human_model=args.human_model,

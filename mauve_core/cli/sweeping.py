@@ -6,9 +6,11 @@ import argparse
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
+from mauve_core.base.json_codec import to_json
 from mauve_core.cli.options import add_output_options, progress_of, results_only, write, write_json
-from mauve_core.experiments.sweeps import AXES, SeedSpread, Sweep, SweepTask
+from mauve_core.experiments.sweeps import AXES, SeedSpread, Sweep
 from mauve_core.scoring.tables import TITLES, aligned, printable
+from mauve_core.tasks.sweep import SweepTask
 
 _TITLES = {"length": "Tokens", "n": "n", "k": "k", "scale": "c", "decoder": "Parameter"}
 _SHOWN = "mauve"
@@ -29,9 +31,9 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _sweep(args: argparse.Namespace) -> int:
     task = SweepTask(args.id, args.over, numbers(args.values), args.seeds, args.device)
     with results_only():
-        sweep = task.sweep(progress_of(args))
+        sweep = task.compute(progress_of(args))
     if args.json:
-        write_json({**sweep.as_dict(), "run": task.run})
+        write_json({**to_json(sweep), "run": task.run})
         return 0
     write(table(sweep))
     for note in sweep.notes:

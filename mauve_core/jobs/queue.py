@@ -46,8 +46,8 @@ from mauve_core.jobs.state import (
     write_json,
     write_state,
 )
-from mauve_core.tasks.comparison import JOB_VARIABLE
-from mauve_core.tasks.registry import KEPT, Task, read_task
+from mauve_core.tasks.base import Task
+from mauve_core.tasks.registry import KEPT, read_task
 
 LOG_LINES = 40
 """Lines of a log that are shown."""
@@ -70,7 +70,7 @@ def start(kind: str, spec: Mapping[str, Any]) -> JobState:
     kind : str
         One of ``mauve_core.tasks.registry.KINDS``.
     spec : mapping
-        As the ``as_dict`` of that kind's task writes it.
+        As the ``to_json`` of that kind's task writes it.
 
     Returns
     -------
@@ -86,19 +86,19 @@ def start(kind: str, spec: Mapping[str, Any]) -> JobState:
     """
     task = read_task(kind, spec).absolute()
     with changing(jobs_folder()):
-        return _at_work_on(kind, task.as_dict()) or _start(task, kind)
+        return _at_work_on(kind, task.to_json()) or _start(task, kind)
 
 
 def _start(task: Task, kind: str) -> JobState:
     now = datetime.now(UTC)
     identifier = f"{now:%Y%m%d-%H%M%S%f}-{secrets.token_hex(2)}"
-    state = JobState(id=identifier, name=task.name, kind=kind, status="queued", created=now.isoformat())
+    state = JobState(id=identifier, name=task.title, kind=kind, status="queued", created=now.isoformat())
     folder = jobs_folder() / state.id
     with storage_errors(folder):
         folder.mkdir(PRIVATE_FOLDER)
     try:
         with lock_of_worker(folder) as lock:
-            write_json(folder / TASK, task.as_dict())
+            write_json(folder / TASK, task.to_json())
             write_state(folder, state)
             _spawn(folder, lock)
     except BaseException:
@@ -185,7 +185,7 @@ def _resume(folder: Path) -> None:
         if state.status == "done":
             raise InputError(f"The job {state.id} is done", todo="Start a new one")
         task = read_task(state.kind, read_json(folder / TASK))
-        other = _at_work_on(state.kind, task.as_dict(), besides=state.id)
+        other = _at_work_on(state.kind, task.to_json(), besides=state.id)
         if other is not None:
             raise InputError(f"The job {other.id} does the same work already", todo="Wait for it, or cancel it first")
         with storage_errors(folder):
@@ -299,7 +299,7 @@ def _spawn(folder: Path, lock: int) -> None:
     """Start the worker with its own lock already held, so that there is no moment in which it looks dead."""
     package = Path(__file__).resolve().parents[2]
     paths = os.pathsep.join(filter(None, [str(package), os.environ.get("PYTHONPATH")]))
-    known = {"PYTHONPATH": paths, HOME_VARIABLE: str(home().absolute()), JOB_VARIABLE: folder.name}
+    known = {"PYTHONPATH": paths, HOME_VARIABLE: str(home().absolute())}
     earlier = _children.pop(folder.name, None)
     if earlier is not None:
         earlier.wait()  # it has let go of the lock

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, PartitionKind
 from mauve_core.base.errors import InputError
-from mauve_core.base.validation import As, Count, NotNegative, Within, read
+from mauve_core.base.json_codec import from_json
+from mauve_core.base.validation import As, Count, NotNegative, Within
 from mauve_core.scoring.estimates import SCORE_BOUNDS
 from mauve_core.scoring.result import Candidate, Comparison, Estimate, Partition, Source
 
@@ -135,7 +136,7 @@ class ComparisonRecord:
 
 def read_comparison_record(values: object) -> ComparisonRecord:
     """The record that plain JSON stands for, every leaf checked; InputError names the one that cannot be used."""
-    return read(ComparisonRecord, values, "comparison")
+    return from_json(ComparisonRecord, values, "comparison")
 
 
 def comparison_from_record(record: ComparisonRecord, arrays: Mapping[str, NDArray[Any]]) -> Comparison:

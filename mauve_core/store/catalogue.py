@@ -22,7 +22,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from mauve_core.base.errors import StorageError
 from mauve_core.base.files import PRIVATE_FILE, storage_errors
-from mauve_core.base.validation import read
+from mauve_core.base.json_codec import from_json
 from mauve_core.store.database import DamagedCatalogueError, database_url, put_aside, shown_url, transaction
 from mauve_core.store.fingerprints import folder_signs
 from mauve_core.store.folder import COMPARISON, RunSummary, folder_bytes, read_summary
@@ -258,7 +258,7 @@ def _lines(connection: sa.Connection, root: Path, root_id: str) -> _Lines:
     signs, found = {}, []
     try:
         for sign, *values in connection.execute(_SELECT, {"root_id": root_id}):
-            found.append(read(RunSummary, dict(zip(_FIELDS, values, strict=True)), "line of the catalogue"))
+            found.append(from_json(RunSummary, dict(zip(_FIELDS, values, strict=True)), "line of the catalogue"))
             signs[found[-1].id] = str(sign)
     except (ValueError, TypeError) as error:  # what SQLAlchemy says of values that are not of their column's type
         raise DamagedCatalogueError(f"The catalogue {shown_url(root)} is damaged: {error}") from error

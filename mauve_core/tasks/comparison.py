@@ -1,17 +1,9 @@
-"""A comparison as it is asked for: which files, which fields, which settings; and the one function that carries it out.
-
-The command line and the background jobs share this, so that both read, compare and store in the same way. A task is
-plain JSON on disk (:meth:`ComparisonTask.as_dict`), which is how a job's worker learns what to do.
-"""
+"""A comparison as it is asked for: which files, which fields, which settings; and what carries it out."""
 
 from __future__ import annotations
 
-import dataclasses
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,21 +11,18 @@ from numpy.typing import NDArray
 from mauve_core.analysis.precomputed import derive
 from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_entries import check_entries
 from mauve_core.base.names import require_text
 from mauve_core.base.progress import Progress, silent
+from mauve_core.base.validation import NotBlank
 from mauve_core.corpus import Corpus, read_corpus
 from mauve_core.encoders.external_features import features_of, require_one_width
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.scoring.result import Source
 from mauve_core.store import Run, RunStore, run_id
+from mauve_core.tasks.base import FilePath, NewRunTask
 
 READING = "Reading texts"
 SAVING = "Saving the run"
-
-JOB_VARIABLE = "MAUVE_LENS_JOB"
-"""Environment variable of a worker: the job's id. A run notes it, so that a job which is resumed after its run was
-stored does not make a second one."""
 
 
 @dataclass(frozen=True)
@@ -52,24 +41,12 @@ class TextFile:
         A .npy file with a row for each text that is kept; None encodes the texts.
     """
 
-    path: str
+    path: FilePath
     text_field: str | None = None
     prompt_field: str | None = None
     id_field: str | None = None
     metadata_fields: tuple[str, ...] | None = None
-    features: str | None = None
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The file that ``dataclasses.asdict`` wrote; an unknown or missing entry is an InputError."""
-        check_entries("a file", values, {item.name for item in dataclasses.fields(cls)}, {"path"})
-        chosen = values.get("metadata_fields")
-        return cls(**{**values, "metadata_fields": None if chosen is None else tuple(chosen)})
-
-    def absolute(self) -> Self:
-        """The same with absolute paths, for a process that runs in another folder."""
-        features = None if self.features is None else str(Path(self.features).absolute())
-        return replace(self, path=str(Path(self.path).absolute()), features=features)
+    features: FilePath | None = None
 
     def read(self, name: str) -> Corpus:
         """The corpus in the file; InputError as ``read_corpus`` raises it."""
@@ -84,13 +61,11 @@ class TextFile:
 
 
 @dataclass(frozen=True)
-class ComparisonTask:
+class ComparisonTask(NewRunTask):
     """One human file against any number of candidates' files.
 
     Attributes
     ----------
-    name : str
-        Name of the run that comes out.
     human : TextFile
     candidates : mapping of str to TextFile
         In the order in which they are shown; at least one.
@@ -100,14 +75,13 @@ class ComparisonTask:
         ``auto``, ``cpu``, ``cuda`` ...
     """
 
-    name: str
     human: TextFile
     candidates: Mapping[str, TextFile]
     config: CompareConfig = field(default_factory=CompareConfig)
-    device: str = "auto"
+    device: NotBlank = "auto"
 
     def __post_init__(self) -> None:
-        run_id(self.name)
+        super().__post_init__()
         if not self.candidates:
             raise InputError("There is no candidate to compare", allowed="at least one model file")
         for name in self.candidates:
@@ -129,42 +103,14 @@ class ComparisonTask:
         """The file of each source, ``human`` first."""
         return {HUMAN: self.human, **self.candidates}
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {
-            "name": self.name,
-            "human": dataclasses.asdict(self.human),
-            "candidates": {name: dataclasses.asdict(file) for name, file in self.candidates.items()},
-            "config": self.config.as_dict(),
-            "device": self.device,
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The task that ``as_dict`` wrote; ``config`` and ``device`` may be left out."""
-        required = {"name", "human", "candidates"}
-        check_entries("a task", values, required | {"config", "device"}, required)
-        return cls(
-            name=values["name"],
-            human=TextFile.from_dict(values["human"]),
-            candidates={name: TextFile.from_dict(file) for name, file in values["candidates"].items()},
-            config=CompareConfig.from_dict(values.get("config", {})),
-            device=values.get("device", "auto"),
-        )
-
-    def absolute(self) -> Self:
-        """The same with absolute paths, for a process that runs in another folder."""
-        candidates = {name: file.absolute() for name, file in self.candidates.items()}
-        return replace(self, human=self.human.absolute(), candidates=candidates)
-
-    def perform(self, progress: Progress = silent) -> str:
-        """Carry it out, as :func:`perform` does; the id of the stored run."""
-        return perform(self, progress=progress).id
+    def perform(self, progress: Progress = silent, job: str | None = None) -> str:
+        return perform(self, job=job, progress=progress).id
 
 
 def perform(
     task: ComparisonTask,
     *,
+    job: str | None = None,
     store: RunStore | None = None,
     feature_store: FeatureStore | None = None,
     progress: Progress = silent,
@@ -174,6 +120,8 @@ def perform(
     Parameters
     ----------
     task : ComparisonTask
+    job : str, optional
+        See :meth:`mauve_core.tasks.base.Task.perform`.
     store, feature_store : RunStore, FeatureStore, optional
         The user's own when left out.
     progress : callable
@@ -199,6 +147,7 @@ def perform(
         task.config,
         features=given or None,
         device=task.device,
+        job=job,
         store=store,
         feature_store=feature_store,
         progress=progress,
@@ -213,6 +162,7 @@ def compare_and_store(
     features: Mapping[str, NDArray[np.floating]] | None = None,
     known: Mapping[str, Source] | None = None,
     device: str = "auto",
+    job: str | None = None,
     store: RunStore | None = None,
     feature_store: FeatureStore | None = None,
     progress: Progress = silent,
@@ -226,12 +176,11 @@ def compare_and_store(
     features : mapping of str to (n, d) array, optional
         For every source; None encodes the texts.
     known : see :func:`mauve_core.scoring.compare.compare`
-    device, store, feature_store, progress : see :func:`perform`
+    device, job, store, feature_store, progress : see :func:`perform`
     """
     from mauve_core.scoring.compare import compare
 
     store = RunStore() if store is None else store
-    job = os.environ.get(JOB_VARIABLE)
     made = None if job is None else _made_by(job, name, store)
     if made is not None:
         derive(made, progress)

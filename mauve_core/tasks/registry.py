@@ -3,54 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol, Self
+from typing import Any
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.progress import Progress
-from mauve_core.experiments.attributes_over_k import AttributesTask
-from mauve_core.experiments.methods import MethodsTask
-from mauve_core.experiments.robustness import ProbesTask
-from mauve_core.experiments.sweeps import SweepTask
-from mauve_core.experiments.text_measures.stored import MeasuresTask
+from mauve_core.tasks.attributes import AttributesTask
+from mauve_core.tasks.base import Task
+from mauve_core.tasks.compare_methods import CompareMethodsTask
 from mauve_core.tasks.comparison import ComparisonTask
-from mauve_core.tasks.exclude_texts import WithoutTask
-from mauve_core.tasks.precompute import PrepareTask
-from mauve_core.tasks.recompare import AgainTask
+from mauve_core.tasks.exclude_texts import ExcludeTextsTask
+from mauve_core.tasks.measure import MeasureTask
+from mauve_core.tasks.precompute import PrecomputeTask
+from mauve_core.tasks.probe import ProbeTask
+from mauve_core.tasks.recompare import RecompareTask
 from mauve_core.tasks.study import StudyTask
-
-
-class Task(Protocol):
-    """Work that can be described, checked before it begins, and carried out."""
-
-    @property
-    def name(self) -> str:
-        """What it makes, in words."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values that ``from_dict`` reads back."""
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The task so described; InputError when it is not usable."""
-
-    def absolute(self) -> Self:
-        """The same with absolute paths, for a process that runs in another folder."""
-
-    def perform(self, progress: Progress = ...) -> str:
-        """Carry it out; the id of the run that was made or added to."""
-
+from mauve_core.tasks.sweep import SweepTask
 
 KINDS: dict[str, type[Task]] = {
     "comparison": ComparisonTask,
-    "measures": MeasuresTask,
+    "measures": MeasureTask,
     "sweep": SweepTask,
-    "methods": MethodsTask,
-    "probes": ProbesTask,
+    "methods": CompareMethodsTask,
+    "probes": ProbeTask,
     "attributes": AttributesTask,
     "study": StudyTask,
-    "without": WithoutTask,
-    "again": AgainTask,
-    "prepare": PrepareTask,
+    "without": ExcludeTextsTask,
+    "again": RecompareTask,
+    "prepare": PrecomputeTask,
 }
 
 KEPT: dict[str, str] = {
@@ -75,4 +53,4 @@ def read_task(kind: str, values: Mapping[str, Any]) -> Task:
     """
     if kind not in KINDS:
         raise InputError("No work of that kind", allowed=", ".join(KINDS), received=repr(kind))
-    return KINDS[kind].from_dict(values)
+    return KINDS[kind].from_json(values)

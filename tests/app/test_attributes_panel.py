@@ -21,13 +21,15 @@ from app.views.clusters.purity_table import purest_clusters
 from mauve_core.analysis.attributes import CATEGORICAL, Attribute, Repeated
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import UNBROKEN
+from mauve_core.base.json_codec import to_json
 from mauve_core.corpus.metadata import python_values
-from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributesTask, AttributeTable, usual_ks
+from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributeTable, usual_ks
 from mauve_core.figures.attributes import MOST_LINES, shown_table
 from mauve_core.jobs import queue
 from mauve_core.jobs.queue import JobState
 from mauve_core.scoring.result import Partition
 from mauve_core.store import Run, RunStore
+from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.tasks.registry import read_task
 
 OpenPage = Callable[..., AppTest]
@@ -185,7 +187,7 @@ def test_stored_numbers_can_be_computed_again(open_page: OpenPage, run: Run, sta
 
 def keep(run: Run, *rows: Attribute) -> AttributeTable:
     made = AttributeTable(rows, {"seeds": 1, "splits": 1, "texts": {NASTY: 9}, "own_k": 6}, (f"a note {NASTY}",))
-    RunStore().attach(run.id, "attributes", made.as_dict())
+    RunStore().attach(run.id, "attributes", to_json(made))
     return made
 
 

@@ -77,7 +77,7 @@ def test_a_hub_model_is_left_to_the_job(open_page: Callable[..., AppTest], monke
     started: list[Any] = []
 
     def start(kind: str, spec: dict[str, Any]) -> JobState:
-        started.append(ComparisonTask.from_dict(spec).config.encoder)
+        started.append(ComparisonTask.from_json(spec).config.encoder)
         return JobState("20260101-000000000000-abcd", "x", "queued")
 
     monkeypatch.setattr(queue, "start", start)

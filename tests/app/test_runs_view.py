@@ -24,7 +24,7 @@ from mauve_core.jobs.queue import JobState
 from mauve_core.serving import sharing
 from mauve_core.store import Run, RunStore
 from mauve_core.store.catalogue import CatalogueWarning
-from mauve_core.tasks.recompare import AgainTask
+from mauve_core.tasks.recompare import RecompareTask
 from tests.handmade import make_comparison, make_corpora, make_features
 
 OpenPage = Callable[..., AppTest]
@@ -289,11 +289,11 @@ def test_a_link_to_a_run_that_is_gone_says_so(open_page: OpenPage, store: RunSto
 def test_duplicate_starts_what_the_form_says(
     open_page: OpenPage, stored_run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started: list[AgainTask] = []
+    started: list[RecompareTask] = []
 
     def start(kind: str, spec: dict[str, Any]) -> JobState:
         assert kind == "again"
-        started.append(AgainTask.from_dict(spec))
+        started.append(RecompareTask.from_json(spec))
         return JobState("20260101-000000000000-abcd", "x", "queued")
 
     monkeypatch.setattr(queue, "start", start)
@@ -332,8 +332,8 @@ def test_a_job_that_is_refused_keeps_the_form(open_page: OpenPage, monkeypatch: 
 def test_features_that_were_given_can_be_made_by_an_encoder(
     open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started: list[AgainTask] = []
-    monkeypatch.setattr(queue, "start", lambda kind, spec: started.append(AgainTask.from_dict(spec)))
+    started: list[RecompareTask] = []
+    monkeypatch.setattr(queue, "start", lambda kind, spec: started.append(RecompareTask.from_json(spec)))
     app = open_page(VIEW)
     app.button(key="again_synthetic").click().run()
     app.toggle(key="again_encode_synthetic").set_value(True).run()
@@ -355,10 +355,10 @@ def encoded_run(store: RunStore) -> Run:
     return store.save("encoded", dataclasses.replace(comparison, config=config), make_corpora(), make_features())
 
 
-def form_of_encoded(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> tuple[AppTest, list[AgainTask]]:
+def form_of_encoded(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> tuple[AppTest, list[RecompareTask]]:
     """The form of Duplicate, and what it starts."""
-    started: list[AgainTask] = []
-    monkeypatch.setattr(queue, "start", lambda kind, spec: started.append(AgainTask.from_dict(spec)))
+    started: list[RecompareTask] = []
+    monkeypatch.setattr(queue, "start", lambda kind, spec: started.append(RecompareTask.from_json(spec)))
     app = open_page(VIEW)
     app.button(key="again_encoded").click().run()
     assert not app.exception

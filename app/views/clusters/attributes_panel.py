@@ -20,18 +20,11 @@ from app.url.state import Form
 from app.views.clusters import purity_list
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import MauveLensError
-from mauve_core.experiments.attributes_over_k import (
-    ALL,
-    SPLITS,
-    AttributesTask,
-    AttributeTable,
-    stored_attributes,
-    usual_ks,
-)
-from mauve_core.experiments.attributes_over_k.table import Line
-from mauve_core.experiments.attributes_over_k.task import ATTACHMENT
+from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributeTable, stored_attributes, usual_ks
+from mauve_core.experiments.attributes_over_k.table import ATTACHMENT, Line
 from mauve_core.figures import attributes as figures
 from mauve_core.store import ATTACHED, Run
+from mauve_core.tasks.attributes import AttributesTask
 
 MAX_SPLITS = 100
 FORMS: dict[Form, str] = {"chart": "Charts", "table": "Table"}
@@ -240,4 +233,4 @@ def _start(run: Run, columns: Sequence[str], text: str, source: str, candidate: 
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return
-    job_panel.start("attributes", task.as_dict())
+    job_panel.start("attributes", task.to_json())

@@ -215,4 +215,4 @@ def _start(task: StudyTask | None) -> None:
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return
-    job_panel.start("study", task.as_dict())
+    job_panel.start("study", task.to_json())

@@ -34,7 +34,7 @@ from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.compare import MIN_TEXTS
 from mauve_core.scoring.result import Estimate
-from mauve_core.tasks.exclude_texts import WithoutTask
+from mauve_core.tasks.exclude_texts import ExcludeTextsTask
 
 PICKS: dict[Pick, str] = {"clusters": "Clusters", "lasso": "Area of the Map", "slice": "Metadata"}
 ACTIONS: dict[Action, str] = {
@@ -321,11 +321,11 @@ def _start(here: Focus, gone: dict[str, NDArray[np.intp]]) -> None:
     dropped = {name: tuple(here.run.corpora[name].ids[place] for place in places) for name, places in gone.items()}
     name = f"{here.run.name}, {short_name(here.candidate)} without {count} texts"
     try:
-        task = WithoutTask(name, here.run.id, here.candidate, {side: ids for side, ids in dropped.items() if ids})
+        task = ExcludeTextsTask(name, here.run.id, here.candidate, {side: ids for side, ids in dropped.items() if ids})
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return
-    job_panel.start("without", task.as_dict())
+    job_panel.start("without", task.to_json())
 
 
 _KEYS = {"pick": _PICK, "chosen": _CHOSEN, "value": _VALUE, "action": _ACTION, "factor": _FACTOR, "side": _SIDE}

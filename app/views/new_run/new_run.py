@@ -151,7 +151,7 @@ def _start(human: Sequence[ReadFile], models: Sequence[ReadFile], settings: Sett
         with st.spinner("Looking for the encoder"):
             check_model(settings.config.encoder.model, settings.config.encoder.revision)
         candidates = {model.name: model.file for model in models}
-        queue.start("comparison", ComparisonTask(settings.name, human[0].file, candidates, settings.config).as_dict())
+        queue.start("comparison", ComparisonTask(settings.name, human[0].file, candidates, settings.config).to_json())
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return

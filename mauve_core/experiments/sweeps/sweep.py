@@ -14,7 +14,9 @@ import numpy as np
 
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
-from mauve_core.base.validation import As, Count, NotNegative, Settings, read
+from mauve_core.base.json_codec import from_json
+from mauve_core.base.validation import As, Count, NotNegative, Settings
+from mauve_core.store import Run
 
 Over = Literal["length", "n", "k", "scale", "decoder"]
 """What moves: tokens a text, texts a side, clusters, the constant c, or a decoder's parameter."""
@@ -46,15 +48,6 @@ class SeedSpread:
         array = np.asarray(values, dtype=np.float64)
         sd = float(array.std(ddof=1)) if array.size > 1 else None
         return cls(float(array.mean()), sd, tuple(array.tolist()))
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {"mean": self.mean, "sd": self.sd, "values": list(self.values)}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The spread that ``as_dict`` wrote; InputError when it is none."""
-        return read(cls, values, "spread")
 
 
 @dataclass(frozen=True)
@@ -88,22 +81,6 @@ class SweepPoint:
     def __post_init__(self) -> None:
         if not set(SCORES) <= set(self.scores) or not all(spread.values for spread in self.scores.values()):
             raise InputError("A point of a sweep lacks scores", allowed=", ".join(SCORES))
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {
-            "value": self.value,
-            "candidate": self.candidate,
-            "source": self.source,
-            "n": self.n,
-            "k": self.k,
-            "scores": {name: spread.as_dict() for name, spread in self.scores.items()},
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The point that ``as_dict`` wrote; InputError when it is none."""
-        return read(cls, values, "point of a sweep")
 
 
 @dataclass(frozen=True)
@@ -143,20 +120,6 @@ class Sweep:
             raise InputError(f"No line {candidate!r} in this sweep", allowed=", ".join(self.candidates))
         return found
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {
-            "over": self.over,
-            "points": [point.as_dict() for point in self.points],
-            "settings": dict(self.settings),
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The sweep that ``as_dict`` wrote; InputError when it is none."""
-        return read(cls, values, "sweep")
-
 
 def require_axis(over: object) -> Over:
     """``over`` when a sweep can go over it; InputError says what can be swept."""
@@ -164,3 +127,30 @@ def require_axis(over: object) -> Over:
         if over == axis:
             return axis
     raise InputError("There is no sweep over that", allowed=", ".join(AXES), received=repr(over))
+
+
+def attachment_name(over: Over) -> str:
+    """Under which name a sweep is kept beside its run."""
+    return f"sweep-{over}"
+
+
+def stored_sweep(run: Run, over: Over) -> Sweep | None:
+    """The sweep over that axis that was kept beside the run; None when there is none.
+
+    Raises
+    ------
+    InputError
+        ``over`` is no axis.
+    StorageError, InputError
+        What was kept is damaged.
+    """
+    values = run.attachment(attachment_name(require_axis(over)))
+    if values is None:
+        return None
+    sweep = from_json(Sweep, values)
+    run.require_sources((point.source for point in sweep.points), "The sweep")
+    if sweep.over != over or not sweep.points:
+        raise InputError("The sweep is another one", allowed=over, received=sweep.over)
+    if over != "decoder":  # whose lines are called after the decoders' families
+        run.require_sources(sweep.candidates, "The sweep")
+    return sweep

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.text_lists import text_list
-from mauve_core.base.validation import As, Count, NotNegative, read
+from mauve_core.base.validation import As, Count, NotNegative
 from mauve_core.experiments.text_measures.tools import Tools
 
 Need = Literal["model", "features"]
@@ -164,19 +164,6 @@ class Measurements:
     def row(self, measure: str, candidate: str) -> Row | None:
         """The row of that measure and candidate; None when there is none."""
         return next((row for row in self.rows if (row.measure, row.candidate) == (measure, candidate)), None)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values, without NaN."""
-        return {
-            "rows": [dataclasses.asdict(row) for row in self.rows],
-            "settings": {name: dict(values) for name, values in self.settings.items()},
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """What ``as_dict`` wrote; InputError when it is something else."""
-        return read(cls, values, "measurements")
 
 
 class Terms(ABC):

@@ -1,0 +1,69 @@
+"""Probe a stored run: what its score notices of texts that were changed on purpose, kept beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
+from mauve_core.base.progress import Progress, silent
+from mauve_core.base.validation import NotBlank
+from mauve_core.experiments.perturbations import parse_perturbation
+from mauve_core.experiments.robustness import PAPER, SPLITS, ProbeTable, probe_run
+from mauve_core.experiments.robustness.table import ATTACHMENT
+from mauve_core.tasks.base import RunTask, Seeds, Splits
+
+
+@dataclass(frozen=True)
+class ProbeTask(RunTask):
+    """Perturbation probes of a stored run.
+
+    Attributes
+    ----------
+    perturbations : tuple of str
+        As :func:`mauve_core.experiments.perturbations.parse_perturbation` reads them.
+    source : str
+    rows : tuple of int or None
+    splits : int
+    seeds : int or None
+    device : str
+        As :func:`mauve_core.experiments.robustness.experiment.probe_run` takes them.
+    """
+
+    perturbations: tuple[str, ...] = tuple(item.spec for item in PAPER)
+    source: NotBlank = HUMAN
+    rows: tuple[int, ...] | None = None
+    splits: Splits = SPLITS
+    seeds: Seeds | None = None
+    device: NotBlank = "auto"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len({parse_perturbation(spec) for spec in self.perturbations}) < len(self.perturbations):
+            received = ", ".join(self.perturbations)
+            raise InputError("The perturbations cannot be used", allowed="none twice", received=received)
+
+    @property
+    def title(self) -> str:
+        return f"probes of {self.run}"
+
+    def compute(self, progress: Progress = silent) -> ProbeTable:
+        """Probe the run and keep the table.
+
+        Raises
+        ------
+        InputError, StorageError, CancelledError
+            See ``RunStore.load``, ``probe_run`` and ``RunStore.attach``.
+        """
+        table = probe_run(
+            self.load(),
+            [parse_perturbation(spec) for spec in self.perturbations],
+            source=self.source,
+            rows=self.rows,
+            splits=self.splits,
+            seeds=self.seeds,
+            device=self.device,
+            progress=progress,
+        )
+        self.keep(ATTACHMENT, table, progress)
+        return table

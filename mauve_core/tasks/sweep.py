@@ -1,0 +1,58 @@
+"""Sweep a stored run: its scores as one setting moves, kept beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mauve_core.base.progress import Progress, silent
+from mauve_core.base.validation import NotBlank
+from mauve_core.experiments.sweeps import Over, Sweep, attachment_name, sweep_run
+from mauve_core.experiments.sweeps.request import positive_values
+from mauve_core.store.checkpoints import FinishedParts
+from mauve_core.tasks.base import RunTask, Seeds
+
+
+@dataclass(frozen=True)
+class SweepTask(RunTask):
+    """A sweep of a stored run.
+
+    Attributes
+    ----------
+    over : {"length", "n", "k", "scale", "decoder"}
+    values : tuple of float or None
+    seeds : int or None
+    device : str
+        As :func:`mauve_core.experiments.sweeps.sweep_run` takes them.
+    """
+
+    over: Over
+    values: tuple[float, ...] | None = None
+    seeds: Seeds | None = None
+    device: NotBlank = "auto"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.values is not None:
+            positive_values("The setting", self.values)
+
+    @property
+    def title(self) -> str:
+        return f"{self.over} sweep of {self.run}"
+
+    def compute(self, progress: Progress = silent) -> Sweep:
+        """Sweep and keep the result; an unfinished sweep of the same settings goes on where it was.
+
+        Raises
+        ------
+        InputError, StorageError, CancelledError
+            See ``RunStore.load``, ``sweep_run`` and ``RunStore.attach``.
+        """
+        run = self.load()
+        digests = [source.digest for source in run.comparison.sources]
+        finished = FinishedParts({"sweep": self.to_json(), "created": run.created, "digests": digests})
+        sweep = sweep_run(
+            run, self.over, self.values, seeds=self.seeds, device=self.device, finished=finished, progress=progress
+        )
+        self.keep(attachment_name(self.over), sweep, progress)
+        finished.discard()
+        return sweep
