@@ -239,16 +239,7 @@ def _form(run: Run, axis: Over, sweep: Sweep | None) -> None:
         + ("; this sweep cannot have more." if axis in ("scale", "decoder") else "."),
     )
     if st.button("Compute", type="primary", icon=":material/play_arrow:", key="sweep_start"):
-        _start(run, axis, text, int(count))
-
-
-def _start(run: Run, axis: Over, text: str, seeds: int) -> None:
-    try:
-        task = SweepTask(run.id, axis, read_numbers(text), seeds)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return
-    job_panel.start("sweep", task.to_json())
+        job_panel.start(lambda: SweepTask(run.id, axis, read_numbers(text), int(count)))
 
 
 def _write_axis() -> None:

@@ -74,10 +74,10 @@ def from_json(kind: type[_T], values: object, what: str = "") -> _T:
         return cast(_T, _read(kind, values, ""))
 
 
-def check_fields(instance: Any) -> None:
-    """InputError for a dataclass with a field that :func:`from_json` would refuse."""
+def check_fields(instance: Any, noun: str = "entry") -> None:
+    """InputError for a dataclass with a field that :func:`from_json` would refuse; ``noun`` is the word for a field."""
     hints = _hints(instance.__class__)
-    with _worded(_words(type(instance))):
+    with _worded(_words(instance.__class__), noun):
         for item in dataclasses.fields(instance):
             _read(hints[item.name], getattr(instance, item.name), item.name)
 
@@ -105,12 +105,12 @@ def _words(kind: type) -> str:
 
 
 @contextmanager
-def _worded(what: str) -> Iterator[None]:
+def _worded(what: str, noun: str = "entry") -> Iterator[None]:
     """What is wrong becomes an InputError that says where it stands."""
     try:
         yield
     except _WrongError as error:
-        place = f"The entry {error.place} of the {what}" if error.place else f"The {what}"
+        place = f"The {noun} {error.place} of the {what}" if error.place else f"The {what}"
         raise InputError(f"{place} cannot be used", allowed=error.allowed, received=_short(error.value)) from None
 
 
@@ -156,7 +156,7 @@ def _within(arguments: tuple[Any, ...], value: Any, place: str) -> Any:
         if isinstance(mark, As):
             found = _read(mark.kind, value, place)
         elif isinstance(mark, Within) and not mark.low <= found <= mark.high:
-            raise _WrongError(place, f"a number from {mark.low:g} to {mark.high:g}", value)
+            raise _WrongError(place, f"a number from {_bound(mark.low)} to {_bound(mark.high)}", value)
         elif isinstance(mark, Holds) and not mark.test(found):
             raise _WrongError(place, mark.allowed, value)
     return found
@@ -281,6 +281,10 @@ def _hints(kind: type) -> dict[str, Any]:
 def _at(place: str, key: object) -> str:
     name = str(key)[:80]
     return f"{place}.{name}" if place else name
+
+
+def _bound(number: float) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:g}"
 
 
 def _short(value: object) -> str:

@@ -59,6 +59,9 @@ Count = Annotated[int, Within(0, 2**53)]
 Few = Annotated[int, Within(0, 1000)]
 """A number of repetitions: seeds, splits."""
 
+Seeds = Annotated[int, Within(1, 1000)]
+"""A number of repetitions of which there is at least one."""
+
 NotNegative = Annotated[float, Within(0)]
 Share = Annotated[float, Within(0, 1)]
 

@@ -8,7 +8,6 @@ belongs to nobody: whoever started it may end. What a killed worker had finished
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import secrets
@@ -16,12 +15,11 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import (
@@ -62,15 +60,8 @@ _ID = re.compile(r"\d{8}-\d{12}-[0-9a-f]{4}")
 _children: dict[str, subprocess.Popen[bytes]] = {}
 
 
-def start(kind: str, spec: Mapping[str, Any]) -> JobState:
-    """Check a description of work and start a worker on it; the same work that waits or runs is not started again.
-
-    Parameters
-    ----------
-    kind : str
-        One of ``mauve_core.tasks.registry.KINDS``.
-    spec : mapping
-        As the ``to_json`` of that kind's task writes it.
+def start(task: Task) -> JobState:
+    """Start a worker on a task; the same work that waits or runs is not started again.
 
     Returns
     -------
@@ -79,20 +70,18 @@ def start(kind: str, spec: Mapping[str, Any]) -> JobState:
 
     Raises
     ------
-    InputError
-        The description is not usable; nothing was started.
     StorageError
         The disk refused.
     """
-    task = read_task(kind, spec).absolute()
+    task = task.absolute()
     with changing(jobs_folder()):
-        return _at_work_on(kind, task.to_json()) or _start(task, kind)
+        return _at_work_on(task) or _start(task)
 
 
-def _start(task: Task, kind: str) -> JobState:
+def _start(task: Task) -> JobState:
     now = datetime.now(UTC)
     identifier = f"{now:%Y%m%d-%H%M%S%f}-{secrets.token_hex(2)}"
-    state = JobState(id=identifier, name=task.title, kind=kind, status="queued", created=now.isoformat())
+    state = JobState(id=identifier, name=task.title, kind=task.kind, status="queued", created=now.isoformat())
     folder = jobs_folder() / state.id
     with storage_errors(folder):
         folder.mkdir(PRIVATE_FOLDER)
@@ -185,7 +174,7 @@ def _resume(folder: Path) -> None:
         if state.status == "done":
             raise InputError(f"The job {state.id} is done", todo="Start a new one")
         task = read_task(state.kind, read_json(folder / TASK))
-        other = _at_work_on(state.kind, task.to_json(), besides=state.id)
+        other = _at_work_on(task, besides=state.id)
         if other is not None:
             raise InputError(f"The job {other.id} does the same work already", todo="Wait for it, or cancel it first")
         with storage_errors(folder):
@@ -279,11 +268,11 @@ def _folder(job_id: str) -> Path:
     return folder
 
 
-def _at_work_on(kind: str, values: Mapping[str, Any], besides: str = "") -> JobState | None:
-    """The job that waits or works and has this description, unless it is to stop; a second click asks for no second."""
-    wanted = json.loads(json.dumps(values))
+def _at_work_on(task: Task, besides: str = "") -> JobState | None:
+    """The job that waits or works and has this task, unless it is to stop; a second click asks for no second."""
+    wanted = task.to_json()
     for job in list():
-        if job.active and job.kind == kind and job.id != besides and not is_stopping(job):
+        if job.active and job.kind == task.kind and job.id != besides and not is_stopping(job):
             with suppress(StorageError):
                 if read_json(jobs_folder() / job.id / TASK) == wanted:
                     return job

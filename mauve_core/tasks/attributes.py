@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
@@ -27,6 +27,8 @@ class AttributesTask(RunTask):
     splits : int
         As :func:`mauve_core.experiments.attributes_over_k.attributes_run` takes them.
     """
+
+    kind: ClassVar[str] = "attributes"
 
     columns: tuple[str, ...] | None = None
     ks: tuple[Annotated[int, Within(2)], ...] | None = None

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Self, get_type_hints
+from typing import Annotated, Any, ClassVar, Self, get_type_hints
 
 from mauve_core.base.json_codec import check_fields, from_json, marks, to_json
 from mauve_core.base.progress import Progress, silent
@@ -26,12 +26,22 @@ class Located:
 
 
 FilePath = Annotated[str, Located(lambda path: str(Path(path).absolute()))]
-Seeds = Annotated[int, Within(1, 1000)]
 Splits = Annotated[int, Within(1, 100)]
 
 
 class Task(ABC):
-    """Work that can be described, checked before it begins, and carried out."""
+    """Work that can be described, checked before it begins, and carried out.
+
+    Attributes
+    ----------
+    kind : str
+        Its name in the files of jobs.
+    kept : str
+        What of an unfinished job is not done again when it is resumed; empty where it begins anew.
+    """
+
+    kind: ClassVar[str]
+    kept: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         check_fields(self)

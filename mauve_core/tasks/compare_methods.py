@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
@@ -40,6 +40,8 @@ class CompareMethodsTask(RunTask):
     device : str
         As :func:`mauve_core.experiments.methods.evaluation.methods_run` takes them.
     """
+
+    kind: ClassVar[str] = "methods"
 
     methods: tuple[str, ...] = tuple(method.spec for method in PRESETS["divergences"])
     seeds: Annotated[int, Within(1, 100)] = SEEDS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +75,9 @@ class ComparisonTask(NewRunTask):
     device : str
         ``auto``, ``cpu``, ``cuda`` ...
     """
+
+    kind: ClassVar[str] = "comparison"
+    kept: ClassVar[str] = "the texts that were encoded"
 
     human: TextFile
     candidates: Mapping[str, TextFile]

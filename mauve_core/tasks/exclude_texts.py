@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,8 @@ class ExcludeTextsTask(NewRunTask):
     dropped : mapping of str to tuple of str
         Ids of the texts that are left out, by source: of the human side, of the candidate, or of both.
     """
+
+    kind: ClassVar[str] = "without"
 
     run: NotBlank
     candidate: NotBlank

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
@@ -24,6 +25,9 @@ class MeasureTask(RunTask):
         A causal model that scores texts; None leaves out the measures that need one.
     device : str
     """
+
+    kind: ClassVar[str] = "measures"
+    kept: ClassVar[str] = "the sources that the model has read"
 
     measures: tuple[str, ...] | None = None
     model: NotBlank | None = None

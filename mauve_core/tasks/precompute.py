@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from mauve_core.analysis.precomputed import derive
 from mauve_core.base.progress import Progress, silent
@@ -12,6 +13,9 @@ from mauve_core.tasks.base import RunTask
 @dataclass(frozen=True)
 class PrecomputeTask(RunTask):
     """Words, tests and resamples of a stored run, kept beside it (``mauve_core.analysis.precomputed``)."""
+
+    kind: ClassVar[str] = "prepare"
+    kept: ClassVar[str] = "the words and tests that were found out"
 
     @property
     def title(self) -> str:

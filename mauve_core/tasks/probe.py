@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import NotBlank
+from mauve_core.base.validation import NotBlank, Seeds
 from mauve_core.experiments.perturbations import parse_perturbation
 from mauve_core.experiments.robustness import PAPER, SPLITS, ProbeTable, probe_run
 from mauve_core.experiments.robustness.table import ATTACHMENT
-from mauve_core.tasks.base import RunTask, Seeds, Splits
+from mauve_core.tasks.base import RunTask, Splits
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,9 @@ class ProbeTask(RunTask):
     device : str
         As :func:`mauve_core.experiments.robustness.experiment.probe_run` takes them.
     """
+
+    kind: ClassVar[str] = "probes"
+    kept: ClassVar[str] = "the texts that were encoded"
 
     perturbations: tuple[str, ...] = tuple(item.spec for item in PAPER)
     source: NotBlank = HUMAN

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
@@ -39,6 +39,9 @@ class RecompareTask(NewRunTask):
         Candidates of the run that are not compared.
     device : str
     """
+
+    kind: ClassVar[str] = "again"
+    kept: ClassVar[str] = "the texts that were encoded"
 
     run: NotBlank
     config: CompareConfig

@@ -19,27 +19,23 @@ from mauve_core.tasks.study import StudyTask
 from mauve_core.tasks.sweep import SweepTask
 
 KINDS: dict[str, type[Task]] = {
-    "comparison": ComparisonTask,
-    "measures": MeasureTask,
-    "sweep": SweepTask,
-    "methods": CompareMethodsTask,
-    "probes": ProbeTask,
-    "attributes": AttributesTask,
-    "study": StudyTask,
-    "without": ExcludeTextsTask,
-    "again": RecompareTask,
-    "prepare": PrecomputeTask,
+    task.kind: task
+    for task in (
+        ComparisonTask,
+        MeasureTask,
+        SweepTask,
+        CompareMethodsTask,
+        ProbeTask,
+        AttributesTask,
+        StudyTask,
+        ExcludeTextsTask,
+        RecompareTask,
+        PrecomputeTask,
+    )
 }
+"""Every task by its kind."""
 
-KEPT: dict[str, str] = {
-    "comparison": "the texts that were encoded",
-    "measures": "the sources that the model has read",
-    "sweep": "its finished points and the texts that were encoded",
-    "probes": "the texts that were encoded",
-    "study": "the texts that were written, encoded and read",
-    "again": "the texts that were encoded",
-    "prepare": "the words and tests that were found out",
-}
+KEPT = {kind: task.kept for kind, task in KINDS.items() if task.kept}
 """What of an unfinished job is not done again when it is resumed, by kind; the others begin anew."""
 
 

@@ -13,7 +13,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -56,6 +56,9 @@ class StudyTask(NewRunTask):
         Measure the texts too, with the model that wrote them.
     device : str
     """
+
+    kind: ClassVar[str] = "study"
+    kept: ClassVar[str] = "the texts that were written, encoded and read"
 
     human: TextFile
     model: NotBlank

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import NotBlank
+from mauve_core.base.validation import NotBlank, Seeds
 from mauve_core.experiments.sweeps import Over, Sweep, attachment_name, sweep_run
 from mauve_core.experiments.sweeps.request import positive_values
 from mauve_core.store.checkpoints import FinishedParts
-from mauve_core.tasks.base import RunTask, Seeds
+from mauve_core.tasks.base import RunTask
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,9 @@ class SweepTask(RunTask):
     device : str
         As :func:`mauve_core.experiments.sweeps.sweep_run` takes them.
     """
+
+    kind: ClassVar[str] = "sweep"
+    kept: ClassVar[str] = "its finished points and the texts that were encoded"
 
     over: Over
     values: tuple[float, ...] | None = None

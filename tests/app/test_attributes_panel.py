@@ -30,6 +30,7 @@ from mauve_core.jobs.queue import JobState
 from mauve_core.scoring.result import Partition
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.attributes import AttributesTask
+from mauve_core.tasks.base import Task
 from mauve_core.tasks.registry import read_task
 
 OpenPage = Callable[..., AppTest]
@@ -55,8 +56,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     """Kind and task of what the page asked to start, in place of workers."""
     found: list[tuple[str, Any]] = []
 
-    def start(kind: str, spec: dict[str, Any]) -> JobState:
-        found.append((kind, read_task(kind, json.loads(json.dumps(spec)))))
+    def start(task: Task) -> JobState:
+        found.append((task.kind, read_task(task.kind, json.loads(json.dumps(task.to_json())))))
         return JobState("20260101-000000000000-abcd", "x", "queued")
 
     monkeypatch.setattr(queue, "start", start)

@@ -30,6 +30,7 @@ from mauve_core.jobs.queue import JobState
 from mauve_core.jobs.state import ALIVE
 from mauve_core.scoring.tables import TITLES, standings
 from mauve_core.store import Run, RunStore
+from mauve_core.tasks.base import Task
 from mauve_core.tasks.measure import MeasureTask
 from mauve_core.tasks.registry import read_task
 from mauve_core.tasks.study import StudyTask
@@ -60,8 +61,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     """Kind and task of what the page asked to start, in place of workers."""
     found: list[tuple[str, Any]] = []
 
-    def start(kind: str, spec: dict[str, Any]) -> JobState:
-        found.append((kind, read_task(kind, json.loads(json.dumps(spec)))))
+    def start(task: Task) -> JobState:
+        found.append((task.kind, read_task(task.kind, json.loads(json.dumps(task.to_json())))))
         return JobState("20260101-000000000000-abcd", "x", "queued")
 
     monkeypatch.setattr(queue, "start", start)
@@ -427,7 +428,7 @@ def test_a_new_job_forgets_those_that_have_added_what_they_should(
 def test_a_job_that_cannot_start_is_said(
     open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    def refuse(kind: str, spec: Any) -> None:
+    def refuse(task: Task) -> None:
         raise error
 
     monkeypatch.setattr(queue, "start", refuse)

@@ -28,6 +28,7 @@ from mauve_core.encoders import AvailableModel
 from mauve_core.jobs import leftovers, queue
 from mauve_core.jobs.queue import JobState
 from mauve_core.jobs.state import ALIVE
+from mauve_core.tasks.base import Task
 from mauve_core.tasks.comparison import ComparisonTask
 from tests.layouts import LAYOUTS, Layout, text
 
@@ -81,8 +82,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What the page asked to start, in place of workers."""
     specs: list[dict[str, Any]] = []
 
-    def start(kind: str, spec: dict[str, Any]) -> JobState:
-        assert kind == "comparison"
+    def start(task: Task) -> JobState:
+        assert task.kind == "comparison"
+        spec = json.loads(json.dumps(task.to_json()))
         ComparisonTask.from_json(spec)
         specs.append(spec)
         return JobState("20260101-000000000000-abcd", "x", "queued")
@@ -307,7 +309,7 @@ def test_an_unknown_encoder_is_said_and_nothing_is_lost(
 def test_a_job_that_cannot_start_is_said(
     open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    def refuse(kind: str, spec: Any) -> None:
+    def refuse(task: Task) -> None:
         raise error
 
     monkeypatch.setattr(queue, "start", refuse)

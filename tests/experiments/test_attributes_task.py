@@ -356,7 +356,7 @@ def test_wrong_options_end_with_one_line(run: Run, wrong: list[str], capsys: pyt
 
 @pytest.mark.slow
 def test_a_job_in_a_process_of_its_own(run: Run) -> None:
-    state = queue.start("attributes", AttributesTask(run.id, ("topic",), (8, 16)).to_json())
+    state = queue.start(AttributesTask(run.id, ("topic",), (8, 16)))
     assert state.name == f"attributes of {run.id}"
     end = time.monotonic() + 120
     while state.active and time.monotonic() < end:

@@ -115,7 +115,7 @@ def test_the_same_work_asked_for_at_once_is_one_job(
     task: ComparisonTask, workers: list[int], meanwhile: Meanwhile
 ) -> None:
     def start() -> JobState:
-        return queue.start("comparison", task.to_json())
+        return queue.start(task)
 
     first, second = meanwhile("_at_work_on", start, start)
     assert first.id == second.id
@@ -126,9 +126,10 @@ def test_the_same_work_asked_for_at_once_is_one_job(
 START = """
 import json, sys
 from mauve_core.jobs import queue
+from mauve_core.tasks.registry import read_task
 sys.stdout.write("ready\\n"); sys.stdout.flush()
 sys.stdin.readline()
-print(queue.start("comparison", json.loads(sys.argv[1])).id)
+print(queue.start(read_task("comparison", json.loads(sys.argv[1]))).id)
 """
 
 
@@ -168,7 +169,7 @@ def test_of_two_who_resume_a_job_one_is_told_that_it_is_at_work(
 @pytest.mark.usefixtures("workers")
 def test_a_job_is_not_resumed_while_another_does_its_work(task: ComparisonTask) -> None:
     state = interrupted(task)
-    other = queue.start("comparison", task.to_json())
+    other = queue.start(task)
     with pytest.raises(InputError, match=rf"{other.id} does the same work already"):
         queue.resume(state.id)
     queue.cancel(other.id)
@@ -178,9 +179,7 @@ def test_a_job_is_not_resumed_while_another_does_its_work(task: ComparisonTask) 
 @pytest.mark.usefixtures("workers")
 def test_who_asks_for_work_while_it_is_resumed_gets_that_job(task: ComparisonTask, meanwhile: Meanwhile) -> None:
     state = interrupted(task)
-    _, second = meanwhile(
-        "read_task", lambda: queue.resume(state.id), lambda: queue.start("comparison", task.to_json())
-    )
+    _, second = meanwhile("read_task", lambda: queue.resume(state.id), lambda: queue.start(task))
     assert second.id == state.id
     assert [found.id for found in queue.list()] == [state.id]
 
@@ -226,5 +225,5 @@ def test_a_lock_that_nobody_lets_go_is_an_error_that_says_so(
         locks.changing(queue.jobs_folder()),
         pytest.raises(StorageError, match=r"Another process has been changing the jobs"),
     ):
-        queue.start("comparison", task.to_json())
+        queue.start(task)
     assert queue.list() == ()

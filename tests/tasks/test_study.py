@@ -18,6 +18,7 @@ from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.jobs import queue
 from mauve_core.store import RunStore
 from mauve_core.tasks.comparison import TextFile
+from mauve_core.tasks.registry import read_task
 from mauve_core.tasks.study import StudyTask, cut_texts, resolve_decoders
 from tests.tiny_models import SENTENCES, make_gpt2
 
@@ -151,10 +152,10 @@ def test_the_command_prints_scores_and_measures(task, folder, capsys):
 )
 def test_a_bad_study_starts_nothing(task, change, message):
     with pytest.raises(InputError, match=message):
-        queue.start("study", {**task.to_json(), **change})
+        queue.start(read_task("study", {**task.to_json(), **change}))
     assert queue.list() == ()
 
 
 def test_there_is_no_other_kind_of_work(task):
     with pytest.raises(InputError, match=r"comparison, measures, sweep, methods, .*study"):
-        queue.start("nonsense", task.to_json())
+        read_task("nonsense", task.to_json())

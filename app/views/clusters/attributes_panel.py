@@ -226,11 +226,9 @@ def _shared_columns(run: Run, sources: Sequence[str]) -> list[str]:
 
 
 def _start(run: Run, columns: Sequence[str], text: str, source: str, candidate: str | None, splits: int) -> None:
-    try:
+    def describe() -> AttributesTask:
         numbers = read_numbers(text)
         ks = None if numbers is None else tuple(int(k) if k.is_integer() else k for k in numbers)
-        task = AttributesTask(run.id, tuple(columns) or None, ks, source, candidate, splits)  # type: ignore[arg-type]
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return
-    job_panel.start("attributes", task.to_json())
+        return AttributesTask(run.id, tuple(columns) or None, ks, source, candidate, splits)  # type: ignore[arg-type]
+
+    job_panel.start(describe)

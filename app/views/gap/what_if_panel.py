@@ -27,7 +27,7 @@ from app.views.gap.what_if_choice import (
 )
 from mauve_core.analysis.what_if import WhatIf
 from mauve_core.base.config import HUMAN, SCORES
-from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, with_spread, written
 from mauve_core.figures.gap import what_if_figure
 from mauve_core.figures.leaderboard import titled
@@ -320,12 +320,8 @@ def _start(here: Focus, gone: dict[str, NDArray[np.intp]]) -> None:
     count = sum(places.size for places in gone.values())
     dropped = {name: tuple(here.run.corpora[name].ids[place] for place in places) for name, places in gone.items()}
     name = f"{here.run.name}, {short_name(here.candidate)} without {count} texts"
-    try:
-        task = ExcludeTextsTask(name, here.run.id, here.candidate, {side: ids for side, ids in dropped.items() if ids})
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return
-    job_panel.start("without", task.to_json())
+    dropped = {side: ids for side, ids in dropped.items() if ids}
+    job_panel.start(lambda: ExcludeTextsTask(name, here.run.id, here.candidate, dropped))
 
 
 _KEYS = {"pick": _PICK, "chosen": _CHOSEN, "value": _VALUE, "action": _ACTION, "factor": _FACTOR, "side": _SIDE}

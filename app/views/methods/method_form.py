@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.components import job_panel, model_picker
 from app.components.markup import escaped
-from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.base.errors import InputError
 from mauve_core.encoders import check_model
 from mauve_core.experiments.methods import ESTIMATORS, PRESETS, SUMMARIES, Method, MethodTable, parse_method
 from mauve_core.experiments.methods.evaluation import SEEDS
@@ -242,11 +242,10 @@ def _models(suffix: str) -> tuple[str, str]:
 def _start(
     run: Run, specs: Sequence[str], numbers: tuple[int, int], models: tuple[str, str] | tuple[None, None]
 ) -> None:
-    try:
+    def describe() -> CompareMethodsTask:
         task = CompareMethodsTask(run.id, tuple(specs), *numbers, *models)
         for model in filter(None, models):
             check_model(model)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return
-    job_panel.start("methods", task.to_json())
+        return task
+
+    job_panel.start(describe)

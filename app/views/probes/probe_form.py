@@ -12,7 +12,7 @@ from app.components.score_controls import PARTITION_TITLES
 from app.url.state import State
 from app.views.probes.probe_rows import in_cluster, in_lasso, value_counts, with_values
 from mauve_core.base.config import HUMAN
-from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.base.errors import InputError
 from mauve_core.experiments.perturbations import PERTURBATIONS, Parameter, Perturbation, parse_perturbation
 from mauve_core.experiments.robustness import SPLITS, ProbeTable
 from mauve_core.figures.theme import short_name
@@ -294,9 +294,4 @@ def _splits(table: ProbeTable | None, suffix: str) -> int:
 
 
 def _start(run: str, chosen: Sequence[str], source: str, rows: tuple[int, ...] | None, splits: int) -> None:
-    try:
-        task = ProbeTask(run, tuple(chosen), source, rows, splits)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return
-    job_panel.start("probes", task.to_json())
+    job_panel.start(lambda: ProbeTask(run, tuple(chosen), source, rows, splits))

@@ -125,7 +125,7 @@ def _start(run: Run, name: str, config: CompareConfig, left_out: tuple[str, ...]
         if config.encoder is not None and config.encoder != run.comparison.config.encoder:
             with st.spinner("Looking for the encoder"):
                 check_model(config.encoder.model, config.encoder.revision)
-        queue.start("again", RecompareTask(name, run.id, config, left_out).to_json())
+        queue.start(RecompareTask(name, run.id, config, left_out))
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return

@@ -92,5 +92,5 @@ def _imported(name: str, data: IO[bytes]) -> RunSummary | str:
         except OSError as error:
             return f"{name} cannot be taken in: {error.strerror or error}"
     with suppress(MauveLensError):  # the run is there: without the job, pages find out what they need when it is opened
-        queue.start("prepare", PrecomputeTask(summary.id).to_json())
+        queue.start(PrecomputeTask(summary.id))
     return summary

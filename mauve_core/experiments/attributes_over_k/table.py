@@ -51,12 +51,6 @@ class AttributeTable:
 
 
 def stored_attributes(run: Run) -> AttributeTable | None:
-    """The table that was kept beside the run; None when there is none.
-
-    Raises
-    ------
-    StorageError, InputError
-        What was kept is damaged.
-    """
+    """The table kept beside the run; None when there is none, StorageError or InputError when it is damaged."""
     values = run.attachment(ATTACHMENT)
     return None if values is None else from_json(AttributeTable, values)

@@ -162,13 +162,7 @@ class ProbeTable:
 
 
 def stored_probes(run: Run) -> ProbeTable | None:
-    """The table that was kept beside the run; None when there is none.
-
-    Raises
-    ------
-    StorageError, InputError
-        What was kept is damaged.
-    """
+    """The table kept beside the run; None when there is none, StorageError or InputError when it is damaged."""
     values = run.attachment(ATTACHMENT)
     if values is None:
         return None

@@ -79,13 +79,7 @@ def measure_run(
 
 
 def stored_measurements(run: Run) -> Measurements | None:
-    """What was kept beside the run; None when nothing was measured yet.
-
-    Raises
-    ------
-    StorageError, InputError
-        What was kept is damaged.
-    """
+    """The measurements kept beside the run; None when there are none, StorageError or InputError when it is damaged."""
     values = run.attachment(ATTACHMENT)
     return None if values is None else from_json(Measurements, values)
 

@@ -36,6 +36,7 @@ from mauve_core.numerics.quantisers.drmm import ResidualMixtureQuantiser
 from mauve_core.numerics.statistics.mmd import mmd
 from mauve_core.store import RunStore
 from mauve_core.tasks.compare_methods import CompareMethodsTask
+from mauve_core.tasks.registry import read_task
 from tests.synthetic import make_run
 
 NAMES = ("close", "shifted", "collapsed")
@@ -226,7 +227,7 @@ def test_disagreements_name_both_candidates_and_whether_chance_may_have_turned_t
 )
 def test_a_bad_task_starts_nothing(run, change, message):
     with pytest.raises(InputError, match=message):
-        queue.start("methods", {**CompareMethodsTask(run.id).to_json(), **change})
+        queue.start(read_task("methods", {**CompareMethodsTask(run.id).to_json(), **change}))
     assert queue.list() == ()
 
 
