@@ -15,10 +15,11 @@ from app.url.state import Form, State
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, with_spread
-from mauve_core.experiments.sweeps import AXES, Over, SeedSpread, Sweep, stored_sweep, sweep_run, usual_values
+from mauve_core.experiments.sweeps import AXES, Over, Sweep, stored_sweep, sweep_run, usual_values
 from mauve_core.figures import sweeps as figures
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import short_name
+from mauve_core.scoring.result import SeedSpread
 from mauve_core.scoring.tables import TITLES
 from mauve_core.store import Run
 from mauve_core.tasks.sweep import SweepTask

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from mauve_core.analysis.attributes import CATEGORICAL, NUMERIC, Attribute, Repeated
+from mauve_core.analysis.attributes import CATEGORICAL, NUMERIC, Attribute
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
 from mauve_core.base.json_codec import to_json
 from mauve_core.cli.options import add_output_options, progress_of, results_only, write, write_json
 from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributeTable
+from mauve_core.scoring.result import SeedSpread
 from mauve_core.scoring.tables import aligned, printable
 from mauve_core.tasks.attributes import AttributesTask
 
@@ -85,5 +86,5 @@ def _table(rows: Sequence[Attribute], names: Sequence[str]) -> str:
     return aligned(cells)
 
 
-def _cell(value: Repeated) -> str:
+def _cell(value: SeedSpread) -> str:
     return with_spread(value.mean, value.sd, SCORE_DECIMALS)

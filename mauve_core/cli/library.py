@@ -110,8 +110,7 @@ def _shown(estimate: Estimate) -> str:
 
 
 def _again(args: argparse.Namespace) -> int:
-    store = RunStore()
-    run = store.load(args.id)
+    run = RunStore().load(args.id)
     names = (*ENCODER_OPTIONS, *SCORE_OPTIONS)
     changes: dict[str, Any] = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     before = run.comparison.config
@@ -119,7 +118,7 @@ def _again(args: argparse.Namespace) -> int:
     name = args.out or suggested_name(run.name, before, config)
     task = RecompareTask(name, run.id, config, tuple(args.leave_out), args.device)
     with results_only():
-        made = store.load(task.perform(progress_of(args)))
+        made = task.make(progress_of(args))
     if "json" in args:
         write_json({**to_json(made.comparison), "run": made.id})
         return 0

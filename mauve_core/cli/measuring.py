@@ -20,9 +20,8 @@ from mauve_core.cli.options import (
     write_json,
 )
 from mauve_core.experiments.text_measures import MEASURES, Measurements, Tools, Value, measure
-from mauve_core.experiments.text_measures.stored import collection_of, measure_run
+from mauve_core.experiments.text_measures.stored import collection_of
 from mauve_core.scoring.tables import aligned, printable
-from mauve_core.store import RunStore
 from mauve_core.tasks.comparison import TextFile
 from mauve_core.tasks.measure import MeasureTask
 
@@ -63,9 +62,7 @@ def _measure(args: argparse.Namespace) -> int:
 
 
 def _of_run(args: argparse.Namespace) -> Measurements:
-    task = MeasureTask(args.id, _names(args), args.scorer, args.device)
-    run = RunStore().load(task.run)
-    return measure_run(run, task.measures, model=task.model, device=task.device, progress=progress_of(args))
+    return MeasureTask(args.id, _names(args), args.scorer, args.device).compute(progress_of(args))
 
 
 def _of_files(args: argparse.Namespace) -> Measurements:

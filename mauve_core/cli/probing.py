@@ -10,7 +10,7 @@ from mauve_core.base.json_codec import to_json
 from mauve_core.cli.options import add_output_options, progress_of, results_only, write, write_json
 from mauve_core.experiments.perturbations import PERTURBATIONS, usage
 from mauve_core.experiments.robustness import MEASURES, PAPER, SPLITS, ProbeTable
-from mauve_core.experiments.sweeps import SeedSpread
+from mauve_core.scoring.result import SeedSpread
 from mauve_core.scoring.tables import aligned, printable
 from mauve_core.tasks.probe import ProbeTask
 

@@ -8,7 +8,8 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
 from mauve_core.base.json_codec import to_json
 from mauve_core.cli.options import add_output_options, progress_of, results_only, write, write_json
-from mauve_core.experiments.sweeps import AXES, SeedSpread, Sweep
+from mauve_core.experiments.sweeps import AXES, Sweep
+from mauve_core.scoring.result import SeedSpread
 from mauve_core.scoring.tables import TITLES, aligned, printable
 from mauve_core.tasks.sweep import SweepTask
 

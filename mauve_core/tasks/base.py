@@ -103,6 +103,13 @@ class NewRunTask(Task):
     def title(self) -> str:
         return self.name
 
+    def perform(self, progress: Progress = silent, job: str | None = None) -> str:
+        return self.make(progress, job).id
+
+    @abstractmethod
+    def make(self, progress: Progress = silent, job: str | None = None) -> Run:
+        """Do the work and store the run; as :meth:`perform`."""
+
 
 @dataclass(frozen=True)
 class RunTask(Task):

@@ -107,55 +107,26 @@ class ComparisonTask(NewRunTask):
         """The file of each source, ``human`` first."""
         return {HUMAN: self.human, **self.candidates}
 
-    def perform(self, progress: Progress = silent, job: str | None = None) -> str:
-        return perform(self, job=job, progress=progress).id
+    def make(self, progress: Progress = silent, job: str | None = None) -> Run:
+        """Read the files, compare, and store the run with its features.
 
-
-def perform(
-    task: ComparisonTask,
-    *,
-    job: str | None = None,
-    store: RunStore | None = None,
-    feature_store: FeatureStore | None = None,
-    progress: Progress = silent,
-) -> Run:
-    """Read the files, compare, and store the run with its features.
-
-    Parameters
-    ----------
-    task : ComparisonTask
-    job : str, optional
-        See :meth:`mauve_core.tasks.base.Task.perform`.
-    store, feature_store : RunStore, FeatureStore, optional
-        The user's own when left out.
-    progress : callable
-        May raise CancelledError; finished features stay in the store and are not computed again next time.
-
-    Raises
-    ------
-    InputError, StorageError, CancelledError
-        See ``read_corpus``, ``features_of``, ``compare`` and ``RunStore.save``.
-    """
-    corpora: dict[str, Corpus] = {}
-    given: dict[str, NDArray[np.floating]] = {}
-    for done, (name, file) in enumerate(task.files.items()):
-        progress(READING, done, len(task.files))
-        corpora[name] = file.read(name)
-        if file.features is not None:
-            given[name] = features_of(name, corpora[name], file.features)
-    progress(READING, len(task.files), len(task.files))
-    require_one_width(given)
-    return compare_and_store(
-        task.name,
-        corpora,
-        task.config,
-        features=given or None,
-        device=task.device,
-        job=job,
-        store=store,
-        feature_store=feature_store,
-        progress=progress,
-    )
+        Raises
+        ------
+        InputError, StorageError, CancelledError
+            See ``read_corpus``, ``features_of`` and ``compare_and_store``.
+        """
+        corpora: dict[str, Corpus] = {}
+        given: dict[str, NDArray[np.floating]] = {}
+        for done, (name, file) in enumerate(self.files.items()):
+            progress(READING, done, len(self.files))
+            corpora[name] = file.read(name)
+            if file.features is not None:
+                given[name] = features_of(name, corpora[name], file.features)
+        progress(READING, len(self.files), len(self.files))
+        require_one_width(given)
+        return compare_and_store(
+            self.name, corpora, self.config, features=given or None, device=self.device, job=job, progress=progress
+        )
 
 
 def compare_and_store(
@@ -167,8 +138,6 @@ def compare_and_store(
     known: Mapping[str, Source] | None = None,
     device: str = "auto",
     job: str | None = None,
-    store: RunStore | None = None,
-    feature_store: FeatureStore | None = None,
     progress: Progress = silent,
 ) -> Run:
     """Compare the human corpus with all others, and store the run with its features.
@@ -179,17 +148,21 @@ def compare_and_store(
         By source; ``human`` among them.
     features : mapping of str to (n, d) array, optional
         For every source; None encodes the texts.
-    known : see :func:`mauve_core.scoring.compare.compare`
-    device, job, store, feature_store, progress : see :func:`perform`
+    known, device : see :func:`mauve_core.scoring.compare.compare`
+    job, progress : see :meth:`mauve_core.tasks.base.Task.perform`
+
+    Raises
+    ------
+    InputError, StorageError, CancelledError
+        See ``compare`` and ``RunStore.save``; finished features stay in the store and are not computed again.
     """
     from mauve_core.scoring.compare import compare
 
-    store = RunStore() if store is None else store
+    store, feature_store = RunStore(), FeatureStore()
     made = None if job is None else _made_by(job, name, store)
     if made is not None:
         derive(made, progress)
         return made
-    feature_store = FeatureStore() if feature_store is None else feature_store
     comparison = compare(
         corpora[HUMAN],
         {source: corpus for source, corpus in corpora.items() if source != HUMAN},

@@ -53,23 +53,22 @@ class ExcludeTextsTask(NewRunTask):
                 received=", ".join(self.dropped),
             )
 
-    def perform(self, progress: Progress = silent, job: str | None = None) -> str:
-        """Compare and store the run; its id.
+    def make(self, progress: Progress = silent, job: str | None = None) -> Run:
+        """Compare and store the run.
 
         Raises
         ------
         InputError, StorageError, CancelledError
             See ``RunStore.load``, ``stored_features`` and ``compare_and_store``; an id that no text has.
         """
-        store = RunStore()
-        run = store.load(self.run)
+        run = RunStore().load(self.run)
         run.comparison.candidate(self.candidate)  # for its error
         places = {name: self._kept(run, name) for name in (HUMAN, self.candidate)}
         corpora = {name: self._noted(run, name, kept) for name, kept in places.items()}
         features = stored_features(run)
         given = {name: features[name][kept] for name, kept in places.items()}
         config = dataclasses.replace(run.comparison.config, encoder=None)
-        return compare_and_store(self.name, corpora, config, features=given, job=job, store=store, progress=progress).id
+        return compare_and_store(self.name, corpora, config, features=given, job=job, progress=progress)
 
     def _kept(self, run: Run, name: str) -> NDArray[np.intp]:
         """Places of the texts that stay."""

@@ -48,8 +48,8 @@ class RecompareTask(NewRunTask):
     left_out: tuple[str, ...] = ()
     device: NotBlank = "auto"
 
-    def perform(self, progress: Progress = silent, job: str | None = None) -> str:
-        """Compare and store the run; its id.
+    def make(self, progress: Progress = silent, job: str | None = None) -> Run:
+        """Compare and store the run.
 
         Raises
         ------
@@ -57,8 +57,7 @@ class RecompareTask(NewRunTask):
             See ``RunStore.load``, ``stored_features`` and ``compare_and_store``; a candidate that the run does not
             have, or none left; no encoder where the run has one.
         """
-        store = RunStore()
-        run = store.load(self.run)
+        run = RunStore().load(self.run)
         names = self._kept(run)
         note = f"The texts of run {run.id}, compared again."
         corpora = {
@@ -73,7 +72,7 @@ class RecompareTask(NewRunTask):
                 for source in run.comparison.sources
                 if source.name in names
             }
-        made = compare_and_store(
+        return compare_and_store(
             self.name,
             corpora,
             self.config,
@@ -81,10 +80,8 @@ class RecompareTask(NewRunTask):
             known=known,
             device=self.device,
             job=job,
-            store=store,
             progress=progress,
         )
-        return made.id
 
     def _kept(self, run: Run) -> list[str]:
         """The sources that are compared, ``human`` first."""

@@ -26,7 +26,7 @@ from mauve_core.corpus import Corpus
 from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
 from mauve_core.encoders.likelihood import negative_log_likelihoods
 from mauve_core.encoders.models import LoadedModel, load_model
-from mauve_core.store import run_id
+from mauve_core.store import Run, run_id
 from mauve_core.tasks.base import NewRunTask
 from mauve_core.tasks.comparison import TextFile, compare_and_store
 
@@ -85,8 +85,8 @@ class StudyTask(NewRunTask):
         digest = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
         return home().absolute() / "studies" / f"{run_id(self.name)}-{digest[:12]}"
 
-    def perform(self, progress: Progress = silent, job: str | None = None) -> str:
-        """Write, compare, measure; the id of the stored run.
+    def make(self, progress: Progress = silent, job: str | None = None) -> Run:
+        """Write, compare, measure.
 
         Raises
         ------
@@ -106,7 +106,7 @@ class StudyTask(NewRunTask):
             from mauve_core.experiments.text_measures.stored import measure_run
 
             measure_run(run, model=self.model, device=self.device, progress=progress)
-        return run.id
+        return run
 
 
 def cut_texts(corpus: Corpus, loaded: LoadedModel, prompt_tokens: int | None, text_tokens: int) -> Corpus:

@@ -18,7 +18,7 @@ from app.url import session
 from app.views.clusters import purity_list
 from app.views.clusters.purity_list import shown_purity
 from app.views.clusters.purity_table import purest_clusters
-from mauve_core.analysis.attributes import CATEGORICAL, Attribute, Repeated
+from mauve_core.analysis.attributes import CATEGORICAL, Attribute
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.base.json_codec import to_json
@@ -27,7 +27,7 @@ from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributeTable
 from mauve_core.figures.attributes import MOST_LINES, shown_table
 from mauve_core.jobs import queue
 from mauve_core.jobs.queue import JobState
-from mauve_core.scoring.result import Partition
+from mauve_core.scoring.result import Partition, SeedSpread
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.tasks.base import Task
@@ -193,7 +193,7 @@ def keep(run: Run, *rows: Attribute) -> AttributeTable:
 
 
 def handmade(column: str, kind: str, k: int = 6, mean: float = 0.4, sd: float | None = 0.1) -> Attribute:
-    score = Repeated(mean, sd, (mean,))
+    score = SeedSpread(mean, sd, (mean,))
     return Attribute(column, kind, k, 9, 0, dict.fromkeys(CATEGORICAL if kind == "category" else ("r2",), score))
 
 

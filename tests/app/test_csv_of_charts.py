@@ -20,7 +20,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.components import charts
 from app.components.export import csv_bytes
-from mauve_core.analysis.attributes import Attribute, Repeated
+from mauve_core.analysis.attributes import Attribute
 from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import to_json
 from mauve_core.experiments.attributes_over_k import AttributeTable
@@ -29,6 +29,7 @@ from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
 from mauve_core.experiments.sweeps import attachment_name, sweep_run
 from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.judgments import OPTIONS, QUESTIONS, RatingStore, pair_plan
+from mauve_core.scoring.result import SeedSpread
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.tasks.compare_methods import CompareMethodsTask
@@ -134,7 +135,7 @@ def run(stored_run: Run, own_home: Path) -> Run:
     measure_run(run, ("diversity", "recall", "length"))
     CompareMethodsTask(run.id, ("kmeans", "frechet"), 2).compute()
     found = AttributesTask(run.id, ks=(3, 6), splits=4).compute()
-    number = Attribute("length", "surface", 6, 9, 0, {"r2": Repeated(0.4, 0.1, (0.3, 0.5))})
+    number = Attribute("length", "surface", 6, 9, 0, {"r2": SeedSpread(0.4, 0.1, (0.3, 0.5))})
     store.attach(run.id, ATTRIBUTES, to_json(AttributeTable((*found.rows, number), found.settings)))
     store.attach(run.id, attachment_name("scale"), to_json(sweep_run(run, "scale")))
     part = run.comparison.joint[0]

@@ -388,7 +388,7 @@ def run_worker(
     folder, _ = make_job()
     (folder / TASK).write_text(json.dumps(task.to_json()))
     monkeypatch.setattr(os, "nice", lambda increment: increment)
-    monkeypatch.setattr(ComparisonTask, "perform", lambda task, progress, job: perform(task, progress).id)
+    monkeypatch.setattr(ComparisonTask, "make", lambda task, progress, job: perform(task, progress))
     return folder, worker.work(folder)
 
 

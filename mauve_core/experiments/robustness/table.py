@@ -16,8 +16,8 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
 from mauve_core.base.validation import As, Count, Settings, Share
 from mauve_core.experiments.perturbations import CONTROL, parse_perturbation
-from mauve_core.experiments.sweeps import SeedSpread
 from mauve_core.numerics.divergences.summaries import FIVE
+from mauve_core.scoring.result import SeedSpread
 from mauve_core.store import Run
 
 ATTACHMENT = "probes"

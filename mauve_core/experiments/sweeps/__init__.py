@@ -4,7 +4,6 @@ from mauve_core.experiments.sweeps.execution import sweep_run, usual_values
 from mauve_core.experiments.sweeps.sweep import (
     AXES,
     Over,
-    SeedSpread,
     Sweep,
     SweepPoint,
     attachment_name,
@@ -15,7 +14,6 @@ from mauve_core.experiments.sweeps.sweep import (
 __all__ = [
     "AXES",
     "Over",
-    "SeedSpread",
     "Sweep",
     "SweepPoint",
     "attachment_name",

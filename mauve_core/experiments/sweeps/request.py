@@ -14,9 +14,9 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json, to_json
 from mauve_core.base.progress import Progress
 from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.experiments.sweeps.sweep import SeedSpread, SweepPoint
+from mauve_core.experiments.sweeps.sweep import SweepPoint
 from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.scoring.result import Partition
+from mauve_core.scoring.result import Partition, SeedSpread
 from mauve_core.store import Run
 from mauve_core.store.checkpoints import FinishedParts
 

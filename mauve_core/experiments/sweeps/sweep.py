@@ -6,48 +6,21 @@ clusters and the decoder's parameter (NeurIPS 2021, appendix, figures 7 and 8), 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, Self, get_args
-
-import numpy as np
+from typing import Annotated, Any, Literal, get_args
 
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
-from mauve_core.base.validation import As, Count, NotNegative, Settings
+from mauve_core.base.validation import As, Count, Settings
+from mauve_core.scoring.result import SeedSpread
 from mauve_core.store import Run
 
 Over = Literal["length", "n", "k", "scale", "decoder"]
 """What moves: tokens a text, texts a side, clusters, the constant c, or a decoder's parameter."""
 
 AXES: tuple[Over, ...] = get_args(Over)
-
-
-@dataclass(frozen=True)
-class SeedSpread:
-    """A score at one point of a sweep.
-
-    Attributes
-    ----------
-    mean : float
-        Mean over the seeds.
-    sd : float or None
-        Standard deviation over the seeds (denominator seeds - 1); None with one seed.
-    values : tuple of float
-        The score under each seed.
-    """
-
-    mean: float
-    sd: NotNegative | None
-    values: tuple[float, ...]
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Self:
-        """The spread of at least one value."""
-        array = np.asarray(values, dtype=np.float64)
-        sd = float(array.std(ddof=1)) if array.size > 1 else None
-        return cls(float(array.mean()), sd, tuple(array.tolist()))
 
 
 @dataclass(frozen=True)
