@@ -13,8 +13,7 @@ from mauve_core.base.formatting import (
     with_two_spreads,
     written,
 )
-from mauve_core.base.json_codec import to_json
-from mauve_core.cli.options import add_output_options, progress_of, results_only, write, write_json
+from mauve_core.cli.options import add_output_options, show_result
 from mauve_core.experiments.methods import ESTIMATORS, PRESETS, SUMMARIES, MethodScore, MethodTable, parse_method
 from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.scoring.tables import aligned, printable
@@ -46,21 +45,17 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _methods(args: argparse.Namespace) -> int:
-    task = task_of(args)
-    with results_only():
-        table = task.compute(progress_of(args))
-    if args.json:
-        write_json({**to_json(table), "run": task.run})
-        return 0
-    write(scores_table(table))
-    write(f"\n{agreement_table(table)}")
-    for note in table.notes:
-        write(printable(f"  {note}"))
-    for item in table.disagreements():
-        if item.told_apart:
-            write(printable(f"  {item.method.title} has {item.closer} before {item.farther}. {item.reason}"))
-    write(f"\nKept with the run {task.run}. Intervals: add --json")
-    return 0
+    return show_result(args, task_of(args), _tables, _notes, "Intervals")
+
+
+def _tables(table: MethodTable) -> str:
+    return f"{scores_table(table)}\n\n{agreement_table(table)}"
+
+
+def _notes(table: MethodTable) -> list[str]:
+    apart = [item for item in table.disagreements() if item.told_apart]
+    found = [f"{item.method.title} has {item.closer} before {item.farther}. {item.reason}" for item in apart]
+    return [*table.notes, *found]
 
 
 def task_of(args: argparse.Namespace) -> CompareMethodsTask:

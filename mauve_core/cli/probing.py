@@ -6,8 +6,7 @@ import argparse
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import NONE, as_percent, with_spread
-from mauve_core.base.json_codec import to_json
-from mauve_core.cli.options import add_output_options, progress_of, results_only, write, write_json
+from mauve_core.cli.options import add_output_options, show_result
 from mauve_core.experiments.perturbations import PERTURBATIONS, usage
 from mauve_core.experiments.robustness import MEASURES, PAPER, SPLITS, ProbeTable
 from mauve_core.scoring.result import SeedSpread
@@ -51,19 +50,11 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _probe(args: argparse.Namespace) -> int:
     specs = tuple(args.perturbation) or ProbeTask.perturbations
     task = ProbeTask(args.id, specs, args.source, None, args.splits, args.seeds, args.device)
-    with results_only():
-        found = task.compute(progress_of(args))
-    if args.json:
-        write_json({**to_json(found), "run": task.run})
-        return 0
-    write(table(found))
-    for note in found.notes:
-        write(printable(f"  {note}"))
-    for line in found.lines:
-        for note in line.notes:
-            write(printable(f"  {line.name}: {note}"))
-    write(f"\nKept with the run {task.run}. Every text's cluster before and after: add --json")
-    return 0
+    return show_result(args, task, table, _notes, "Every text's cluster before and after")
+
+
+def _notes(found: ProbeTable) -> list[str]:
+    return [*found.notes, *(f"{line.name}: {note}" for line in found.lines for note in line.notes)]
 
 
 def table(found: ProbeTable) -> str:

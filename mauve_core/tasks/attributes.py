@@ -16,17 +16,7 @@ from mauve_core.tasks.base import RunTask, Splits
 
 @dataclass(frozen=True)
 class AttributesTask(RunTask):
-    """What the clusters of a stored run capture.
-
-    Attributes
-    ----------
-    columns : tuple of str or None
-    ks : tuple of int or None
-    source : str
-    candidate : str or None
-    splits : int
-        As :func:`mauve_core.experiments.attributes_over_k.attributes_run` takes them.
-    """
+    """What clusters of a stored run capture; the fields are parameters of ``attributes_over_k.attributes_run``."""
 
     kind: ClassVar[str] = "attributes"
 
@@ -49,13 +39,7 @@ class AttributesTask(RunTask):
         return f"attributes of {self.run}"
 
     def compute(self, progress: Progress = silent) -> AttributeTable:
-        """Judge the run's clusters and keep the table.
-
-        Raises
-        ------
-        InputError, StorageError, CancelledError
-            See ``RunStore.load``, ``attributes_run`` and ``RunStore.attach``.
-        """
+        """Judge the run's clusters and keep the table."""
         table = attributes_run(
             self.load(),
             self.ks,

@@ -67,6 +67,11 @@ class Task(ABC):
         -------
         str
             Id of the run that was made or added to.
+
+        Raises
+        ------
+        InputError, StorageError, CancelledError
+            The run, a file or a model is not there or not usable; the disk refuses; ``progress`` stops the work.
         """
 
     def to_json(self) -> dict[str, Any]:
@@ -129,7 +134,10 @@ class RunTask(Task):
 
     @abstractmethod
     def compute(self, progress: Progress = silent) -> object:
-        """Do the work and keep the result beside the run, in place of an earlier one; returns it."""
+        """Do the work and keep the result beside the run, in place of an earlier one; returns it.
+
+        Errors are those of :meth:`perform`.
+        """
 
     def load(self) -> Run:
         """The run."""

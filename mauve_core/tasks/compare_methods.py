@@ -27,18 +27,10 @@ Model = Annotated[NotBlank, Located(_absolute)]
 
 @dataclass(frozen=True)
 class CompareMethodsTask(RunTask):
-    """Methods on a stored run.
+    """Methods on a stored run; the fields are parameters of :func:`mauve_core.experiments.methods.methods_run`.
 
-    Attributes
-    ----------
-    methods : tuple of str
-        As :func:`mauve_core.experiments.methods.method.parse_method` reads them; the first is what others are held
-        against.
-    seeds, permutations : int
-    human_model, candidate_model : str or None
-        Causal models for direct estimation; both or none.
-    device : str
-        As :func:`mauve_core.experiments.methods.evaluation.methods_run` takes them.
+    ``methods`` are written as :func:`mauve_core.experiments.methods.parse_method` reads them, and the others are held
+    against the first. The models are causal ones for direct estimation, both or none.
     """
 
     kind: ClassVar[str] = "methods"
@@ -72,13 +64,7 @@ class CompareMethodsTask(RunTask):
         return Models(self.human_model, self.candidate_model)
 
     def compute(self, progress: Progress = silent) -> MethodTable:
-        """Score the run's candidates and keep the table.
-
-        Raises
-        ------
-        InputError, StorageError, CancelledError
-            See ``RunStore.load``, ``methods_run`` and ``RunStore.attach``.
-        """
+        """Score the run's candidates and keep the table."""
         table = methods_run(
             self.load(),
             [parse_method(spec) for spec in self.methods],

@@ -15,16 +15,7 @@ from mauve_core.tasks.base import RunTask
 
 @dataclass(frozen=True)
 class MeasureTask(RunTask):
-    """Measures of a stored run.
-
-    Attributes
-    ----------
-    measures : tuple of str or None
-        None takes all that can be computed.
-    model : str or None
-        A causal model that scores texts; None leaves out the measures that need one.
-    device : str
-    """
+    """Measures of a stored run; the fields are parameters of ``experiments.text_measures.stored.measure_run``."""
 
     kind: ClassVar[str] = "measures"
     kept: ClassVar[str] = "the sources that the model has read"

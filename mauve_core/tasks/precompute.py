@@ -22,11 +22,5 @@ class PrecomputeTask(RunTask):
         return f"preparing {self.run}"
 
     def compute(self, progress: Progress = silent) -> None:
-        """Compute what is missing and keep it.
-
-        Raises
-        ------
-        InputError, StorageError, CancelledError
-            See ``RunStore.load`` and ``derive``.
-        """
+        """Compute what is missing and keep it."""
         derive(self.load(), progress)

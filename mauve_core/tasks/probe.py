@@ -17,18 +17,9 @@ from mauve_core.tasks.base import RunTask, Splits
 
 @dataclass(frozen=True)
 class ProbeTask(RunTask):
-    """Perturbation probes of a stored run.
+    """Perturbation probes of a stored run; the fields are parameters of ``experiments.robustness.probe_run``.
 
-    Attributes
-    ----------
-    perturbations : tuple of str
-        As :func:`mauve_core.experiments.perturbations.parse_perturbation` reads them.
-    source : str
-    rows : tuple of int or None
-    splits : int
-    seeds : int or None
-    device : str
-        As :func:`mauve_core.experiments.robustness.experiment.probe_run` takes them.
+    ``perturbations`` are written as :func:`mauve_core.experiments.perturbations.parse_perturbation` reads them.
     """
 
     kind: ClassVar[str] = "probes"
@@ -52,13 +43,7 @@ class ProbeTask(RunTask):
         return f"probes of {self.run}"
 
     def compute(self, progress: Progress = silent) -> ProbeTable:
-        """Probe the run and keep the table.
-
-        Raises
-        ------
-        InputError, StorageError, CancelledError
-            See ``RunStore.load``, ``probe_run`` and ``RunStore.attach``.
-        """
+        """Probe the run and keep the table."""
         table = probe_run(
             self.load(),
             [parse_perturbation(spec) for spec in self.perturbations],

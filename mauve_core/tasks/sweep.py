@@ -15,16 +15,7 @@ from mauve_core.tasks.base import RunTask
 
 @dataclass(frozen=True)
 class SweepTask(RunTask):
-    """A sweep of a stored run.
-
-    Attributes
-    ----------
-    over : {"length", "n", "k", "scale", "decoder"}
-    values : tuple of float or None
-    seeds : int or None
-    device : str
-        As :func:`mauve_core.experiments.sweeps.sweep_run` takes them.
-    """
+    """A sweep of a stored run; the fields are parameters of :func:`mauve_core.experiments.sweeps.sweep_run`."""
 
     kind: ClassVar[str] = "sweep"
     kept: ClassVar[str] = "its finished points and the texts that were encoded"
@@ -44,13 +35,7 @@ class SweepTask(RunTask):
         return f"{self.over} sweep of {self.run}"
 
     def compute(self, progress: Progress = silent) -> Sweep:
-        """Sweep and keep the result; an unfinished sweep of the same settings goes on where it was.
-
-        Raises
-        ------
-        InputError, StorageError, CancelledError
-            See ``RunStore.load``, ``sweep_run`` and ``RunStore.attach``.
-        """
+        """Sweep and keep the result; an unfinished sweep of the same settings goes on where it was."""
         run = self.load()
         digests = [source.digest for source in run.comparison.sources]
         finished = FinishedParts({"sweep": self.to_json(), "created": run.created, "digests": digests})
