@@ -78,8 +78,8 @@ def check_fields(instance: Any, noun: str = "entry") -> None:
     """InputError for a dataclass with a field that :func:`from_json` would refuse; ``noun`` is the word for a field."""
     hints = _hints(instance.__class__)
     with _worded(_words(instance.__class__), noun):
-        for item in dataclasses.fields(instance):
-            _read(hints[item.name], getattr(instance, item.name), item.name)
+        for name, value in to_json(instance).items():
+            _read(hints[name], value, name)
 
 
 def marks(annotation: Any, kind: type[_T]) -> list[_T]:
@@ -196,8 +196,6 @@ def _array(arguments: tuple[Any, ...], value: Any, place: str) -> Any:
 
 
 def _fields(kind: type, value: Any, place: str) -> Any:
-    if isinstance(value, kind):
-        return value
     given = dict(_object(value, place))
     known = {item.name: item for item in dataclasses.fields(kind) if item.init}
     needed = {name for name, item in known.items() if _is_needed(item)}

@@ -252,7 +252,7 @@ def test_waiting_jobs_have_their_turn_in_the_order_in_which_they_were_asked_for(
         ({"human": {"file": "x"}}, "entry human of the comparison task .*Received: 'file'"),
         ({"nonsense": 1}, "comparison task cannot be used.*Received: 'nonsense'"),
         ({"name": "  "}, "name cannot be used"),
-        ({"config": {"score": {"seeds": 0}}}, "setting seeds"),
+        ({"config": {"score": {"seeds": 0}}}, r"entry config\.score\.seeds of"),
         ({"config": {"encoder": {"model": "minilm"}}}, "Either an encoder or features"),
         ({"human": {"path": "x"}}, "not for human"),
     ],

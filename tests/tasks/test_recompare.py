@@ -65,7 +65,7 @@ def test_a_task_comes_back_from_its_description(run: Run) -> None:
         ({"run": " "}, "entry run of the recompare task"),
         ({"left_out": "close"}, "entry left_out .* Allowed: a list. Received: 'close'"),
         ({"more": 1}, "Received: 'more'"),
-        ({"config": {"score": {"k": 1}}}, "setting k"),
+        ({"config": {"score": {"k": 1}}}, r"entry config\.score\.k of"),
     ],
 )
 def test_what_cannot_be_asked_for_is_refused_at_once(change: dict[str, object], message: str) -> None:
