@@ -28,6 +28,9 @@ class Located:
 FilePath = Annotated[str, Located(lambda path: str(Path(path).absolute()))]
 Splits = Annotated[int, Within(1, 100)]
 
+SAVING = "Saving the result"
+"""Stage of the progress of work that adds to a run."""
+
 
 class Task(ABC):
     """Work that can be described, checked before it begins, and carried out.
@@ -145,9 +148,9 @@ class RunTask(Task):
 
     def keep(self, attachment: str, result: object, progress: Progress = silent) -> None:
         """Attach a result to the run."""
-        progress("Saving", 0, 1)
+        progress(SAVING, 0, 1)
         RunStore().attach(self.run, attachment, to_json(result))
-        progress("Saving", 1, 1)
+        progress(SAVING, 1, 1)
 
 
 def _absolute(value: Any, annotation: Any = None) -> Any:
