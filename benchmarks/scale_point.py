@@ -25,7 +25,7 @@ from mauve_core.numerics.feature_space.stacked import Stacked
 from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.numerics.resampling.bootstrap import resampled_counts, weight_blocks
 from mauve_core.scoring.estimates import CountSamples, basis_of, estimates_of
-from mauve_core.tasks.comparison import ComparisonTask, TextFile, perform
+from mauve_core.tasks.comparison import ComparisonTask, TextFile
 
 ITERATIONS = 20
 """Lloyd iterations of the one k-means start, at every size the same work."""
@@ -108,7 +108,7 @@ def whole_comparison(folder: Path, n: int, k: int, d: int) -> dict[str, Any]:
     os.environ["MAUVE_LENS_HOME"] = str(folder / "home")
     config = CompareConfig(encoder=None, score=ScoreConfig(k=k, seeds=2, restarts=2))
     task = ComparisonTask("scale", files["p"], {"q": files["q"]}, config)
-    run, spent = timed(perform, task)
+    run, spent = timed(task.make)
     estimate = run.comparison.candidates[0].scores["mauve_star"]
     return {
         "seconds": [{"whole": spent}],

@@ -15,7 +15,7 @@ from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState
 from mauve_core.store import RunStore
-from mauve_core.tasks.comparison import ComparisonTask, TextFile, perform
+from mauve_core.tasks.comparison import ComparisonTask, TextFile
 from tests.synthetic import make_comparison_inputs
 from tests.tiny_models import make_gpt2
 
@@ -52,7 +52,7 @@ def undisturbed(task: ComparisonTask, home: Path) -> dict[str, Any]:
     before = os.environ[HOME_VARIABLE]
     os.environ[HOME_VARIABLE] = str(home)
     try:
-        return contents(perform(task).path)
+        return contents(task.make().path)
     finally:
         os.environ[HOME_VARIABLE] = before
 

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from mauve_core.base.config import HUMAN
-from mauve_core.experiments.attributes_over_k.task import AttributesTask
+from mauve_core.base.json_codec import to_json
 from mauve_core.experiments.methods.method import PRESETS
-from mauve_core.experiments.methods.task import MethodsTask
-from mauve_core.experiments.robustness.task import ATTACHMENT as PROBES
-from mauve_core.experiments.sweeps.task import SweepTask
+from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
 from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.store import Run, RunStore
+from mauve_core.tasks.attributes import AttributesTask
+from mauve_core.tasks.compare_methods import CompareMethodsTask
+from mauve_core.tasks.sweep import SweepTask
 from tests.probe_tables import table_of
 from tests.synthetic import make_run
 
@@ -28,12 +29,12 @@ def make_full_run(home: Path) -> Run:
     """A run called ``synthetic`` with something of every kind beside it; ``home`` is the program's home."""
     run = make_run(home, n=40, seeds=2, projection=False)
     measure_run(run, ["length", "distinct"], device="cpu")
-    MethodsTask(run.id, tuple(method.spec for method in PRESETS["divergences"]), permutations=19).compute()
+    CompareMethodsTask(run.id, tuple(method.spec for method in PRESETS["divergences"]), permutations=19).compute()
     SweepTask(run.id, "scale", (1.0, 5.0)).perform()
     AttributesTask(run.id, splits=2).compute()
     ids = run.corpora[HUMAN].ids[::2]
     table = table_of(run, {"typos": {ids[0]: 1}, "drop-articles": {ids[1]: 0}})
-    RunStore(run.path.parent).attach(run.id, PROBES, table.as_dict())
+    RunStore(run.path.parent).attach(run.id, PROBES, to_json(table))
     RunStore(run.path.parent).describe(run.id, tags=["a"], notes="notes")
     return run
 

@@ -13,11 +13,10 @@ import pytest
 
 from mauve_core.__main__ import main
 from mauve_core.base.errors import InputError, MauveLensError
-from mauve_core.base.validation import read
-from mauve_core.experiments.attributes_over_k.task import stored_attributes
-from mauve_core.experiments.methods.task import stored_methods
-from mauve_core.experiments.robustness.task import stored_probes
-from mauve_core.experiments.sweeps.task import stored_sweep
+from mauve_core.experiments.attributes_over_k.table import stored_attributes
+from mauve_core.experiments.methods.table import stored_methods
+from mauve_core.experiments.robustness.table import stored_probes
+from mauve_core.experiments.sweeps.sweep import stored_sweep
 from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.reporting import attached_sections as sections
 from mauve_core.reporting.attributes_section import attributes_blocks

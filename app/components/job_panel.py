@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 
@@ -17,6 +16,7 @@ from mauve_core.base.errors import MauveLensError
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import TASK, JobState, read_json
 from mauve_core.store import RunStore
+from mauve_core.tasks.base import Task
 from mauve_core.tasks.registry import KEPT
 
 SHOWN = 5
@@ -78,13 +78,17 @@ def show(kinds: Sequence[str] = MAKING_RUNS, run: str | None = None, *, failed: 
     st.fragment(_panel)(asked, active)
 
 
-def start(kind: str, spec: Mapping[str, Any]) -> None:
-    """Start a job and show it; on refusal say why. Jobs of its kind that have added what they should are forgotten."""
+def start(describe: Callable[[], Task]) -> None:
+    """Start a job on the task that ``describe`` returns and show it; on refusal, that of ``describe`` too, say why.
+
+    Jobs of its kind that have added what they should are forgotten.
+    """
     try:
         access.require_change()
-        queue.start(kind, spec)
+        task = describe()
+        queue.start(task)
         for job in queue.list():
-            if job.kind == kind and _has_added(job):
+            if job.kind == task.kind and _has_added(job):
                 queue.remove(job.id)
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")

@@ -15,21 +15,14 @@ from app.url.parameters import ChartOrTable, State
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, with_spread
-from mauve_core.experiments.sweeps import (
-    AXES,
-    Over,
-    SeedSpread,
-    Sweep,
-    SweepTask,
-    stored_sweep,
-    sweep_run,
-    usual_values,
-)
+from mauve_core.experiments.sweeps import AXES, Over, Sweep, stored_sweep, sweep_run, usual_values
 from mauve_core.figures import sweeps as figures
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import short_name
+from mauve_core.scoring.result import SeedSpread
 from mauve_core.scoring.tables import TITLES
 from mauve_core.store import Run
+from mauve_core.tasks.sweep import SweepTask
 
 TABS: dict[ChartOrTable, str] = {"chart": "Chart", "table": "Table"}
 
@@ -233,13 +226,4 @@ def _form(run: Run, axis: Over, sweep: Sweep | None) -> None:
         + ("; this sweep cannot have more." if axis in ("scale", "decoder") else "."),
     )
     if st.button("Compute", type="primary", icon=":material/play_arrow:", key="sweep_start"):
-        _start(run, axis, text, int(count))
-
-
-def _start(run: Run, axis: Over, text: str, seeds: int) -> None:
-    try:
-        task = SweepTask(run.id, axis, read_numbers(text), seeds)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return
-    job_panel.start("sweep", task.as_dict())
+        job_panel.start(lambda: SweepTask(run.id, axis, read_numbers(text), int(count)))

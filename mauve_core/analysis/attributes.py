@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from mauve_core.analysis.properties import text_properties
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import Count, NotNegative, Share
+from mauve_core.base.validation import Count, Share
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.metadata import is_missing, python_values
 from mauve_core.numerics.statistics.attributes import draw_halves, explained_variance, guess_categories, purity
-from mauve_core.scoring.result import Partition
+from mauve_core.scoring.result import Partition, SeedSpread
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,31 +47,13 @@ STAGE = "Judging columns"
 
 
 @dataclass(frozen=True)
-class Repeated:
-    """A number under every k-means seed and split.
-
-    Attributes
-    ----------
-    mean : float
-    sd : float or None
-        Standard deviation of one value over seeds and splits; None with one value.
-    values : tuple of float
-        By seed, then by split.
-    """
-
-    mean: float
-    sd: NotNegative | None
-    values: tuple[float, ...]
-
-
-@dataclass(frozen=True)
 class ValuePurity:
     """One category: how many texts have it, its share of all, and its mean share in the clusters of its texts."""
 
     value: str
     n: Count
     share: Share
-    purity: Repeated
+    purity: SeedSpread
 
 
 @dataclass(frozen=True)
@@ -87,9 +69,9 @@ class Attribute:
         Clusters.
     n, missing : int
         Texts with a value, and without.
-    scores : mapping of str to Repeated
+    scores : mapping of str to SeedSpread
         The names of ``CATEGORICAL``, or of ``NUMERIC``. Accuracy, baseline and r2 have a value for each seed and split,
-        the others one for each seed.
+        the others one for each seed; by seed, then by split.
     by_value : tuple of ValuePurity
         Of a category, the most frequent first.
     """
@@ -99,7 +81,7 @@ class Attribute:
     k: Count
     n: Count
     missing: Count
-    scores: Mapping[str, Repeated]
+    scores: Mapping[str, SeedSpread]
     by_value: tuple[ValuePurity, ...] = ()
 
     def __post_init__(self) -> None:
@@ -259,7 +241,7 @@ def _problem_of_halves(kind: str, cells: NDArray[Any], train: NDArray[np.bool_])
 
 def _category(
     cells: NDArray[Any], labels: Sequence[NDArray[np.int32]], k: int, train: NDArray[np.bool_]
-) -> tuple[dict[str, Repeated], tuple[ValuePurity, ...]]:
+) -> tuple[dict[str, SeedSpread], tuple[ValuePurity, ...]]:
     from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
 
     names, codes, counts = np.unique([str(cell) for cell in cells], return_inverse=True, return_counts=True)
@@ -269,30 +251,26 @@ def _category(
     guesses = [guess_categories(row, codes, train) for row in labels]
     purities = [purity(row, k, codes) for row in labels]
     scores = {
-        "accuracy": _repeated([value for each in guesses for value in each.accuracy]),
-        "baseline": _repeated(guesses[0].baseline),
-        "ami": _repeated([adjusted_mutual_info_score(codes, row) for row in labels]),
-        "v_measure": _repeated([v_measure_score(codes, row) for row in labels]),
-        "purity": _repeated([each.overall for each in purities]),
+        "accuracy": SeedSpread.of([value for each in guesses for value in each.accuracy]),
+        "baseline": SeedSpread.of(guesses[0].baseline),
+        "ami": SeedSpread.of([adjusted_mutual_info_score(codes, row) for row in labels]),
+        "v_measure": SeedSpread.of([v_measure_score(codes, row) for row in labels]),
+        "purity": SeedSpread.of([each.overall for each in purities]),
     }
     by_value = tuple(
         ValuePurity(
             str(names[order[code]]),
             int(counts[order[code]]),
             float(purities[0].share[code]),
-            _repeated([each.by_value[code] for each in purities]),
+            SeedSpread.of([each.by_value[code] for each in purities]),
         )
         for code in range(names.size)
     )
     return scores, by_value
 
 
-def _number(cells: NDArray[Any], labels: Sequence[NDArray[np.int32]], train: NDArray[np.bool_]) -> dict[str, Repeated]:
+def _number(
+    cells: NDArray[Any], labels: Sequence[NDArray[np.int32]], train: NDArray[np.bool_]
+) -> dict[str, SeedSpread]:
     numbers = cells.astype(np.float64)
-    return {"r2": _repeated([value for row in labels for value in explained_variance(row, numbers, train)])}
-
-
-def _repeated(values: Sequence[float] | NDArray[np.float64]) -> Repeated:
-    numbers = np.asarray(values, dtype=np.float64)
-    sd = float(numbers.std(ddof=1)) if numbers.size > 1 else None
-    return Repeated(float(numbers.mean()), sd, tuple(float(value) for value in numbers))
+    return {"r2": SeedSpread.of([value for row in labels for value in explained_variance(row, numbers, train)])}

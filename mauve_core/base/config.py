@@ -6,15 +6,14 @@ JSON with :meth:`as_dict`, so that a stored run says exactly how it was made.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self
 
-from mauve_core.base.errors import InputError
+from mauve_core.base.json_codec import check_fields, from_json, to_json
 from mauve_core.base.names import require_text
-from mauve_core.base.validation import read
+from mauve_core.base.validation import Holds, NotBlank, Seeds, Within
 
 Pooling = Literal["auto", "last", "first", "mean"]
 Dtype = Literal["float32", "bfloat16", "float16"]
@@ -36,22 +35,19 @@ SCORES = ("mauve", "mauve_star", "frontier_integral", "mid")
 
 
 class _Settings:
-    """Shared behaviour of the settings below: JSON out, JSON in, a digest."""
+    """Shared behaviour of the settings below: a check of every field, JSON out, JSON in, a digest."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, "setting")
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON values, in the order of the fields."""
-        return dataclasses.asdict(self)  # type: ignore[call-overload, no-any-return]
+        return to_json(self)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """The settings that ``as_dict`` wrote; an unknown name is an error."""
-        known = {item.name for item in dataclasses.fields(cls)}  # type: ignore[arg-type]
-        unknown = sorted(set(values) - known)
-        if unknown:
-            raise InputError(
-                f"{cls.__name__} has no setting named {', '.join(unknown)}", allowed=", ".join(sorted(known))
-            )
-        return read(cls, values, cls.__name__)
+        return from_json(cls, values)
 
     def digest(self) -> str:
         """SHA-256 of the settings, hexadecimal: equal settings, equal digest."""
@@ -84,22 +80,18 @@ class EncoderConfig(_Settings):
         Encode prompt + text instead of the text alone.
     """
 
-    model: str = DEFAULT_MODEL
+    model: NotBlank = DEFAULT_MODEL
     revision: str | None = None
     pooling: Pooling = "auto"
-    layer: int = -1
-    max_tokens: int = 1024
+    layer: Annotated[int, Within(-1000, 1000)] = -1
+    max_tokens: Annotated[int, Within(1, 1_000_000)] = 1024
     dtype: Dtype = "float32"
     with_prompt: bool = False
 
     def __post_init__(self) -> None:
-        _require(bool(self.model.strip()), "model", "a model's name, id or folder", self.model)
+        super().__post_init__()
         for name in filter(None, (self.model, self.revision)):
             require_text(name, "model")
-        _require(self.pooling in get_args(Pooling), "pooling", ", ".join(get_args(Pooling)), self.pooling)
-        _require(self.dtype in get_args(Dtype), "dtype", ", ".join(get_args(Dtype)), self.dtype)
-        _require_int("layer", self.layer, low=-1000, high=1000)
-        _require_int("max_tokens", self.max_tokens, low=1, high=1_000_000)
 
 
 @dataclass(frozen=True)
@@ -129,27 +121,15 @@ class ScoreConfig(_Settings):
         The constant c of MAUVE: larger values stretch differences between good models.
     """
 
-    k: int | None = None
-    explained_variance: float = 0.9
-    restarts: int = 1
-    max_iterations: int = 500
-    seeds: int = 5
-    seed: int = 0
-    bootstrap: int = 500
-    confidence: float = 0.95
-    scale: float = 5.0
-
-    def __post_init__(self) -> None:
-        if self.k is not None:
-            _require_int("k", self.k, low=2, high=100_000)
-        _require(0 < self.explained_variance <= 1, "explained_variance", "a share in (0, 1]", self.explained_variance)
-        _require_int("restarts", self.restarts, low=1, high=1000)
-        _require_int("max_iterations", self.max_iterations, low=1, high=1_000_000)
-        _require_int("seeds", self.seeds, low=1, high=1000)
-        _require_int("seed", self.seed, low=0, high=2**63 - 1)
-        _require_int("bootstrap", self.bootstrap, low=100, high=1_000_000)
-        _require(0 < self.confidence < 1, "confidence", "a number in (0, 1)", self.confidence)
-        _require(0 < self.scale < float("inf"), "scale", "a positive finite number", self.scale)
+    k: Annotated[int, Within(2, 100_000)] | None = None
+    explained_variance: Annotated[float, Holds(lambda share: 0 < share <= 1, "a share in (0, 1]")] = 0.9
+    restarts: Seeds = 1
+    max_iterations: Annotated[int, Within(1, 1_000_000)] = 500
+    seeds: Seeds = 5
+    seed: Annotated[int, Within(0, 2**63 - 1)] = 0
+    bootstrap: Annotated[int, Within(100, 1_000_000)] = 500
+    confidence: Annotated[float, Holds(lambda share: 0 < share < 1, "a number in (0, 1)")] = 0.95
+    scale: Annotated[float, Holds(lambda number: number > 0, "a positive finite number")] = 5.0
 
 
 @dataclass(frozen=True)
@@ -168,18 +148,3 @@ class CompareConfig(_Settings):
     encoder: EncoderConfig | None = field(default_factory=EncoderConfig)
     score: ScoreConfig = field(default_factory=ScoreConfig)
     projection: bool = True
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Self:
-        """The settings that ``as_dict`` wrote, the nested ones included; none given for the encoder means none."""
-        return super().from_dict({"encoder": None, **values})
-
-
-def _require(holds: bool, name: str, allowed: str, received: object) -> None:
-    if not holds:
-        raise InputError(f"The setting {name} is not usable", allowed=allowed, received=repr(received))
-
-
-def _require_int(name: str, value: object, *, low: int, high: int) -> None:
-    holds = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
-    _require(holds, name, f"a whole number from {low} to {high}", value)

@@ -1,44 +1,11 @@
-"""Plain JSON read back into dataclasses, with every leaf held against its annotation.
-
-A field's annotation is its check: a float is finite, a whole number fits into 64 bits, a text is bounded, a tuple is a
-list of what it holds, a mapping an object, a dataclass an object of its fields. ``Annotated[float, Within(0, 1)]`` says
-a range too. So a new field is checked without another line, and whoever reads the dataclass need not ask.
-"""
+"""What an annotation may say of a field besides its type; :mod:`mauve_core.base.json_codec` holds values against it."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
-import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    TypedDict,
-    TypeVar,
-    Union,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
-)
-
-import numpy as np
-
-from mauve_core.base.errors import InputError
-
-_T = TypeVar("_T")
-
-MAX_WHOLE = 2**63 - 1
-MAX_CHARACTERS = 1_000_000
-"""Of one text."""
-
-MAX_DEPTH = 20
-"""Of values that may be anything, such as settings."""
+from typing import Annotated, Any, Literal, TypedDict
 
 
 @dataclass(frozen=True)
@@ -56,11 +23,44 @@ class As:
     kind: Any
 
 
+@dataclass(frozen=True)
+class Holds:
+    """What else is asked of a value; ``allowed`` says it to the reader."""
+
+    test: Callable[[Any], bool]
+    allowed: str
+
+
+@dataclass(frozen=True)
+class Written:
+    """A value that stands in JSON as something else.
+
+    Attributes
+    ----------
+    kind : annotation
+        Of what stands in JSON.
+    write, read : callable
+        From the value to that, and back.
+    """
+
+    kind: Any
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+
+
+NotBlank = Annotated[str, Holds(lambda text: bool(text.strip()), "text")]
+
+Extended = Annotated[float, Written(Literal["inf", "-inf"] | float, lambda x: x if math.isfinite(x) else str(x), float)]
+"""A number that may be infinite; JSON has no word for that, so that it is written as text."""
+
 Count = Annotated[int, Within(0, 2**53)]
 """A number of things."""
 
 Few = Annotated[int, Within(0, 1000)]
 """A number of repetitions: seeds, splits."""
+
+Seeds = Annotated[int, Within(1, 1000)]
+"""A number of repetitions of which there is at least one."""
 
 NotNegative = Annotated[float, Within(0)]
 Share = Annotated[float, Within(0, 1)]
@@ -85,197 +85,3 @@ class Settings(TypedDict, total=False):
     rows: list[int] | None
     texts: Mapping[str, Count]
     sources: Mapping[str, Origin]
-
-
-def read(kind: type[_T], values: object, what: str) -> _T:
-    """The dataclass that plain JSON values stand for.
-
-    Parameters
-    ----------
-    kind : type
-        A dataclass. Settings with a default may be missing, as in what an older version wrote, and so may None; lists
-        and texts that are empty by default may not. Unknown fields are refused.
-    values : object
-        As ``json.loads`` returns it.
-    what : str
-        What it is, for the message: "comparison", "run's line".
-
-    Raises
-    ------
-    InputError
-        A leaf is of another type or outside its range; the message says where it stands.
-    """
-    try:
-        return cast(_T, _read(kind, values, ""))
-    except _WrongError as error:
-        place = f"{error.place} of the {what}" if error.place else f"The {what}"
-        raise InputError(f"{place} cannot be used", allowed=error.allowed, received=_short(error.value)) from None
-
-
-def read_value(annotation: Any, value: object, what: str) -> Any:
-    """As :func:`read`, for any annotation; InputError as there."""
-    return read(cast(type[Any], annotation), value, what)
-
-
-class _WrongError(Exception):
-    def __init__(self, place: str, allowed: str, value: object) -> None:
-        super().__init__(place)
-        self.place, self.allowed, self.value = place, allowed, value
-
-
-def _read(annotation: Any, value: Any, place: str) -> Any:
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if annotation is Any:
-        return _any(value, place, MAX_DEPTH)
-    if origin is Annotated:
-        return _within(arguments, value, place)
-    if origin in (Union, types.UnionType):
-        return _one_of(arguments, value, place)
-    if origin is Literal:
-        if type(value) not in (str, int, bool) or value not in arguments:
-            raise _WrongError(place, ", ".join(map(str, arguments)), value)
-        return value
-    if origin in (tuple, list, Sequence):
-        return _items(origin, arguments, value, place)
-    if origin in (dict, Mapping):
-        return {_text(key, place): _read(arguments[1], each, _at(place, key)) for key, each in _object(value, place)}
-    if origin is np.ndarray:
-        return _array(arguments, value, place)
-    if is_typeddict(annotation):
-        hints = _hints(annotation)
-        return {key: _read(hints.get(key, Any), each, _at(place, key)) for key, each in _object(value, place)}
-    if dataclasses.is_dataclass(annotation):
-        return _fields(cast(type, annotation), value, place)
-    return _LEAVES[annotation](value, place)
-
-
-def _within(arguments: tuple[Any, ...], value: Any, place: str) -> Any:
-    found = _read(arguments[0], value, place)
-    for bound in arguments[1:]:
-        if isinstance(bound, As):
-            found = _read(bound.kind, value, place)
-        elif isinstance(bound, Within) and not bound.low <= found <= bound.high:
-            raise _WrongError(place, f"a number from {bound.low:g} to {bound.high:g}", value)
-    return found
-
-
-def _one_of(arguments: tuple[Any, ...], value: Any, place: str) -> Any:
-    if value is None and type(None) in arguments:
-        return None
-    others = [each for each in arguments if each is not type(None)]
-    for each in others[:-1]:
-        try:
-            return _read(each, value, place)
-        except _WrongError:
-            continue
-    return _read(others[-1], value, place)
-
-
-def _items(origin: Any, arguments: tuple[Any, ...], value: Any, place: str) -> Any:
-    if not isinstance(value, list | tuple):
-        raise _WrongError(place, "a list", value)
-    if origin is tuple and arguments[-1] is not Ellipsis:
-        if len(value) != len(arguments):
-            raise _WrongError(place, f"{len(arguments)} items", value)
-        return tuple(_read(kind, each, f"{place}[{i}]") for i, (kind, each) in enumerate(zip(arguments, value)))  # noqa: B905 (as long)
-    found = (_read(arguments[0], each, f"{place}[{i}]") for i, each in enumerate(value))
-    return list(found) if origin is list else tuple(found)
-
-
-def _array(arguments: tuple[Any, ...], value: Any, place: str) -> Any:
-    """One row of numbers of the array's type."""
-    (dtype,) = get_args(arguments[1])
-    kind = int if issubclass(dtype, np.integer) else float
-    numbers = _items(tuple, (kind, ...), value, place)
-    if kind is int and numbers and not np.iinfo(dtype).min <= min(numbers) <= max(numbers) <= np.iinfo(dtype).max:
-        raise _WrongError(place, f"whole numbers of {dtype.__name__}", [min(numbers), max(numbers)])
-    return np.array(numbers, dtype=dtype)
-
-
-def _fields(kind: type, value: Any, place: str) -> Any:
-    given = dict(_object(value, place))
-    known = {item.name: item for item in dataclasses.fields(kind) if item.init}
-    needed = {name for name, item in known.items() if _is_needed(item)}
-    if not needed <= set(given) <= set(known):
-        wrong = sorted(needed - set(given)) or sorted(set(given) - set(known))
-        raise _WrongError(place, f"the fields {', '.join(known)}", wrong)
-    hints = _hints(kind)
-    return kind(**{name: _read(hints[name], each, _at(place, name)) for name, each in given.items()})
-
-
-def _is_needed(item: dataclasses.Field[Any]) -> bool:
-    """Whether a field is always written: what has no default, and what is empty by default."""
-    if item.default_factory is not dataclasses.MISSING:
-        return not item.default_factory()
-    return item.default is dataclasses.MISSING or item.default in ((), "")
-
-
-def _any(value: Any, place: str, depth: int) -> Any:
-    if depth == 0:
-        raise _WrongError(place, f"at most {MAX_DEPTH} levels", type(value).__name__)
-    if isinstance(value, dict):
-        return {_text(key, place): _any(each, _at(place, key), depth - 1) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_any(each, place, depth - 1) for each in value]
-    if value is None or isinstance(value, bool):
-        return value
-    return _LEAVES.get(type(value), _nothing)(value, place)
-
-
-def _number(value: Any, place: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not -1e308 <= value <= 1e308:
-        raise _WrongError(place, "a finite number", value)
-    return value if abs(value) <= MAX_WHOLE else float(value)  # 2 stays 2, so that it is written as it was
-
-
-def _whole(value: Any, place: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > MAX_WHOLE:
-        raise _WrongError(place, "a whole number", value)
-    return value
-
-
-def _text(value: Any, place: str) -> str:
-    if not isinstance(value, str) or len(value) > MAX_CHARACTERS:
-        raise _WrongError(place, f"text of up to {MAX_CHARACTERS:,} characters", value)
-    return value
-
-
-def _flag(value: Any, place: str) -> bool:
-    if not isinstance(value, bool):
-        raise _WrongError(place, "true or false", value)
-    return value
-
-
-def _nothing(value: Any, place: str) -> Any:
-    if value is not None:
-        raise _WrongError(place, "null", value)
-    return value
-
-
-_LEAVES: dict[Any, Callable[[Any, str], Any]] = {
-    float: _number,
-    int: _whole,
-    str: _text,
-    bool: _flag,
-    type(None): _nothing,
-}
-
-
-def _object(value: Any, place: str) -> list[tuple[Any, Any]]:
-    if not isinstance(value, Mapping):
-        raise _WrongError(place, "an object", value)
-    return list(value.items())
-
-
-@cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind, include_extras=True)
-
-
-def _at(place: str, key: object) -> str:
-    name = str(key)[:80]
-    return f"{place}.{name}" if place else name
-
-
-def _short(value: object) -> str:
-    return repr(value)[:80]

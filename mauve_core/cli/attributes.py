@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from mauve_core.analysis.attributes import CATEGORICAL, NUMERIC, Attribute, Repeated
+from mauve_core.analysis.attributes import CATEGORICAL, NUMERIC, Attribute
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
-from mauve_core.cli.options import add_output_options, progress_of, results_only, write, write_json
-from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributesTask, AttributeTable
+from mauve_core.cli.options import add_output_options, show_result
+from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributeTable
+from mauve_core.scoring.result import SeedSpread
 from mauve_core.scoring.tables import aligned, printable
+from mauve_core.tasks.attributes import AttributesTask
 
 _TITLES = {
     "accuracy": "accuracy",
@@ -48,16 +50,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _attributes(args: argparse.Namespace) -> int:
     columns, ks = (None if values is None else tuple(dict.fromkeys(values)) for values in (args.column, args.k))
     task = AttributesTask(args.id, columns, ks, args.source, args.candidate, args.splits)
-    with results_only():
-        found = task.compute(progress_of(args))
-    if args.json:
-        write_json({**found.as_dict(), "run": task.run})
-        return 0
-    write(tables(found))
-    for note in found.notes:
-        write(printable(f"  {note}"))
-    write(f"\nKept with the run {task.run}. Every value, and purity by value: add --json")
-    return 0
+    return show_result(args, task, tables, lambda found: found.notes, "Every value, and purity by value")
 
 
 def tables(found: AttributeTable) -> str:
@@ -83,5 +76,5 @@ def _table(rows: Sequence[Attribute], names: Sequence[str]) -> str:
     return aligned(cells)
 
 
-def _cell(value: Repeated) -> str:
+def _cell(value: SeedSpread) -> str:
     return with_spread(value.mean, value.sd, SCORE_DECIMALS)

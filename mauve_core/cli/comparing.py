@@ -24,7 +24,7 @@ from mauve_core.cli.options import (
 )
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.scoring.tables import to_json, to_table
-from mauve_core.tasks.comparison import ComparisonTask, TextFile, perform
+from mauve_core.tasks.comparison import ComparisonTask, TextFile
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -50,7 +50,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _compare(args: argparse.Namespace) -> int:
     task = task_of(args)
     with results_only():
-        run = perform(task, progress=progress_of(args))
+        run = task.make(progress_of(args))
     if args.json:
         write_json({**to_json(run.comparison), "run": run.id})
         return 0

@@ -32,7 +32,7 @@ from mauve_core.scoring.tables import (
     to_table,
 )
 from mauve_core.store import RunStore
-from mauve_core.tasks.recompare import AgainTask, changed, suggested_name
+from mauve_core.tasks.recompare import RecompareTask, changed, suggested_name
 
 
 def add_actions(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -110,16 +110,15 @@ def _shown(estimate: Estimate) -> str:
 
 
 def _again(args: argparse.Namespace) -> int:
-    store = RunStore()
-    run = store.load(args.id)
+    run = RunStore().load(args.id)
     names = (*ENCODER_OPTIONS, *SCORE_OPTIONS)
     changes: dict[str, Any] = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     before = run.comparison.config
     config = changed(before, changes | ({"projection": False} if args.no_map else {}))
     name = args.out or suggested_name(run.name, before, config)
-    task = AgainTask(name, run.id, config, tuple(args.leave_out), args.device)
+    task = RecompareTask(name, run.id, config, tuple(args.leave_out), args.device)
     with results_only():
-        made = store.load(task.perform(progress_of(args)))
+        made = task.make(progress_of(args))
     if "json" in args:
         write_json({**to_json(made.comparison), "run": made.id})
         return 0

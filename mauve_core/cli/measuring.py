@@ -8,6 +8,7 @@ import dataclasses
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, UNKNOWN, with_spread
+from mauve_core.base.json_codec import to_json
 from mauve_core.cli.options import (
     add_field_options,
     add_output_options,
@@ -19,10 +20,10 @@ from mauve_core.cli.options import (
     write_json,
 )
 from mauve_core.experiments.text_measures import MEASURES, Measurements, MetricContext, Value, measure
-from mauve_core.experiments.text_measures.stored import MeasuresTask, collection_of, measure_run
+from mauve_core.experiments.text_measures.stored import collection_of
 from mauve_core.scoring.tables import aligned, printable
-from mauve_core.store import RunStore
 from mauve_core.tasks.comparison import TextFile
+from mauve_core.tasks.measure import MeasureTask
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -50,7 +51,7 @@ def _measure(args: argparse.Namespace) -> int:
     with results_only():
         found = _of_run(args) if args.human is None else _of_files(args)
     if args.json:
-        write_json({**found.as_dict(), **({} if args.id is None else {"run": args.id})})
+        write_json({**to_json(found), **({} if args.id is None else {"run": args.id})})
         return 0
     write(table(found))
     for note in dict.fromkeys([*found.notes, *(f"{row.measure}: {row.note}" for row in found.rows if row.note)]):
@@ -61,9 +62,7 @@ def _measure(args: argparse.Namespace) -> int:
 
 
 def _of_run(args: argparse.Namespace) -> Measurements:
-    task = MeasuresTask(args.id, _names(args), args.scorer, args.device)
-    run = RunStore().load(task.run)
-    return measure_run(run, task.measures, model=task.model, device=task.device, progress=progress_of(args))
+    return MeasureTask(args.id, _names(args), args.scorer, args.device).compute(progress_of(args))
 
 
 def _of_files(args: argparse.Namespace) -> Measurements:

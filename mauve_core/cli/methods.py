@@ -13,18 +13,11 @@ from mauve_core.base.formatting import (
     with_two_spreads,
     written,
 )
-from mauve_core.cli.options import add_output_options, progress_of, results_only, write, write_json
-from mauve_core.experiments.methods import (
-    ESTIMATORS,
-    PRESETS,
-    SUMMARIES,
-    MethodScore,
-    MethodsTask,
-    MethodTable,
-    parse_method,
-)
+from mauve_core.cli.options import add_output_options, show_result
+from mauve_core.experiments.methods import ESTIMATORS, PRESETS, SUMMARIES, MethodScore, MethodTable, parse_method
 from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.scoring.tables import aligned, printable
+from mauve_core.tasks.compare_methods import CompareMethodsTask
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -52,31 +45,27 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _methods(args: argparse.Namespace) -> int:
-    task = task_of(args)
-    with results_only():
-        table = task.compute(progress_of(args))
-    if args.json:
-        write_json({**table.as_dict(), "run": task.run})
-        return 0
-    write(scores_table(table))
-    write(f"\n{agreement_table(table)}")
-    for note in table.notes:
-        write(printable(f"  {note}"))
-    for item in table.disagreements():
-        if item.told_apart:
-            write(printable(f"  {item.method.title} has {item.closer} before {item.farther}. {item.reason}"))
-    write(f"\nKept with the run {task.run}. Intervals: add --json")
-    return 0
+    return show_result(args, task_of(args), _tables, _notes, "Intervals")
 
 
-def task_of(args: argparse.Namespace) -> MethodsTask:
+def _tables(table: MethodTable) -> str:
+    return f"{scores_table(table)}\n\n{agreement_table(table)}"
+
+
+def _notes(table: MethodTable) -> list[str]:
+    apart = [item for item in table.disagreements() if item.told_apart]
+    found = [f"{item.method.title} has {item.closer} before {item.farther}. {item.reason}" for item in apart]
+    return [*table.notes, *found]
+
+
+def task_of(args: argparse.Namespace) -> CompareMethodsTask:
     """The task that the arguments describe; without methods the preset of divergences."""
     asked = [parse_method(spec) for spec in args.method]
     asked += [method for name in args.preset for method in PRESETS[name]]
     specs = tuple(method.spec for method in dict.fromkeys(asked))
-    return MethodsTask(
+    return CompareMethodsTask(
         args.id,
-        specs or MethodsTask.methods,
+        specs or CompareMethodsTask.methods,
         seeds=args.seeds,
         permutations=args.permutations,
         human_model=args.human_model,

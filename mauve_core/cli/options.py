@@ -6,13 +6,16 @@ import argparse
 import contextlib
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, get_args
 
 from mauve_core.base.config import DEFAULT_MODEL, HUMAN, PAPERS_MODEL, Dtype, EncoderConfig, Pooling, ScoreConfig
 from mauve_core.base.errors import InputError
+from mauve_core.base.json_codec import to_json
 from mauve_core.base.progress import ConsoleProgress, Progress, silent
 from mauve_core.decoding.decoders import DECODERS, DecoderKind
+from mauve_core.scoring.tables import printable
+from mauve_core.tasks.base import RunTask
 
 _DEFAULTS = EncoderConfig()
 _DEFAULT_ENCODER = f"{DEFAULT_MODEL}, which comes with the program (the papers: {PAPERS_MODEL}, fetched from the hub)"
@@ -253,3 +256,26 @@ def results_only() -> Iterator[None]:
     """While work goes on, whatever a library prints goes to standard error, so that results stand alone."""
     with contextlib.redirect_stdout(sys.stderr):
         yield
+
+
+def show_result(
+    args: argparse.Namespace,
+    task: RunTask,
+    table: Callable[[Any], str],
+    notes: Callable[[Any], Iterable[str]],
+    more: str,
+) -> int:
+    """Carry out a task on a stored run and print the result: a table and notes, or one JSON object; the exit status.
+
+    ``more`` says what the JSON holds besides.
+    """
+    with results_only():
+        found = task.compute(progress_of(args))
+    if args.json:
+        write_json({**to_json(found), "run": task.run})
+        return 0
+    write(table(found))
+    for note in notes(found):
+        write(f"  {printable(note)}")
+    write(f"\nKept with the run {task.run}. {more}: add --json")
+    return 0

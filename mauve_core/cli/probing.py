@@ -6,11 +6,12 @@ import argparse
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import NONE, as_percent, with_spread
-from mauve_core.cli.options import add_output_options, progress_of, results_only, write, write_json
+from mauve_core.cli.options import add_output_options, show_result
 from mauve_core.experiments.perturbations import PERTURBATIONS, usage
-from mauve_core.experiments.robustness import MEASURES, PAPER, SPLITS, ProbesTask, ProbeTable
-from mauve_core.experiments.sweeps import SeedSpread
+from mauve_core.experiments.robustness import MEASURES, PAPER, SPLITS, ProbeTable
+from mauve_core.scoring.result import SeedSpread
 from mauve_core.scoring.tables import aligned, printable
+from mauve_core.tasks.probe import ProbeTask
 
 _TITLES = {
     "forward-kl": "KL(P|Q)",
@@ -47,21 +48,13 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _probe(args: argparse.Namespace) -> int:
-    specs = tuple(args.perturbation) or ProbesTask.perturbations
-    task = ProbesTask(args.id, specs, args.source, None, args.splits, args.seeds, args.device)
-    with results_only():
-        found = task.compute(progress_of(args))
-    if args.json:
-        write_json({**found.as_dict(), "run": task.run})
-        return 0
-    write(table(found))
-    for note in found.notes:
-        write(printable(f"  {note}"))
-    for line in found.lines:
-        for note in line.notes:
-            write(printable(f"  {line.name}: {note}"))
-    write(f"\nKept with the run {task.run}. Every text's cluster before and after: add --json")
-    return 0
+    specs = tuple(args.perturbation) or ProbeTask.perturbations
+    task = ProbeTask(args.id, specs, args.source, None, args.splits, args.seeds, args.device)
+    return show_result(args, task, table, _notes, "Every text's cluster before and after")
+
+
+def _notes(found: ProbeTable) -> list[str]:
+    return [*found.notes, *(f"{line.name}: {note}" for line in found.lines for note in line.notes)]
 
 
 def table(found: ProbeTable) -> str:

@@ -183,9 +183,9 @@ def _export(args: argparse.Namespace) -> int:
 def _import(args: argparse.Namespace) -> int:
     summary = RunStore().import_(args.file, name=args.name)
     write(f"Stored as run {summary.id}")
-    from mauve_core.tasks.precompute import PrepareTask  # and scikit-learn, which the other actions do without
+    from mauve_core.tasks.precompute import PrecomputeTask  # and scikit-learn, which the other actions do without
 
-    PrepareTask(summary.id).perform(progress_of(args))
+    PrecomputeTask(summary.id).perform(progress_of(args))
     return 0
 
 

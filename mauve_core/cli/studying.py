@@ -22,7 +22,6 @@ from mauve_core.cli.options import (
 from mauve_core.decoding import GenerationSettings
 from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.scoring.tables import to_json, to_table
-from mauve_core.store import RunStore
 from mauve_core.tasks.comparison import TextFile
 from mauve_core.tasks.study import ADVERSARIAL, StudyTask
 
@@ -54,7 +53,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _study(args: argparse.Namespace) -> int:
     task = task_of(args)
     with results_only():
-        run = RunStore().load(task.perform(progress_of(args)))
+        run = task.make(progress_of(args))
     if args.json:
         write_json({**to_json(run.comparison), "run": run.id})
         return 0

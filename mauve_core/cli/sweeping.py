@@ -6,9 +6,11 @@ import argparse
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
-from mauve_core.cli.options import add_output_options, progress_of, results_only, write, write_json
-from mauve_core.experiments.sweeps import AXES, SeedSpread, Sweep, SweepTask
+from mauve_core.cli.options import add_output_options, show_result
+from mauve_core.experiments.sweeps import AXES, Sweep
+from mauve_core.scoring.result import SeedSpread
 from mauve_core.scoring.tables import TITLES, aligned, printable
+from mauve_core.tasks.sweep import SweepTask
 
 _TITLES = {"length": "Tokens", "n": "n", "k": "k", "scale": "c", "decoder": "Parameter"}
 _SHOWN = "mauve"
@@ -28,16 +30,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _sweep(args: argparse.Namespace) -> int:
     task = SweepTask(args.id, args.over, numbers(args.values), args.seeds, args.device)
-    with results_only():
-        sweep = task.sweep(progress_of(args))
-    if args.json:
-        write_json({**sweep.as_dict(), "run": task.run})
-        return 0
-    write(table(sweep))
-    for note in sweep.notes:
-        write(f"  {printable(note)}")
-    write(f"\nKept with the run {task.run}. Every score: add --json")
-    return 0
+    return show_result(args, task, table, lambda sweep: sweep.notes, "Every score")
 
 
 def numbers(text: str | None) -> tuple[float, ...] | None:

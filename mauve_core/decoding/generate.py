@@ -14,12 +14,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
+from mauve_core.base.json_codec import check_fields
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.text_lists import text_list
+from mauve_core.base.validation import Within
 from mauve_core.corpus import corpus_from_table
 from mauve_core.corpus.fields import guess_prompt
 from mauve_core.corpus.formats import read_table
@@ -46,24 +48,17 @@ class GenerationSettings:
         Bounds of a batch; they change the speed, not the texts.
     """
 
-    max_new_tokens: int = 256
-    min_new_tokens: int = 0
-    seed: int = 0
-    batch_rows: int = DEFAULT_BATCH_ROWS
-    batch_tokens: int = DEFAULT_BATCH_TOKENS
+    max_new_tokens: Annotated[int, Within(1, 1_000_000)] = 256
+    min_new_tokens: Annotated[int, Within(0, 1_000_000)] = 0
+    seed: Annotated[int, Within(0, 2**63 - 1)] = 0
+    batch_rows: Annotated[int, Within(1, 1_000_000)] = DEFAULT_BATCH_ROWS
+    batch_tokens: Annotated[int, Within(1, 2**31)] = DEFAULT_BATCH_TOKENS
 
     def __post_init__(self) -> None:
-        bounds = {
-            "max_new_tokens": (1, 1_000_000),
-            "min_new_tokens": (0, self.max_new_tokens),
-            "seed": (0, 2**63 - 1),
-            "batch_rows": (1, 1_000_000),
-            "batch_tokens": (1, 2**31),
-        }
-        for name, (low, high) in bounds.items():
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise InputError(f"The setting {name} is not usable", allowed=f"{low} to {high}", received=repr(value))
+        check_fields(self, "setting")
+        if self.min_new_tokens > self.max_new_tokens:
+            allowed, received = f"0 to {self.max_new_tokens}", str(self.min_new_tokens)
+            raise InputError("The setting min_new_tokens is not usable", allowed=allowed, received=received)
 
 
 @dataclass(frozen=True)

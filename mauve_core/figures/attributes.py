@@ -16,12 +16,13 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from mauve_core.analysis.attributes import CATEGORICAL, NUMERIC, Attribute, Repeated
+from mauve_core.analysis.attributes import CATEGORICAL, NUMERIC, Attribute
 from mauve_core.analysis.properties import PROPERTIES
 from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
 from mauve_core.experiments.attributes_over_k import AttributeTable
 from mauve_core.experiments.attributes_over_k.table import Line
 from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name, translucent
+from mauve_core.scoring.result import SeedSpread
 
 TITLES = {
     "accuracy": "accuracy",
@@ -145,7 +146,7 @@ def explained_figure(table: AttributeTable, lines: Sequence[Line]) -> go.Figure:
     return figure
 
 
-def _cell(score: Repeated) -> str:
+def _cell(score: SeedSpread) -> str:
     return with_spread(score.mean, score.sd, SCORE_DECIMALS)
 
 
@@ -216,7 +217,7 @@ def _band(rows: Sequence[Attribute], curve: _Curve, colour: str, line: Line) -> 
     )
 
 
-def _reach(found: Repeated, curve: _Curve) -> tuple[float, float]:
+def _reach(found: SeedSpread, curve: _Curve) -> tuple[float, float]:
     sd = found.sd or 0.0
     return max(found.mean - sd, curve.low), min(found.mean + sd, curve.high)
 

@@ -20,7 +20,6 @@ from mauve_core.base.formatting import as_percent, with_spread
 from mauve_core.experiments.methods import SUMMARIES
 from mauve_core.experiments.perturbations import Perturbation, parse_perturbation
 from mauve_core.experiments.robustness import MEASURES, ProbeLine, ProbeTable
-from mauve_core.experiments.sweeps import SeedSpread
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import (
@@ -35,6 +34,7 @@ from mauve_core.figures.theme import (
     short_name,
     translucent,
 )
+from mauve_core.scoring.result import SeedSpread
 
 Setting = Literal["dose", "words", "rate", "times"]
 

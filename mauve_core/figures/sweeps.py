@@ -17,11 +17,11 @@ import plotly.graph_objects as go
 
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
-from mauve_core.experiments.sweeps import Over, SeedSpread, Sweep, SweepPoint
+from mauve_core.experiments.sweeps import Over, Sweep, SweepPoint
 from mauve_core.figures import draw
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name, translucent
-from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.result import Comparison, SeedSpread
 
 TITLES: dict[Over, str] = {
     "length": "Length of texts",

@@ -8,7 +8,6 @@ belongs to nobody: whoever started it may end. What a killed worker had finished
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import secrets
@@ -16,12 +15,11 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import (
@@ -46,8 +44,8 @@ from mauve_core.jobs.state import (
     write_json,
     write_state,
 )
-from mauve_core.tasks.comparison import JOB_VARIABLE
-from mauve_core.tasks.registry import KEPT, Task, read_task
+from mauve_core.tasks.base import Task
+from mauve_core.tasks.registry import KEPT, read_task
 
 LOG_LINES = 40
 """Lines of a log that are shown."""
@@ -62,15 +60,8 @@ _ID = re.compile(r"\d{8}-\d{12}-[0-9a-f]{4}")
 _children: dict[str, subprocess.Popen[bytes]] = {}
 
 
-def start(kind: str, spec: Mapping[str, Any]) -> JobState:
-    """Check a description of work and start a worker on it; the same work that waits or runs is not started again.
-
-    Parameters
-    ----------
-    kind : str
-        One of ``mauve_core.tasks.registry.KINDS``.
-    spec : mapping
-        As the ``as_dict`` of that kind's task writes it.
+def start(task: Task) -> JobState:
+    """Start a worker on a task; the same work that waits or runs is not started again.
 
     Returns
     -------
@@ -79,26 +70,24 @@ def start(kind: str, spec: Mapping[str, Any]) -> JobState:
 
     Raises
     ------
-    InputError
-        The description is not usable; nothing was started.
     StorageError
         The disk refused.
     """
-    task = read_task(kind, spec).absolute()
+    task = task.absolute()
     with changing(jobs_folder()):
-        return _at_work_on(kind, task.as_dict()) or _start(task, kind)
+        return _at_work_on(task) or _start(task)
 
 
-def _start(task: Task, kind: str) -> JobState:
+def _start(task: Task) -> JobState:
     now = datetime.now(UTC)
     identifier = f"{now:%Y%m%d-%H%M%S%f}-{secrets.token_hex(2)}"
-    state = JobState(id=identifier, name=task.name, kind=kind, status="queued", created=now.isoformat())
+    state = JobState(id=identifier, name=task.title, kind=task.kind, status="queued", created=now.isoformat())
     folder = jobs_folder() / state.id
     with storage_errors(folder):
         folder.mkdir(PRIVATE_FOLDER)
     try:
         with lock_of_worker(folder) as lock:
-            write_json(folder / TASK, task.as_dict())
+            write_json(folder / TASK, task.to_json())
             write_state(folder, state)
             _spawn(folder, lock)
     except BaseException:
@@ -185,7 +174,7 @@ def _resume(folder: Path) -> None:
         if state.status == "done":
             raise InputError(f"The job {state.id} is done", todo="Start a new one")
         task = read_task(state.kind, read_json(folder / TASK))
-        other = _at_work_on(state.kind, task.as_dict(), besides=state.id)
+        other = _at_work_on(task, besides=state.id)
         if other is not None:
             raise InputError(f"The job {other.id} does the same work already", todo="Wait for it, or cancel it first")
         with storage_errors(folder):
@@ -279,11 +268,11 @@ def _folder(job_id: str) -> Path:
     return folder
 
 
-def _at_work_on(kind: str, values: Mapping[str, Any], besides: str = "") -> JobState | None:
-    """The job that waits or works and has this description, unless it is to stop; a second click asks for no second."""
-    wanted = json.loads(json.dumps(values))
+def _at_work_on(task: Task, besides: str = "") -> JobState | None:
+    """The job that waits or works and has this task, unless it is to stop; a second click asks for no second."""
+    wanted = task.to_json()
     for job in list():
-        if job.active and job.kind == kind and job.id != besides and not is_stopping(job):
+        if job.active and job.kind == task.kind and job.id != besides and not is_stopping(job):
             with suppress(StorageError):
                 if read_json(jobs_folder() / job.id / TASK) == wanted:
                     return job
@@ -299,7 +288,7 @@ def _spawn(folder: Path, lock: int) -> None:
     """Start the worker with its own lock already held, so that there is no moment in which it looks dead."""
     package = Path(__file__).resolve().parents[2]
     paths = os.pathsep.join(filter(None, [str(package), os.environ.get("PYTHONPATH")]))
-    known = {"PYTHONPATH": paths, HOME_VARIABLE: str(home().absolute()), JOB_VARIABLE: folder.name}
+    known = {"PYTHONPATH": paths, HOME_VARIABLE: str(home().absolute())}
     earlier = _children.pop(folder.name, None)
     if earlier is not None:
         earlier.wait()  # it has let go of the lock

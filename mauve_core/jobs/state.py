@@ -8,17 +8,18 @@ whichever process has its number now.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from mauve_core.base.errors import StorageError
+from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import write_atomically
+from mauve_core.base.json_codec import from_json, to_json
 from mauve_core.base.progress import remaining_seconds
+from mauve_core.base.validation import Holds
 
 Status = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 
@@ -29,6 +30,17 @@ LOG_BYTES = 64 * 1024
 
 LINE_CHARACTERS = 400
 """A longer line of a log is cut."""
+
+
+def _is_time(text: str) -> bool:
+    """A time with its zone, or empty."""
+    try:
+        return text == "" or datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
+
+
+Time = Annotated[str, Holds(_is_time, "a time with its zone, ISO 8601")]
 
 
 @dataclass(frozen=True)
@@ -70,10 +82,10 @@ class JobState:
     done: int = 0
     total: int = 0
     done_before: int = 0
-    created: str = ""
-    started: str | None = None
-    stage_started: str | None = None
-    updated: str = ""
+    created: Time = ""
+    started: Time | None = None
+    stage_started: Time | None = None
+    updated: Time = ""
     message: str = ""
     run: str | None = None
     kind: str = "comparison"
@@ -94,40 +106,20 @@ class JobState:
 
 def read_state(folder: Path) -> JobState:
     """The state in a job's folder, as it was last written; StorageError when it is damaged."""
-    values = read_json(folder / STATE)
+    todo = "Remove the job and start it again"
     try:
-        state = JobState(**values)
-    except TypeError:
-        state = None
-    if state is None or state.id != folder.name or not _holds(state):
-        raise StorageError(f"{folder / STATE} is no job's state", todo="Remove the job and start it again")
+        state = from_json(JobState, read_json(folder / STATE))
+    except InputError as error:
+        raise StorageError(f"{folder / STATE} is damaged: {error}", todo=todo) from error
+    if state.id != folder.name:
+        raise StorageError(f"{folder / STATE} is the state of another job", received=state.id, todo=todo)
     return state
-
-
-def _holds(state: JobState) -> bool:
-    """Whether every field is of its kind, so that whoever shows the state need not ask."""
-    texts = (state.name, state.kind, state.stage, state.message, state.run or "")
-    times = (state.created, state.updated, state.started or "", state.stage_started or "")
-    return (
-        state.status in get_args(Status)
-        and all(isinstance(text, str) for text in texts)
-        and all(type(count) is int for count in (state.done, state.total, state.done_before))
-        and all(map(_is_time, times))
-    )
-
-
-def _is_time(text: object) -> bool:
-    """A time with its zone, or empty."""
-    try:
-        return text == "" or datetime.fromisoformat(text).tzinfo is not None  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return False
 
 
 def write_state(folder: Path, state: JobState) -> JobState:
     """Replace the state in a job's folder; returns what was written, with the time of writing in it."""
     state = replace(state, updated=datetime.now(UTC).isoformat())
-    write_json(folder / STATE, dataclasses.asdict(state))
+    write_json(folder / STATE, to_json(state))
     return state
 
 

@@ -64,7 +64,8 @@ def work(folder: Path) -> JobState:
     try:
         with _logged(), reporter.turn():
             reporter.begin()
-            run = read_task(read_state(folder).kind, read_json(folder / TASK)).perform(reporter)
+            task = read_task(read_state(folder).kind, read_json(folder / TASK))
+            run = task.perform(reporter, folder.name)
         return reporter.end(status="done", run=run)
     except CancelledError:
         reporter.end(status="cancelled")

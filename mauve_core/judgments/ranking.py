@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass
+from typing import Annotated, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import written
+from mauve_core.base.validation import Written
 from mauve_core.corpus import Corpus
 from mauve_core.judgments.ratings import OPTIONS, Rating, held
 from mauve_core.numerics.statistics.bradley_terry import BradleyTerryFit, fit_bradley_terry, standard_errors
@@ -28,6 +29,17 @@ MANY_TIES = 0.1
 """Share of ties that the published instructions allow."""
 
 _Floats = NDArray[np.float64]
+
+
+def _plain(number: float) -> float | str | None:
+    return None if math.isnan(number) else number if math.isfinite(number) else str(number)
+
+
+Fitted = Annotated[
+    float,
+    Written(Literal["inf", "-inf"] | float | None, _plain, lambda value: math.nan if value is None else float(value)),
+]
+"""A number that may be infinite, in JSON "inf" or "-inf", or undetermined: nan, in JSON null."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +69,9 @@ class Player:
     name: str
     rank: int | None
     tied: bool
-    score: float
-    low: float
-    high: float
+    score: Fitted
+    low: Fitted
+    high: Fitted
     se: float | None
     group: int
     wins: int
@@ -99,13 +111,6 @@ class Ranking:
     bootstrap: int
     confidence: float
     notes: tuple[str, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values; infinite numbers as "inf" and "-inf", undetermined ones as None."""
-        values = asdict(self)
-        for player in values["players"]:
-            player.update({name: _json(player[name]) for name in ("score", "low", "high")})
-        return {**values, "wins": [list(row) for row in self.wins], "notes": list(self.notes)}
 
 
 def rank(
@@ -305,9 +310,3 @@ def _placing_notes(sources: Sequence[str], fit: BradleyTerryFit) -> list[str]:
             )
             notes.append(f"Scores of these among themselves: {among}.")
     return notes
-
-
-def _json(value: float) -> float | str | None:
-    if math.isnan(value):
-        return None
-    return value if math.isfinite(value) else str(value)

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, as_percent, with_spread
-from mauve_core.experiments.methods.task import stored_methods
-from mauve_core.experiments.robustness.task import stored_probes
+from mauve_core.experiments.methods.table import stored_methods
+from mauve_core.experiments.robustness.table import stored_probes
 from mauve_core.experiments.sweeps import AXES, Over, Sweep
-from mauve_core.experiments.sweeps.task import stored_sweep
+from mauve_core.experiments.sweeps.sweep import stored_sweep
 from mauve_core.experiments.text_measures import measure_title
 from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.figures import measures as measure_figures

@@ -6,9 +6,9 @@ the corpus they came from, so that a cluster knows its text ids.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,31 @@ class Estimate:
     def overlaps(self, other: Estimate) -> bool:
         """Whether the two intervals share a point."""
         return self.low <= other.high and other.low <= self.high
+
+
+@dataclass(frozen=True)
+class SeedSpread:
+    """A score under every k-means seed, or under every seed and split.
+
+    Attributes
+    ----------
+    mean : float
+    sd : float or None
+        Standard deviation of one value (denominator: their number - 1); None with one value.
+    values : tuple of float
+        By seed; where texts are split, in the order that the holder of the spread says.
+    """
+
+    mean: float
+    sd: NotNegative | None
+    values: tuple[float, ...]
+
+    @classmethod
+    def of(cls, values: Sequence[float] | NDArray[np.float64]) -> Self:
+        """The spread of at least one value."""
+        array = np.asarray(values, dtype=np.float64)
+        sd = float(array.std(ddof=1)) if array.size > 1 else None
+        return cls(float(array.mean()), sd, tuple(array.tolist()))
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,9 @@ from numpy.typing import NDArray
 from mauve_core.base.array_files import load_array
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import write_array, write_atomically
+from mauve_core.base.json_codec import from_json
 from mauve_core.base.names import require_text
-from mauve_core.base.validation import Count, read
+from mauve_core.base.validation import Count
 from mauve_core.corpus import Corpus, limits
 from mauve_core.encoders.external_features import write_features
 from mauve_core.scoring import serialization
@@ -330,7 +331,7 @@ def read_record(folder: Path) -> RunRecord:
         values = parse_json((folder / COMPARISON).read_bytes())
         if values["format"] != FORMAT:
             raise ValueError(f"layout {values['format']}, this program reads layout {FORMAT}")
-        return read(RunRecord, values, "run")
+        return from_json(RunRecord, values, "run")
 
 
 def parse_json(data: bytes) -> dict[str, Any]:

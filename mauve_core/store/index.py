@@ -19,7 +19,7 @@ from typing import Any
 
 from mauve_core.base.errors import StorageError
 from mauve_core.base.files import private_opener, storage_errors
-from mauve_core.base.validation import read
+from mauve_core.base.json_codec import from_json
 from mauve_core.store.about import storable
 from mauve_core.store.fingerprints import folder_fingerprints
 from mauve_core.store.folder import COMPARISON, RunSummary, folder_bytes, read_summary
@@ -162,7 +162,7 @@ class RunIndex:
                 return {}
             try:
                 rows = connection.execute("SELECT id, fingerprint, summary FROM runs")
-                return {run_id: (then, read(RunSummary, json.loads(text), "line")) for run_id, then, text in rows}
+                return {run_id: (then, from_json(RunSummary, json.loads(text), "line")) for run_id, then, text in rows}
             except (ValueError, TypeError, RecursionError) as error:
                 raise sqlite3.DatabaseError(str(error)) from error
 

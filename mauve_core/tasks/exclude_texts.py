@@ -8,29 +8,28 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_entries import check_entries
 from mauve_core.base.progress import Progress, silent
+from mauve_core.base.validation import NotBlank
 from mauve_core.corpus import Corpus
-from mauve_core.store import Run, RunStore, run_id
+from mauve_core.store import Run, RunStore
 from mauve_core.store.features import stored_features
+from mauve_core.tasks.base import NewRunTask
 from mauve_core.tasks.comparison import compare_and_store
 
 
 @dataclass(frozen=True)
-class WithoutTask:
+class ExcludeTextsTask(NewRunTask):
     """A comparison of a run's texts but for some.
 
     Attributes
     ----------
-    name : str
-        Name of the run that comes out.
     run : str
         Id of the run that the texts are in.
     candidate : str
@@ -39,16 +38,14 @@ class WithoutTask:
         Ids of the texts that are left out, by source: of the human side, of the candidate, or of both.
     """
 
-    name: str
-    run: str
-    candidate: str
+    kind: ClassVar[str] = "without"
+
+    run: NotBlank
+    candidate: NotBlank
     dropped: Mapping[str, tuple[str, ...]]
 
     def __post_init__(self) -> None:
-        run_id(self.name)
-        for what, value in (("run's id", self.run), ("candidate", self.candidate)):
-            if not isinstance(value, str) or not value.strip():
-                raise InputError(f"The {what} is missing", allowed="text", received=repr(value))
+        super().__post_init__()
         if not set(self.dropped) <= {HUMAN, self.candidate} or not any(self.dropped.values()):
             raise InputError(
                 "Nothing is left out that is compared",
@@ -56,42 +53,22 @@ class WithoutTask:
                 received=", ".join(self.dropped),
             )
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        values = dataclasses.asdict(self)
-        return {**values, "dropped": {source: list(ids) for source, ids in self.dropped.items()}}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The task that ``as_dict`` wrote."""
-        entries = {item.name for item in dataclasses.fields(cls)}
-        check_entries("a comparison without some texts", values, entries, entries)
-        dropped = values["dropped"]
-        if not isinstance(dropped, Mapping) or not all(isinstance(ids, (list, tuple)) for ids in dropped.values()):
-            raise InputError("The texts to leave out cannot be read", allowed="lists of ids by source")
-        return cls(**{**values, "dropped": {source: tuple(ids) for source, ids in dropped.items()}})
-
-    def absolute(self) -> Self:
-        """The same: nothing here is a path."""
-        return self
-
-    def perform(self, progress: Progress = silent) -> str:
-        """Compare and store the run; its id.
+    def make(self, progress: Progress = silent, job: str | None = None) -> Run:
+        """Compare and store the run.
 
         Raises
         ------
         InputError, StorageError, CancelledError
             See ``RunStore.load``, ``stored_features`` and ``compare_and_store``; an id that no text has.
         """
-        store = RunStore()
-        run = store.load(self.run)
+        run = RunStore().load(self.run)
         run.comparison.candidate(self.candidate)  # for its error
         places = {name: self._kept(run, name) for name in (HUMAN, self.candidate)}
         corpora = {name: self._noted(run, name, kept) for name, kept in places.items()}
         features = stored_features(run)
         given = {name: features[name][kept] for name, kept in places.items()}
         config = dataclasses.replace(run.comparison.config, encoder=None)
-        return compare_and_store(self.name, corpora, config, features=given, store=store, progress=progress).id
+        return compare_and_store(self.name, corpora, config, features=given, job=job, progress=progress)
 
     def _kept(self, run: Run, name: str) -> NDArray[np.intp]:
         """Places of the texts that stay."""

@@ -10,14 +10,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar
 
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_entries import check_entries
 from mauve_core.base.progress import Progress, silent
-from mauve_core.store import Run, RunStore, run_id
+from mauve_core.base.validation import NotBlank
+from mauve_core.store import Run, RunStore
 from mauve_core.store.features import stored_features, without_features
+from mauve_core.tasks.base import NewRunTask
 from mauve_core.tasks.comparison import compare_and_store
 
 OF_THE_MODEL = ("revision", "pooling", "layer")
@@ -25,13 +26,11 @@ OF_THE_MODEL = ("revision", "pooling", "layer")
 
 
 @dataclass(frozen=True)
-class AgainTask:
+class RecompareTask(NewRunTask):
     """A comparison of a run's texts with other settings.
 
     Attributes
     ----------
-    name : str
-        Name of the run that comes out.
     run : str
         Id of the run that the texts are in.
     config : CompareConfig
@@ -41,38 +40,16 @@ class AgainTask:
     device : str
     """
 
-    name: str
-    run: str
+    kind: ClassVar[str] = "again"
+    kept: ClassVar[str] = "the texts that were encoded"
+
+    run: NotBlank
     config: CompareConfig
     left_out: tuple[str, ...] = ()
-    device: str = "auto"
+    device: NotBlank = "auto"
 
-    def __post_init__(self) -> None:
-        run_id(self.name)
-        if not isinstance(self.run, str) or not self.run.strip():
-            raise InputError("The run's id is missing", allowed="text", received=repr(self.run))
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {**vars(self), "config": self.config.as_dict(), "left_out": list(self.left_out)}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The task that ``as_dict`` wrote; ``left_out`` and ``device`` may be left out."""
-        required = {"name", "run", "config"}
-        check_entries("a comparison made again", values, required | {"left_out", "device"}, required)
-        left_out = values.get("left_out", ())
-        if not isinstance(left_out, (list, tuple)):
-            raise InputError("The candidates to leave out cannot be read", allowed="a list of names")
-        config = CompareConfig.from_dict(values["config"])
-        return cls(**{**values, "config": config, "left_out": tuple(left_out)})
-
-    def absolute(self) -> Self:
-        """The same: nothing here is a path."""
-        return self
-
-    def perform(self, progress: Progress = silent) -> str:
-        """Compare and store the run; its id.
+    def make(self, progress: Progress = silent, job: str | None = None) -> Run:
+        """Compare and store the run.
 
         Raises
         ------
@@ -80,8 +57,7 @@ class AgainTask:
             See ``RunStore.load``, ``stored_features`` and ``compare_and_store``; a candidate that the run does not
             have, or none left; no encoder where the run has one.
         """
-        store = RunStore()
-        run = store.load(self.run)
+        run = RunStore().load(self.run)
         names = self._kept(run)
         note = f"The texts of run {run.id}, compared again."
         corpora = {
@@ -96,17 +72,16 @@ class AgainTask:
                 for source in run.comparison.sources
                 if source.name in names
             }
-        made = compare_and_store(
+        return compare_and_store(
             self.name,
             corpora,
             self.config,
             features=features,
             known=known,
             device=self.device,
-            store=store,
+            job=job,
             progress=progress,
         )
-        return made.id
 
     def _kept(self, run: Run) -> list[str]:
         """The sources that are compared, ``human`` first."""

@@ -10,23 +10,24 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import home
-from mauve_core.base.json_entries import check_entries
 from mauve_core.base.progress import Progress, silent
+from mauve_core.base.validation import NotBlank, Within
 from mauve_core.corpus import Corpus
 from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
 from mauve_core.encoders.likelihood import negative_log_likelihoods
 from mauve_core.encoders.models import LoadedModel, load_model
-from mauve_core.store import run_id
+from mauve_core.store import Run, run_id
+from mauve_core.tasks.base import NewRunTask
 from mauve_core.tasks.comparison import TextFile, compare_and_store
 
 ADVERSARIAL = "adversarial"
@@ -34,13 +35,11 @@ ADVERSARIAL = "adversarial"
 
 
 @dataclass(frozen=True)
-class StudyTask:
+class StudyTask(NewRunTask):
     """One model, one file of human texts, any number of decoders.
 
     Attributes
     ----------
-    name : str
-        Name of the run that comes out.
     human : TextFile
         Human texts with their prompts; without prompts ``prompt_tokens`` cuts them off.
     model : str
@@ -58,65 +57,36 @@ class StudyTask:
     device : str
     """
 
-    name: str
+    kind: ClassVar[str] = "study"
+    kept: ClassVar[str] = "the texts that were written, encoded and read"
+
     human: TextFile
-    model: str
+    model: NotBlank
     decoders: tuple[str, ...]
     settings: GenerationSettings = field(default_factory=GenerationSettings)
-    prompt_tokens: int | None = None
+    prompt_tokens: Annotated[int, Within(1)] | None = None
     config: CompareConfig = field(default_factory=CompareConfig)
     measures: bool = True
-    device: str = "auto"
+    device: NotBlank = "auto"
 
     def __post_init__(self) -> None:
-        run_id(self.name)
-        if not self.model.strip():
-            raise InputError("A study needs a model", allowed="a causal model's name, id or folder")
+        super().__post_init__()
         specs = [spec if spec == ADVERSARIAL else parse_decoder(spec).spec for spec in self.decoders]
         if not specs or len(set(specs)) < len(specs):
             received = ", ".join(self.decoders)
             raise InputError("The decoders cannot be used", allowed="one or more, none twice", received=received)
-        if self.prompt_tokens is not None and self.prompt_tokens < 1:
-            raise InputError(
-                "The length of the prompt is not usable", allowed="at least 1 token", received=str(self.prompt_tokens)
-            )
         if self.config.encoder is None:
             raise InputError("A study needs an encoder", todo="Name one: its texts have no features yet")
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {**dataclasses.asdict(self), "decoders": list(self.decoders), "config": self.config.as_dict()}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The study that ``as_dict`` wrote; all but name, human, model and decoders may be left out."""
-        required = {"name", "human", "model", "decoders"}
-        check_entries("a study", values, {item.name for item in dataclasses.fields(cls)}, required)
-        settings = values.get("settings", {})
-        check_entries("a generation", settings, {item.name for item in dataclasses.fields(GenerationSettings)}, set())
-        return cls(
-            **{
-                **values,
-                "human": TextFile.from_dict(values["human"]),
-                "decoders": tuple(values["decoders"]),
-                "settings": GenerationSettings(**settings),
-                "config": CompareConfig.from_dict(values.get("config", {})),
-            }
-        )
-
-    def absolute(self) -> Self:
-        """The same with absolute paths, for a process that runs in another folder."""
-        return replace(self, human=self.human.absolute())
 
     @property
     def folder(self) -> Path:
         """Where its texts are written: equal settings, equal folder."""
-        asked = {name: value for name, value in self.as_dict().items() if name not in ("config", "measures", "device")}
+        asked = {name: value for name, value in self.to_json().items() if name not in ("config", "measures", "device")}
         digest = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
         return home().absolute() / "studies" / f"{run_id(self.name)}-{digest[:12]}"
 
-    def perform(self, progress: Progress = silent) -> str:
-        """Write, compare, measure; the id of the stored run.
+    def make(self, progress: Progress = silent, job: str | None = None) -> Run:
+        """Write, compare, measure.
 
         Raises
         ------
@@ -131,12 +101,12 @@ class StudyTask:
             loaded, prompts, decoders, self.folder, settings=self.settings, device=self.device, progress=progress
         )
         corpora = {HUMAN: human} | {spec: _candidate(spec, path) for spec, path in written.items()}
-        run = compare_and_store(self.name, corpora, self.config, device=self.device, progress=progress)
+        run = compare_and_store(self.name, corpora, self.config, device=self.device, job=job, progress=progress)
         if self.measures:
             from mauve_core.experiments.text_measures.stored import measure_run
 
             measure_run(run, model=self.model, device=self.device, progress=progress)
-        return run.id
+        return run
 
 
 def cut_texts(corpus: Corpus, loaded: LoadedModel, prompt_tokens: int | None, text_tokens: int) -> Corpus:

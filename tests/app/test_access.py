@@ -101,7 +101,7 @@ def test_a_job_is_refused(read_only: str, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(job_panel.st, "error", lambda text, **_: said.append(text))
     monkeypatch.setattr(job_panel.st, "toast", lambda text, **_: said.append(text))
     monkeypatch.setattr(queue, "start", lambda *_: pytest.fail("a job was started"))
-    job_panel.start("methods", {})
+    job_panel.start(lambda: pytest.fail("a task was described"))
     job_panel._try(lambda _: pytest.fail("a job was changed"), "id")
     assert len(said) == 2
 

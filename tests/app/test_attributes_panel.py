@@ -16,17 +16,20 @@ from streamlit.testing.v1 import AppTest
 from app.url import bound
 from app.views.clusters import purity_list
 from app.views.clusters.purity_list import shown_purity
-from mauve_core.analysis.attributes import CATEGORICAL, Attribute, Repeated
+from mauve_core.analysis.attributes import CATEGORICAL, Attribute
 from mauve_core.analysis.purity_table import purest_clusters
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import UNBROKEN
+from mauve_core.base.json_codec import to_json
 from mauve_core.corpus.metadata import python_values
-from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributesTask, AttributeTable, usual_ks
+from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributeTable, usual_ks
 from mauve_core.figures.attributes import MOST_LINES, shown_table
 from mauve_core.jobs import queue
 from mauve_core.jobs.queue import JobState
-from mauve_core.scoring.result import Partition
+from mauve_core.scoring.result import Partition, SeedSpread
 from mauve_core.store import Run, RunStore
+from mauve_core.tasks.attributes import AttributesTask
+from mauve_core.tasks.base import Task
 from mauve_core.tasks.registry import read_task
 
 OpenPage = Callable[..., AppTest]
@@ -52,8 +55,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     """Kind and task of what the page asked to start, in place of workers."""
     found: list[tuple[str, Any]] = []
 
-    def start(kind: str, spec: dict[str, Any]) -> JobState:
-        found.append((kind, read_task(kind, json.loads(json.dumps(spec)))))
+    def start(task: Task) -> JobState:
+        found.append((task.kind, read_task(task.kind, json.loads(json.dumps(task.to_json())))))
         return JobState("20260101-000000000000-abcd", "x", "queued")
 
     monkeypatch.setattr(queue, "start", start)
@@ -184,12 +187,12 @@ def test_stored_numbers_can_be_computed_again(open_page: OpenPage, run: Run, sta
 
 def keep(run: Run, *rows: Attribute) -> AttributeTable:
     made = AttributeTable(rows, {"seeds": 1, "splits": 1, "texts": {NASTY: 9}, "own_k": 6}, (f"a note {NASTY}",))
-    RunStore().attach(run.id, "attributes", made.as_dict())
+    RunStore().attach(run.id, "attributes", to_json(made))
     return made
 
 
 def handmade(column: str, kind: str, k: int = 6, mean: float = 0.4, sd: float | None = 0.1) -> Attribute:
-    score = Repeated(mean, sd, (mean,))
+    score = SeedSpread(mean, sd, (mean,))
     return Attribute(column, kind, k, 9, 0, dict.fromkeys(CATEGORICAL if kind == "category" else ("r2",), score))
 
 

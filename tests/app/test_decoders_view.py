@@ -22,16 +22,19 @@ from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.decoding import GenerationSettings
 from mauve_core.encoders import AvailableModel
-from mauve_core.experiments.sweeps import SweepTask, attachment_name, stored_sweep, usual_values
+from mauve_core.experiments.sweeps import attachment_name, stored_sweep, usual_values
 from mauve_core.experiments.text_measures import MEASURES, Measurements, Value, measure_title
-from mauve_core.experiments.text_measures.stored import ATTACHMENT, MeasuresTask, measure_run
+from mauve_core.experiments.text_measures.stored import ATTACHMENT, measure_run
 from mauve_core.jobs import queue
 from mauve_core.jobs.queue import JobState
 from mauve_core.jobs.state import ALIVE
 from mauve_core.scoring.tables import TITLES, standings
 from mauve_core.store import Run, RunStore
+from mauve_core.tasks.base import Task
+from mauve_core.tasks.measure import MeasureTask
 from mauve_core.tasks.registry import read_task
 from mauve_core.tasks.study import StudyTask
+from mauve_core.tasks.sweep import SweepTask
 from tests.synthetic import make_run
 
 OpenPage = Callable[..., AppTest]
@@ -58,8 +61,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     """Kind and task of what the page asked to start, in place of workers."""
     found: list[tuple[str, Any]] = []
 
-    def start(kind: str, spec: dict[str, Any]) -> JobState:
-        found.append((kind, read_task(kind, json.loads(json.dumps(spec)))))
+    def start(task: Task) -> JobState:
+        found.append((task.kind, read_task(task.kind, json.loads(json.dumps(task.to_json())))))
         return JobState("20260101-000000000000-abcd", "x", "queued")
 
     monkeypatch.setattr(queue, "start", start)
@@ -123,18 +126,18 @@ def test_an_unmeasured_run_says_what_measures_are_and_offers_them(open_page: Ope
 
 
 def test_the_cheap_ones_are_started_as_one_job(
-    open_page: OpenPage, run: Run, started: list[tuple[str, MeasuresTask]]
+    open_page: OpenPage, run: Run, started: list[tuple[str, MeasureTask]]
 ) -> None:
     app = open_page(VIEW)
     box(app, "zipf").uncheck().run()
     button(app, "Measure").click().run()
     assert not app.exception
     cheap = tuple(name for name in MEASURES if name not in COSTLY and name != "zipf")
-    assert started == [("measures", MeasuresTask(run.id, cheap, None))]
+    assert started == [("measures", MeasureTask(run.id, cheap, None))]
 
 
 def test_a_model_goes_along_with_measures_that_need_one(
-    open_page: OpenPage, run: Run, started: list[tuple[str, MeasuresTask]], monkeypatch: pytest.MonkeyPatch
+    open_page: OpenPage, run: Run, started: list[tuple[str, MeasureTask]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.views.decoders.measure_form.check_model", lambda name: None)
     app = open_page(VIEW)
@@ -145,7 +148,7 @@ def test_a_model_goes_along_with_measures_that_need_one(
     assert button(app, "Measure").disabled
     box(app, "perplexity").check().run()
     button(app, "Measure").click().run()
-    assert started == [("measures", MeasuresTask(run.id, ("perplexity",), app.selectbox(key="measure_model").value))]
+    assert started == [("measures", MeasureTask(run.id, ("perplexity",), app.selectbox(key="measure_model").value))]
 
 
 @pytest.mark.usefixtures("run")
@@ -330,7 +333,7 @@ def test_a_sweep_that_cannot_be_is_explained(open_page: OpenPage, run: Run) -> N
 
 @pytest.mark.parametrize("score", SCORES)
 def test_a_stored_sweep_is_shown_as_it_was_computed(open_page: OpenPage, run: Run, score: str) -> None:
-    sweep = SweepTask(run.id, "k", (2.0, 6.0), 2).sweep()
+    sweep = SweepTask(run.id, "k", (2.0, 6.0), 2).compute()
     app = open_page(VIEW, section="sweeps", axis="k", score=score)
     assert not app.exception
     assert len(app.get("plotly_chart")) == 1
@@ -353,7 +356,7 @@ def test_a_stored_sweep_is_shown_as_it_was_computed(open_page: OpenPage, run: Ru
 def test_a_stored_sweep_can_be_computed_again_with_other_values(
     open_page: OpenPage, run: Run, started: list[tuple[str, SweepTask]]
 ) -> None:
-    SweepTask(run.id, "scale", (1.0, 4.0), 1).sweep()
+    SweepTask(run.id, "scale", (1.0, 4.0), 1).compute()
     app = open_page(VIEW, section="sweeps", axis="scale")
     assert input_of(app, "sweep_values").value == "1, 4"
     assert input_of(app, "sweep_seeds").value == 1
@@ -425,7 +428,7 @@ def test_a_new_job_forgets_those_that_have_added_what_they_should(
 def test_a_job_that_cannot_start_is_said(
     open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    def refuse(kind: str, spec: Any) -> None:
+    def refuse(task: Task) -> None:
         raise error
 
     monkeypatch.setattr(queue, "start", refuse)

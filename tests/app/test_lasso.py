@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from app.selection import MAX_CORNERS, polygon_of_event
-from mauve_core.analysis.selection import inside_polygon
 from app.url.parameters import State, changed, parse, to_query
+from mauve_core.analysis.selection import inside_polygon
 
 DIAMOND = [(0.0, -1.0), (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0)]
 TEETH = [(0.0, 0.0), (4.0, 0.0), (4.0, 1.0), (3.0, 2.0), (2.0, 1.0), (1.0, 2.0), (0.0, 1.0)]

@@ -17,15 +17,8 @@ from app.components.markup import with_minus
 from app.views.methods.method_form import GROUPS
 from app.views.methods.method_table import SHOWN, shown_scores
 from mauve_core.base.formatting import UNBROKEN, with_two_spreads
-from mauve_core.experiments.methods import (
-    ESTIMATORS,
-    PRESETS,
-    Method,
-    MethodResult,
-    MethodScore,
-    MethodsTask,
-    MethodTable,
-)
+from mauve_core.base.json_codec import to_json
+from mauve_core.experiments.methods import ESTIMATORS, PRESETS, Method, MethodResult, MethodScore, MethodTable
 from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.figures.methods import score_labels
 from mauve_core.jobs import queue
@@ -33,6 +26,8 @@ from mauve_core.jobs.queue import JobState
 from mauve_core.numerics.divergences.generators import GENERATORS
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
 from mauve_core.store import Run, RunStore
+from mauve_core.tasks.base import Task
+from mauve_core.tasks.compare_methods import CompareMethodsTask
 from mauve_core.tasks.registry import read_task
 
 OpenPage = Callable[..., AppTest]
@@ -51,7 +46,7 @@ def run(stored_run: Run, own_home: Path) -> Run:
 @pytest.fixture
 def table(run: Run) -> MethodTable:
     """Four quick methods on the run, kept beside it."""
-    return MethodsTask(run.id, CHEAP, 2).compute()
+    return CompareMethodsTask(run.id, CHEAP, 2).compute()
 
 
 @pytest.fixture
@@ -59,8 +54,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     """Kind and task of what the page asked to start, in place of workers."""
     found: list[tuple[str, Any]] = []
 
-    def start(kind: str, spec: dict[str, Any]) -> JobState:
-        found.append((kind, read_task(kind, json.loads(json.dumps(spec)))))
+    def start(task: Task) -> JobState:
+        found.append((task.kind, read_task(task.kind, json.loads(json.dumps(task.to_json())))))
         return JobState("20260101-000000000000-abcd", "x", "queued")
 
     monkeypatch.setattr(queue, "start", start)
@@ -119,7 +114,7 @@ def test_a_run_without_methods_says_what_they_are_and_offers_the_usual_ones(open
     app = open_page(VIEW)
     assert not app.exception
     assert "Nothing was computed yet" in said(app)
-    assert chosen(app) == list(MethodsTask.methods)
+    assert chosen(app) == list(CompareMethodsTask.methods)
     assert found(app.pills, "methods_groups").value == ["divergences"]
     assert len(app.dataframe) == 0
 
@@ -127,7 +122,7 @@ def test_a_run_without_methods_says_what_they_are_and_offers_the_usual_ones(open
 def test_the_usual_ones_are_started_as_one_job(open_page: OpenPage, run: Run, started: list[Any]) -> None:
     app = open_page(VIEW)
     start(app)
-    assert started == [("methods", MethodsTask(run.id, MethodsTask.methods, SEEDS))]
+    assert started == [("methods", CompareMethodsTask(run.id, CompareMethodsTask.methods, SEEDS))]
 
 
 def test_every_group_of_the_core_is_offered() -> None:
@@ -148,7 +143,7 @@ def test_groups_are_added_and_removed_and_share_what_they_share(
     assert found(app.pills, "methods_groups").value == []
     found(app.number_input, "methods_seeds").set_value(5).run()
     start(app)
-    assert started == [("methods", MethodsTask(run.id, ("kmeans", "kde", "classifier", "gaussian"), 5))]
+    assert started == [("methods", CompareMethodsTask(run.id, ("kmeans", "kde", "classifier", "gaussian"), 5))]
 
 
 def test_permutations_go_with_the_job_and_come_back(open_page: OpenPage, run: Run, started: list[Any]) -> None:
@@ -157,8 +152,8 @@ def test_permutations_go_with_the_job_and_come_back(open_page: OpenPage, run: Ru
     found(app.number_input, "methods_permutations").set_value(999).run()
     start(app)
     (task,) = [task for _, task in started]
-    assert task == MethodsTask(run.id, ("kmeans", "frechet"), SEEDS, 999)
-    quick = MethodsTask(run.id, task.methods, 2, 99).compute()
+    assert task == CompareMethodsTask(run.id, ("kmeans", "frechet"), SEEDS, 999)
+    quick = CompareMethodsTask(run.id, task.methods, 2, 99).compute()
     app = open_page(VIEW)
     assert found(app.number_input, "methods_permutations").value == 99
     first, second = (row for _, row in app.dataframe[0].value.iterrows())
@@ -193,7 +188,7 @@ def test_a_method_is_put_together_and_added_once(open_page: OpenPage, run: Run, 
     found(app.button, "methods_add").click().run()
     start(app)
     wanted = (Method(), Method("kmeans", "chi2", "mid", "good-turing"), Method("knn", "chi2", scale=7.5))
-    assert started == [("methods", MethodsTask(run.id, tuple(method.spec for method in wanted), SEEDS))]
+    assert started == [("methods", CompareMethodsTask(run.id, tuple(method.spec for method in wanted), SEEDS))]
 
 
 @pytest.mark.usefixtures("run")
@@ -233,7 +228,7 @@ def test_a_method_can_be_typed(
     assert "k-means · add-.10 · MAUVE" in found(app.multiselect, "methods_chosen").options
     found(app.number_input, "methods_seeds").set_value(2).run()
     start(app)
-    assert started == [("methods", MethodsTask(run.id, ("kmeans", "kmeans:smoothing=add-.10"), 2))]
+    assert started == [("methods", CompareMethodsTask(run.id, ("kmeans", "kmeans:smoothing=add-.10"), 2))]
 
 
 @pytest.mark.usefixtures("run")
@@ -305,12 +300,12 @@ def test_stored_methods_can_be_computed_again(open_page: OpenPage, run: Run, sta
     assert found(app.number_input, "methods_seeds").value == 2
     found(app.multiselect, "methods_chosen").select("mmd").run()
     start(app)
-    assert started == [("methods", MethodsTask(run.id, (*CHEAP, "mmd"), 2))]
+    assert started == [("methods", CompareMethodsTask(run.id, (*CHEAP, "mmd"), 2))]
 
 
 def keep(run: Run, *results: MethodResult) -> MethodTable:
     made = MethodTable(results, {"seeds": 1})
-    RunStore().attach(run.id, "methods", made.as_dict())
+    RunStore().attach(run.id, "methods", to_json(made))
     return made
 
 
@@ -434,7 +429,7 @@ def test_direct_estimation_asks_for_two_models(
     found(app.selectbox, "methods_human_model").set_value("gpt2-large").run()
     found(app.selectbox, "methods_candidate_model").set_value("gpt2").run()
     start(app)
-    methods = (*MethodsTask.methods, "direct")
-    expected = MethodsTask(run.id, methods, SEEDS, human_model="gpt2-large", candidate_model="gpt2")
+    methods = (*CompareMethodsTask.methods, "direct")
+    expected = CompareMethodsTask(run.id, methods, SEEDS, human_model="gpt2-large", candidate_model="gpt2")
     assert started == [("methods", expected)]
     assert checked == ["gpt2-large", "gpt2"]

@@ -28,6 +28,7 @@ from mauve_core.encoders import AvailableModel
 from mauve_core.jobs import leftovers, queue
 from mauve_core.jobs.queue import JobState
 from mauve_core.jobs.state import ALIVE
+from mauve_core.tasks.base import Task
 from mauve_core.tasks.comparison import ComparisonTask
 from tests.layouts import LAYOUTS, Layout, text
 
@@ -81,9 +82,10 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What the page asked to start, in place of workers."""
     specs: list[dict[str, Any]] = []
 
-    def start(kind: str, spec: dict[str, Any]) -> JobState:
-        assert kind == "comparison"
-        ComparisonTask.from_dict(spec)
+    def start(task: Task) -> JobState:
+        assert task.kind == "comparison"
+        spec = json.loads(json.dumps(task.to_json()))
+        ComparisonTask.from_json(spec)
         specs.append(spec)
         return JobState("20260101-000000000000-abcd", "x", "queued")
 
@@ -136,7 +138,7 @@ def test_fields_inside_of_others_are_guessed(
     assert app.dataframe[1].value["Text"].tolist() == list(map(text, range(3)))
     app.selectbox(key="encoder_model").set_value("minilm").run()
     start_button(app).click().run()
-    file = next(iter(ComparisonTask.from_dict(started[0]).candidates.values()))
+    file = next(iter(ComparisonTask.from_json(started[0]).candidates.values()))
     assert (file.text_field, file.prompt_field) == (layout.text, layout.prompt or "")
     assert file.read("m").texts == tuple(map(text, range(len(file.read("m")))))
 
@@ -201,7 +203,7 @@ def test_what_is_started_is_what_was_chosen(open_page: OpenPage, started: list[d
     start_button(app).click().run()
     assert not app.exception
     (spec,) = started
-    task = ComparisonTask.from_dict(spec)
+    task = ComparisonTask.from_json(spec)
     assert task.name == "my study"
     assert (task.human.text_field, task.human.prompt_field, task.human.id_field) == ("story", "prompt", "id")
     assert list(task.candidates) == ["Greedy search"]
@@ -225,7 +227,7 @@ def test_k_is_left_to_the_core_and_a_map_drawn_unless_said_otherwise(
     upload(app, "models", ("greedy.jsonl", jsonl()))
     app.selectbox(key="encoder_model").set_value("minilm").run()
     start_button(app).click().run()
-    task = ComparisonTask.from_dict(started[0])
+    task = ComparisonTask.from_json(started[0])
     assert task.config.score.k is None
     assert task.config.projection
     assert task.name == "human vs greedy"
@@ -307,7 +309,7 @@ def test_an_unknown_encoder_is_said_and_nothing_is_lost(
 def test_a_job_that_cannot_start_is_said(
     open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    def refuse(kind: str, spec: Any) -> None:
+    def refuse(task: Task) -> None:
         raise error
 
     monkeypatch.setattr(queue, "start", refuse)

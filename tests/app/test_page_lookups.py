@@ -76,8 +76,8 @@ def reachable(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_hub_model_is_left_to_the_job(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Any] = []
 
-    def start(kind: str, spec: dict[str, Any]) -> JobState:
-        started.append(ComparisonTask.from_dict(spec).config.encoder)
+    def start(task: ComparisonTask) -> JobState:
+        started.append(task.config.encoder)
         return JobState("20260101-000000000000-abcd", "x", "queued")
 
     monkeypatch.setattr(queue, "start", start)

@@ -20,18 +20,21 @@ from app.views.probes.moved_texts import PAGE_SIZE
 from app.views.probes.probe_table import shown_scores
 from mauve_core.analysis.text_diff import marked
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.json_codec import to_json
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.experiments.perturbations import parse_perturbation, perturb
-from mauve_core.experiments.robustness import MEASURES, SPLITS, ProbesTask, ProbeTable, probe_run, stored_probes
-from mauve_core.experiments.robustness.task import ATTACHMENT
+from mauve_core.experiments.robustness import MEASURES, SPLITS, ProbeTable, probe_run, stored_probes
+from mauve_core.experiments.robustness.table import ATTACHMENT
 from mauve_core.figures.flows import flows_frame, moved_along, moves
 from mauve_core.figures.probes import by_distance, spread_label
 from mauve_core.jobs import queue
 from mauve_core.jobs.queue import JobState
 from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
+from mauve_core.tasks.base import Task
+from mauve_core.tasks.probe import ProbeTask
 from mauve_core.tasks.registry import read_task
 from tests.probe_tables import table_of
 from tests.tiny_models import SENTENCES, make_gpt2
@@ -74,7 +77,7 @@ def table(run: Run) -> ProbeTable:
     first, second = [cluster for cluster in range(part.k) if cluster != big][:2]
     moved = {**dict.fromkeys(there[:5], first), **dict.fromkeys(there[5:6], second)}
     found = table_of(run, {"shuffle-words": moved, "typos": {there[0]: first}, "typos@0.5": {}})
-    RunStore().attach(run.id, ATTACHMENT, found.as_dict())
+    RunStore().attach(run.id, ATTACHMENT, to_json(found))
     return found
 
 
@@ -83,8 +86,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     """Kind and task of what the page asked to start, in place of workers."""
     found: list[tuple[str, Any]] = []
 
-    def start(kind: str, spec: dict[str, Any]) -> JobState:
-        found.append((kind, read_task(kind, json.loads(json.dumps(spec)))))
+    def start(task: Task) -> JobState:
+        found.append((task.kind, read_task(task.kind, json.loads(json.dumps(task.to_json())))))
         return JobState("20260101-000000000000-abcd", "x", "queued")
 
     monkeypatch.setattr(queue, "start", start)
@@ -134,15 +137,15 @@ def test_a_run_without_probes_says_what_they_are_and_offers_the_papers(open_page
     app = open_page(VIEW)
     assert not app.exception
     assert "Nothing was probed yet" in said(app)
-    assert chosen(app) == list(ProbesTask.perturbations)
-    assert set(found(app.pills, "probes_pills").value) == set(ProbesTask.perturbations)
+    assert chosen(app) == list(ProbeTask.perturbations)
+    assert set(found(app.pills, "probes_pills").value) == set(ProbeTask.perturbations)
     assert "Each half has 30 texts" in said(app)
 
 
 def test_the_papers_perturbations_start_as_one_job(open_page: OpenPage, run: Run, started: list[Any]) -> None:
     app = open_page(VIEW)
     start(app)
-    assert started == [("probes", ProbesTask(run.id, splits=SPLITS))]
+    assert started == [("probes", ProbeTask(run.id, splits=SPLITS))]
 
 
 def test_pills_add_and_remove(open_page: OpenPage, run: Run, started: list[Any]) -> None:
@@ -154,7 +157,7 @@ def test_pills_add_and_remove(open_page: OpenPage, run: Run, started: list[Any])
     assert set(chosen(app)[1:]) == {"typos", "shuffle-words"}
     found(app.number_input, "probes_splits").set_value(2).run()
     start(app)
-    assert started == [("probes", ProbesTask(run.id, tuple(chosen(app)), splits=2))]
+    assert started == [("probes", ProbeTask(run.id, tuple(chosen(app)), splits=2))]
 
 
 def test_a_perturbation_is_put_together_and_added_once(open_page: OpenPage, run: Run, started: list[Any]) -> None:
@@ -170,7 +173,7 @@ def test_a_perturbation_is_put_together_and_added_once(open_page: OpenPage, run:
     found(app.button, "probes_add").click().run()
     start(app)
     wanted = ("lowercase", "typos:rate=0.1@0.5", "repeat-last-sentence:times=3@0.5")
-    assert started == [("probes", ProbesTask(run.id, wanted))]
+    assert started == [("probes", ProbeTask(run.id, wanted))]
 
 
 def test_a_pattern_is_written_and_a_broken_one_is_said(open_page: OpenPage, run: Run, started: list[Any]) -> None:
@@ -204,7 +207,7 @@ def test_typed_ones_are_read_and_each_counts_once(open_page: OpenPage, run: Run,
     app = open_page(VIEW)
     choose(app, "typos", "typos:rate=0.050", "drop-articles@0.50", "none")
     start(app)
-    assert started == [("probes", ProbesTask(run.id, ("typos", "drop-articles@0.5")))]
+    assert started == [("probes", ProbeTask(run.id, ("typos", "drop-articles@0.5")))]
 
 
 def test_texts_of_a_cluster_are_counted_and_may_be_too_few(open_page: OpenPage, run: Run) -> None:
@@ -396,7 +399,7 @@ def test_another_perturbation_forgets_the_flow_and_one_without_movement_says_so(
 
 
 def test_probes_of_other_texts_are_an_error_not_a_crash(open_page: OpenPage, run: Run, table: ProbeTable) -> None:
-    values = table.as_dict()
+    values = to_json(table)
     flow = values["lines"][1]["flow"]
     moved = next(place for place, (b, a) in enumerate(zip(flow["before"], flow["after"], strict=True)) if b != a)
     flow["ids"][moved] = "a stranger"
@@ -432,7 +435,7 @@ def encoded_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = RunStore(home / "runs").save("encoded", comparison, corpora, features)
     specs = ("lowercase", "swap-halves", "typos")
     made = probe_run(run, [parse_perturbation(spec) for spec in specs], splits=2, device="cpu", feature_store=store)
-    RunStore(home / "runs").attach(run.id, ATTACHMENT, made.as_dict())
+    RunStore(home / "runs").attach(run.id, ATTACHMENT, to_json(made))
     return home
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +25,7 @@ from mauve_core.jobs.queue import JobState
 from mauve_core.serving import sharing
 from mauve_core.store import Run, RunStore
 from mauve_core.store.index import IndexWarning
-from mauve_core.tasks.recompare import AgainTask
+from mauve_core.tasks.recompare import RecompareTask
 from tests.handmade import make_comparison, make_corpora, make_features
 
 OpenPage = Callable[..., AppTest]
@@ -287,11 +288,11 @@ def test_a_link_to_a_run_that_is_gone_says_so(open_page: OpenPage, store: RunSto
 def test_duplicate_starts_what_the_form_says(
     open_page: OpenPage, stored_run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started: list[AgainTask] = []
+    started: list[RecompareTask] = []
 
-    def start(kind: str, spec: dict[str, Any]) -> JobState:
-        assert kind == "again"
-        started.append(AgainTask.from_dict(spec))
+    def start(task: RecompareTask) -> JobState:
+        assert task.kind == "again"
+        started.append(RecompareTask.from_json(json.loads(json.dumps(task.to_json()))))
         return JobState("20260101-000000000000-abcd", "x", "queued")
 
     monkeypatch.setattr(queue, "start", start)
@@ -313,7 +314,7 @@ def test_duplicate_starts_what_the_form_says(
 
 @pytest.mark.usefixtures("run_home")
 def test_a_job_that_is_refused_keeps_the_form(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(kind: str, spec: Any) -> None:
+    def refuse(task: Any) -> None:
         raise InputError("The task is wrong")
 
     monkeypatch.setattr(queue, "start", refuse)
@@ -330,8 +331,8 @@ def test_a_job_that_is_refused_keeps_the_form(open_page: OpenPage, monkeypatch: 
 def test_features_that_were_given_can_be_made_by_an_encoder(
     open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started: list[AgainTask] = []
-    monkeypatch.setattr(queue, "start", lambda kind, spec: started.append(AgainTask.from_dict(spec)))
+    started: list[RecompareTask] = []
+    monkeypatch.setattr(queue, "start", started.append)
     app = open_page(VIEW)
     app.button(key="again_synthetic").click().run()
     app.toggle(key="again_encode_synthetic").set_value(True).run()
@@ -353,10 +354,10 @@ def encoded_run(store: RunStore) -> Run:
     return store.save("encoded", dataclasses.replace(comparison, config=config), make_corpora(), make_features())
 
 
-def form_of_encoded(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> tuple[AppTest, list[AgainTask]]:
+def form_of_encoded(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> tuple[AppTest, list[RecompareTask]]:
     """The form of Duplicate, and what it starts."""
-    started: list[AgainTask] = []
-    monkeypatch.setattr(queue, "start", lambda kind, spec: started.append(AgainTask.from_dict(spec)))
+    started: list[RecompareTask] = []
+    monkeypatch.setattr(queue, "start", started.append)
     app = open_page(VIEW)
     app.button(key="again_encoded").click().run()
     assert not app.exception
@@ -464,7 +465,7 @@ def test_an_exported_run_comes_back_by_the_uploader(
     open_page: OpenPage, store: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[tuple[str, Any]] = []
-    monkeypatch.setattr(queue, "start", lambda kind, spec: started.append((kind, spec)))
+    monkeypatch.setattr(queue, "start", lambda task: started.append((task.kind, task.to_json())))
     data = store.export("two", tmp_path).read_bytes()
     shutil.rmtree(store.root)
     app = open_page(VIEW)
@@ -484,7 +485,7 @@ def test_an_exported_run_comes_back_by_the_uploader(
 def test_a_run_is_taken_in_even_where_no_job_starts(
     open_page: OpenPage, store: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(kind: str, spec: Any) -> None:
+    def refuse(task: Any) -> None:
         raise StorageError("No job can be started")
 
     monkeypatch.setattr(queue, "start", refuse)

@@ -24,7 +24,7 @@ OpenPage = Callable[..., AppTest]
 def started(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Specs of the jobs that were started; nothing runs."""
     specs: list[dict[str, Any]] = []
-    monkeypatch.setattr(queue, "start", lambda kind, spec: specs.append(spec))
+    monkeypatch.setattr(queue, "start", lambda task: specs.append(task.to_json()))
     return specs
 
 
@@ -50,7 +50,7 @@ def test_a_run_starts_with_the_path(
     start_button(app).click().run()
     assert not app.exception
     assert len(app.error) == 0
-    encoder = ComparisonTask.from_dict(started[0]).config.encoder
+    encoder = ComparisonTask.from_json(started[0]).config.encoder
     assert encoder is not None
     assert encoder.model == str(path)
 

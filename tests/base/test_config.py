@@ -48,7 +48,7 @@ def test_settings_survive_json_and_differ_in_digest():
     assert CompareConfig.from_dict({**config.as_dict(), "encoder": None}).encoder is None
     assert config.digest() == dataclasses.replace(config).digest()
     assert config.digest() != dataclasses.replace(config, projection=True).digest()
-    with pytest.raises(InputError, match="no setting named depth"):
+    with pytest.raises(InputError, match=r"score config cannot be used. Allowed: the entries k, .*Received: 'depth'"):
         ScoreConfig.from_dict({"depth": 3})
 
 

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from mauve_core.base.config import HUMAN
-from mauve_core.experiments.attributes_over_k import AttributesTask
-from mauve_core.experiments.methods import MethodsTask
-from mauve_core.experiments.robustness.task import ATTACHMENT as PROBES
-from mauve_core.experiments.sweeps import SweepTask
-from mauve_core.experiments.text_measures.stored import MeasuresTask
+from mauve_core.base.json_codec import to_json
+from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
 from mauve_core.judgments import OPTIONS, QUESTIONS, RatingStore, pair_plan
 from mauve_core.store import Run, RunStore
+from mauve_core.tasks.attributes import AttributesTask
+from mauve_core.tasks.compare_methods import CompareMethodsTask
+from mauve_core.tasks.measure import MeasureTask
+from mauve_core.tasks.sweep import SweepTask
 from tests.probe_tables import table_of
 from tests.synthetic import make_run
 
@@ -53,9 +54,9 @@ def make_full_run(home: Path) -> Run:
     run = make_run(home, n=80, seeds=2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MAUVE_LENS_HOME", str(home))
-        MeasuresTask(run.id, CHEAP).perform()
+        MeasureTask(run.id, CHEAP).perform()
         SweepTask(run.id, "k", (4, 8, 16)).perform()
-        MethodsTask(run.id).perform()
+        CompareMethodsTask(run.id).perform()
         AttributesTask(run.id, splits=2).perform()
     _probe(run)
     _rate(run)
@@ -70,7 +71,7 @@ def _probe(run: Run) -> None:
     there = [text_id for text_id, cluster in zip(ids, labels, strict=True) if cluster == big]
     moved = dict.fromkeys(there[:4], (big + 1) % part.k)
     table = table_of(run, {"shuffle-words": moved, "typos": moved, "typos@0.5": {}})
-    RunStore(run.path.parent).attach(run.id, PROBES, table.as_dict())
+    RunStore(run.path.parent).attach(run.id, PROBES, to_json(table))
 
 
 def _rate(run: Run) -> None:

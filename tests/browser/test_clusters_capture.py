@@ -12,8 +12,9 @@ from playwright.sync_api import Page, expect
 
 from mauve_core.analysis.purity_table import purest_clusters
 from mauve_core.base.config import HUMAN
-from mauve_core.experiments.attributes_over_k import AttributesTask, AttributeTable, stored_attributes
+from mauve_core.experiments.attributes_over_k import AttributeTable, stored_attributes
 from mauve_core.store import Run
+from mauve_core.tasks.attributes import AttributesTask
 from tests.browser import charts
 from tests.browser.test_clusters import tick_row
 from tests.browser.test_compare import brightness

@@ -128,5 +128,5 @@ def test_a_job_ends_as_if_alone_while_the_server_is_killed_ten_times(
         assert ended.run is not None
         found = contents(RunStore().root / ended.run)
         require_no_leftovers(ended)
-    task = ComparisonTask.from_dict(read_json(queue.jobs_folder() / ended.id / TASK))
+    task = ComparisonTask.from_json(read_json(queue.jobs_folder() / ended.id / TASK))
     assert found == undisturbed(task, tmp_path / "first")

@@ -10,9 +10,10 @@ from playwright.sync_api import Error, Locator, Page, expect
 
 from app.views.methods.method_table import shown_scores
 from mauve_core.base.formatting import correlation
-from mauve_core.experiments.methods import ESTIMATORS, PRESETS, MethodsTask, MethodTable, stored_methods
+from mauve_core.experiments.methods import ESTIMATORS, PRESETS, MethodTable, stored_methods
 from mauve_core.figures import methods as figures
 from mauve_core.store import Run
+from mauve_core.tasks.compare_methods import CompareMethodsTask
 from tests.browser import charts
 from tests.browser.test_compare import brightness
 from tests.browser.test_upload import JOB_TIMEOUT_MS
@@ -144,7 +145,7 @@ def test_every_text_of_the_charts_is_readable_in_the_dark(
     dark_page: Page, empty_app: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MAUVE_LENS_HOME", str(run.path.parent.parent))
-    MethodsTask(run.id, ("kmeans", "frechet"), 2).compute()
+    CompareMethodsTask(run.id, ("kmeans", "frechet"), 2).compute()
     dark_page.goto(f"{empty_app}/methods?run={run.id}")
     for key in ("methods_chart", "agreement_chart", "sampling_n", "sampling_k"):
         fills = charts.read_chart(

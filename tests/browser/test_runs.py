@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from mauve_core.store import Run, RunStore
-from mauve_core.tasks.recompare import AgainTask, changed
+from mauve_core.tasks.recompare import RecompareTask, changed
 from tests.browser import charts
 from tests.browser.conftest import serving
 from tests.synthetic import make_run
@@ -33,7 +33,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def again(run: Run, name: str, change: dict[str, int]) -> None:
-    AgainTask(name, run.id, changed(run.comparison.config, change)).perform()
+    RecompareTask(name, run.id, changed(run.comparison.config, change)).perform()
 
 
 def card(page: Page, run_id: str) -> Locator:

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.jobs import queue
 from mauve_core.store import RunStore
-from mauve_core.tasks.recompare import AgainTask
+from mauve_core.tasks.recompare import RecompareTask
 from tests.browser import charts
 from tests.browser.conftest import serving, still
 from tests.synthetic import make_run
@@ -73,7 +73,7 @@ def test_the_other_tab_shows_jobs_runs_and_names_by_itself(app: str, home: Path,
     touched(two)
 
     config = RunStore().load("synthetic").comparison.config
-    job = queue.start("again", AgainTask(NAME, "synthetic", config).as_dict())
+    job = queue.start(RecompareTask(NAME, "synthetic", config))
     expect(two.get_by_role("button", name="Cancel", exact=True)).to_be_visible()  # the panel, on a page without jobs
     expect(two.get_by_role("link", name="Open in Compare")).to_be_visible(timeout=JOB_TIMEOUT_MS)
     expect(two.get_by_role("link", name=NAME)).to_be_visible()  # its card

@@ -18,12 +18,13 @@ from mauve_core.__main__ import build_parser, main
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError, MauveLensError, StorageError
 from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.cli import comparing, models, serving
+from mauve_core.base.progress import Progress
+from mauve_core.cli import models, serving
 from mauve_core.cli.comparing import task_of
 from mauve_core.cli.options import for_source, named
 from mauve_core.scoring.tables import to_json
-from mauve_core.store import RunStore
-from mauve_core.tasks.comparison import TextFile
+from mauve_core.store import Run, RunStore
+from mauve_core.tasks.comparison import ComparisonTask, TextFile
 from tests.files_on_disk import write_study
 
 FAST = ["--seeds", "2", "--bootstrap", "100", "--no-map"]
@@ -271,7 +272,7 @@ def test_every_error_is_one_line_and_a_code(
     def fail(*args: object, **kwargs: object) -> None:
         raise error
 
-    monkeypatch.setattr(comparing, "perform", fail)
+    monkeypatch.setattr(ComparisonTask, "make", fail)
     arguments = ["compare", "--human", "h", "--model", "a=b", "--encoder", "minilm"]
     assert main(arguments) == code
     captured = capsys.readouterr()
@@ -286,13 +287,13 @@ def test_every_error_is_one_line_and_a_code(
 def test_what_libraries_print_does_not_mix_with_the_result(
     study: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    perform = comparing.perform
+    make = ComparisonTask.make
 
-    def chatty(*args: object, **kwargs: object) -> object:
+    def chatty(task: ComparisonTask, progress: Progress) -> Run:
         sys.stdout.write("Loading weights...\n")
-        return perform(*args, **kwargs)  # type: ignore[arg-type]
+        return make(task, progress)
 
-    monkeypatch.setattr(comparing, "perform", chatty)
+    monkeypatch.setattr(ComparisonTask, "make", chatty)
     assert main([*compare_arguments(study), "--json", "--quiet"]) == 0
     captured = capsys.readouterr()
     json.loads(captured.out)

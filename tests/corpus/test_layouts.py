@@ -14,6 +14,7 @@ from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
+from mauve_core.base.json_codec import from_json
 from mauve_core.corpus import corpus_from_texts, read_corpus
 from mauve_core.corpus.formats import read_table
 from mauve_core.corpus.looks import ID, look_like_ids
@@ -71,7 +72,7 @@ def test_every_part_may_be_inside_of_others(tmp_path: Path) -> None:
     assert list(corpus.metadata.columns) == list(more)
     assert corpus.metadata["body.choices.0.index"].dtype == "int64"
     assert corpus.notes == ()
-    stored = TextFile.from_dict({"path": str(path), **named, "metadata_fields": list(more)}).read("m")
+    stored = from_json(TextFile, {"path": str(path), **named, "metadata_fields": list(more)}).read("m")
     assert (stored.digest, stored.fields) == (corpus.digest, corpus.fields)
 
 

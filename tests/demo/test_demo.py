@@ -10,6 +10,7 @@ import pytest
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.json_codec import from_json
 from mauve_core.demo import demo_run
 from mauve_core.demo.wikipedia import Paragraph, choose_excerpts, paragraphs
 from mauve_core.experiments.sweeps import stored_sweep
@@ -137,7 +138,7 @@ def test_committed_measures_are_of_the_committed_texts(corpora):
     human, candidates = corpora
     entry = demo_run.read_manifest()["measures"]
     assert entry["sources"] == {HUMAN: human.digest} | {name: corpus.digest for name, corpus in candidates.items()}
-    stored = Measurements.from_dict(json.loads((demo_run.DATA / entry["file"]).read_text(encoding="utf-8")))
+    stored = from_json(Measurements, json.loads((demo_run.DATA / entry["file"]).read_text(encoding="utf-8")))
     sides = {name: collection_of(corpus, name) for name, corpus in candidates.items()}
     fresh = measure(collection_of(human, HUMAN), sides, ("diversity", "length"), context=MetricContext())
     assert len(fresh.rows) == 2 * len(candidates)
@@ -148,7 +149,7 @@ def test_committed_measures_are_of_the_committed_texts(corpora):
 
 
 def test_adversarial_texts_have_the_perplexity_of_human_ones():
-    stored = Measurements.from_dict(json.loads((demo_run.DATA / demo_run.MEASURES_FILE).read_text(encoding="utf-8")))
+    stored = from_json(Measurements, json.loads((demo_run.DATA / demo_run.MEASURES_FILE).read_text(encoding="utf-8")))
     *_, adversarial = demo_run.read_manifest()["generation"]["decoders"]
     row = stored.row("perplexity", adversarial)
     target = float(adversarial.split("=")[1])

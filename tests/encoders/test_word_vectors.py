@@ -37,10 +37,10 @@ from mauve_core.encoders.models import load_model, load_tokenizer
 from mauve_core.encoders.vector_files import read_vectors
 from mauve_core.experiments.methods import Method, methods_run
 from mauve_core.experiments.methods.evaluation import _Work
-from mauve_core.experiments.sweeps import SweepTask
 from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.scoring.compare import compare
 from mauve_core.store import RunStore
+from mauve_core.tasks.sweep import SweepTask
 from tests.encoders.word_tables import word_features
 
 LINES = ["the 1 0 0", "cat 0 2 0", "sat 0 0 -4", ". 0.5 0.5 0.5", "n't 8 8 8"]
@@ -500,7 +500,7 @@ def test_lengths_are_those_of_an_encoder_that_cuts_there(vectors: str, tmp_path:
 
 def test_a_sweep_over_length(study: Path) -> None:
     assert main([*arguments(study), "--quiet", "--out", "words"]) == 0
-    sweep = SweepTask("words", "length", (4, 12)).sweep()
+    sweep = SweepTask("words", "length", (4, 12)).compute()
     own = RunStore().load("words").comparison.candidate("far").scores["mauve"].mean
     (last,) = [point for point in sweep.points if point.candidate == "far" and point.value == 12]
     assert last.scores["mauve"].mean == own

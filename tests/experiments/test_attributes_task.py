@@ -18,9 +18,9 @@ from mauve_core.analysis.attributes import NUMERIC, SURFACE, Attribute, attribut
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import CancelledError, InputError, StorageError
 from mauve_core.base.files import HOME_VARIABLE
+from mauve_core.base.json_codec import from_json, to_json
 from mauve_core.experiments.attributes_over_k import (
     ALL,
-    AttributesTask,
     AttributeTable,
     attributes_run,
     held_out,
@@ -32,6 +32,7 @@ from mauve_core.scoring.compare import compare
 from mauve_core.scoring.estimates import stream
 from mauve_core.scoring.partitioning import clustering_seeds, partitions
 from mauve_core.store import Run, RunStore
+from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.tasks.registry import read_task
 from tests.synthetic import TOPICS, make_comparison_inputs, make_run
 
@@ -232,7 +233,7 @@ def test_numbers_that_clusters_do_not_tell_are_explained(tmp_path: Path) -> None
 
 
 def test_the_table_survives_json(table: AttributeTable) -> None:
-    again = AttributeTable.from_dict(json.loads(json.dumps(table.as_dict(), allow_nan=False)))
+    again = from_json(AttributeTable, json.loads(json.dumps(to_json(table), allow_nan=False)))
     assert again == replace(table, settings=json.loads(json.dumps(table.settings)))
 
 
@@ -259,15 +260,15 @@ def change(path: tuple[str | int, ...], value: object) -> Callable[[dict[str, An
     ],
 )
 def test_a_damaged_table_is_refused(table: AttributeTable, damage: Callable[[dict[str, Any]], object]) -> None:
-    values = json.loads(json.dumps(table.as_dict()))
+    values = json.loads(json.dumps(to_json(table)))
     damage(values)
     with pytest.raises(InputError):
-        AttributeTable.from_dict(values)
+        from_json(AttributeTable, values)
 
 
 def test_the_task_keeps_its_table_beside_the_run(run: Run) -> None:
     task = AttributesTask(run.id, ("topic",), (4, 16), "close", None, 3)
-    assert read_task("attributes", json.loads(json.dumps(task.as_dict()))) == task
+    assert read_task("attributes", json.loads(json.dumps(task.to_json()))) == task
     assert task.absolute() == task
     assert task.perform() == run.id
     kept = stored_attributes(run)
@@ -313,7 +314,7 @@ def test_a_run_without_attributes_has_none(tmp_path: Path, run: Run) -> None:
 )
 def test_a_description_that_is_none_is_refused(values: Any) -> None:
     with pytest.raises(InputError):
-        AttributesTask.from_dict(values)
+        AttributesTask.from_json(values)
 
 
 # The command line and the job
@@ -337,7 +338,7 @@ def test_the_command_gives_one_json_object(run: Run, capsys: pytest.CaptureFixtu
     assert main(["attributes", run.id, "--k", "16", "--source", ALL, "--candidate", "close", "--json", "--quiet"]) == 0
     values = json.loads(capsys.readouterr().out)
     assert values.pop("run") == run.id
-    found = AttributeTable.from_dict(values)
+    found = from_json(AttributeTable, values)
     assert found.settings["texts"] == {HUMAN: N, "close": N}
     assert found.settings["partition"] == "pairwise"
 
@@ -355,7 +356,7 @@ def test_wrong_options_end_with_one_line(run: Run, wrong: list[str], capsys: pyt
 
 @pytest.mark.slow
 def test_a_job_in_a_process_of_its_own(run: Run) -> None:
-    state = queue.start("attributes", AttributesTask(run.id, ("topic",), (8, 16)).as_dict())
+    state = queue.start(AttributesTask(run.id, ("topic",), (8, 16)))
     assert state.name == f"attributes of {run.id}"
     end = time.monotonic() + 120
     while state.active and time.monotonic() < end:

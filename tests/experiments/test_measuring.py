@@ -9,11 +9,13 @@ import pytest
 from mauve_core.__main__ import main
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import with_plain_spaces, with_spread
+from mauve_core.base.json_codec import from_json
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.encoders.feature_store import DamagedEntryWarning
 from mauve_core.experiments.text_measures import MEASURES, Measurements
-from mauve_core.experiments.text_measures.stored import MeasuresTask, decoder_of, measure_run, stored_measurements
+from mauve_core.experiments.text_measures.stored import decoder_of, measure_run, stored_measurements
 from mauve_core.store import RunStore
+from mauve_core.tasks.measure import MeasureTask
 from tests.synthetic import make_run
 from tests.tiny_models import make_gpt2
 
@@ -67,8 +69,8 @@ def test_damaged_measures_are_replaced_with_a_warning(run):
 
 
 def test_a_task_survives_its_json_and_does_the_same(run):
-    task = MeasuresTask(run.id, ("length",))
-    assert MeasuresTask.from_dict(json.loads(json.dumps(task.as_dict()))) == task
+    task = MeasureTask(run.id, ("length",))
+    assert MeasureTask.from_json(json.loads(json.dumps(task.to_json()))) == task
     assert task.perform() == run.id
     assert stored_measurements(run).measures == ("length",)
 
@@ -86,7 +88,7 @@ def test_a_task_survives_its_json_and_does_the_same(run):
 )
 def test_bad_descriptions_are_refused(values):
     with pytest.raises(InputError):
-        MeasuresTask.from_dict(values)
+        MeasureTask.from_json(values)
 
 
 def test_the_decoder_is_the_name_or_the_one_value_of_the_column():
@@ -131,7 +133,7 @@ def test_the_command_measures_files(tmp_path, capsys):
     model.write_text("".join(f"a fox {i} ran on and on and on\n" for i in range(50)))
     files = ["--human", str(human), "--model", f"loop={model}", "--quiet", "--json"]
     assert main(["measure", *files]) == 0
-    found = Measurements.from_dict({k: v for k, v in json.loads(capsys.readouterr().out).items() if k != "run"})
+    found = from_json(Measurements, {k: v for k, v in json.loads(capsys.readouterr().out).items() if k != "run"})
     assert found.row("repetition", "loop").model.value == 1
     assert found.row("repetition", "loop").human.value == 0
     assert any(note.startswith("discriminator: left out") for note in found.notes)

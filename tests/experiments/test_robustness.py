@@ -14,17 +14,19 @@ from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import CancelledError, InputError
 from mauve_core.base.files import HOME_VARIABLE
+from mauve_core.base.json_codec import from_json, to_json
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features
 from mauve_core.experiments.perturbations import CONTROL, parse_perturbation
-from mauve_core.experiments.robustness import MEASURES, PAPER, Flow, ProbesTask, ProbeTable, probe_run, stored_probes
+from mauve_core.experiments.robustness import MEASURES, PAPER, Flow, ProbeTable, probe_run, stored_probes
 from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.experiments.robustness.halves import split_rows, usable_rows
 from mauve_core.numerics.divergences.summaries import FIVE
 from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
+from mauve_core.tasks.probe import ProbeTask
 from mauve_core.tasks.registry import read_task
 from tests.synthetic import TOPICS, make_comparison_inputs
 from tests.tiny_models import SENTENCES, make_gpt2
@@ -176,7 +178,7 @@ def test_sources_stand_in_with_as_many_texts_and_keep_their_order(run):
 def test_a_line_does_not_depend_on_the_others_and_more_splits_keep_the_first(run):
     alone = probes(run, "shuffle-words", splits=1)
     among = probes(run, "replace:/engine/violin/", "shuffle-words", splits=2)
-    assert probes(run, "shuffle-words", splits=1).as_dict() == alone.as_dict()
+    assert to_json(probes(run, "shuffle-words", splits=1)) == to_json(alone)
     for name in ("none", "shuffle-words", "close"):
         one, other = (table.line(name).scores["forward-kl"].values for table in (alone, among))
         assert other[:2] == one
@@ -261,13 +263,13 @@ def test_frozen_clusters_learn_nothing_from_new_texts(run):
 
 def test_json_and_back(run):
     table = probes(run, "shuffle-words@0.5", splits=1)
-    again = ProbeTable.from_dict(json.loads(json.dumps(table.as_dict())))
-    assert again.as_dict() == table.as_dict()
+    again = from_json(ProbeTable, json.loads(json.dumps(to_json(table))))
+    assert to_json(again) == to_json(table)
     assert again.line("shuffle-words@0.5").title == "Words shuffled, 50 % of texts"
     assert again.line("shuffle-words@0.5").flow.transitions.tolist() == table.lines[1].flow.transitions.tolist()
-    for broken in ({}, {**table.as_dict(), "lines": [{}]}, {**table.as_dict(), "lines": None}):
+    for broken in ({}, {**to_json(table), "lines": [{}]}, {**to_json(table), "lines": None}):
         with pytest.raises(InputError):
-            ProbeTable.from_dict(broken)
+            from_json(ProbeTable, broken)
     with pytest.raises(InputError, match="no clusters"):
         Flow(2, ("a",), np.array([0]), np.array([2]))
     with pytest.raises(InputError, match="No line"):
@@ -377,16 +379,16 @@ def test_the_command_and_the_task(encoded, capsys):
     assert values["lines"][1]["name"] == "typos:rate=0.2"
     assert values["lines"][1]["scores"]["auc"]["sd"] is not None
     assert main(["probe", encoded.id, "--perturbation", "nothing"]) == 2
-    task = ProbesTask(encoded.id, ("shuffle-words",), rows=tuple(range(44)), splits=1, device="cpu")
-    assert read_task("probes", json.loads(json.dumps(task.as_dict()))).perform() == encoded.id
+    task = ProbeTask(encoded.id, ("shuffle-words",), rows=tuple(range(44)), splits=1, device="cpu")
+    assert read_task("probes", json.loads(json.dumps(task.to_json()))).perform() == encoded.id
     assert stored_probes(RunStore().load(encoded.id)).settings["rows"] == list(range(44))
 
 
 def test_a_task_is_plain_json():
-    task = ProbesTask("demo", ("typos",), rows=(1, 2), seeds=3)
-    assert read_task("probes", json.loads(json.dumps(task.as_dict()))) == task
-    assert ProbesTask.from_dict({"run": "demo"}) == ProbesTask("demo")
-    assert task.name == "probes of demo"
+    task = ProbeTask("demo", ("typos",), rows=(1, 2), seeds=3)
+    assert read_task("probes", json.loads(json.dumps(task.to_json()))) == task
+    assert ProbeTask.from_json({"run": "demo"}) == ProbeTask("demo")
+    assert task.title == "probes of demo"
     assert task.absolute() == task
 
 
@@ -401,4 +403,4 @@ def test_a_task_is_plain_json():
 )  # fmt: skip
 def test_a_task_that_is_none_is_refused(values):
     with pytest.raises(InputError):
-        ProbesTask.from_dict(values)
+        ProbeTask.from_json(values)

@@ -16,16 +16,18 @@ from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import CancelledError, InputError
 from mauve_core.base.files import HOME_VARIABLE
+from mauve_core.base.json_codec import from_json, to_json
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.encoders import Encoder, feature_key
 from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.experiments.sweeps import AXES, Sweep, SweepPoint, SweepTask, attachment_name, stored_sweep, sweep_run
+from mauve_core.experiments.sweeps import AXES, Sweep, SweepPoint, attachment_name, stored_sweep, sweep_run
 from mauve_core.experiments.sweeps.clustered import drawing_orders
 from mauve_core.experiments.sweeps.request import Request, halved
 from mauve_core.numerics.kmeans.clustering import default_k
 from mauve_core.scoring.compare import MIN_TEXTS, compare
 from mauve_core.scoring.partitioning import reduced_together
 from mauve_core.store import Run, RunStore
+from mauve_core.tasks.sweep import SweepTask
 from tests.synthetic import make_comparison_inputs, make_run
 from tests.tiny_models import SENTENCES, make_gpt2
 
@@ -408,33 +410,33 @@ def test_default_values_are_halved_from_the_top() -> None:
 
 def test_a_sweep_reads_back_equal(run: Run) -> None:
     sweep = sweep_run(run, "scale", (1, 5))
-    assert Sweep.from_dict(json.loads(json.dumps(sweep.as_dict(), allow_nan=False))) == sweep
+    assert from_json(Sweep, json.loads(json.dumps(to_json(sweep), allow_nan=False))) == sweep
     with pytest.raises(InputError, match="No line 'best'"):
         sweep.line("best")
 
 
 @pytest.mark.parametrize("remove", ["over", "points", "settings", "notes"])
 def test_a_damaged_sweep_is_refused(run: Run, remove: str) -> None:
-    values = sweep_run(run, "scale", (1,)).as_dict()
+    values = to_json(sweep_run(run, "scale", (1,)))
     for broken in ({key: value for key, value in values.items() if key != remove}, {**values, remove: 3}):
         with pytest.raises(InputError):
-            Sweep.from_dict(broken)
+            from_json(Sweep, broken)
 
 
 def test_damaged_points_are_refused(run: Run) -> None:
-    point = sweep_run(run, "scale", (1,)).points[0].as_dict()
+    point = to_json(sweep_run(run, "scale", (1,)).points[0])
     for broken in ({**point, "value": None}, {**point, "scores": {}}, {**point, "scores": {"mauve": 1.0}}):
-        with pytest.raises(InputError, match=r"of the point of a sweep cannot be used|lacks scores"):
-            SweepPoint.from_dict(broken)
+        with pytest.raises(InputError, match=r"of the sweep point cannot be used|lacks scores"):
+            from_json(SweepPoint, broken)
 
 
 @pytest.mark.parametrize(
     "task", [SweepTask("synthetic", "k", (2.0, 5.0), 2, "cpu"), SweepTask("synthetic", "decoder")], ids=str
 )
 def test_a_task_reads_back_equal(task: SweepTask) -> None:
-    assert SweepTask.from_dict(json.loads(json.dumps(task.as_dict()))) == task
+    assert SweepTask.from_json(json.loads(json.dumps(task.to_json()))) == task
     assert task.absolute() == task
-    assert task.name == f"{task.over} sweep of synthetic"
+    assert task.title == f"{task.over} sweep of synthetic"
 
 
 @pytest.mark.parametrize(
@@ -456,7 +458,7 @@ def test_a_task_reads_back_equal(task: SweepTask) -> None:
 )
 def test_a_wrong_description_of_a_task_is_refused(values: Any) -> None:
     with pytest.raises(InputError):
-        SweepTask.from_dict(values)
+        SweepTask.from_json(values)
 
 
 def test_a_task_keeps_its_sweep_beside_the_run(run: Run) -> None:
@@ -465,7 +467,7 @@ def test_a_task_keeps_its_sweep_beside_the_run(run: Run) -> None:
     assert task.perform() == run.id
     kept = stored_sweep(RunStore().load(run.id), "k")
     assert kept == sweep_run(run, "k", (2, 8), seeds=2)
-    assert run.attachment(attachment_name("k")) == kept.as_dict()
+    assert run.attachment(attachment_name("k")) == to_json(kept)
     assert kept.settings["run"] == run.id
     assert kept.settings["seeds"] == 2
     assert kept.settings["sources"]["close"] == {"n": N, "digest": run.corpora["close"].digest}
@@ -517,7 +519,7 @@ def test_the_command_prints_one_json_object(run: Run, capsys: pytest.CaptureFixt
     assert main(["sweep", run.id, "--over", "scale", "--json", "--quiet"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record.pop("run") == run.id
-    assert Sweep.from_dict(record) == stored_sweep(run, "scale")
+    assert from_json(Sweep, record) == stored_sweep(run, "scale")
 
 
 @pytest.mark.parametrize(

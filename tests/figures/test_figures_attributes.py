@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from mauve_core.analysis.attributes import CATEGORICAL, Attribute, Repeated
+from mauve_core.analysis.attributes import CATEGORICAL, Attribute
 from mauve_core.analysis.cluster_table import wilson_interval
 from mauve_core.analysis.purity_table import purest_clusters
 from mauve_core.base.errors import InputError
@@ -22,13 +22,14 @@ from mauve_core.figures.attributes import (
     line_title,
 )
 from mauve_core.figures.theme import candidate_style
+from mauve_core.scoring.result import SeedSpread
 
 NASTY = "grün & <b>"
 TOPIC, LENGTH, OWN_LENGTH = (NASTY, "category"), ("length", "surface"), ("length", "number")
 
 
-def repeated(mean: float, sd: float | None = 0.02) -> Repeated:
-    return Repeated(mean, sd, (mean,) if sd is None else (mean - sd, mean + sd))
+def repeated(mean: float, sd: float | None = 0.02) -> SeedSpread:
+    return SeedSpread(mean, sd, (mean,) if sd is None else (mean - sd, mean + sd))
 
 
 def category(k: int, mean: float, sd: float | None = 0.02) -> Attribute:

@@ -15,7 +15,6 @@ from mauve_core.analysis.cluster_table import wilson_interval
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.experiments.robustness import MEASURES, Flow, ProbeTable
-from mauve_core.experiments.sweeps import SeedSpread
 from mauve_core.figures.flows import (
     FLOW_SCALE,
     Move,
@@ -42,6 +41,7 @@ from mauve_core.figures.probes import (
     titled,
 )
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR, NAME_LENGTH, NEUTRAL_COLOUR
+from mauve_core.scoring.result import SeedSpread
 from tests.probe_tables import FAR, flow_of, line_of
 
 NASTY = "replace:/<b>/&/"

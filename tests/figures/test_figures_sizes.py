@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from mauve_core.analysis.attributes import CATEGORICAL, Attribute, Repeated
+from mauve_core.analysis.attributes import CATEGORICAL, Attribute
 from mauve_core.analysis.cluster_table import cluster_table, error_intervals
 from mauve_core.analysis.gap_table import ledger_rows
 from mauve_core.base.config import HUMAN, SCORES
@@ -18,7 +18,7 @@ from mauve_core.experiments.attributes_over_k import AttributeTable
 from mauve_core.experiments.methods import Method, MethodResult, MethodScore, MethodTable
 from mauve_core.experiments.published import agreements, settings
 from mauve_core.experiments.robustness import ProbeTable
-from mauve_core.experiments.sweeps import SeedSpread, Sweep, SweepPoint
+from mauve_core.experiments.sweeps import Sweep, SweepPoint
 from mauve_core.experiments.text_measures import MEASURES, Measurements, Row, Value
 from mauve_core.figures import agreement, attributes, flows, judgments, methods, published, published_settings
 from mauve_core.figures.clusters import cluster_figure
@@ -30,7 +30,7 @@ from mauve_core.figures.probes import DoseSeries, distance_figure, dose_figure
 from mauve_core.figures.sweeps import sweep_figure
 from mauve_core.figures.why import effects_figure
 from mauve_core.judgments import Player, Ranking
-from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.result import Comparison, SeedSpread
 from tests.handmade import make_comparison
 from tests.probe_tables import flow_of, line_of
 
@@ -109,7 +109,7 @@ def effects(count: int) -> go.Figure:
 
 
 def captured(columns: int) -> AttributeTable:
-    scores = {name: Repeated(0.5, 0.1, (0.4, 0.6)) for name in CATEGORICAL}
+    scores = {name: SeedSpread(0.5, 0.1, (0.4, 0.6)) for name in CATEGORICAL}
     return AttributeTable(tuple(Attribute(name, "category", 4, 100, 0, scores) for name in names(columns)), {})
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from mauve_core.base.config import SCORES, ScoreConfig
 from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.experiments.sweeps import SeedSpread, Sweep, SweepPoint
+from mauve_core.experiments.sweeps import Sweep, SweepPoint
 from mauve_core.figures.sweeps import own_values, sweep_figure, sweep_frame
 from mauve_core.figures.theme import candidate_style
-from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.result import Comparison, SeedSpread
 from tests.handmade import make_comparison
 
 NASTY = "grün & <b>"

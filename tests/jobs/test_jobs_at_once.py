@@ -107,7 +107,7 @@ def interrupted(task: ComparisonTask, number: int = 1, **values: Any) -> JobStat
     """The job of that task whose worker is gone."""
     with job(number, **{"status": "failed", **values}) as state:
         pass
-    (queue.jobs_folder() / state.id / TASK).write_text(json.dumps(task.as_dict()))
+    (queue.jobs_folder() / state.id / TASK).write_text(json.dumps(task.to_json()))
     return state
 
 
@@ -115,7 +115,7 @@ def test_the_same_work_asked_for_at_once_is_one_job(
     task: ComparisonTask, workers: list[int], meanwhile: Meanwhile
 ) -> None:
     def start() -> JobState:
-        return queue.start("comparison", task.as_dict())
+        return queue.start(task)
 
     first, second = meanwhile("_at_work_on", start, start)
     assert first.id == second.id
@@ -126,10 +126,10 @@ def test_the_same_work_asked_for_at_once_is_one_job(
 START = """
 import json, sys
 from mauve_core.jobs import queue
-from mauve_core.tasks.comparison import ComparisonTask
+from mauve_core.tasks.registry import read_task
 sys.stdout.write("ready\\n"); sys.stdout.flush()
 sys.stdin.readline()
-print(queue.start("comparison", json.loads(sys.argv[1])).id)
+print(queue.start(read_task("comparison", json.loads(sys.argv[1]))).id)
 """
 
 
@@ -139,7 +139,7 @@ def test_four_processes_that_start_the_same_work_start_one_job(
 ) -> None:
     monkeypatch.setattr(locks, "PATIENCE_S", PATIENCE_S)
     queue.jobs_folder().mkdir(parents=True)
-    spec = json.dumps(dataclasses.replace(task, name="study").as_dict())
+    spec = json.dumps(dataclasses.replace(task, name="study").to_json())
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     started = [subprocess.Popen([sys.executable, "-c", START, spec], **pipes) for _ in range(4)]  # type: ignore[call-overload]
     for process in started:
@@ -169,7 +169,7 @@ def test_of_two_who_resume_a_job_one_is_told_that_it_is_at_work(
 @pytest.mark.usefixtures("workers")
 def test_a_job_is_not_resumed_while_another_does_its_work(task: ComparisonTask) -> None:
     state = interrupted(task)
-    other = queue.start("comparison", task.as_dict())
+    other = queue.start(task)
     with pytest.raises(InputError, match=rf"{other.id} does the same work already"):
         queue.resume(state.id)
     queue.cancel(other.id)
@@ -179,9 +179,7 @@ def test_a_job_is_not_resumed_while_another_does_its_work(task: ComparisonTask) 
 @pytest.mark.usefixtures("workers")
 def test_who_asks_for_work_while_it_is_resumed_gets_that_job(task: ComparisonTask, meanwhile: Meanwhile) -> None:
     state = interrupted(task)
-    _, second = meanwhile(
-        "read_task", lambda: queue.resume(state.id), lambda: queue.start("comparison", task.as_dict())
-    )
+    _, second = meanwhile("read_task", lambda: queue.resume(state.id), lambda: queue.start(task))
     assert second.id == state.id
     assert [found.id for found in queue.list()] == [state.id]
 
@@ -227,5 +225,5 @@ def test_a_lock_that_nobody_lets_go_is_an_error_that_says_so(
         locks.changing(queue.jobs_folder()),
         pytest.raises(StorageError, match=r"Another process has been changing the jobs"),
     ):
-        queue.start("comparison", task.as_dict())
+        queue.start(task)
     assert queue.list() == ()

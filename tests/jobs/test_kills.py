@@ -116,13 +116,13 @@ def test_a_run_is_the_same_to_the_bit_however_often_its_worker_was_killed(tmp_pa
     task = make_task(tmp_path / "files", 90)
     (tmp_path / "first").mkdir()
     os.environ[HOME_VARIABLE] = str(tmp_path / "first")
-    first = wait_until_ended(queue.start("comparison", task.as_dict()).id)
+    first = wait_until_ended(queue.start(task).id)
     assert first.run == "study"
     stages = stages_of(queue.log_lines(first.id, 1000))
     expected = contents(RunStore().root / "study")
 
     os.environ[HOME_VARIABLE] = str(tmp_path / "home")
-    job = queue.start("comparison", task.as_dict())
+    job = queue.start(task)
     hit: list[str] = []
     for moment in drawn_moments(stages, seed=11):
         last = kill_at(job.id, moment, list(stages))
@@ -149,7 +149,7 @@ def test_a_comparison_on_the_command_line_beside_a_worker_of_the_same_texts(tmp_
     """Both find and keep features in one store; neither waits for the other, and each ends as if it were alone."""
     task = make_task(tmp_path / "files", 60)
     expected = undisturbed(task, tmp_path / "first")
-    job = queue.start("comparison", task.as_dict())
+    job = queue.start(task)
     beside = subprocess.run(
         [sys.executable, "-m", "mauve_core", *command_line(task), "--out", "beside", "--json", "--quiet"],
         capture_output=True,

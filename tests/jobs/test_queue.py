@@ -26,6 +26,7 @@ from mauve_core.jobs import state as job_state
 from mauve_core.jobs.state import ALIVE, CANCEL, LOG, STATE, TASK, JobState, read_state, write_state
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.comparison import ComparisonTask
+from mauve_core.tasks.registry import read_task
 from tests.files_on_disk import make_task
 
 STATE_TEXT = '{{"id": "20300101-000000000000-abcd", "name": "study", {values}}}'
@@ -86,7 +87,7 @@ def started(state: JobState) -> bool:
 
 @pytest.mark.slow
 def test_a_job_makes_the_run_that_the_task_describes(task: ComparisonTask) -> None:
-    job = queue.start("comparison", task.as_dict())
+    job = queue.start(task)
     assert job.active
     assert job.name == "study"
     state = wait_for(job.id, ended)
@@ -104,7 +105,7 @@ def test_a_job_makes_the_run_that_the_task_describes(task: ComparisonTask) -> No
 @pytest.mark.slow
 def test_a_job_that_fails_says_why(task: ComparisonTask, tmp_path: Path) -> None:
     (tmp_path / "files" / "close.jsonl").write_text('{"text": "a"}\n{"text": \n')
-    state = wait_for(queue.start("comparison", task.as_dict()).id, ended)
+    state = wait_for(queue.start(task).id, ended)
     assert state.status == "failed"
     assert "close.jsonl" in state.message
     assert "Line 2 of " in state.message
@@ -115,8 +116,8 @@ def test_a_job_that_fails_says_why(task: ComparisonTask, tmp_path: Path) -> None
 @pytest.mark.slow
 def test_one_job_at_a_time_and_a_waiting_one_can_be_cancelled(task: ComparisonTask) -> None:
     with turn_taken():
-        first = queue.start("comparison", task.as_dict())
-        second = queue.start("comparison", {**task.as_dict(), "name": "other"})
+        first = queue.start(task)
+        second = queue.start(dataclasses.replace(task, name="other"))
         assert [state.id for state in queue.list()] == [second.id, first.id]
         for job in (first, second):
             wait_for(job.id, started)
@@ -136,16 +137,16 @@ def test_one_job_at_a_time_and_a_waiting_one_can_be_cancelled(task: ComparisonTa
 @pytest.mark.slow
 def test_the_same_work_is_not_started_twice(task: ComparisonTask) -> None:
     with turn_taken():
-        first = queue.start("comparison", task.as_dict())
-        assert queue.start("comparison", task.as_dict()).id == first.id
-        other = queue.start("comparison", {**task.as_dict(), "name": "other"})
+        first = queue.start(task)
+        assert queue.start(task).id == first.id
+        other = queue.start(dataclasses.replace(task, name="other"))
         assert [state.id for state in queue.list()] == [other.id, first.id]
         wait_for(first.id, started)
         os.kill(pid_of(first.id), signal.SIGSTOP)
         queue.cancel(first.id)
         queue.cancel(first.id)
         assert queue.is_stopping(queue.status(first.id))
-        again = queue.start("comparison", task.as_dict())
+        again = queue.start(task)
         assert again.id != first.id, "that one is to stop"
         os.kill(pid_of(first.id), signal.SIGCONT)
         assert wait_for(first.id, ended).status == "cancelled"
@@ -156,7 +157,7 @@ def test_the_same_work_is_not_started_twice(task: ComparisonTask) -> None:
 @pytest.mark.slow
 def test_a_killed_worker_is_noticed_and_its_job_resumed(task: ComparisonTask) -> None:
     with turn_taken():
-        job = queue.start("comparison", task.as_dict())
+        job = queue.start(task)
         wait_for(job.id, started)
         os.kill(pid_of(job.id), signal.SIGKILL)
         state = wait_for(job.id, ended)
@@ -175,7 +176,7 @@ def test_a_killed_worker_is_noticed_and_its_job_resumed(task: ComparisonTask) ->
 @pytest.mark.slow
 def test_a_worker_that_the_system_ends_says_so(task: ComparisonTask) -> None:
     with turn_taken():
-        job = queue.start("comparison", task.as_dict())
+        job = queue.start(task)
         wait_for(job.id, lambda state: bool(queue.log_lines(state.id)))  # it listens by then
         os.kill(pid_of(job.id), signal.SIGTERM)
         state = wait_for(job.id, ended)
@@ -186,7 +187,7 @@ def test_a_worker_that_the_system_ends_says_so(task: ComparisonTask) -> None:
 @pytest.mark.slow
 def test_a_cancelled_job_is_resumed_and_its_log_tells_both_parts(task: ComparisonTask) -> None:
     with turn_taken():
-        job = queue.start("comparison", task.as_dict())
+        job = queue.start(task)
         wait_for(job.id, started)
         queue.cancel(job.id)
         assert wait_for(job.id, ended).status == "cancelled"
@@ -205,7 +206,7 @@ def test_a_cancelled_job_is_resumed_and_its_log_tells_both_parts(task: Compariso
 
 @pytest.mark.slow
 def test_a_job_that_was_killed_after_its_run_was_stored_makes_no_second_one(task: ComparisonTask) -> None:
-    job = queue.start("comparison", task.as_dict())
+    job = queue.start(task)
     wait_for(job.id, ended)
     folder = queue.jobs_folder() / job.id
     before = (RunStore().root / "study" / "comparison.json").read_bytes()
@@ -217,14 +218,14 @@ def test_a_job_that_was_killed_after_its_run_was_stored_makes_no_second_one(task
     assert [summary.id for summary in RunStore().list()] == ["study"]
     assert (RunStore().root / "study" / "comparison.json").read_bytes() == before
     assert (RunStore().root / "study" / "derived").is_dir()
-    other = wait_for(queue.start("comparison", task.as_dict()).id, ended)
+    other = wait_for(queue.start(task).id, ended)
     assert other.run == "study-2", "another job of that name makes a run of its own"
 
 
 @pytest.mark.slow
 def test_waiting_jobs_have_their_turn_in_the_order_in_which_they_were_asked_for(task: ComparisonTask) -> None:
     with turn_taken():
-        started_jobs = [queue.start("comparison", {**task.as_dict(), "name": f"job {place}"}) for place in range(3)]
+        started_jobs = [queue.start(dataclasses.replace(task, name=f"job {place}")) for place in range(3)]
         for job in started_jobs:
             wait_for(job.id, started)
         found = queue.list()
@@ -248,17 +249,17 @@ def test_waiting_jobs_have_their_turn_in_the_order_in_which_they_were_asked_for(
     [
         ({"candidates": {}}, "no candidate"),
         ({"candidates": {"human": {"path": "x"}}}, "cannot be named 'human'"),
-        ({"human": {"file": "x"}}, "no description of a file"),
-        ({"nonsense": 1}, "no description of a task"),
+        ({"human": {"file": "x"}}, "entry human of the comparison task .*Received: 'file'"),
+        ({"nonsense": 1}, "comparison task cannot be used.*Received: 'nonsense'"),
         ({"name": "  "}, "name cannot be used"),
-        ({"config": {"score": {"seeds": 0}}}, "setting seeds"),
+        ({"config": {"score": {"seeds": 0}}}, r"entry config\.score\.seeds of"),
         ({"config": {"encoder": {"model": "minilm"}}}, "Either an encoder or features"),
         ({"human": {"path": "x"}}, "not for human"),
     ],
 )
 def test_a_bad_description_starts_nothing(task: ComparisonTask, change: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        queue.start("comparison", {**task.as_dict(), **change})
+        queue.start(read_task("comparison", {**task.to_json(), **change}))
     assert queue.list() == ()
 
 
@@ -268,12 +269,12 @@ def test_a_full_disk_starts_nothing(task: ComparisonTask, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(job_state, "write_atomically", full)
     with pytest.raises(StorageError, match="No space"):
-        queue.start("comparison", task.as_dict())
+        queue.start(task)
     assert [path.name for path in queue.jobs_folder().iterdir()] == [locks.CHANGES]
 
 
 def test_a_task_survives_its_way_through_json(task: ComparisonTask) -> None:
-    assert ComparisonTask.from_dict(json.loads(json.dumps(task.as_dict()))) == task
+    assert ComparisonTask.from_json(json.loads(json.dumps(task.to_json()))) == task
 
 
 def test_paths_of_a_job_do_not_depend_on_the_folder(task: ComparisonTask, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -385,9 +386,9 @@ def run_worker(
 ) -> tuple[Path, JobState]:
     """Carry a job out in this process, with ``perform`` in the place of the comparison."""
     folder, _ = make_job()
-    (folder / TASK).write_text(json.dumps(task.as_dict()))
+    (folder / TASK).write_text(json.dumps(task.to_json()))
     monkeypatch.setattr(os, "nice", lambda increment: increment)
-    monkeypatch.setattr(ComparisonTask, "perform", lambda task, progress: perform(task, progress).id)
+    monkeypatch.setattr(ComparisonTask, "make", lambda task, progress, job: perform(task, progress))
     return folder, worker.work(folder)
 
 

@@ -11,13 +11,15 @@ from pathlib import Path
 import pytest
 
 from mauve_core.base.config import HUMAN
-from mauve_core.experiments.attributes_over_k import AttributesTask, AttributeTable
+from mauve_core.base.json_codec import to_json
+from mauve_core.experiments.attributes_over_k import AttributeTable
 from mauve_core.figures.attributes import MOST_LINES, TITLES
 from mauve_core.judgments import QUESTIONS, Rating, RatingStore, pair_plan
 from mauve_core.reporting.attached_sections import attached_sections
 from mauve_core.reporting.blocks import Chart, Table
 from mauve_core.reporting.html_report import html_report
 from mauve_core.store import Run, RunStore
+from mauve_core.tasks.attributes import AttributesTask
 from tests.hostile_run import NAMES, make_hostile_run
 from tests.reporting.report_page import Page
 from tests.synthetic import make_run
@@ -97,7 +99,7 @@ def test_many_columns_are_drawn_in_part_and_listed_in_full(run: Run) -> None:
     table = AttributesTask(run.id, ks=KS, columns=("topic",), splits=2).compute()
     first = [row for row in table.rows if row.column == "topic"]
     many = [vars(row) | {"column": f"column {number}"} for number in range(MOST_LINES + 2) for row in first]
-    record = AttributeTable((), table.settings, ()).as_dict() | {"rows": json.loads(json.dumps(many, default=vars))}
+    record = to_json(AttributeTable((), table.settings, ())) | {"rows": json.loads(json.dumps(many, default=vars))}
     RunStore().attach(run.id, "attributes", record)
     (section,) = attached_sections(run)
     chart = next(block for block in section.blocks if isinstance(block, Chart))

@@ -18,8 +18,8 @@ import pytest
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import with_plain_spaces, with_spreads
-from mauve_core.experiments.methods import MethodsTask
-from mauve_core.experiments.robustness.task import ATTACHMENT as PROBES
+from mauve_core.base.json_codec import to_json
+from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
 from mauve_core.experiments.sweeps import attachment_name, sweep_run
 from mauve_core.experiments.text_measures.stored import ATTACHMENT, measure_run
 from mauve_core.figures import draw
@@ -31,6 +31,7 @@ from mauve_core.reporting.cluster_section import SAMPLE_LENGTH, SAMPLES, TOP_CLU
 from mauve_core.reporting.html_report import html_report
 from mauve_core.scoring.tables import standings
 from mauve_core.store import Run, RunStore
+from mauve_core.tasks.compare_methods import CompareMethodsTask
 from tests.hostile_run import NAMES, TEXTS, make_hostile_run
 from tests.probe_tables import table_of
 from tests.reporting.report_page import Page
@@ -257,10 +258,10 @@ def test_a_run_without_map_features_and_halves_has_a_report(tmp_path: Path) -> N
 def test_what_was_found_out_later_has_sections_of_its_own(run: Run, page: Page) -> None:
     assert not {"measures", "methods", "probes", "sweep-scale", "judgments"} & set(page.charts)
     measure_run(run, ("diversity", "length"))
-    MethodsTask(run.id, ("kmeans", "frechet"), 2).compute()
+    CompareMethodsTask(run.id, ("kmeans", "frechet"), 2).compute()
     store = RunStore()
-    store.attach(run.id, attachment_name("scale"), sweep_run(run, "scale").as_dict())
-    store.attach(run.id, PROBES, table_of(run, {"typos": {}}).as_dict())
+    store.attach(run.id, attachment_name("scale"), to_json(sweep_run(run, "scale")))
+    store.attach(run.id, PROBES, to_json(table_of(run, {"typos": {}})))
     found = Page(html_report(store.load(run.id)))
     assert {"measures", "methods", "probes", "sweep-scale"} <= set(found.charts)
     assert [row[0] for row in found.tables["Text measures"]] == [

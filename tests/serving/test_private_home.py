@@ -29,6 +29,7 @@ from mauve_core.judgments import QUESTIONS, RatingStore, pair_plan
 from mauve_core.serving import sharing
 from mauve_core.store import RunStore
 from mauve_core.store.checkpoints import FinishedParts
+from mauve_core.tasks.precompute import PrecomputeTask
 from tests.handmade import make_comparison, make_corpora, make_features
 from tests.synthetic import make_run
 
@@ -82,7 +83,7 @@ def test_everything_below_home_is_for_its_owner_alone(own_home: Path) -> None:
 @pytest.mark.slow
 def test_jobs_are_too(own_home: Path) -> None:
     fill()
-    job = queue.start("prepare", {"run": "synthetic"})
+    job = queue.start(PrecomputeTask("synthetic"))
     queue._children[job.id].wait()
     assert queue.status(job.id).status == "done"
     queue.remove(job.id)

@@ -11,10 +11,11 @@ import pytest
 
 from mauve_core.base.errors import CancelledError, StorageError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.sweeps import SweepTask, stored_sweep
+from mauve_core.experiments.sweeps import stored_sweep
 from mauve_core.scoring.partitioning import partition
 from mauve_core.store import Run, RunStore, checkpoints
 from mauve_core.store.checkpoints import FinishedParts
+from mauve_core.tasks.sweep import SweepTask
 from tests.synthetic import make_run
 
 SEEDS, KS = 2, (2, 4, 8)
@@ -53,16 +54,16 @@ def unfinished(home: Path) -> list[Path]:
 
 def test_a_sweep_that_was_stopped_goes_on_at_its_next_point(own_home: Path, run: Run, clustered: list[Any]) -> None:
     task = SweepTask(run.id, "k", KS)
-    expected = task.sweep()
+    expected = task.compute()
     assert len(clustered) == POINTS * SEEDS
     assert unfinished(own_home) == []
     clustered.clear()
     with pytest.raises(CancelledError):
-        task.sweep(stop_after(2 * SEEDS + 1))  # two points, and one partition of the third
+        task.compute(stop_after(2 * SEEDS + 1))  # two points, and one partition of the third
     assert len(unfinished(own_home)) == 2
     clustered.clear()
     seen: list[tuple[str, int, int]] = []
-    again = task.sweep(lambda *state: seen.append(state))
+    again = task.compute(lambda *state: seen.append(state))
     assert seen[0] == ("Clustering", 2 * SEEDS, POINTS * SEEDS)
     assert len(clustered) == (POINTS - 2) * SEEDS
     assert again == expected
@@ -72,17 +73,17 @@ def test_a_sweep_that_was_stopped_goes_on_at_its_next_point(own_home: Path, run:
 
 def test_a_damaged_part_is_made_again_and_another_sweep_takes_none(own_home: Path, run: Run) -> None:
     task = SweepTask(run.id, "k", KS)
-    expected = task.sweep()
+    expected = task.compute()
     with pytest.raises(CancelledError):
-        task.sweep(stop_after(4 * SEEDS + 1))
+        task.compute(stop_after(4 * SEEDS + 1))
     first, second, *_ = unfinished(own_home)
     first.write_bytes(b'{"value": 2')
     second.write_text('{"value": 2.0}')
     other = SweepTask(run.id, "k", (2, 4))
     seen: list[int] = []
-    other.sweep(lambda stage, done, total: seen.append(done))
+    other.compute(lambda stage, done, total: seen.append(done))
     assert seen[0] == 0
-    assert task.sweep(silent) == expected
+    assert task.compute(silent) == expected
 
 
 def test_parts_are_kept_apart_and_forgotten_together(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

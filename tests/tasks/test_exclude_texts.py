@@ -12,7 +12,7 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
-from mauve_core.tasks.exclude_texts import WithoutTask
+from mauve_core.tasks.exclude_texts import ExcludeTextsTask
 from mauve_core.tasks.registry import read_task
 from tests.synthetic import make_run
 
@@ -26,7 +26,7 @@ def run(own_home: Path) -> Run:
 
 
 def test_equal_to_comparing_the_texts_that_stay(run: Run) -> None:
-    identifier = WithoutTask("less", run.id, MODEL, GONE).perform()
+    identifier = ExcludeTextsTask("less", run.id, MODEL, GONE).perform()
     found = RunStore().load(identifier)
     kept = {
         name: [place for place, each in enumerate(run.corpora[name].ids) if each not in GONE[name]]
@@ -50,8 +50,8 @@ def test_equal_to_comparing_the_texts_that_stay(run: Run) -> None:
 
 
 def test_a_task_comes_back_from_its_description() -> None:
-    task = WithoutTask("less", "synthetic", MODEL, GONE)
-    assert read_task("without", task.as_dict()) == task
+    task = ExcludeTextsTask("less", "synthetic", MODEL, GONE)
+    assert read_task("without", task.to_json()) == task
     assert task.absolute() == task
 
 
@@ -59,8 +59,8 @@ def test_a_task_comes_back_from_its_description() -> None:
     ("change", "message"),
     [
         ({"name": "!"}, "name cannot be used"),
-        ({"run": " "}, "run's id is missing"),
-        ({"candidate": ""}, "candidate is missing"),
+        ({"run": " "}, "entry run of the exclude texts task"),
+        ({"candidate": ""}, "entry candidate of the exclude texts task"),
         ({"dropped": {}}, "Nothing is left out"),
         ({"dropped": {MODEL: ()}}, "Nothing is left out"),
         ({"dropped": {"close": ("t0000",)}}, "Nothing is left out"),
@@ -68,21 +68,21 @@ def test_a_task_comes_back_from_its_description() -> None:
 )
 def test_what_cannot_be_asked_for_is_refused_at_once(change: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        dataclasses.replace(WithoutTask("less", "synthetic", MODEL, GONE), **change)  # type: ignore[arg-type]
+        dataclasses.replace(ExcludeTextsTask("less", "synthetic", MODEL, GONE), **change)  # type: ignore[arg-type]
 
 
 def test_a_description_that_is_none_is_refused() -> None:
-    values = WithoutTask("less", "synthetic", MODEL, GONE).as_dict()
+    values = ExcludeTextsTask("less", "synthetic", MODEL, GONE).to_json()
     for wrong in ({**values, "dropped": {MODEL: "t0000"}}, {**values, "more": 1}, {"name": "less"}, "less"):
-        with pytest.raises(InputError, match=r"cannot be read|no description"):
-            WithoutTask.from_dict(wrong)  # type: ignore[arg-type]
+        with pytest.raises(InputError, match="exclude texts task cannot be used"):
+            ExcludeTextsTask.from_json(wrong)  # type: ignore[arg-type]
 
 
 def test_an_unknown_text_or_candidate_is_named(run: Run) -> None:
     with pytest.raises(InputError, match=r"no text of that id.*nowhere"):
-        WithoutTask("less", run.id, MODEL, {MODEL: ("t0000", "nowhere")}).perform()
+        ExcludeTextsTask("less", run.id, MODEL, {MODEL: ("t0000", "nowhere")}).perform()
     with pytest.raises(InputError, match="No candidate named 'other'"):
-        WithoutTask("less", run.id, "other", {"other": ("t0000",)}).perform()
+        ExcludeTextsTask("less", run.id, "other", {"other": ("t0000",)}).perform()
     assert [summary.id for summary in RunStore().list()] == [run.id]
 
 
@@ -90,5 +90,5 @@ def test_without_the_features_nothing_is_encoded_in_silence(run: Run) -> None:
     for path in run.path.glob("features-*.npy"):
         path.unlink()
     with pytest.raises(InputError, match=r"features of 'human' were not kept.*Compare the texts again"):
-        WithoutTask("less", run.id, MODEL, GONE).perform()
+        ExcludeTextsTask("less", run.id, MODEL, GONE).perform()
     assert [summary.id for summary in RunStore().list()] == [run.id]

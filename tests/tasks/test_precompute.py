@@ -11,7 +11,7 @@ from mauve_core.__main__ import main
 from mauve_core.analysis.precomputed import DERIVED, derive
 from mauve_core.base.errors import CancelledError, InputError
 from mauve_core.store import Run, RunStore
-from mauve_core.tasks.precompute import PrepareTask
+from mauve_core.tasks.precompute import PrecomputeTask
 from mauve_core.tasks.registry import read_task
 from tests.synthetic import make_run
 
@@ -47,7 +47,7 @@ def test_the_job_finds_out_what_the_file_left_behind(exported: tuple[Run, Path])
     store = RunStore()
     came = store.load(store.import_(path).id)
     assert kept(came) == {}
-    task = read_task("prepare", PrepareTask(came.id).as_dict())
+    task = read_task("prepare", PrecomputeTask(came.id).to_json())
     assert task.perform() == came.id
     assert_prepared(came, run)
     before = {path: path.stat().st_mtime_ns for path in (came.path / DERIVED).iterdir()}
@@ -73,9 +73,9 @@ def test_a_run_stays_when_its_preparation_is_stopped(exported: tuple[Run, Path])
             raise CancelledError("stopped")
 
     with pytest.raises(CancelledError):
-        PrepareTask(came.id).perform(stop)
+        PrecomputeTask(came.id).perform(stop)
     assert 0 < len(kept(came)) < len(kept(exported[0]))
-    PrepareTask(came.id).perform()
+    PrecomputeTask(came.id).perform()
     assert_prepared(came, exported[0])
 
 
@@ -87,4 +87,4 @@ def test_what_is_no_preparation_is_refused(values: dict[str, object]) -> None:
 
 def test_a_run_that_is_gone_is_said() -> None:
     with pytest.raises(InputError, match="No run has the id 'gone'"):
-        PrepareTask("gone").perform()
+        PrecomputeTask("gone").perform()

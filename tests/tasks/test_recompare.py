@@ -18,7 +18,7 @@ from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.comparison import compare_and_store
-from mauve_core.tasks.recompare import AgainTask, changed, suggested_name
+from mauve_core.tasks.recompare import RecompareTask, changed, suggested_name
 from mauve_core.tasks.registry import read_task
 from tests.synthetic import make_comparison_inputs, make_run
 
@@ -30,8 +30,8 @@ def run(own_home: Path) -> Run:
     return make_run(own_home, n=40, seeds=2, projection=False)
 
 
-def task_of(run: Run, **changes: Any) -> AgainTask:
-    return AgainTask("again", run.id, changed(run.comparison.config, changes), ("close",))
+def task_of(run: Run, **changes: Any) -> RecompareTask:
+    return RecompareTask("again", run.id, changed(run.comparison.config, changes), ("close",))
 
 
 def test_equal_to_comparing_the_texts_with_those_settings(run: Run) -> None:
@@ -54,7 +54,7 @@ def test_equal_to_comparing_the_texts_with_those_settings(run: Run) -> None:
 
 def test_a_task_comes_back_from_its_description(run: Run) -> None:
     task = task_of(run, seeds=3)
-    assert read_task("again", json.loads(json.dumps(task.as_dict()))) == task
+    assert read_task("again", json.loads(json.dumps(task.to_json()))) == task
     assert task.absolute() == task
 
 
@@ -62,24 +62,24 @@ def test_a_task_comes_back_from_its_description(run: Run) -> None:
     ("change", "message"),
     [
         ({"name": "!"}, "name cannot be used"),
-        ({"run": " "}, "run's id is missing"),
-        ({"left_out": "close"}, "cannot be read"),
-        ({"more": 1}, "no description"),
-        ({"config": {"score": {"k": 1}}}, "setting k"),
+        ({"run": " "}, "entry run of the recompare task"),
+        ({"left_out": "close"}, "entry left_out .* Allowed: a list. Received: 'close'"),
+        ({"more": 1}, "Received: 'more'"),
+        ({"config": {"score": {"k": 1}}}, r"entry config\.score\.k of"),
     ],
 )
 def test_what_cannot_be_asked_for_is_refused_at_once(change: dict[str, object], message: str) -> None:
-    values = AgainTask("again", "synthetic", CompareConfig()).as_dict()
+    values = RecompareTask("again", "synthetic", CompareConfig()).to_json()
     with pytest.raises(InputError, match=message):
-        AgainTask.from_dict({**values, **change})
+        RecompareTask.from_json({**values, **change})
 
 
 def test_candidates_that_are_not_there_or_none_left(run: Run) -> None:
     config = run.comparison.config
     with pytest.raises(InputError, match=r"none of the run's.*Received: nobody"):
-        AgainTask("again", run.id, config, ("close", "nobody")).perform()
+        RecompareTask("again", run.id, config, ("close", "nobody")).perform()
     with pytest.raises(InputError, match="No candidate is left"):
-        AgainTask("again", run.id, config, ("close", "shifted", "collapsed")).perform()
+        RecompareTask("again", run.id, config, ("close", "shifted", "collapsed")).perform()
     assert [summary.id for summary in RunStore().list()] == [run.id]
 
 
@@ -142,7 +142,7 @@ def test_an_encoded_run_needs_its_encoder_only_for_other_features(own_home: Path
     corpora = {HUMAN: human, "close": candidates["close"]}
     run = compare_and_store("synthetic", corpora, config, device="cpu")
 
-    def scores(task: AgainTask) -> Any:
+    def scores(task: RecompareTask) -> Any:
         made = RunStore().load(task.perform())
         for name in corpora:
             np.testing.assert_array_equal(made.features(name), FeatureStore().get(key_of(made, name)).array)  # type: ignore[arg-type,union-attr]
@@ -152,8 +152,8 @@ def test_an_encoded_run_needs_its_encoder_only_for_other_features(own_home: Path
         return next(source.features_key for source in made.comparison.sources if source.name == name)
 
     asked = {
-        "k": AgainTask("k", run.id, changed(config, {"k": 6}), device="cpu"),
-        "shorter": AgainTask("shorter", run.id, changed(config, {"max_tokens": 8}), device="cpu"),
+        "k": RecompareTask("k", run.id, changed(config, {"k": 6}), device="cpu"),
+        "shorter": RecompareTask("shorter", run.id, changed(config, {"max_tokens": 8}), device="cpu"),
     }
     expected = {
         name: compare(human, {"close": candidates["close"]}, task.config, device="cpu").candidates[0].scores

@@ -18,6 +18,7 @@ from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.jobs import queue
 from mauve_core.store import RunStore
 from mauve_core.tasks.comparison import TextFile
+from mauve_core.tasks.registry import read_task
 from mauve_core.tasks.study import StudyTask, cut_texts, resolve_decoders
 from tests.tiny_models import SENTENCES, make_gpt2
 
@@ -97,7 +98,7 @@ def test_the_adversarial_decoder_takes_the_human_perplexity(loaded):
 
 @pytest.mark.slow
 def test_a_study_ends_as_a_measured_run_and_keeps_what_it_wrote(task, folder):
-    assert StudyTask.from_dict(json.loads(json.dumps(task.as_dict()))) == task
+    assert StudyTask.from_json(json.loads(json.dumps(task.to_json()))) == task
     run = RunStore().load(task.perform())
     assert [candidate.name for candidate in run.comparison.candidates] == ["greedy", "nucleus:p=0.9"]
     assert run.corpora["greedy"].prompts == run.corpora[HUMAN].prompts
@@ -142,19 +143,19 @@ def test_the_command_prints_scores_and_measures(task, folder, capsys):
         ({"decoders": []}, "decoders cannot be used"),
         ({"decoders": ["greedy", "greedy"]}, "none twice"),
         ({"decoders": ["nucleus:p=2"]}, "cannot be set so"),
-        ({"model": " "}, "needs a model"),
-        ({"prompt_tokens": 0}, "length of the prompt"),
+        ({"model": " "}, "entry model of the study task"),
+        ({"prompt_tokens": 0}, "entry prompt_tokens of the study task"),
         ({"settings": {"max_new_tokens": 0}}, "max_new_tokens"),
-        ({"settings": {"nonsense": 1}}, "no description of a generation"),
-        ({"nonsense": 1}, "no description of a study"),
+        ({"settings": {"nonsense": 1}}, "entry settings of the study task .*Received: 'nonsense'"),
+        ({"nonsense": 1}, "study task cannot be used.*Received: 'nonsense'"),
     ],
 )
 def test_a_bad_study_starts_nothing(task, change, message):
     with pytest.raises(InputError, match=message):
-        queue.start("study", {**task.as_dict(), **change})
+        queue.start(read_task("study", {**task.to_json(), **change}))
     assert queue.list() == ()
 
 
 def test_there_is_no_other_kind_of_work(task):
     with pytest.raises(InputError, match=r"comparison, measures, sweep, methods, .*study"):
-        queue.start("nonsense", task.as_dict())
+        read_task("nonsense", task.to_json())

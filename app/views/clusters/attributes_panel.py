@@ -20,18 +20,11 @@ from app.url.parameters import ChartOrTable
 from app.views.clusters import purity_list
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import MauveLensError
-from mauve_core.experiments.attributes_over_k import (
-    ALL,
-    SPLITS,
-    AttributesTask,
-    AttributeTable,
-    stored_attributes,
-    usual_ks,
-)
-from mauve_core.experiments.attributes_over_k.table import Line
-from mauve_core.experiments.attributes_over_k.task import ATTACHMENT
+from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributeTable, stored_attributes, usual_ks
+from mauve_core.experiments.attributes_over_k.table import ATTACHMENT, Line
 from mauve_core.figures import attributes as figures
 from mauve_core.store import ATTACHED, Run
+from mauve_core.tasks.attributes import AttributesTask
 
 MAX_SPLITS = 100
 TABS: dict[ChartOrTable, str] = {"chart": "Charts", "table": "Table"}
@@ -231,11 +224,9 @@ def _shared_columns(run: Run, sources: Sequence[str]) -> list[str]:
 
 
 def _start(run: Run, columns: Sequence[str], text: str, source: str, candidate: str | None, splits: int) -> None:
-    try:
+    def describe() -> AttributesTask:
         numbers = read_numbers(text)
         ks = None if numbers is None else tuple(int(k) if k.is_integer() else k for k in numbers)
-        task = AttributesTask(run.id, tuple(columns) or None, ks, source, candidate, splits)  # type: ignore[arg-type]
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return
-    job_panel.start("attributes", task.as_dict())
+        return AttributesTask(run.id, tuple(columns) or None, ks, source, candidate, splits)  # type: ignore[arg-type]
+
+    job_panel.start(describe)

@@ -8,12 +8,10 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app.components import job_panel, model_picker
-from app.components.markup import escaped
-from mauve_core.base.errors import MauveLensError
 from mauve_core.encoders import check_model
 from mauve_core.experiments.text_measures import MEASURES, Measure, measure_title
-from mauve_core.experiments.text_measures.stored import MeasuresTask
 from mauve_core.store import Run
+from mauve_core.tasks.measure import MeasureTask
 
 _CHEAP = [item for item in MEASURES.values() if "model" not in item.needs]
 _COSTLY = [item for item in MEASURES.values() if "model" in item.needs]
@@ -68,12 +66,10 @@ def _boxes(
 
 
 def _start(run: Run, names: Sequence[str], model: str | None) -> None:
-    try:
+    def describe() -> MeasureTask:
         if model is not None:
             with st.spinner("Looking for the model"):
                 check_model(model)
-        task = MeasuresTask(run.id, tuple(name for name in MEASURES if name in names), model)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return
-    job_panel.start("measures", task.as_dict())
+        return MeasureTask(run.id, tuple(name for name in MEASURES if name in names), model)
+
+    job_panel.start(describe)

@@ -208,11 +208,12 @@ def _preview(human: Human | None, most: int, specs: list[str]) -> None:
 def _start(task: StudyTask | None) -> None:
     if task is None or task.config.encoder is None:
         return
-    try:
+    models = (task.model, task.config.encoder.model)
+
+    def describe() -> StudyTask:
         with st.spinner("Looking for the models"):
-            check_model(task.model)
-            check_model(task.config.encoder.model)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return
-    job_panel.start("study", task.as_dict())
+            for model in models:
+                check_model(model)
+        return task
+
+    job_panel.start(describe)

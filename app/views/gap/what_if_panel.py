@@ -28,14 +28,14 @@ from mauve_core.analysis.what_if_weights import (
     weights_of,
 )
 from mauve_core.base.config import HUMAN, SCORES
-from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, with_spread, written
 from mauve_core.figures.gap import what_if_figure
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.compare import MIN_TEXTS
 from mauve_core.scoring.result import Estimate
-from mauve_core.tasks.exclude_texts import WithoutTask
+from mauve_core.tasks.exclude_texts import ExcludeTextsTask
 
 SELECTIONS: dict[Selection, str] = {"clusters": "Clusters", "lasso": "Area of the Map", "slice": "Metadata"}
 ACTIONS: dict[Action, str] = {
@@ -278,9 +278,5 @@ def _start(here: Focus, gone: dict[str, NDArray[np.intp]]) -> None:
     count = sum(places.size for places in gone.values())
     dropped = {name: tuple(here.run.corpora[name].ids[place] for place in places) for name, places in gone.items()}
     name = f"{here.run.name}, {short_name(here.candidate)} without {count} texts"
-    try:
-        task = WithoutTask(name, here.run.id, here.candidate, {side: ids for side, ids in dropped.items() if ids})
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return
-    job_panel.start("without", task.as_dict())
+    dropped = {side: ids for side, ids in dropped.items() if ids}
+    job_panel.start(lambda: ExcludeTextsTask(name, here.run.id, here.candidate, dropped))

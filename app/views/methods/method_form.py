@@ -9,22 +9,15 @@ import streamlit as st
 
 from app.components import job_panel, model_picker
 from app.components.markup import escaped
-from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.base.errors import InputError
 from mauve_core.encoders import check_model
-from mauve_core.experiments.methods import (
-    ESTIMATORS,
-    PRESETS,
-    SUMMARIES,
-    Method,
-    MethodsTask,
-    MethodTable,
-    parse_method,
-)
+from mauve_core.experiments.methods import ESTIMATORS, PRESETS, SUMMARIES, Method, MethodTable, parse_method
 from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.numerics.divergences.generators import GENERATORS
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
 from mauve_core.store import Run
 from mauve_core.store.features import without_features
+from mauve_core.tasks.compare_methods import CompareMethodsTask
 
 GROUPS = {
     "divergences": "Divergences and summaries",
@@ -53,7 +46,7 @@ def show(run: Run, table: MethodTable | None) -> None:
         return
     suffix = f"{run.id}_{table is not None}"
     key = f"methods_chosen_{suffix}"
-    at_first = MethodsTask.methods if table is None else tuple(result.method.spec for result in table.results)
+    at_first = CompareMethodsTask.methods if table is None else tuple(result.method.spec for result in table.results)
     _groups(key, at_first, suffix)
     chosen = _chosen(key, at_first)
     _builder(key, suffix)
@@ -249,11 +242,10 @@ def _models(suffix: str) -> tuple[str, str]:
 def _start(
     run: Run, specs: Sequence[str], numbers: tuple[int, int], models: tuple[str, str] | tuple[None, None]
 ) -> None:
-    try:
-        task = MethodsTask(run.id, tuple(specs), *numbers, *models)
+    def describe() -> CompareMethodsTask:
+        task = CompareMethodsTask(run.id, tuple(specs), *numbers, *models)
         for model in filter(None, models):
             check_model(model)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return
-    job_panel.start("methods", task.as_dict())
+        return task
+
+    job_panel.start(describe)

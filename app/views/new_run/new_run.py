@@ -15,7 +15,6 @@ from app.server import access
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import MauveLensError
 from mauve_core.encoders import check_model
-from mauve_core.jobs import queue
 from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.tasks.recompare import changed
 
@@ -146,16 +145,14 @@ def _problems(human: Sequence[ReadFile | None], models: Sequence[ReadFile | None
 def _start(human: Sequence[ReadFile], models: Sequence[ReadFile], settings: Settings | None) -> None:
     if settings is None or settings.config.encoder is None:
         return
-    try:
-        access.require_change()
+    name, config, encoder = settings.name, settings.config, settings.config.encoder
+
+    def describe() -> ComparisonTask:
         with st.spinner("Looking for the encoder"):
-            check_model(settings.config.encoder.model, settings.config.encoder.revision)
-        candidates = {model.name: model.file for model in models}
-        queue.start("comparison", ComparisonTask(settings.name, human[0].file, candidates, settings.config).as_dict())
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return
-    st.rerun()
+            check_model(encoder.model, encoder.revision)
+        return ComparisonTask(name, human[0].file, {model.name: model.file for model in models}, config)
+
+    job_panel.start(describe)
 
 
 main()

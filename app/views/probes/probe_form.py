@@ -12,13 +12,14 @@ from app.components.score_controls import PARTITION_TITLES
 from app.url.parameters import State
 from mauve_core.analysis.selection import rows_in_cluster, rows_in_lasso, rows_with_values, value_counts
 from mauve_core.base.config import HUMAN
-from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.base.errors import InputError
 from mauve_core.experiments.perturbations import PERTURBATIONS, Parameter, Perturbation, parse_perturbation
-from mauve_core.experiments.robustness import SPLITS, ProbesTask, ProbeTable
+from mauve_core.experiments.robustness import SPLITS, ProbeTable
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.compare import MIN_TEXTS
 from mauve_core.store import Run
 from mauve_core.store.features import without_features
+from mauve_core.tasks.probe import ProbeTask
 
 MAX_SPLITS = 100
 
@@ -45,7 +46,7 @@ def show(run: Run, state: State, table: ProbeTable | None) -> None:
     suffix = f"{run.id}_{table is not None}"
     source, rows, enough = _texts(run, state, table, suffix)
     key = f"probes_chosen_{suffix}"
-    at_first = ProbesTask.perturbations if table is None else _stored(table)
+    at_first = ProbeTask.perturbations if table is None else _stored(table)
     _pills(key, at_first, suffix)
     chosen = _chosen(key, at_first)
     _builder(key, suffix)
@@ -293,9 +294,4 @@ def _splits(table: ProbeTable | None, suffix: str) -> int:
 
 
 def _start(run: str, chosen: Sequence[str], source: str, rows: tuple[int, ...] | None, splits: int) -> None:
-    try:
-        task = ProbesTask(run, tuple(chosen), source, rows, splits)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return
-    job_panel.start("probes", task.as_dict())
+    job_panel.start(lambda: ProbeTask(run, tuple(chosen), source, rows, splits))

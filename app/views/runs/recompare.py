@@ -16,7 +16,7 @@ from mauve_core.base.errors import MauveLensError
 from mauve_core.encoders import check_model
 from mauve_core.jobs import queue
 from mauve_core.store import Run
-from mauve_core.tasks.recompare import AgainTask, changed, suggested_name
+from mauve_core.tasks.recompare import RecompareTask, changed, suggested_name
 
 _K_HELP = (
     "Empty: a tenth of the smaller side, as published. Fewer clusters hide differences, many more leave too few "
@@ -125,7 +125,7 @@ def _start(run: Run, name: str, config: CompareConfig, left_out: tuple[str, ...]
         if config.encoder is not None and config.encoder != run.comparison.config.encoder:
             with st.spinner("Looking for the encoder"):
                 check_model(config.encoder.model, config.encoder.revision)
-        queue.start("again", AgainTask(name, run.id, config, left_out).as_dict())
+        queue.start(RecompareTask(name, run.id, config, left_out))
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return

@@ -17,7 +17,7 @@ from app.server.run_export import export_url
 from mauve_core.base.errors import MauveLensError
 from mauve_core.jobs import queue
 from mauve_core.store import RunStore, RunSummary
-from mauve_core.tasks.precompute import PrepareTask
+from mauve_core.tasks.precompute import PrecomputeTask
 
 MEGABYTE = 1_000_000
 _ROUND, _CAME = "import_round", "import_came"
@@ -92,5 +92,5 @@ def _imported(name: str, data: IO[bytes]) -> RunSummary | str:
         except OSError as error:
             return f"{name} cannot be taken in: {error.strerror or error}"
     with suppress(MauveLensError):  # the run is there: without the job, pages find out what they need when it is opened
-        queue.start("prepare", PrepareTask(summary.id).as_dict())
+        queue.start(PrecomputeTask(summary.id))
     return summary

@@ -4,14 +4,12 @@ attributes_run(run, columns=["topic"])
 """
 
 from mauve_core.experiments.attributes_over_k.held_out import ALL, SPLITS, attributes_run, usual_ks
-from mauve_core.experiments.attributes_over_k.table import AttributeTable
-from mauve_core.experiments.attributes_over_k.task import AttributesTask, stored_attributes
+from mauve_core.experiments.attributes_over_k.table import AttributeTable, stored_attributes
 
 __all__ = [
     "ALL",
     "SPLITS",
     "AttributeTable",
-    "AttributesTask",
     "attributes_run",
     "stored_attributes",
     "usual_ks",

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 from mauve_core.analysis.attributes import Attribute
-from mauve_core.base.validation import As, Settings, read
+from mauve_core.base.json_codec import from_json
+from mauve_core.base.validation import As, Settings
+from mauve_core.store import Run
+
+ATTACHMENT = "attributes"
+"""Name under which the table is kept beside a run."""
 
 Line = tuple[str, str]
 """Column and kind: a column of metadata may be called like a property of texts."""
@@ -45,12 +49,8 @@ class AttributeTable:
             found.setdefault((row.column, row.kind), []).append(row)
         return {line: tuple(sorted(rows, key=lambda row: row.k)) for line, rows in found.items()}
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        rows = [dataclasses.asdict(row) for row in self.rows]
-        return {"rows": rows, "settings": dict(self.settings), "notes": list(self.notes)}
 
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The table that ``as_dict`` wrote; InputError when it is none."""
-        return read(cls, values, "table of attributes")
+def stored_attributes(run: Run) -> AttributeTable | None:
+    """The table kept beside the run; None when there is none, StorageError or InputError when it is damaged."""
+    values = run.attachment(ATTACHMENT)
+    return None if values is None else from_json(AttributeTable, values)

@@ -7,8 +7,7 @@ from mauve_core.experiments.methods.direct import Models
 from mauve_core.experiments.methods.evaluation import methods_run
 from mauve_core.experiments.methods.kinds import ESTIMATORS, SUMMARIES
 from mauve_core.experiments.methods.method import PRESETS, Method, parse_method
-from mauve_core.experiments.methods.table import Disagreement, MethodResult, MethodScore, MethodTable
-from mauve_core.experiments.methods.task import MethodsTask, stored_methods
+from mauve_core.experiments.methods.table import Disagreement, MethodResult, MethodScore, MethodTable, stored_methods
 
 __all__ = [
     "ESTIMATORS",
@@ -19,7 +18,6 @@ __all__ = [
     "MethodResult",
     "MethodScore",
     "MethodTable",
-    "MethodsTask",
     "Models",
     "methods_run",
     "parse_method",

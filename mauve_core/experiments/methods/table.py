@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any, Self
+from operator import attrgetter
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.json_entries import described
-from mauve_core.base.validation import Count, NotNegative, Settings, Share, read, read_value
+from mauve_core.base.errors import InputError
+from mauve_core.base.json_codec import from_json
+from mauve_core.base.validation import As, Count, Extended, NotNegative, Settings, Share, Written
 from mauve_core.experiments.methods.method import Method, parse_method
 from mauve_core.numerics.statistics.rank_correlation import spearman
+from mauve_core.store import Run
+
+ATTACHMENT = "methods"
+"""Name under which the table is kept beside a run."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,7 @@ class MethodScore:
         ``numerics.mmd``): mean 0 and standard deviation about 1 for equal sources. None for other estimators.
     """
 
-    value: float
+    value: Extended
     sd_seeds: NotNegative | None
     sd_texts: NotNegative | None
     low: float | None
@@ -49,19 +54,6 @@ class MethodScore:
     n: Count
     p_value: Share | None = None
     z: float | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values; an infinite value is the text "inf"."""
-        return {**asdict(self), "value": self.value if math.isfinite(self.value) else str(self.value)}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The score that ``as_dict`` wrote."""
-        with described("score of a method", values):
-            value = values["value"]
-            infinite = value in ("inf", "-inf")
-            found = read(cls, {**values, "value": 0.0 if infinite else value}, "score of a method")
-        return replace(found, value=float(value))
 
     def overlaps(self, other: MethodScore) -> bool:
         """Whether the intervals share a point; scores without an interval are never told apart."""
@@ -87,10 +79,10 @@ class MethodResult:
     notes : tuple of str
     """
 
-    method: Method
+    method: Annotated[Method, Written(str, attrgetter("spec"), parse_method)]
     scores: Mapping[str, MethodScore]
     ceiling: MethodScore | None
-    seconds: float
+    seconds: NotNegative
     notes: tuple[str, ...] = ()
 
     def closeness(self, names: Sequence[str]) -> NDArray[np.float64]:
@@ -136,8 +128,12 @@ class MethodTable:
     """
 
     results: tuple[MethodResult, ...]
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Annotated[Mapping[str, Any], As(Settings)] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.results or any(set(each.scores) != set(self.candidates) for each in self.results):
+            raise InputError("A table of methods has no results, or results of different candidates")
 
     @property
     def candidates(self) -> tuple[str, ...]:
@@ -163,38 +159,8 @@ class MethodTable:
                 found.append(Disagreement(result.method, closer, farther, apart))
         return tuple(sorted(found, key=lambda item: not item.told_apart))
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {
-            "results": [
-                {
-                    "method": result.method.spec,
-                    "scores": {name: score.as_dict() for name, score in result.scores.items()},
-                    "ceiling": None if result.ceiling is None else result.ceiling.as_dict(),
-                    "seconds": result.seconds,
-                    "notes": list(result.notes),
-                }
-                for result in self.results
-            ],
-            "settings": dict(self.settings),
-            "notes": list(self.notes),
-        }
 
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The table that ``as_dict`` wrote; InputError when it is none."""
-        with described("table of methods", values):
-            results = tuple(
-                MethodResult(
-                    method=parse_method(item["method"]),
-                    scores={str(name): MethodScore.from_dict(score) for name, score in item["scores"].items()},
-                    ceiling=None if item["ceiling"] is None else MethodScore.from_dict(item["ceiling"]),
-                    seconds=read_value(NotNegative, item["seconds"], "time that a method took"),
-                    notes=read_value(tuple[str, ...], item["notes"], "notes of a method"),
-                )
-                for item in values["results"]
-            )
-            if not results or any(set(each.scores) != set(results[0].scores) for each in results):
-                raise ValueError("methods without scores, or of different candidates")
-            settings = read_value(Settings, values["settings"], "settings of methods")
-            return cls(results, settings, read_value(tuple[str, ...], values["notes"], "notes of methods"))
+def stored_methods(run: Run) -> MethodTable | None:
+    """The table kept beside the run; None when there is none, StorageError or InputError when it is damaged."""
+    values = run.attachment(ATTACHMENT)
+    return None if values is None else from_json(MethodTable, values)

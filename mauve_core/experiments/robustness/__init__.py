@@ -4,8 +4,7 @@ probe_run(run, [parse_perturbation("drop-articles"), parse_perturbation("shuffle
 """
 
 from mauve_core.experiments.robustness.experiment import PAPER, SPLITS, probe_run
-from mauve_core.experiments.robustness.table import MEASURES, Flow, ProbeLine, ProbeTable
-from mauve_core.experiments.robustness.task import ProbesTask, stored_probes
+from mauve_core.experiments.robustness.table import MEASURES, Flow, ProbeLine, ProbeTable, stored_probes
 
 __all__ = [
     "MEASURES",
@@ -14,7 +13,6 @@ __all__ = [
     "Flow",
     "ProbeLine",
     "ProbeTable",
-    "ProbesTask",
     "probe_run",
     "stored_probes",
 ]

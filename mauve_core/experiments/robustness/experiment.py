@@ -24,13 +24,13 @@ from mauve_core.experiments.perturbations.applying import dosed
 from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.experiments.robustness.halves import Rows, Split, split_rows, usable_rows
 from mauve_core.experiments.robustness.table import MEASURES, Flow, LineKind, ProbeLine, ProbeTable
-from mauve_core.experiments.sweeps import SeedSpread
 from mauve_core.experiments.sweeps.request import STAGE, Request
 from mauve_core.numerics.divergences.frontier import mauve
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.divergences.summaries import CLUSTER_SMOOTHING, FIVE
 from mauve_core.numerics.kmeans.clustering import usual_k
 from mauve_core.scoring.partitioning import partitions
+from mauve_core.scoring.result import SeedSpread
 from mauve_core.store import Run
 from mauve_core.store.features import stored_features
 

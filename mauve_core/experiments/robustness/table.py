@@ -7,16 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.validation import As, Count, Settings, Share, read
+from mauve_core.base.json_codec import from_json
+from mauve_core.base.validation import As, Count, Settings, Share
 from mauve_core.experiments.perturbations import CONTROL, parse_perturbation
-from mauve_core.experiments.sweeps import SeedSpread
 from mauve_core.numerics.divergences.summaries import FIVE
+from mauve_core.scoring.result import SeedSpread
+from mauve_core.store import Run
+
+ATTACHMENT = "probes"
+"""Name under which the table is kept beside a run."""
 
 MEASURES = (*FIVE, "mauve")
 """The five divergences of ICLR 2023, larger for halves that differ more, and MAUVE, which is smaller."""
@@ -66,16 +71,6 @@ class Flow:
         """Ids of the texts that left their cluster, in order."""
         return tuple(self.ids[i] for i in np.flatnonzero(self.before != self.after))
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        labels = {"before": self.before.tolist(), "after": self.after.tolist()}
-        return {"k": self.k, "ids": list(self.ids), **labels}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The flow that ``as_dict`` wrote; InputError when it is none."""
-        return read(cls, values, "flow")
-
 
 @dataclass(frozen=True, eq=False)
 class ProbeLine:
@@ -117,24 +112,6 @@ class ProbeLine:
         """The line as a table names it; patterns and sources stand in it as they were given."""
         return self.name if self.kind == "source" else parse_perturbation(self.name).title
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {
-            "kind": self.kind,
-            "name": self.name,
-            "n": self.n,
-            "k": self.k,
-            "changed": self.changed,
-            "scores": {name: spread.as_dict() for name, spread in self.scores.items()},
-            "flow": None if self.flow is None else self.flow.as_dict(),
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The line that ``as_dict`` wrote; InputError when it is none."""
-        return read(cls, values, "line of probes")
-
 
 @dataclass(frozen=True, eq=False)
 class ProbeTable:
@@ -155,6 +132,11 @@ class ProbeTable:
     lines: tuple[ProbeLine, ...]
     settings: Annotated[Mapping[str, Any], As(Settings)] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for line in (self.control, *self.lines):  # there is a control, and every name says what was done
+            if not line.title or any(not line.scores[measure].values for measure in MEASURES):
+                raise InputError("A line of probes has no name or no scores")
 
     @property
     def control(self) -> ProbeLine:
@@ -178,20 +160,12 @@ class ProbeTable:
         pairs = zip(line.scores[measure].values, self.control.scores[measure].values, strict=True)
         return SeedSpread.of([value - floor for value, floor in pairs])
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {
-            "source": self.source,
-            "lines": [line.as_dict() for line in self.lines],
-            "settings": dict(self.settings),
-            "notes": list(self.notes),
-        }
 
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The table that ``as_dict`` wrote; InputError when it is none."""
-        table = read(cls, values, "table of probes")
-        for line in (table.control, *table.lines):  # there is a control, and every name says what was done
-            if not line.title or any(not line.scores[measure].values for measure in MEASURES):
-                raise InputError("A line of probes has no name or no scores")
-        return table
+def stored_probes(run: Run) -> ProbeTable | None:
+    """The table kept beside the run; None when there is none, StorageError or InputError when it is damaged."""
+    values = run.attachment(ATTACHMENT)
+    if values is None:
+        return None
+    table = from_json(ProbeTable, values)
+    run.require_sources([table.source, *(line.name for line in table.lines if line.kind == "source")], "The table")
+    return table

@@ -11,11 +11,12 @@ import numpy as np
 
 from mauve_core.base.config import HUMAN, SCORES, ScoreConfig
 from mauve_core.base.errors import InputError
+from mauve_core.base.json_codec import from_json, to_json
 from mauve_core.base.progress import Progress
 from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.experiments.sweeps.sweep import SeedSpread, SweepPoint
+from mauve_core.experiments.sweeps.sweep import SweepPoint
 from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.scoring.result import Partition
+from mauve_core.scoring.result import Partition, SeedSpread
 from mauve_core.store import Run
 from mauve_core.store.checkpoints import FinishedParts
 
@@ -111,7 +112,7 @@ class Collector:
             point = point_of(value, candidate, parts, self._request.score.scale)
             self._points[float(value), candidate] = point
             if self._request.finished is not None:
-                self._request.finished.keep(_name(value, candidate), point.as_dict())
+                self._request.finished.keep(_name(value, candidate), to_json(point))
 
     def finished(self, notes: Iterable[str]) -> Swept:
         """Every point, and the notes that are not empty; InputError when no point could be made."""
@@ -122,7 +123,7 @@ class Collector:
     def _kept(self, value: float, candidate: str) -> SweepPoint | None:
         found = None if self._request.finished is None else self._request.finished.get(_name(value, candidate))
         with suppress(InputError):  # no point of ours: made again
-            return None if found is None else SweepPoint.from_dict(found)
+            return None if found is None else from_json(SweepPoint, found)
         return None
 
 

@@ -12,8 +12,8 @@ from mauve_core.corpus import Corpus
 from mauve_core.corpus.metadata import python_values
 from mauve_core.decoding.decoders import Decoder, parse_decoder
 from mauve_core.experiments.sweeps.request import Request, Swept, point_of, positive_values
-from mauve_core.experiments.sweeps.sweep import SeedSpread, SweepPoint
-from mauve_core.scoring.result import Candidate
+from mauve_core.experiments.sweeps.sweep import SweepPoint
+from mauve_core.scoring.result import Candidate, SeedSpread
 
 SCALES = (1.0, 2.0, 3.0, 5.0, 7.0, 10.0)
 """Values of c when none are named, beside the run's own."""

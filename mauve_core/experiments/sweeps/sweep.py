@@ -6,55 +6,21 @@ clusters and the decoder's parameter (NeurIPS 2021, appendix, figures 7 and 8), 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, Self, get_args
-
-import numpy as np
+from typing import Annotated, Any, Literal, get_args
 
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
-from mauve_core.base.validation import As, Count, NotNegative, Settings, read
+from mauve_core.base.json_codec import from_json
+from mauve_core.base.validation import As, Count, Settings
+from mauve_core.scoring.result import SeedSpread
+from mauve_core.store import Run
 
 Over = Literal["length", "n", "k", "scale", "decoder"]
 """What moves: tokens a text, texts a side, clusters, the constant c, or a decoder's parameter."""
 
 AXES: tuple[Over, ...] = get_args(Over)
-
-
-@dataclass(frozen=True)
-class SeedSpread:
-    """A score at one point of a sweep.
-
-    Attributes
-    ----------
-    mean : float
-        Mean over the seeds.
-    sd : float or None
-        Standard deviation over the seeds (denominator seeds - 1); None with one seed.
-    values : tuple of float
-        The score under each seed.
-    """
-
-    mean: float
-    sd: NotNegative | None
-    values: tuple[float, ...]
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Self:
-        """The spread of at least one value."""
-        array = np.asarray(values, dtype=np.float64)
-        sd = float(array.std(ddof=1)) if array.size > 1 else None
-        return cls(float(array.mean()), sd, tuple(array.tolist()))
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {"mean": self.mean, "sd": self.sd, "values": list(self.values)}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The spread that ``as_dict`` wrote; InputError when it is none."""
-        return read(cls, values, "spread")
 
 
 @dataclass(frozen=True)
@@ -88,22 +54,6 @@ class SweepPoint:
     def __post_init__(self) -> None:
         if not set(SCORES) <= set(self.scores) or not all(spread.values for spread in self.scores.values()):
             raise InputError("A point of a sweep lacks scores", allowed=", ".join(SCORES))
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {
-            "value": self.value,
-            "candidate": self.candidate,
-            "source": self.source,
-            "n": self.n,
-            "k": self.k,
-            "scores": {name: spread.as_dict() for name, spread in self.scores.items()},
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The point that ``as_dict`` wrote; InputError when it is none."""
-        return read(cls, values, "point of a sweep")
 
 
 @dataclass(frozen=True)
@@ -143,20 +93,6 @@ class Sweep:
             raise InputError(f"No line {candidate!r} in this sweep", allowed=", ".join(self.candidates))
         return found
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {
-            "over": self.over,
-            "points": [point.as_dict() for point in self.points],
-            "settings": dict(self.settings),
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The sweep that ``as_dict`` wrote; InputError when it is none."""
-        return read(cls, values, "sweep")
-
 
 def require_axis(over: object) -> Over:
     """``over`` when a sweep can go over it; InputError says what can be swept."""
@@ -164,3 +100,30 @@ def require_axis(over: object) -> Over:
         if over == axis:
             return axis
     raise InputError("There is no sweep over that", allowed=", ".join(AXES), received=repr(over))
+
+
+def attachment_name(over: Over) -> str:
+    """Under which name a sweep is kept beside its run."""
+    return f"sweep-{over}"
+
+
+def stored_sweep(run: Run, over: Over) -> Sweep | None:
+    """The sweep over that axis that was kept beside the run; None when there is none.
+
+    Raises
+    ------
+    InputError
+        ``over`` is no axis.
+    StorageError, InputError
+        What was kept is damaged.
+    """
+    values = run.attachment(attachment_name(require_axis(over)))
+    if values is None:
+        return None
+    sweep = from_json(Sweep, values)
+    run.require_sources((point.source for point in sweep.points), "The sweep")
+    if sweep.over != over or not sweep.points:
+        raise InputError("The sweep is another one", allowed=over, received=sweep.over)
+    if over != "decoder":  # whose lines are called after the decoders' families
+        run.require_sources(sweep.candidates, "The sweep")
+    return sweep

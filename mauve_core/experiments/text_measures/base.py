@@ -8,17 +8,16 @@ gives all of them their spread.
 
 from __future__ import annotations
 
-import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self, TypedDict
+from typing import Annotated, Any, ClassVar, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import As, Count, NotNegative, read
+from mauve_core.base.validation import As, Count, NotNegative
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.context import MetricContext
 
@@ -115,19 +114,6 @@ class Measurements:
     def row(self, measure: str, candidate: str) -> Row | None:
         """The row of that measure and candidate; None when there is none."""
         return next((row for row in self.rows if (row.measure, row.candidate) == (measure, candidate)), None)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values, without NaN."""
-        return {
-            "rows": [dataclasses.asdict(row) for row in self.rows],
-            "settings": {name: dict(values) for name, values in self.settings.items()},
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """What ``as_dict`` wrote; InputError when it is something else."""
-        return read(cls, values, "measurements")
 
 
 class Terms(ABC):

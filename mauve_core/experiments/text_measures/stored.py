@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import DEFAULT_MODEL, HUMAN
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.base.json_entries import check_entries
+from mauve_core.base.json_codec import from_json, to_json
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus import Corpus
 from mauve_core.decoding import parse_decoder
@@ -27,62 +24,6 @@ ATTACHMENT = "measures"
 
 DECODER_COLUMN = "decoder"
 """Metadata field that says how a text was decoded, as ``mauve-lens generate`` writes it."""
-
-
-@dataclass(frozen=True)
-class MeasuresTask:
-    """Measures of a stored run.
-
-    Attributes
-    ----------
-    run : str
-        Id of the run.
-    measures : tuple of str or None
-        None takes all that can be computed.
-    model : str or None
-        A causal model that scores texts; None leaves out the measures that need one.
-    device : str
-    """
-
-    run: str
-    measures: tuple[str, ...] | None = None
-    model: str | None = None
-    device: str = "auto"
-
-    def __post_init__(self) -> None:
-        unknown = [name for name in self.measures or () if name not in MEASURES]
-        if unknown or self.measures == ():
-            raise InputError(f"No measure is named {', '.join(unknown) or 'so'}", allowed=", ".join(MEASURES))
-        for what, value in (("run's id", self.run), ("device", self.device), ("model", self.model or "none")):
-            if not isinstance(value, str) or not value.strip():
-                raise InputError(f"The {what} of measures is not usable", allowed="text", received=repr(value))
-
-    @property
-    def name(self) -> str:
-        """What a list of jobs shows."""
-        return f"measures of {self.run}"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {**dataclasses.asdict(self), "measures": None if self.measures is None else list(self.measures)}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The task that ``as_dict`` wrote; all but ``run`` may be left out."""
-        check_entries("measures", values, {item.name for item in dataclasses.fields(cls)}, {"run"})
-        chosen = values.get("measures")
-        if chosen is not None and not isinstance(chosen, (list, tuple)):
-            raise InputError("The names of measures cannot be read", allowed="a list", received=repr(chosen))
-        return cls(**{**values, "measures": None if chosen is None else tuple(chosen)})
-
-    def absolute(self) -> Self:
-        """The same: nothing here is a path."""
-        return self
-
-    def perform(self, progress: Progress = silent) -> str:
-        """Measure and keep the result beside the run; returns the run's id."""
-        measure_run(RunStore().load(self.run), self.measures, model=self.model, device=self.device, progress=progress)
-        return self.run
 
 
 def measure_run(
@@ -133,20 +74,14 @@ def measure_run(
     context = MetricContext(model, tokenizer=tokenizer, tokenizer_revision=revision, device=device)
     fresh = measure(human, sides, names, context=context, progress=progress)
     merged = fresh if kept is None else _merged(kept, fresh, tuple(sides))
-    RunStore(run.path.parent).attach(run.id, ATTACHMENT, merged.as_dict())
+    RunStore(run.path.parent).attach(run.id, ATTACHMENT, to_json(merged))
     return merged
 
 
 def stored_measurements(run: Run) -> Measurements | None:
-    """What was kept beside the run; None when nothing was measured yet.
-
-    Raises
-    ------
-    StorageError, InputError
-        What was kept is damaged.
-    """
+    """The measurements kept beside the run; None when there are none, StorageError or InputError when it is damaged."""
     values = run.attachment(ATTACHMENT)
-    return None if values is None else Measurements.from_dict(values)
+    return None if values is None else from_json(Measurements, values)
 
 
 def decoder_of(name: str, corpus: Corpus) -> str | None:

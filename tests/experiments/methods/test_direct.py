@@ -15,7 +15,7 @@ from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.encoders.likelihood import negative_log_likelihoods
 from mauve_core.encoders.models import load_model
-from mauve_core.experiments.methods import Method, MethodsTask, Models, direct, methods_run
+from mauve_core.experiments.methods import Method, Models, direct, methods_run
 from mauve_core.experiments.methods.direct import Likelihoods, log_likelihoods
 from mauve_core.experiments.text_measures.context import MetricContext
 from mauve_core.experiments.text_measures.spread import GROUPS, group_of
@@ -24,6 +24,7 @@ from mauve_core.numerics.ratios.log_ratios import LogRatios, direct_ratios, rati
 from mauve_core.numerics.resampling.jackknife import jackknife_sd
 from mauve_core.scoring.compare import compare
 from mauve_core.store import RunStore
+from mauve_core.tasks.compare_methods import CompareMethodsTask
 from tests.tiny_models import make_gpt2
 
 N = 60
@@ -150,6 +151,6 @@ def test_the_command_names_the_models_and_a_worker_finds_them(run, folders, caps
     assert values["results"][0]["ceiling"] is None
     assert values["settings"]["models"]["candidate"]["name"] == folders[1]
     monkeypatch.chdir(Path(folders[0]).parent)
-    task = MethodsTask(run.id, ("direct",), human_model="one", candidate_model="HuggingFaceTB/SmolLM-135M")
+    task = CompareMethodsTask(run.id, ("direct",), human_model="one", candidate_model="HuggingFaceTB/SmolLM-135M")
     assert task.absolute().models == Models(folders[0], "HuggingFaceTB/SmolLM-135M")
-    assert MethodsTask.from_dict(json.loads(json.dumps(task.as_dict()))) == task
+    assert CompareMethodsTask.from_json(json.loads(json.dumps(task.to_json()))) == task

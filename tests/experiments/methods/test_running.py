@@ -14,13 +14,13 @@ from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.formatting import written
+from mauve_core.base.json_codec import from_json, to_json
 from mauve_core.experiments.methods import (
     ESTIMATORS,
     Disagreement,
     Method,
     MethodResult,
     MethodScore,
-    MethodsTask,
     MethodTable,
     methods_run,
     parse_method,
@@ -35,6 +35,8 @@ from mauve_core.numerics.quantisers import QUANTISERS
 from mauve_core.numerics.quantisers.drmm import ResidualMixtureQuantiser
 from mauve_core.numerics.statistics.mmd import mmd
 from mauve_core.store import RunStore
+from mauve_core.tasks.compare_methods import CompareMethodsTask
+from mauve_core.tasks.registry import read_task
 from tests.synthetic import make_run
 
 NAMES = ("close", "shifted", "collapsed")
@@ -131,13 +133,13 @@ def test_an_infinite_value_stays_one_and_has_no_spread(run):
     score = table.results[0].scores["collapsed"]
     assert math.isinf(score.value)
     assert (score.sd_seeds, score.sd_texts, score.low, score.high) == (None, None, None, None)
-    text = json.dumps(table.as_dict(), allow_nan=False)
-    assert MethodTable.from_dict(json.loads(text)) == table
+    text = json.dumps(to_json(table), allow_nan=False)
+    assert from_json(MethodTable, json.loads(text)) == table
 
 
 def test_the_same_task_gives_the_same_table_and_is_kept_beside_the_run(run):
-    task = MethodsTask(run.id, ("kmeans", "knn", "gaussian"), seeds=2)
-    assert MethodsTask.from_dict(json.loads(json.dumps(task.as_dict()))) == task
+    task = CompareMethodsTask(run.id, ("kmeans", "knn", "gaussian"), seeds=2)
+    assert CompareMethodsTask.from_json(json.loads(json.dumps(task.to_json()))) == task
     first, stages = task.compute(), []
     second = task.compute(lambda stage, done, total: stages.append((stage, done, total)))
     for one, other in zip(first.results, second.results, strict=True):
@@ -168,12 +170,12 @@ def test_the_mmd_says_how_far_above_halves_of_the_human_texts_it_lies(run, capsy
     found = {name: table.results[0].scores[name] for name in NAMES}
     assert abs(found["close"].z) < found["shifted"].z < found["collapsed"].z
     assert all(score.z is None for score in table.results[1].scores.values())
-    values = json.loads(json.dumps(table.as_dict()))
-    assert MethodTable.from_dict(values) == table
+    values = json.loads(json.dumps(to_json(table)))
+    assert from_json(MethodTable, values) == table
     for result in values["results"]:
         for one in result["scores"].values():
             del one["z"]  # as tables were kept before there was one
-    older = MethodTable.from_dict(values).results[0].scores
+    older = from_json(MethodTable, values).results[0].scores
     assert older == {name: replace(score, z=None) for name, score in found.items()}
     assert main(["methods", run.id, "--method", "mmd", "--quiet"]) == 0
     said = capsys.readouterr().out
@@ -214,18 +216,18 @@ def test_disagreements_name_both_candidates_and_whether_chance_may_have_turned_t
         ({"methods": []}, "methods cannot be used"),
         ({"methods": ["kmeans", "kmeans:"]}, "none twice"),
         ({"methods": ["nonsense"]}, "No estimator"),
-        ({"methods": [1]}, "no description of methods"),
-        ({"seeds": 0}, "number of seeds"),
-        ({"permutations": -1}, "number of permutations"),
-        ({"run": " "}, "run's id"),
+        ({"methods": [1]}, r"entry methods\[0\] of the compare methods task"),
+        ({"seeds": 0}, "entry seeds .* Allowed: a number from 1 to 100"),
+        ({"permutations": -1}, "entry permutations .* Allowed: a number from 0 to"),
+        ({"run": " "}, "entry run of the compare methods task"),
         ({"human_model": "smol"}, "both named"),
-        ({"human_model": "smol", "candidate_model": " "}, "both named"),
-        ({"nonsense": 1}, "no description of methods"),
+        ({"human_model": "smol", "candidate_model": " "}, "entry candidate_model"),
+        ({"nonsense": 1}, "task cannot be used.*Received: 'nonsense'"),
     ],
 )
 def test_a_bad_task_starts_nothing(run, change, message):
     with pytest.raises(InputError, match=message):
-        queue.start("methods", {**MethodsTask(run.id).as_dict(), **change})
+        queue.start(read_task("methods", {**CompareMethodsTask(run.id).to_json(), **change}))
     assert queue.list() == ()
 
 
@@ -236,6 +238,6 @@ def test_the_command_prints_scores_agreement_and_one_object(run, capsys):
     assert all(title in said for title in titles)
     assert main(["methods", run.id, "--method", "kmeans", "--quiet", "--json"]) == 0
     values = json.loads(capsys.readouterr().out)
-    assert MethodTable.from_dict(values).results[0].method == Method()
-    assert values["run"] == run.id
+    assert values.pop("run") == run.id
+    assert from_json(MethodTable, values).results[0].method == Method()
     assert RunStore().load(run.id).attachment("methods")["results"] == values["results"]

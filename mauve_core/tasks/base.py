@@ -1,0 +1,165 @@
+"""What a task is: a frozen dataclass that checks itself, turns into plain JSON and back, and carries itself out.
+
+The command line and the background jobs share tasks, so that both do the same work in the same way. A job's worker
+learns from the task's JSON what to do.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self, get_type_hints
+
+from mauve_core.base.json_codec import check_fields, from_json, marks, to_json
+from mauve_core.base.progress import Progress, silent
+from mauve_core.base.validation import NotBlank, Within
+from mauve_core.store import Run, RunStore, run_id
+
+
+@dataclass(frozen=True)
+class Located:
+    """Mark of a field that names a place on this machine; ``absolute`` makes it independent of the working folder."""
+
+    absolute: Callable[[str], str]
+
+
+FilePath = Annotated[str, Located(lambda path: str(Path(path).absolute()))]
+Splits = Annotated[int, Within(1, 100)]
+
+SAVING = "Saving the result"
+"""Stage of the progress of work that adds to a run."""
+
+
+class Task(ABC):
+    """Work that can be described, checked before it begins, and carried out.
+
+    Attributes
+    ----------
+    kind : str
+        Its name in the files of jobs.
+    kept : str
+        What of an unfinished job is not done again when it is resumed; empty where it begins anew.
+    """
+
+    kind: ClassVar[str]
+    kept: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What it makes, as a list of jobs shows it."""
+
+    @abstractmethod
+    def perform(self, progress: Progress = silent, job: str | None = None) -> str:
+        """Carry it out.
+
+        Parameters
+        ----------
+        progress : callable
+            May raise CancelledError.
+        job : str or None
+            Id of the job that asks for it. A new run notes it, so that a job that is resumed after its run was stored
+            does not make a second one.
+
+        Returns
+        -------
+        str
+            Id of the run that was made or added to.
+
+        Raises
+        ------
+        InputError, StorageError, CancelledError
+            The run, a file or a model is not there or not usable; the disk refuses; ``progress`` stops the work.
+        """
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return to_json(self)
+
+    @classmethod
+    def from_json(cls, values: object) -> Self:
+        """The task that ``to_json`` wrote; InputError when it is not usable. What has a default may be left out."""
+        return from_json(cls, values)
+
+    def absolute(self) -> Self:
+        """The same with absolute paths, for a process that runs in another folder."""
+        return _absolute(self)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class NewRunTask(Task):
+    """Work that ends in a run of its own.
+
+    Attributes
+    ----------
+    name : str
+        Name of the run that comes out.
+    """
+
+    name: str
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        run_id(self.name)
+
+    @property
+    def title(self) -> str:
+        return self.name
+
+    def perform(self, progress: Progress = silent, job: str | None = None) -> str:
+        return self.make(progress, job).id
+
+    @abstractmethod
+    def make(self, progress: Progress = silent, job: str | None = None) -> Run:
+        """Do the work and store the run; as :meth:`perform`."""
+
+
+@dataclass(frozen=True)
+class RunTask(Task):
+    """Work on a stored run, to which it adds a result.
+
+    Attributes
+    ----------
+    run : str
+        Id of the run.
+    """
+
+    run: NotBlank
+
+    def perform(self, progress: Progress = silent, job: str | None = None) -> str:  # noqa: ARG002 (makes no run)
+        self.compute(progress)
+        return self.run
+
+    @abstractmethod
+    def compute(self, progress: Progress = silent) -> object:
+        """Do the work and keep the result beside the run, in place of an earlier one; returns it.
+
+        Errors are those of :meth:`perform`.
+        """
+
+    def load(self) -> Run:
+        """The run."""
+        return RunStore().load(self.run)
+
+    def keep(self, attachment: str, result: object, progress: Progress = silent) -> None:
+        """Attach a result to the run."""
+        progress(SAVING, 0, 1)
+        RunStore().attach(self.run, attachment, to_json(result))
+        progress(SAVING, 1, 1)
+
+
+def _absolute(value: Any, annotation: Any = None) -> Any:
+    if is_dataclass(value):
+        hints = get_type_hints(type(value), include_extras=True)
+        changed = {item.name: _absolute(getattr(value, item.name), hints[item.name]) for item in fields(value)}
+        return replace(value, **changed)  # type: ignore[type-var]
+    if isinstance(value, Mapping):
+        return {key: _absolute(each) for key, each in value.items()}
+    for mark in marks(annotation, Located) if isinstance(value, str) else ():
+        return mark.absolute(value)
+    return value

@@ -1,0 +1,78 @@
+"""Compare methods on a stored run: a table of what each says, kept beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from mauve_core.base.errors import InputError
+from mauve_core.base.progress import Progress, silent
+from mauve_core.base.validation import NotBlank, Within
+from mauve_core.encoders.catalogue import PACKAGED
+from mauve_core.experiments.methods import PRESETS, MethodTable, Models, methods_run, parse_method
+from mauve_core.experiments.methods.evaluation import SEEDS
+from mauve_core.experiments.methods.table import ATTACHMENT
+from mauve_core.tasks.base import Located, RunTask
+
+
+def _absolute(model: str) -> str:
+    """A model's path made absolute, where it is one; other names of models stay."""
+    path = Path(model).expanduser()
+    return model if model in PACKAGED or not path.exists() else str(path.absolute())
+
+
+Model = Annotated[NotBlank, Located(_absolute)]
+
+
+@dataclass(frozen=True)
+class CompareMethodsTask(RunTask):
+    """Methods on a stored run; the fields are parameters of :func:`mauve_core.experiments.methods.methods_run`.
+
+    ``methods`` are written as :func:`mauve_core.experiments.methods.parse_method` reads them, and the others are held
+    against the first. The models are causal ones for direct estimation, both or none.
+    """
+
+    kind: ClassVar[str] = "methods"
+
+    methods: tuple[str, ...] = tuple(method.spec for method in PRESETS["divergences"])
+    seeds: Annotated[int, Within(1, 100)] = SEEDS
+    permutations: Annotated[int, Within(0, 1_000_000)] = 0
+    human_model: Model | None = None
+    candidate_model: Model | None = None
+    device: NotBlank = "cpu"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given = (self.human_model, self.candidate_model)
+        if given.count(None) == 1:
+            received = " and ".join(map(repr, given))
+            raise InputError("The models of methods are not usable", allowed="both named, or none", received=received)
+        if not self.methods or len({parse_method(spec) for spec in self.methods}) < len(self.methods):
+            received = ", ".join(self.methods)
+            raise InputError("The methods cannot be used", allowed="one or more, none twice", received=received)
+
+    @property
+    def title(self) -> str:
+        return f"methods on {self.run}"
+
+    @property
+    def models(self) -> Models | None:
+        """The two models, where they are named."""
+        if self.human_model is None or self.candidate_model is None:
+            return None
+        return Models(self.human_model, self.candidate_model)
+
+    def compute(self, progress: Progress = silent) -> MethodTable:
+        """Score the run's candidates and keep the table."""
+        table = methods_run(
+            self.load(),
+            [parse_method(spec) for spec in self.methods],
+            seeds=self.seeds,
+            permutations=self.permutations,
+            models=self.models,
+            device=self.device,
+            progress=progress,
+        )
+        self.keep(ATTACHMENT, table, progress)
+        return table

@@ -1,0 +1,39 @@
+"""Measure the texts of a stored run; the measurements are kept beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mauve_core.base.errors import InputError
+from mauve_core.base.progress import Progress, silent
+from mauve_core.base.validation import NotBlank
+from mauve_core.experiments.text_measures import MEASURES, Measurements
+from mauve_core.experiments.text_measures.stored import measure_run
+from mauve_core.tasks.base import RunTask
+
+
+@dataclass(frozen=True)
+class MeasureTask(RunTask):
+    """Measures of a stored run; the fields are parameters of ``experiments.text_measures.stored.measure_run``."""
+
+    kind: ClassVar[str] = "measures"
+    kept: ClassVar[str] = "the sources that the model has read"
+
+    measures: tuple[str, ...] | None = None
+    model: NotBlank | None = None
+    device: NotBlank = "auto"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        unknown = [name for name in self.measures or () if name not in MEASURES]
+        if unknown or self.measures == ():
+            raise InputError(f"No measure is named {', '.join(unknown) or 'so'}", allowed=", ".join(MEASURES))
+
+    @property
+    def title(self) -> str:
+        return f"measures of {self.run}"
+
+    def compute(self, progress: Progress = silent) -> Measurements:
+        """Measure and keep the result, with what was measured before; errors as ``measure_run`` raises them."""
+        return measure_run(self.load(), self.measures, model=self.model, device=self.device, progress=progress)

@@ -1,0 +1,58 @@
+"""Probe a stored run: what its score notices of texts that were changed on purpose, kept beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
+from mauve_core.base.progress import Progress, silent
+from mauve_core.base.validation import NotBlank, Seeds
+from mauve_core.experiments.perturbations import parse_perturbation
+from mauve_core.experiments.robustness import PAPER, SPLITS, ProbeTable, probe_run
+from mauve_core.experiments.robustness.table import ATTACHMENT
+from mauve_core.tasks.base import RunTask, Splits
+
+
+@dataclass(frozen=True)
+class ProbeTask(RunTask):
+    """Perturbation probes of a stored run; the fields are parameters of ``experiments.robustness.probe_run``.
+
+    ``perturbations`` are written as :func:`mauve_core.experiments.perturbations.parse_perturbation` reads them.
+    """
+
+    kind: ClassVar[str] = "probes"
+    kept: ClassVar[str] = "the texts that were encoded"
+
+    perturbations: tuple[str, ...] = tuple(item.spec for item in PAPER)
+    source: NotBlank = HUMAN
+    rows: tuple[int, ...] | None = None
+    splits: Splits = SPLITS
+    seeds: Seeds | None = None
+    device: NotBlank = "auto"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len({parse_perturbation(spec) for spec in self.perturbations}) < len(self.perturbations):
+            received = ", ".join(self.perturbations)
+            raise InputError("The perturbations cannot be used", allowed="none twice", received=received)
+
+    @property
+    def title(self) -> str:
+        return f"probes of {self.run}"
+
+    def compute(self, progress: Progress = silent) -> ProbeTable:
+        """Probe the run and keep the table."""
+        table = probe_run(
+            self.load(),
+            [parse_perturbation(spec) for spec in self.perturbations],
+            source=self.source,
+            rows=self.rows,
+            splits=self.splits,
+            seeds=self.seeds,
+            device=self.device,
+            progress=progress,
+        )
+        self.keep(ATTACHMENT, table, progress)
+        return table

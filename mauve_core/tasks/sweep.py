@@ -1,0 +1,47 @@
+"""Sweep a stored run: its scores as one setting moves, kept beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mauve_core.base.progress import Progress, silent
+from mauve_core.base.validation import NotBlank, Seeds
+from mauve_core.experiments.sweeps import Over, Sweep, attachment_name, sweep_run
+from mauve_core.experiments.sweeps.request import positive_values
+from mauve_core.store.checkpoints import FinishedParts
+from mauve_core.tasks.base import RunTask
+
+
+@dataclass(frozen=True)
+class SweepTask(RunTask):
+    """A sweep of a stored run; the fields are parameters of :func:`mauve_core.experiments.sweeps.sweep_run`."""
+
+    kind: ClassVar[str] = "sweep"
+    kept: ClassVar[str] = "its finished points and the texts that were encoded"
+
+    over: Over
+    values: tuple[float, ...] | None = None
+    seeds: Seeds | None = None
+    device: NotBlank = "auto"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.values is not None:
+            positive_values("The setting", self.values)
+
+    @property
+    def title(self) -> str:
+        return f"{self.over} sweep of {self.run}"
+
+    def compute(self, progress: Progress = silent) -> Sweep:
+        """Sweep and keep the result; an unfinished sweep of the same settings goes on where it was."""
+        run = self.load()
+        digests = [source.digest for source in run.comparison.sources]
+        finished = FinishedParts({"sweep": self.to_json(), "created": run.created, "digests": digests})
+        sweep = sweep_run(
+            run, self.over, self.values, seeds=self.seeds, device=self.device, finished=finished, progress=progress
+        )
+        self.keep(attachment_name(self.over), sweep, progress)
+        finished.discard()
+        return sweep
