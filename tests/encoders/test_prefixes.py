@@ -127,8 +127,6 @@ def test_where_one_pass_would_be_wrong_each_length_is_encoded(
     config, lengths = EncoderConfig(folder), (5, 17)
     encoder, store = PrefixEncoder(config, device="cpu"), FeatureStore(tmp_path / "features")
     found = encoder.encode_prefixes(texts, lengths, store=store)
-        texts, lengths, store=FeatureStore(tmp_path / "features")
-    )
     assert texts_seen(passes) == sorted([*range(len(texts))] * len(lengths))
     for length, features in found.items():
         expected = encode(texts, replace(config, max_tokens=length), device="cpu")
