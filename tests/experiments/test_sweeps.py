@@ -23,8 +23,8 @@ from mauve_core.experiments.sweeps import AXES, Sweep, SweepPoint, SweepTask, at
 from mauve_core.experiments.sweeps.clustered import drawing_orders
 from mauve_core.experiments.sweeps.request import Request, halved
 from mauve_core.numerics.kmeans.clustering import default_k
-from mauve_core.scoring.compare import MIN_TEXTS, compare
-from mauve_core.scoring.partitioning import reduced_together
+from mauve_core.scoring.compare import compare
+from mauve_core.scoring.partitioning import MIN_TEXTS, reduced_together
 from mauve_core.store import Run, RunStore
 from tests.synthetic import make_comparison_inputs, make_run
 from tests.tiny_models import SENTENCES, make_gpt2

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus
-from mauve_core.scoring.compare import MIN_TEXTS
-from mauve_core.scoring.estimates import stream
+from mauve_core.scoring.partitioning import MIN_TEXTS
+from mauve_core.scoring.streams import stream
 
 Rows = NDArray[np.int64]
 
