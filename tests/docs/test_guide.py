@@ -33,9 +33,7 @@ def test_every_page_is_in_the_contents() -> None:
 
 def test_the_glossary_is_short_and_linked() -> None:
     glossary = (DOCS / "glossary.md").read_text(encoding="utf-8")
-    terms = [
-        line.split("|")[1].strip() for line in glossary.splitlines() if line.startswith("| ") and "---" not in line
-    ]
+    rows = [line for line in glossary.splitlines() if line.startswith("| ") and "---" not in line]
     terms = [row.split("|")[1].strip() for row in rows if not row.startswith("| term |")]
     assert len(set(terms)) == len(terms) <= 40
     for page in (DOCS / "index.md", DOCS.parent / "README.md"):
@@ -47,3 +45,13 @@ def test_the_design_opens_with_a_tree_that_names_every_package() -> None:
     packages = {path.parent.name for path in (DOCS.parent / "mauve_core").glob("*/__init__.py")}
     assert len(tree) <= 20
     assert {line.split()[0] for line in tree if "mauve_core" in line} == {f"mauve_core/{name}" for name in packages}
+
+
+def test_a_section_of_the_interface_is_called_by_its_module() -> None:
+    for page in (DOCS / "api").glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        modules = re.findall(r"automodule:: mauve_core\.([\w.]+)", text)
+        assert re.findall(r"^## (.+)$", text, re.MULTILINE) == modules
+        for name in modules:
+            path = DOCS.parent / "mauve_core" / name.replace(".", "/")
+            assert path.with_suffix(".py").is_file() or (path / "__init__.py").is_file(), name
