@@ -133,10 +133,10 @@ def first(study: Study) -> str:
 *Decoders, Measures, Generation perplexity; then Gap, candidate {ADVERSARIAL}, first orange bar, tab Why.*
 
 {perplexity(study)}. One cluster causes most of the gap: cluster {found.cluster} has {found.model} of its texts
-but only {found.human} of the human side, and {found.type_1} of the type I error ({found.label}). The reason: its texts have
-{length.first:.0f} words, others {length.second:.0f} (AUC {length.auc:.2f}, {length.low:.2f} to {length.high:.2f}), and
-{stops[0]} stop words instead of {stops[1]}. They are sequences of numbers and names, each as likely as it should be on
-average.
+but only {found.human} of the human side, and {found.type_1} of the type I error ({found.label}). The reason: its
+texts have {length.first:.0f} words, others {length.second:.0f} (AUC {length.auc:.2f}, {length.low:.2f} to
+{length.high:.2f}), and {stops[0]} stop words instead of {stops[1]}. They are sequences of numbers and names, each as
+likely as it should be on average.
 
 ![Gap of adversarial sampling](pictures/adversarial.png)
 """
@@ -153,9 +153,9 @@ def second(study: Study) -> str:
 
 *Gap, candidate {CONTRASTIVE}; first orange bar; then What would close the gap.*
 
-Cluster {found.cluster} has {found.model} texts of contrastive search, {found.human} human texts{shared}. It accounts for
-{found.type_1} of contrastive search's type I error ({found.label}). Its distinctive phrases against neighboring clusters
-are {phrases}. With these texts reduced to the human share on the same clusters, MAUVE rises from {before} to {after}:
+Cluster {found.cluster} has {found.model} texts of contrastive search, {found.human} human texts{shared}. It accounts
+for {found.type_1} of contrastive search's type I error ({found.label}). Its distinctive phrases against neighboring
+clusters are {phrases}. With these texts reduced to the human share on the same clusters, MAUVE rises from {before} to {after}:
 mean ± sd over seeds [95% over texts].
 
 ![What would close the gap of contrastive search](pictures/contrastive.png)
@@ -272,8 +272,8 @@ def main() -> None:
     study = Study(RunStore().load(RUN))
     head = f"""# Findings on the demo study
 
-`python -m docs.make_findings` generates this page from the demo run: {len(study.run.corpora[HUMAN])} Wikipedia paragraphs
-and SmolLM2-135M-Instruct's continuations of their first words. Clusters are those of the joint partition, first seed.
+`python -m docs.make_findings` generates this page from the demo run: {len(study.run.corpora[HUMAN])} Wikipedia
+paragraphs and SmolLM2-135M-Instruct's continuations of their first words. Clusters are those of the joint partition, first seed.
 Shares are at mixture weight {WEIGHT}, with 95% bootstrap intervals over texts.
 """
     page = wrapped("\n".join([head, first(study), second(study), third(study), stable(study)]))
