@@ -155,8 +155,8 @@ def second(study: Study) -> str:
 
 Cluster {found.cluster} has {found.model} texts of contrastive search, {found.human} human texts{shared}. It accounts
 for {found.type_1} of contrastive search's type I error ({found.label}). Its distinctive phrases against neighboring
-clusters are {phrases}. With these texts reduced to the human share on the same clusters, MAUVE rises from {before} to {after}:
-mean ± sd over seeds [95% over texts].
+clusters are {phrases}. With these texts reduced to the human share on the same clusters, MAUVE rises from {before} to
+{after}: mean ± sd over seeds [95% over texts].
 
 ![What would close the gap of contrastive search](pictures/contrastive.png)
 """
@@ -273,8 +273,8 @@ def main() -> None:
     head = f"""# Findings on the demo study
 
 `python -m docs.make_findings` generates this page from the demo run: {len(study.run.corpora[HUMAN])} Wikipedia
-paragraphs and SmolLM2-135M-Instruct's continuations of their first words. Clusters are those of the joint partition, first seed.
-Shares are at mixture weight {WEIGHT}, with 95% bootstrap intervals over texts.
+paragraphs and SmolLM2-135M-Instruct's continuations of their first words. Clusters are those of the joint
+partition, first seed. Shares are at mixture weight {WEIGHT}, with 95% bootstrap intervals over texts.
 """
     page = wrapped("\n".join([head, first(study), second(study), third(study), stable(study)]))
     write_atomically(HERE / "findings.md", lambda stream: stream.write(page.encode()))

@@ -1,4 +1,8 @@
-"""A source's texts cut into a reference half and a comparison half, several times over."""
+"""A source's texts cut into a reference half and a comparison half, several times over.
+
+Texts that a perturbation pairs, as ``swap-halves`` does, are paired within the comparison half, so that nothing of the
+reference half enters it.
+"""
 
 from __future__ import annotations
 
