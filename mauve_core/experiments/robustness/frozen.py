@@ -1,7 +1,7 @@
 """A run's clusters, held still: which of them is nearest to a text that was not there when they were made.
 
-Distances are measured in the space that the run's own texts span. Scores of a probe cluster both halves anew instead, as
-published.
+Distances are measured in the space that the run's own texts span. Scores of a probe cluster both halves anew
+instead, as published.
 """
 
 from __future__ import annotations
