@@ -27,14 +27,13 @@ from mauve_core.store import Run, RunStore
 
 ROUNDS = 3
 CHOICES = """\
-Each estimator yields two distributions, so every divergence and summary applies to it. Density ratios become
-histograms over the texts themselves: each side has weight 1/2, and a text's ratio gives the share of it that belongs
-to P and to Q. Bins and fitted estimators differ in one respect: when texts are left out for the standard deviation
-over texts, bins stay and other estimators are fitted again. String models score held-out texts per token; scored on
-their own texts, as published, any two decoders look equally far apart. The barycentric transport frontier uses the
-free barycenter, because the paper does not say what its entropic variant regularizes. The papers' definitions count
-where their text contradicts them: by JMLR equation 7 the frontier integral of chi2 is twice that of KL;
-`fi-chi2-printed` keeps the printed generator.
+Density ratios become histograms over the texts themselves: each side has weight 1/2, and a text's ratio gives the
+share of it that belongs to P and to Q. Every divergence and summary therefore applies to them as well. For the
+standard deviation over texts, bins stay while texts are left out; other estimators are fitted again. String models
+score held-out texts per token; scored on their own texts, as published, any two decoders look equally far apart. The
+barycentric transport frontier uses the free barycenter, because the paper does not say what its entropic variant
+regularizes. The papers' definitions count where their text contradicts them: by JMLR equation 7 the frontier integral
+of chi2 is twice that of KL; `fi-chi2-printed` keeps the printed generator.
 """
 CLAIMS = {
     "quantisers": "The papers report 0.99 or more between these (NeurIPS 2021, appendix).",
