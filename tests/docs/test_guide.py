@@ -55,3 +55,17 @@ def test_a_section_of_the_interface_is_called_by_its_module() -> None:
         for name in modules:
             path = DOCS.parent / "mauve_core" / name.replace(".", "/")
             assert path.with_suffix(".py").is_file() or (path / "__init__.py").is_file(), name
+
+
+def test_every_file_that_the_docs_name_exists() -> None:
+    root = DOCS.parent
+    pages = [*root.glob("*.md"), *DOCS.glob("*.md"), *(DOCS / "guide").glob("*.md")]
+    named = {
+        (page.name, name)
+        for page in pages
+        for name in re.findall(r"\b((?:tests|benchmarks|data|docs|\w+)/[\w/]+\.py)\b", page.read_text(encoding="utf-8"))
+    }
+    homes = (root, root / "mauve_core", root / "app")
+    missing = {(page, name) for page, name in named if not any((home / name).is_file() for home in homes)}
+    assert named
+    assert not missing
