@@ -25,7 +25,7 @@ from mauve_core.numerics.divergences.kl import frontier_integral, integral_terms
 from mauve_core.numerics.divergences.scores import STAR_SMOOTHING
 from mauve_core.numerics.divergences.smoothing import ADDED_COUNT, added_count, probabilities
 from mauve_core.numerics.resampling.bootstrap import centred_interval, resample_weights
-from mauve_core.scoring.replicates import CountSamples, Generators, Parts, count_blocks, one_after_another
+from mauve_core.scoring.replicates import CountSamples, Generators, Parts, count_blocks
 from mauve_core.scoring.result import Candidate, Comparison, Estimate
 from mauve_core.scoring.streams import half_seeds, stream
 
@@ -35,16 +35,6 @@ SCORE_BOUNDS = {"mauve": (0.0, 1.0), "mauve_star": (0.0, 1.0), "frontier_integra
 CURVES_AT_ONCE = 2**14
 
 _STAR_ADDED = ADDED_COUNT[STAR_SMOOTHING]
-
-
-def sample_counts(comparison: Comparison, kind: PartitionKind = "pairwise") -> dict[str, CountSamples]:
-    """Histograms and bootstrap histograms of every candidate; texts of each side are resampled independently.
-
-    One resample of the human texts serves all candidates, so that their intervals move together. Depends on the
-    stored labels and ``config.score`` alone: the same comparison gives the same numbers every time.
-    """
-    blocks = list(count_blocks(*_drawn_parts(comparison, kind), comparison.config.score))
-    return {name: one_after_another([block[name] for block in blocks]) for name in blocks[0]}
 
 
 def _drawn_parts(comparison: Comparison, kind: PartitionKind) -> tuple[Parts, Generators]:
@@ -240,29 +230,6 @@ def _tabulated(pairs: CountPairs, added: float) -> _Taken:
 def _by_bins(p_counts: NDArray[np.int64], q_counts: NDArray[np.int64], smoothing: str) -> _Taken:
     p, q = probabilities(p_counts, smoothing), probabilities(q_counts, smoothing)
     return _Taken(divergence_frontier(p, q), frontier_integral(p, q), mid_point(p, q))
-
-
-def tabulated_frontier(p_counts: NDArray[np.int64], q_counts: NDArray[np.int64], smoothing: str) -> Frontier:
-    """The frontiers of many pairs of histograms of equal totals, on the reference grid.
-
-    Parameters
-    ----------
-    p_counts, q_counts : (..., k) int64 arrays
-        Human and candidate counts; every row of ``p_counts`` has one sum, and so has every row of ``q_counts``.
-    smoothing : str
-        As :func:`mauve_core.numerics.divergences.smoothing.probabilities` reads it. Where what a bin is given depends
-        on counts, so does the total of a histogram; hardly two bins are equal then, and the frontier is taken bin by
-        bin, some ten times slower.
-
-    Returns
-    -------
-    Frontier
-        Equal to ``divergence_frontier`` of the smoothed counts, to rounding.
-    """
-    added = added_count(smoothing)
-    if added is None:
-        return _by_bins(p_counts, q_counts, smoothing).frontier
-    return _tabulated(count_pairs(p_counts, q_counts), added).frontier
 
 
 def estimates_of(basis: ScoreBasis, scale: float, confidence: float) -> dict[str, Estimate]:

@@ -48,7 +48,7 @@ class Clusterings:
     pairwise : mapping of str to tuple of Partition
         By candidate, one a seed.
     halves : tuple of Partition
-        Of the human texts against themselves, from :func:`human_halves`; empty where they cannot be halved.
+        Of one half of the human texts with the other, one a seed; empty where they cannot be halved.
     why_no_halves : str
         Why not; empty where they can.
     """
@@ -92,12 +92,21 @@ def partition_all(features: Mapping[str, Features], score: ScoreConfig, device: 
 def _halves(
     human: Features, k: int, score: ScoreConfig, device: str, progress: Progress
 ) -> tuple[tuple[Partition, ...], str]:
-    """The partitions of :func:`human_halves`; or none, and why."""
+    """One random half of the human texts clustered with the other under each seed; or nothing, and why.
+
+    The halves get half of the candidates' k clusters, so that a cluster holds as many texts. An odd text is
+    left out.
+    """
     if len(human) < 2 * MIN_TEXTS:
         return (), f"{len(human)} human texts are too few to hold one half of them against the other."
+    seeds, half = half_seeds(score), len(human) // 2
+    order = np.random.default_rng(seeds.cut).permutation(len(human))
+    parts = {HUMAN: order[:half], OTHER_HALF: order[half : 2 * half]}
+    sides = {name: Stacked([human], rows=np.sort(rows)) for name, rows in parts.items()}
+    settings = dataclasses.replace(score, k=max(2, round(k / 2)))
     advance = counted(progress, "clustering human halves", score.seeds)
     try:
-        return human_halves(human, k, score, advance, device), ""
+        return partitions("pairwise", sides, seeds.clustering, settings, advance, device), ""
     except InputError as error:
         return (), f"One half of the human texts cannot be held against the other: {error}"
 
@@ -200,33 +209,6 @@ def _batches(groups: Mapping[str, Mapping[str, Side]]) -> list[list[str]]:
         batches[-1].append(name)
         held += size
     return batches
-
-
-def human_halves(
-    features: Features, k: int, score: ScoreConfig, advance: Callable[[], None], device: str = "cpu"
-) -> tuple[Partition, ...]:
-    """One random half of the human texts clustered with the other, under each seed.
-
-    Parameters
-    ----------
-    features : (n, d) float32 array
-        Of the human texts; one of an odd number is left out.
-    k : int
-        Clusters of the candidates' partitions. The halves get half as many, so that a cluster holds as many texts.
-    advance : callable
-        Called after each partition.
-
-    Raises
-    ------
-    InputError
-        As :func:`partitions`.
-    """
-    seeds, half = half_seeds(score), len(features) // 2
-    order = np.random.default_rng(seeds.cut).permutation(len(features))
-    parts = {HUMAN: order[:half], OTHER_HALF: order[half : 2 * half]}
-    sides = {name: Stacked([features], rows=np.sort(rows)) for name, rows in parts.items()}
-    settings = dataclasses.replace(score, k=max(2, round(k / 2)))
-    return partitions("pairwise", sides, seeds.clustering, settings, advance, device)
 
 
 def reduced_together(features: Mapping[str, Features], score: ScoreConfig) -> NDArray[np.float32]:

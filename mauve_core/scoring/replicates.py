@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -95,9 +94,3 @@ def count_blocks(parts: Parts, rngs: Generators, score: ScoreConfig) -> Iterator
 def _resampled(source: str, partitions: Sequence[Partition], weights: NDArray[np.int32]) -> NDArray[np.int64]:
     """(B, seeds, k) counts of one source's resamples."""
     return np.stack([resampled_counts(part.labels[source], part.k, weights) for part in partitions], axis=1)
-
-
-def one_after_another(blocks: Sequence[CountSamples]) -> CountSamples:
-    """The counts of all resamples from those of some each."""
-    p, q = (np.concatenate([getattr(block, side) for block in blocks]) for side in ("p_resampled", "q_resampled"))
-    return dataclasses.replace(blocks[0], p_resampled=p, q_resampled=q)

@@ -36,6 +36,12 @@ def check_sides(
     features: Mapping[str, Given] | None,
     known: Mapping[str, Source] | None,
 ) -> None:
+    """Refuse sides and settings that cannot be compared, before any work starts.
+
+    Raises
+    ------
+    InputError
+    """
     if not candidates:
         raise InputError("There is nothing to compare with", allowed="at least one candidate")
     for name in candidates:
@@ -67,6 +73,7 @@ def check_sides(
 def encode_sides(
     corpora: Mapping[str, Corpus], config: CompareConfig, store: FeatureStore | None, device: str, progress: Progress
 ) -> tuple[dict[str, EncodedSide], str]:
+    """Every side encoded under ``config.encoder``, and the device that did it."""
     from mauve_core.encoders import Encoder
 
     if config.encoder is None:
@@ -91,6 +98,7 @@ def encode_sides(
 def take_features(
     corpora: Mapping[str, Corpus], features: Mapping[str, Given], known: Mapping[str, Source] | None
 ) -> dict[str, EncodedSide]:
+    """Every side with the features that were given for its texts."""
     if set(features) != set(corpora):
         raise InputError(
             "Features must be given for every side and no other",

@@ -13,9 +13,10 @@ from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.resampling.bootstrap import resample_weights
-from mauve_core.scoring.estimates import SCORE_BOUNDS, resamples, rescored, sample_counts, score_basis
+from mauve_core.scoring.estimates import SCORE_BOUNDS, resamples, rescored, score_basis
 from mauve_core.scoring.result import Comparison, Estimate
 from tests.handmade import N, make_comparison
+from tests.resampled_counts import sample_counts
 
 ROUNDING = 1e-12
 """The fast frontier of the resamples is right to some 1e-14 nats, and a score moves by at most c = 5 times that."""

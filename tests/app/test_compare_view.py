@@ -16,10 +16,11 @@ from mauve_core.base.formatting import UNBROKEN
 from mauve_core.numerics.divergences.kl import error_shares, kl_divergence
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS, probabilities
-from mauve_core.scoring.estimates import basis_of, estimates_of, sample_counts
+from mauve_core.scoring.estimates import basis_of, estimates_of
 from mauve_core.scoring.result import Estimate
 from mauve_core.scoring.tables import standings
 from mauve_core.store import Run
+from tests.resampled_counts import sample_counts
 from tests.synthetic import make_crowd, make_run
 
 OpenPage = Callable[..., AppTest]

@@ -10,8 +10,9 @@ from streamlit.testing.v1 import AppTest
 from app.views.compare import report_panel
 from mauve_core.reporting.methods_text import methods_text
 from mauve_core.reporting.written import latex_table, markdown_table
-from mauve_core.scoring.estimates import basis_of, estimates_of, sample_counts
+from mauve_core.scoring.estimates import basis_of, estimates_of
 from mauve_core.store import Run
+from tests.resampled_counts import sample_counts
 
 OpenPage = Callable[..., AppTest]
 

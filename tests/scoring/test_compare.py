@@ -21,12 +21,12 @@ from mauve_core.scoring.estimates import (
     basis_of,
     estimates_of,
     rescored,
-    sample_counts,
     score_basis,
 )
 from mauve_core.scoring.partitioning import MIN_TEXTS, partitions
 from mauve_core.scoring.result import OTHER_HALF
 from mauve_core.scoring.streams import half_seeds
+from tests.resampled_counts import sample_counts
 from tests.synthetic import make_comparison_inputs, make_side
 
 SCORE = ScoreConfig(seeds=3, restarts=2, bootstrap=200)

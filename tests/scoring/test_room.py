@@ -22,9 +22,10 @@ from mauve_core.numerics.kmeans import clustering
 from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.scoring import estimates, replicates
 from mauve_core.scoring.compare import compare
-from mauve_core.scoring.estimates import rescored, sample_counts, score_basis
+from mauve_core.scoring.estimates import rescored, score_basis
 from mauve_core.scoring.result import Comparison
 from tests.handmade import make_comparison
+from tests.resampled_counts import sample_counts
 from tests.synthetic import make_comparison_inputs
 
 MB = 2**20
