@@ -13,10 +13,10 @@ from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.resampling.bootstrap import resample_weights
-from mauve_core.scoring.estimates import SCORE_BOUNDS, resamples, rescored, score_basis
+from mauve_core.scoring.estimates import SCORE_BOUNDS, _drawn_parts, resamples, rescored, score_basis
+from mauve_core.scoring.replicates import count_blocks
 from mauve_core.scoring.result import Comparison, Estimate
 from tests.handmade import N, make_comparison
-from tests.resampled_counts import sample_counts
 
 ROUNDING = 1e-12
 """The fast frontier of the resamples is right to some 1e-14 nats, and a score moves by at most c = 5 times that."""
@@ -145,7 +145,8 @@ def test_resamples_are_those_of_the_intervals(comparison: Comparison) -> None:
     assert draws.shape == (score.bootstrap, N[MODEL])
     part = comparison.joint[1]
     one = np.bincount(part.labels[MODEL], weights=draws[3], minlength=part.k)
-    np.testing.assert_array_equal(sample_counts(comparison, "joint")[MODEL].q_resampled[3, 1], one)
+    counted = next(count_blocks(*_drawn_parts(comparison, "joint"), score))[MODEL]
+    np.testing.assert_array_equal(counted.q_resampled[3, 1], one)
     assert not np.array_equal(draws, resample_weights(N[MODEL], score.bootstrap, np.random.default_rng(0)))
 
 

@@ -20,7 +20,7 @@ from mauve_core.scoring.estimates import basis_of, estimates_of
 from mauve_core.scoring.result import Estimate
 from mauve_core.scoring.tables import standings
 from mauve_core.store import Run
-from tests.resampled_counts import sample_counts
+from tests.resampled import sample_counts
 from tests.synthetic import make_crowd, make_run
 
 OpenPage = Callable[..., AppTest]

@@ -12,7 +12,7 @@ from mauve_core.reporting.methods_text import methods_text
 from mauve_core.reporting.written import latex_table, markdown_table
 from mauve_core.scoring.estimates import basis_of, estimates_of
 from mauve_core.store import Run
-from tests.resampled_counts import sample_counts
+from tests.resampled import sample_counts
 
 OpenPage = Callable[..., AppTest]
 

@@ -26,7 +26,7 @@ from mauve_core.scoring.estimates import (
 from mauve_core.scoring.partitioning import MIN_TEXTS, partitions
 from mauve_core.scoring.result import OTHER_HALF
 from mauve_core.scoring.streams import half_seeds
-from tests.resampled_counts import sample_counts
+from tests.resampled import sample_counts
 from tests.synthetic import make_comparison_inputs, make_side
 
 SCORE = ScoreConfig(seeds=3, restarts=2, bootstrap=200)

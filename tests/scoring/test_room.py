@@ -25,7 +25,7 @@ from mauve_core.scoring.compare import compare
 from mauve_core.scoring.estimates import rescored, score_basis
 from mauve_core.scoring.result import Comparison
 from tests.handmade import make_comparison
-from tests.resampled_counts import sample_counts
+from tests.resampled import sample_counts
 from tests.synthetic import make_comparison_inputs
 
 MB = 2**20
@@ -40,14 +40,16 @@ def with_resamples(count: int) -> Comparison:
 @pytest.mark.parametrize("kind", ["pairwise", "joint"])
 def test_blocks_of_resamples_give_the_same_digits(kind, monkeypatch):
     comparison = with_resamples(101)
-    counts, basis = sample_counts(comparison, kind), score_basis(comparison, kind, "none")
+    basis = score_basis(comparison, kind, "none")
     monkeypatch.setattr(replicates, "COUNT_BYTES", 2000)
     monkeypatch.setattr(estimates, "CURVES_AT_ONCE", 7)
     blocks = list(replicates.count_blocks(*estimates._drawn_parts(comparison, kind), comparison.config.score))
     assert len(blocks) > 5
-    for name, again in sample_counts(comparison, kind).items():
-        for field in dataclasses.fields(again):
-            np.testing.assert_array_equal(getattr(again, field.name), getattr(counts[name], field.name))
+    for name, counts in sample_counts(comparison, kind).items():
+        for side in ("p", "q"):
+            drawn = np.concatenate([getattr(block[name], f"{side}_resampled") for block in blocks])
+            np.testing.assert_array_equal(drawn, getattr(counts, f"{side}_resampled"))
+            assert all(np.array_equal(getattr(block[name], side), getattr(counts, side)) for block in blocks)
     found = score_basis(comparison, kind, "none")
     assert set(found) == set(basis)
     one, other = (rescored(comparison, kind, each, 5.0) for each in (basis, found))
