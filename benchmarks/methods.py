@@ -26,6 +26,15 @@ from mauve_core.numerics.statistics.rank_correlation import spearman
 from mauve_core.store import Run, RunStore
 
 ROUNDS = 3
+CHOICES = """\
+Density ratios become histograms over the texts themselves: each side has weight 1/2, and a text's ratio gives the
+share of it that belongs to P and to Q. Every divergence and summary therefore applies to them as well. For the
+standard deviation over texts, bins stay while texts are left out; other estimators are fitted again. String models
+score held-out texts per token; scored on their own texts, as published, any two decoders look equally far apart. The
+barycentric transport frontier uses the free barycenter, because the paper does not say what its entropic variant
+regularizes. The papers' definitions count where their text contradicts them: by JMLR equation 7 the frontier integral
+of chi2 is twice that of KL; `fi-chi2-printed` keeps the printed generator.
+"""
 CLAIMS = {
     "quantisers": "The papers report 0.99 or more between these (NeurIPS 2021, appendix).",
     "divergences": "The papers report 0.99 or more between these (JMLR 2023, table 9).",
@@ -103,31 +112,32 @@ def report(options: argparse.Namespace) -> str:
     parts = [
         f"""# Methods
 
-A method is an estimator with a divergence, a summary and, where there are bins, a smoothing:
+A method combines an estimator, a divergence, a summary and, if there are bins, a smoothing:
 `mauve-lens methods RUN --method ESTIMATOR:divergence=...,summary=...,smoothing=...,scale=...`, or *Methods* in the app.
-This page is made by
+This command generates the page:
 
     {options.command}
 
-## Which to take
+## Which method to use
 
-Take k-means unless there is a reason not to: it is cheap, steady, and what published scores rest on. Time is processor
-time of one fit beside one k-means fit of the same features (least of {options.rounds}); sd is the mean over candidates,
-in units of the method's own value; human halves is the score between random halves of the human texts, which hold half
-as many.
+Use k-means unless you have a reason not to: it is cheap and steady, and published scores use it. Time is the
+processor time of one fit, relative to one k-means fit of the same features (minimum of {options.rounds}). The sd is
+the mean over candidates, in units of the method's own value. Human halves is the score between random halves of the
+human texts, which have half as many texts.
 
 {cost_table(runs, first, options.rounds)}
 
-Run {runs[0].id}: {len(runs[0].comparison.candidates)} candidates, {runs[0].comparison.human.n} human texts; methods
-that draw do so under {first.settings["seeds"]} seeds.
+Run {runs[0].id}: {len(runs[0].comparison.candidates)} candidates, {runs[0].comparison.human.n} human texts; random
+methods use {first.settings["seeds"]} seeds.
 
 {remarks(first)}
 """,
-        "## What each is\n\n"
+        "## Estimators\n\n"
         + "\n".join(f"- **{k.title}** (`{k.name}`; {k.source}). {k.reason}" for k in ESTIMATORS.values()),
+        CHOICES,
         f"Divergences: {', '.join(f'`{name}`' for name in GENERATORS)}. Smoothing: "
         f"{', '.join(f'`{name}`' for name in SMOOTHINGS)}, `add-<b>`.\n",
-        "## How far they agree\n\nSpearman correlations of the candidates' ranking.\n",
+        "## Agreement\n\nSpearman correlations of the candidates' ranking.\n",
     ]
     for run in runs:
         for name, methods in PRESETS.items():

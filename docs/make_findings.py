@@ -118,8 +118,8 @@ def perplexity(study: Study) -> str:
     if row is None or row.model is None or row.human is None:
         raise SystemExit("The demo run has no perplexity: mauve-lens demo")
     return (
-        f"Adversarial sampling aims at the perplexity of the human texts and meets it: {row.model.value:.1f} ± "
-        f"{row.model.sd:.1f} against {row.human.value:.1f} ± {row.human.sd:.1f}. All the same {mauve}"
+        f"Adversarial sampling targets the perplexity of the human texts and reaches it: {row.model.value:.1f} ± "
+        f"{row.model.sd:.1f} against {row.human.value:.1f} ± {row.human.sd:.1f}. Even so, {mauve}"
     )
 
 
@@ -128,15 +128,15 @@ def first(study: Study) -> str:
     length, stops = found.flag("length").effect, share_of(found.flag("stop_words"))
     if length is None:
         raise SystemExit("No lengths to compare")
-    return f"""## A perplexity like people's, and nothing else
+    return f"""## Human perplexity, and nothing else human
 
 *Decoders, Measures, Generation perplexity; then Gap, candidate {ADVERSARIAL}, first orange bar, tab Why.*
 
-{perplexity(study)}. The gap is one cluster before all others: number {found.cluster} holds {found.model} of its
-texts and {found.human} of people's, {found.type_1} of the type I error ({found.label}). Why: its texts have
-{length.first:.0f} words where others have {length.second:.0f} (AUC {length.auc:.2f}, {length.low:.2f} to
-{length.high:.2f}), and {stops[0]} stop words instead of {stops[1]}: numbers and names in a row, each as likely as it
-should be on average.
+{perplexity(study)}. One cluster causes most of the gap: cluster {found.cluster} has {found.model} of its texts
+but only {found.human} of the human side, and {found.type_1} of the type I error ({found.label}). The reason: its
+texts have {length.first:.0f} words, others {length.second:.0f} (AUC {length.auc:.2f}, {length.low:.2f} to
+{length.high:.2f}), and {stops[0]} stop words instead of {stops[1]}. They are sequences of numbers and names, each as
+likely as it should be on average.
 
 ![Gap of adversarial sampling](pictures/adversarial.png)
 """
@@ -149,14 +149,14 @@ def second(study: Study) -> str:
     also = ", ".join(f"{each.model} of {each.candidate}" for each in others if each.model >= 10)
     phrases = ", ".join(f"*{phrase.text}*" for phrase in found.card.cluster_phrases[:6])
     shared = f", and {also}" if also else ""
-    return f"""## One cluster too often
+    return f"""## One over-represented cluster
 
 *Gap, candidate {CONTRASTIVE}; first orange bar; then What would close the gap.*
 
-Cluster {found.cluster} holds {found.model} texts of contrastive search, {found.human} of people's{shared}. It is
-{found.type_1} of contrastive search's type I error ({found.label}). Its phrases against its neighbours: {phrases}.
-With these texts brought to the human share, on the same clusters, MAUVE goes from {before} to {after}: mean ± sd over
-seeds [95 % over texts].
+Cluster {found.cluster} has {found.model} texts of contrastive search, {found.human} human texts{shared}. It accounts
+for {found.type_1} of contrastive search's type I error ({found.label}). Its distinctive phrases against neighboring
+clusters are {phrases}. With these texts reduced to the human share on the same clusters, MAUVE rises from {before} to
+{after}: mean ± sd over seeds [95% over texts].
 
 ![What would close the gap of contrastive search](pictures/contrastive.png)
 """
@@ -180,18 +180,17 @@ def third(study: Study) -> str:
 
 *Clusters, candidate greedy, cluster {cluster}, tab Why.*
 
-One cluster flags itself: a truncated end alone tells number {cluster} from all other texts. {here} of its texts stop
-in the middle of a sentence, of all others {elsewhere} (AUC {auc}, beside greedy decoding). All texts are cut at 128
-tokens, and the encoder stands for a text by its last token: texts that happen to end with their sentence lie
-together, whatever they are about. People have {rows[0].human} texts there:
+One cluster is flagged: a truncated end alone separates cluster {cluster} from all other texts. {here} of its texts stop
+in the middle of a sentence; {elsewhere} of all others do (AUC {auc}, for greedy decoding). All texts are cut at 128
+tokens, and the last token represents the text, so texts that happen to end with a complete sentence cluster together,
+whatever their topic. The cluster has {rows[0].human} human texts:
 
-| candidate | its texts | part of the type II error | trust |
+| candidate | its texts | share of the type II error | trust |
 | --- | --- | --- | --- |
 {lines}
 
-Whatever a candidate seems to miss or overdo there is where its texts stop, not what is in them. Before a cluster is
-taken for a topic, its flags are worth a look; comparing whole texts, or cutting both sides at the ends of sentences,
-removes this one.
+What a candidate seems to miss or overdo there is where its texts stop, not what they say. Look at a cluster's flags
+before you take it for a topic. Comparing whole texts, or cutting both sides at the ends of sentences, removes this one.
 
 ![A cluster that ends its sentences](pictures/endings.png)
 """
@@ -206,8 +205,8 @@ def stable(study: Study) -> str:
     k = len(next(iter(counts.values())))
     return f"""## How many clusters to believe
 
-Of {k} clusters of the joint partition, first seed, how many differ between people and the candidate beyond chance, and
-under the other seeds and other k too (*Gap*, column trust):
+How many of the {k} clusters of the joint partition, first seed, differ between people and the candidate beyond chance,
+under other seeds and other k, too (*Gap*, column trust)?
 
 | candidate | stable | unsure | noise |
 | --- | --- | --- | --- |
@@ -273,9 +272,9 @@ def main() -> None:
     study = Study(RunStore().load(RUN))
     head = f"""# Findings on the demo study
 
-Made by `python -m docs.make_findings` from the demo run: {len(study.run.corpora[HUMAN])} Wikipedia paragraphs, and
-what SmolLM2-135M-Instruct wrote after their first words. Clusters are those of the joint partition, first seed; shares
-are at mixture weight {WEIGHT}, with 95 % bootstrap intervals over texts.
+`python -m docs.make_findings` generates this page from the demo run: {len(study.run.corpora[HUMAN])} Wikipedia
+paragraphs and SmolLM2-135M-Instruct's continuations of their first words. Clusters are those of the joint
+partition, first seed. Shares are at mixture weight {WEIGHT}, with 95% bootstrap intervals over texts.
 """
     page = wrapped("\n".join([head, first(study), second(study), third(study), stable(study)]))
     write_atomically(HERE / "findings.md", lambda stream: stream.write(page.encode()))

@@ -1,4 +1,4 @@
-"""docs/performance.md: why things are done as they are, around the tables that the benchmarks print.
+"""docs/performance.md: the reasons for what is done, around the tables that the benchmarks print.
 
     python -m docs.make_performance
 
@@ -37,7 +37,7 @@ def command(name: str) -> str:
 
 
 def source(name: str) -> str:
-    return f"`{command(name)}`; all of it in [{name}.md](../benchmarks/results/{name}.md)."
+    return f"`{command(name)}`; full results in [{name}.md](../benchmarks/results/{name}.md)."
 
 
 def paragraph(name: str, beginning: str) -> str:
@@ -51,8 +51,8 @@ def page() -> str:
     whole, alone = tables("features_to_score")
     return f"""# Performance
 
-Every table is printed by a command of benchmarks/, which times all ways in turn in one run and gives ratios; times
-alone mean nothing on another machine. This page is put together by `python -m docs.make_performance`.
+A command in benchmarks/ prints every table. It times all alternatives in turn in one run and reports ratios, because
+times alone mean nothing on another machine. `python -m docs.make_performance` assembles this page.
 
 ## From features to a score
 
@@ -60,32 +60,32 @@ alone mean nothing on another machine. This page is put together by `python -m d
 
 {whole}
 
-**Principal components** come from the covariance, the sum of outer products of centred unit rows. It is taken in one
-pass over blocks of rows in float64, about a point near the mean, because about the origin nearly parallel rows would
-lose their digits. The full decomposition of the stacked rows, which gives the same components, costs several times as
-much and needs them all in memory. Coordinates are float32: their error, about 1e-7, is that of a unit row's own
-rounding.
+**Principal components** come from the covariance, the sum of outer products of centered unit rows. One pass over
+blocks of rows computes it in float64, about a point near the mean: about the origin, nearly parallel rows would lose
+their digits. The full decomposition of the stacked rows gives the same components, but costs several times as much
+and needs all rows in memory. Coordinates are float32; their error, about 1e-7, is that of a unit row's own rounding.
 
-**k-means** is our own (mauve_core/numerics: `starts`, `lloyd`, `nearest`, `clustering`), for four reasons.
+**k-means** is our own (mauve_core/numerics/kmeans), because no library combines good starts, cheap late iterations and
+independence from the number of cores.
 
-- *Starts.* k-means++, the best of three draws for each centre, ends lower than the best of several random starts. It
-  is known to be slow one centre at a time; here draws are made and measured in batches, by a few matrix products.
-- *No distance twice.* A row whose centre has not moved is measured against the centres that have, nothing else. In
-  late iterations few still move, and they cost next to nothing. The partition is the one that measuring everything
-  gives.
-- *Restarts* run two iterations on a sample and are then compared; the best goes on with all rows.
-- *Cores.* Restarts, partitions and blocks of rows go to threads of our own, each with a single-threaded BLAS. A BLAS
-  that spreads one product over cores waits by spinning, which beside other work on the machine costs many times the
-  work itself. Nothing that is computed depends on the number of cores.
+- *Starts.* k-means++ with the best of three draws for each center ends lower than the best of several random starts.
+  One center at a time, it is slow; here a few matrix products draw and measure a batch of centers.
+- *No distance twice.* A row whose center has not moved is measured only against the centers that have. Few centers
+  move in late iterations, so these cost almost nothing. The partition is the one that measuring everything gives.
+- *Restarts* run two iterations on a sample and are then compared; the best continues with all rows.
+- *Cores.* Partitions, restarts and blocks of rows, outermost loop first, run on threads of our own, each with a
+  single-threaded BLAS. A BLAS that spreads one product over cores waits by spinning, which costs many times the work
+  itself when the machine is busy. No result depends on the number of cores.
 
-Libraries beside it, from the same reduced rows:
+Libraries, from the same reduced rows:
 
 {alone}
 
 faiss starts from random rows and measures every distance in every iteration; scikit-learn draws its starts one by
-one. Distances are |x|^2 - 2 x.c + |c|^2 in float32. For centred unit rows that is exact to about 1e-7, far below the
-distance of a text from its centre; closer ties keep a text where it is. Centres, objectives and scores are float64.
-On a CUDA device the same code runs on torch; a text half-way between two clusters may fall to the other there.
+one. Distances are |x|^2 - 2 x.c + |c|^2 in float32. For centered unit rows this is exact to about 1e-7, far below the
+distance of a text from its center; a text stays where it is in a closer tie. Centers, objectives and scores are
+float64. On a CUDA device the same code runs on torch; there, a text halfway between two clusters may fall to the
+other.
 
 ## Many comparisons
 
@@ -93,13 +93,13 @@ On a CUDA device the same code runs on torch; a text half-way between two cluste
 
 {tables("many_comparisons")[0]}
 
-The human side is read once: its moments serve every pair and the joint space. Partitions of all candidates and seeds go
-to all cores at once. Bootstrap resamples are counts by weights in the partitions that are there; nothing is clustered
-for them.
+The human side is read once: its moments serve every pair and the joint space. Partitions of all candidates and seeds
+run on all cores at once. A bootstrap resample is a weighted count in the existing partitions; nothing is clustered
+again.
 
-By default a seed has **one start**, where the published setting is the best of five. One of ours ends as low as the
-best of five random ones (the tables above), and a score is the mean over seeds in any case. `ScoreConfig(restarts=5)`
-and `compute_mauve(kmeans_num_redo=5)`, which is that function's default, run five.
+A seed has **one start** by default; the published setting is the best of five. One of our starts ends as low as the
+best of five random ones (see the tables above), and a score is a mean over seeds in any case.
+`ScoreConfig(restarts=5)` and `compute_mauve(kmeans_num_redo=5)`, the default of that function, run five.
 
 ## Spread over seeds
 
@@ -107,11 +107,11 @@ and `compute_mauve(kmeans_num_redo=5)`, which is that function's default, run fi
 
 {tables("seed_spread")[0]}
 
-The published score is that of one partition, and another seed gives another. A run reports the mean over its seeds,
-with their standard deviation. Each of the scores in the mean is the published one, so the mean estimates what the
-published score is on average over k-means starts, with the same expectation and a standard deviation smaller by the
-square root of their number. It is not the score of a finer partition, and it says nothing about other texts: that is
-what the bootstrap interval is for. Estimates for one partition stand in a run beside the mean (`Estimate.values`).
+The published score is that of one partition, and another seed gives another score. A run reports the mean over its
+seeds with their standard deviation. Each score in the mean is a published score, so the mean has the same expectation
+and a standard deviation that is smaller by the square root of the number of seeds. It is not the score of a finer
+partition, and it says nothing about other texts; that is what the bootstrap interval is for. A run also stores the
+score of each partition (`Estimate.values`).
 
 ## Encoding on a CPU
 
@@ -119,19 +119,20 @@ what the bootstrap interval is for. Estimates for one partition stand in a run b
 
 {_encoders()}
 
-Texts of a batch lie end to end in one row of tokens (mauve_core/encoders/packed.py). Linear layers see real tokens
-only, attention goes text by text, and in the last layer only the token that becomes the feature asks and is fed
-forward. As many lanes of one thread work as there are cores.
-The weights' products alone, in float32 and with nothing around them, are most of the time of every way; above each
-table stands by how much mauve-text could at most be beaten if all the rest cost nothing. What is saved is padding, the
-last layer and the activation. More would take products of fewer bits, and bfloat16 rounds each factor by up to 2^-9,
-where features should agree to 1e-4. OpenVINO and ONNX Runtime take part in the benchmark where they are installed.
+The texts of a batch form one row of tokens without padding (mauve_core/encoders/packed.py). Linear layers see real
+tokens only, attention runs text by text, and the last layer computes queries and feed-forward only for the token that
+becomes the feature. Each core runs one single-threaded worker. In every alternative, the float32 products of the
+weights alone take most of the time; the bound above each table is the largest possible speedup over mauve-text if
+everything else were free. The savings are padding, the last layer and the activation. Further savings need products
+with fewer bits, but bfloat16 rounds each factor by up to 2^-9, while features should agree to 1e-4. The benchmark
+includes OpenVINO and ONNX Runtime if they are installed. Known models take this path, each tested against
+transformers; other models run through transformers.
 
 ## Encoding on a GPU
 
-Not measured: no GPU was at hand. `{command("encoder_device")}` is the toy size of the script that measures it;
-without `--toy` it takes GPT-2 large's shape in bfloat16 and reports the share of the card's matrix peak, measured in
-the same run, and the ratio to mauve-text.
+Not measured, because no GPU was available. `{command("encoder_device")}` runs the script at toy size. Without `--toy`
+it uses GPT-2 large's shape in bfloat16 and reports the share of the card's matrix peak, measured in the same run, and
+the ratio to mauve-text.
 
 ## Cost against n, k and d, and memory
 
@@ -143,9 +144,12 @@ the same run, and the ratio to mauve-text.
 
 {tables("scale")[1]}
 
-Features are mapped from their file, read by blocks and never copied whole. float16 halves them; what that does to
-scores is in [half_precision.md](../benchmarks/results/half_precision.md): as much as another draw of the start, or
-less.
+Features are memory-mapped, read in blocks and never copied whole: checks, digests, moments and projections pass over
+them, and only the few principal coordinates are held in memory. Bootstrap resamples and their histograms come in
+blocks, too; their frontiers are kept, so a comparison has a budget of them. float16 halves the features and changes
+scores as much as another draw of the k-means start, or less
+([half_precision.md](../benchmarks/results/half_precision.md)). It is meant for given features (`encode --half`, any
+float16 file), and such a run keeps them so; the feature store keeps float32.
 
 ## The map of many texts
 
@@ -157,8 +161,8 @@ less.
 
 {tables("map_sample")[1]}
 
-UMAP gets the exact neighbours of each text, from scikit-learn's products of blocks. Its own approximate search, made
-for millions of rows, compiles in every process; what it still compiles is kept on disk beside its source.
+UMAP gets the exact neighbors of each text, from scikit-learn's blocks of products. UMAP's own approximate search,
+made for millions of rows, compiles in every process; what UMAP still compiles is cached on disk next to its source.
 
 ## The app
 
@@ -166,10 +170,10 @@ for millions of rows, compiles in every process; what it still compiles is kept 
 
 {tables("app_walk")[0]}
 
-Processor time of the server from a message of the browser to the end of its answer; the network, the browser and
-drawing are not in it. Figures are sent without Plotly's check of every property, which the tests do instead. Only the
-open tab is made. What depends on a run alone (score bases, words, properties, trust) is found out when the run is
-made and lies beside it. The server's event loop is uvloop's and figures are written by orjson, where they can be had.
+This is the server's processor time from a browser's message to the end of the response, without the network, the
+browser and drawing. Figures skip Plotly's validation of every property; the tests validate them instead. Only the
+open tab is computed. What depends on a run alone (score bases, words, properties, trust) is precomputed when the run
+is made and stored with it. If they are installed, uvloop runs the server's event loop and orjson serializes figures.
 
 {source("ten_browsers")}
 {paragraph("ten_browsers", "## What went wrong").removeprefix("## ")}. {paragraph("ten_browsers", "Resident MB")}
@@ -179,7 +183,7 @@ made and lies beside it. The server's event loop is uvloop's and figures are wri
 
 
 def _encoders() -> str:
-    """The table of each model under its heading, and what is the most that can be gained."""
+    """The table of each model under its heading, and the largest possible gain."""
     lines = (RESULTS / "encoder_peer.md").read_text(encoding="utf-8").splitlines()
     headings = [line.removeprefix("## ") for line in lines if line.startswith("## ")]
     bounds = [line for line in lines if line.startswith("mauve-text takes ")]

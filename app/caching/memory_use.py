@@ -1,4 +1,7 @@
-"""About how many bytes a value takes in memory, for caches that are bounded by bytes."""
+"""About how many bytes a value takes in memory, for caches that are bounded by bytes.
+
+What two values share counts twice.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 The browser asks over a route of our own. A fragment that Streamlit reruns by the clock would do it too, but it makes
 Streamlit forget the end of whatever run it meets: what that run took off the page then stays on it.
+
+Ratings and cached results are not news.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from app import uploads
 from app.components.markup import escaped
 from app.uploads import Look, Outline, Upload
 from mauve_core.base.errors import MauveLensError
-from mauve_core.scoring.compare import MIN_TEXTS
+from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.tasks.comparison import TextFile
 
 _PARTS = {"Text": "", "Prompt": "(no prompts)", "Id": "(line numbers)"}

@@ -13,8 +13,8 @@ import numpy as np
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.resampling.stability import Trust, cluster_trust
-from mauve_core.scoring.estimates import stream
 from mauve_core.scoring.result import Comparison, Partition
+from mauve_core.scoring.streams import stream
 
 
 def trust(

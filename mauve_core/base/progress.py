@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from itertools import count
 
 Progress = Callable[[str, int, int], None]
 """progress(stage, done, total)"""
@@ -17,6 +18,13 @@ Progress = Callable[[str, int, int], None]
 
 def silent(stage: str, done: int, total: int) -> None:
     """Report nothing."""
+
+
+def counted(progress: Progress, stage: str, total: int) -> Callable[[], None]:
+    """Report that nothing of the stage is done; what is returned reports one part more at each call."""
+    done = count(1)
+    progress(stage, 0, total)
+    return lambda: progress(stage, next(done), total)
 
 
 class ConsoleProgress:

@@ -1,7 +1,8 @@
 """A stored run as one HTML file: it needs no network and no server, and no text in it can run.
 
 The file holds Plotly's script, the figures as JSON, and everything else as escaped text. Its content security policy
-names the two scripts by their digests: any other script, and every request, is refused by the browser.
+names the two scripts by their digests: any other script, and every request, is refused by the browser. WebGL would need
+functions made of strings, so the map is SVG with fewer points. Figures are drawn when they come into view.
 """
 
 from __future__ import annotations

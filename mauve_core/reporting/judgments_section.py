@@ -1,4 +1,8 @@
-"""The blocks of a report on people's ratings: a ranking for each question, and which scores agree with it."""
+"""The blocks of a report on people's ratings: a ranking for each question, and which scores agree with it.
+
+A report uses the Judge page's first settings: a tie is half a win each, and no answer is excluded for its speed. Raters
+stay unnamed.
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,6 @@ import dataclasses
 import platform
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -19,34 +18,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.config import HUMAN, CompareConfig, PartitionKind
-from mauve_core.base.errors import InputError
-from mauve_core.base.names import require_text
+from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus import Corpus
-from mauve_core.encoders.external_features import Given, checked_digest, features_of, require_one_width
+from mauve_core.encoders.external_features import Given
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.numerics.feature_space.reduction import Side, reduce_sides
-from mauve_core.numerics.feature_space.stacked import require_usable
 from mauve_core.scoring.advice import advice
-from mauve_core.scoring.estimates import rescored, score_basis, stream
-from mauve_core.scoring.partitioning import clustering_seeds, grouped_partitions, human_halves, measured
-from mauve_core.scoring.replicates import require_room
+from mauve_core.scoring.estimates import scored
+from mauve_core.scoring.partitioning import partition_all
 from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, Partition, Source
-
-MIN_TEXTS = 20
-"""Fewest texts on a side: below it, not even two clusters would have ten texts each."""
+from mauve_core.scoring.sides import check_sides, encode_sides, take_features
+from mauve_core.scoring.streams import stream
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "mauve-lens")
 _ENCODER_LIBRARIES = ("torch", "transformers", "tokenizers")
-
-
-@dataclass(frozen=True)
-class _Encoded:
-    """One side on its way through the pipeline."""
-
-    source: Source
-    features: NDArray[np.floating]
 
 
 def compare(
@@ -90,198 +76,50 @@ def compare(
         The disk refuses while features are being kept; finished parts stay.
     """
     config = config or CompareConfig()
-    _check_sides(human, candidates, config, features, known)
+    check_sides(human, candidates, config, features, known)
     clock = _Clock()
     corpora = {HUMAN: human, **candidates}
     if features is None:
-        encoded, used_device = _encode_all(corpora, config, feature_store, device, progress)
+        encoded, used_device = encode_sides(corpora, config, feature_store, device, progress)
     else:
-        encoded, used_device = _take_features(corpora, features, known), "none: features were given"
+        encoded, used_device = take_features(corpora, features, known), "none: features were given"
     clock.lap("encoding")
-    on = _clustering_device(device, used_device)
-    sides = measured({name: side.features for name, side in encoded.items()})
-    pairwise, joint = _partition_all(sides, config, on, progress)
-    halves, why_not = _halves(encoded[HUMAN], next(iter(pairwise.values()))[0].k, config, on, progress)
+    arrays = {name: side.features for name, side in encoded.items()}
+    found = partition_all(arrays, config.score, _clustering_device(device, used_device), progress)
     clock.lap("clustering")
-    projection, fitted = _map_of(sides, joint[0], config, progress)
+    projection, fitted = _map_of(found.sides, found.joint[0], config, progress)
     clock.lap("projection")
     comparison = Comparison(
         human=encoded[HUMAN].source,
-        candidates=tuple(Candidate(encoded[name].source, {}, {}, pairwise[name]) for name in candidates),
-        joint=joint,
+        candidates=tuple(Candidate(encoded[name].source, {}, {}, found.pairwise[name]) for name in candidates),
+        joint=found.joint,
         config=config,
-        warnings=why_not,
+        warnings=(found.why_no_halves,) if found.why_no_halves else (),
         environment={},
         projection=projection,
-        halves=halves,
+        halves=_halves(encoded[HUMAN].source, found.halves),
         map_fitted=fitted,
     )
-    libraries = _LIBRARIES + (_ENCODER_LIBRARIES if features is None else ())
-    return _finish(comparison, corpora, used_device, libraries, clock, progress)
-
-
-def _finish(
-    comparison: Comparison,
-    corpora: Mapping[str, Corpus],
-    device: str,
-    libraries: Sequence[str],
-    clock: _Clock,
-    progress: Progress,
-) -> Comparison:
-    """Fill in scores, advice and circumstances."""
-    kinds: tuple[PartitionKind, ...] = ("pairwise", "joint")
-    for done, kind in enumerate(kinds):
-        progress("scoring", done, len(kinds))
-        basis = score_basis(comparison, kind, "none")
-        comparison = rescored(comparison, kind, basis, comparison.config.score.scale)
-    progress("scoring", len(kinds), len(kinds))
+    comparison = scored(comparison, progress)
     clock.lap("scoring")
+    libraries = _LIBRARIES + (_ENCODER_LIBRARIES if features is None else ())
     return dataclasses.replace(
         comparison,
-        warnings=(*advice(comparison.sources, corpora, comparison.config), *comparison.warnings),
-        environment=_environment(libraries, device, clock),
+        warnings=(*advice(comparison.sources, corpora, config), *comparison.warnings),
+        environment=_environment(libraries, used_device, clock),
     )
 
 
-def _check_sides(
-    human: Corpus,
-    candidates: Mapping[str, Corpus],
-    config: CompareConfig,
-    features: Mapping[str, Given] | None,
-    known: Mapping[str, Source] | None,
-) -> None:
-    if not candidates:
-        raise InputError("There is nothing to compare with", allowed="at least one candidate")
-    for name in candidates:
-        require_text(name, "candidate")
-        if not name.strip() or name == HUMAN:
-            raise InputError("A candidate cannot have this name", allowed=f"any but {HUMAN!r}", received=repr(name))
-    for name, corpus in {HUMAN: human, **candidates}.items():
-        if not isinstance(corpus, Corpus):
-            todo = "Make one of a list or a column with corpus_from_texts, or of a file with read_corpus"
-            received = type(corpus).__name__
-            raise InputError(f"The side {name!r} is no corpus", allowed="Corpus", received=received, todo=todo)
-        if len(corpus) < MIN_TEXTS:
-            raise InputError(
-                f"The side {name!r} ({corpus.origin}) has too few texts to cluster",
-                allowed=f"at least {MIN_TEXTS}; 1,000 or more before small gaps mean anything",
-                received=f"{len(corpus)}",
-            )
-    require_room(config.score, [len(human), *map(len, candidates.values())])
-    if known is None and (features is None) == (config.encoder is None):
-        raise InputError(
-            "Features and encoder settings exclude each other",
-            allowed="an encoder, or features for every side with config.encoder = None",
-        )
-    for name, corpus in {HUMAN: human, **candidates}.items():
-        if known is not None and (features is None or name not in known or known[name].digest != corpus.digest):
-            raise InputError(f"What is known of {name!r} is not of these texts", allowed="their features and source")
-
-
-def _encode_all(
-    corpora: Mapping[str, Corpus], config: CompareConfig, store: FeatureStore | None, device: str, progress: Progress
-) -> tuple[dict[str, _Encoded], str]:
-    from mauve_core.encoders import Encoder
-
-    if config.encoder is None:
-        raise InputError("No encoder was chosen")
-    encoder = Encoder(config.encoder, device=device)
-    encoded = {}
-    used_device = device
-    for name, corpus in corpora.items():
-
-        def tell(stage: str, done: int, total: int, name: str = name) -> None:
-            progress(f"{stage} of {name}", done, total)
-
-        found = encoder.encode(corpus.encoder_inputs(config.encoder.with_prompt), store=store, progress=tell)
-        median, cut = float(np.median(found.lengths)), int(found.cut.sum())
-        source = _source(name, corpus, found.key, tokens_median=median, cut=cut, notes=found.notes)
-        require_usable(found.array, name=f"features of {name!r}", ids=corpus.ids)
-        encoded[name] = _Encoded(source, found.array)
-        used_device = found.device
-    return encoded, used_device
-
-
-def _take_features(
-    corpora: Mapping[str, Corpus], features: Mapping[str, Given], known: Mapping[str, Source] | None
-) -> dict[str, _Encoded]:
-    if set(features) != set(corpora):
-        raise InputError(
-            "Features must be given for every side and no other",
-            allowed=", ".join(corpora),
-            received=", ".join(features),
-        )
-    arrays = {name: features_of(name, corpus, features[name]) for name, corpus in corpora.items()}
-    require_one_width(arrays)
-    encoded = {}
-    for name, corpus in corpora.items():
-        key = checked_digest(name, corpus, arrays[name])
-        source = _source(name, corpus, key, tokens_median=None, cut=0) if known is None else known[name]
-        encoded[name] = _Encoded(source, arrays[name])
-    return encoded
-
-
-def _source(
-    name: str, corpus: Corpus, key: str, *, tokens_median: float | None, cut: int, notes: tuple[str, ...] = ()
-) -> Source:
-    return Source(
-        name=name,
-        n=len(corpus),
-        origin=corpus.origin,
-        digest=corpus.digest,
-        features_key=key,
-        tokens_median=tokens_median,
-        cut=cut,
-        notes=(*corpus.notes, *notes),
-    )
+def _halves(human: Source, partitions: tuple[Partition, ...]) -> Candidate | None:
+    """The human texts against themselves, without scores yet."""
+    if not partitions:
+        return None
+    return Candidate(dataclasses.replace(human, name=OTHER_HALF, n=human.n // 2), {}, {}, partitions)
 
 
 def _clustering_device(asked: str, used: str) -> str:
     """Where k-means runs: on the CUDA device that was asked for or that the encoder found, else on the CPU."""
     return next((name.split("+")[0] for name in (used, asked) if name.startswith("cuda")), "cpu")
-
-
-def _partition_all(
-    sides: Mapping[str, Side], config: CompareConfig, device: str, progress: Progress
-) -> tuple[dict[str, tuple[Partition, ...]], tuple[Partition, ...]]:
-    """Pairwise partitions of each candidate, and the joint ones, a partition a seed."""
-    names = [name for name in sides if name != HUMAN]
-    joint_seeds, pairwise_seeds = clustering_seeds(config.score, len(names))
-    total, done = (1 + len(names)) * config.score.seeds, 0
-
-    def advance() -> None:
-        nonlocal done
-        done += 1
-        progress("clustering", done, total)
-
-    progress("clustering", 0, total)
-    joint = grouped_partitions("joint", {"": sides}, {"": joint_seeds}, config.score, advance, device)[""]
-    pairs = {name: {HUMAN: sides[HUMAN], name: sides[name]} for name in names}
-    seeds = dict(zip(names, pairwise_seeds, strict=True))
-    pairwise = grouped_partitions("pairwise", pairs, seeds, config.score, advance, device)
-    return pairwise, joint
-
-
-def _halves(
-    human: _Encoded, k: int, config: CompareConfig, device: str, progress: Progress
-) -> tuple[Candidate | None, tuple[str, ...]]:
-    """The human texts against themselves, without scores yet; or None and why."""
-    if human.source.n < 2 * MIN_TEXTS:
-        why = f"{human.source.n} human texts are too few to hold one half of them against the other."
-        return None, (why,)
-    done, total = 0, config.score.seeds
-
-    def advance() -> None:
-        nonlocal done
-        done += 1
-        progress("clustering human halves", done, total)
-
-    progress("clustering human halves", 0, total)
-    try:
-        found = human_halves(human.features, k, config.score, advance, device)
-    except InputError as error:
-        return None, (f"One half of the human texts cannot be held against the other: {error}",)
-    return Candidate(dataclasses.replace(human.source, name=OTHER_HALF, n=human.source.n // 2), {}, {}, found), ()
 
 
 def _map_of(

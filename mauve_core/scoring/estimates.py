@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, PartitionKind, ScoreConfig
 from mauve_core.base.errors import InputError
+from mauve_core.base.progress import Progress, silent
 from mauve_core.numerics.divergences.count_pairs import CountPairs, count_pairs
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier, divergence_frontier, trapezoid_area
 from mauve_core.numerics.divergences.kl import frontier_integral, integral_terms, mid_point, mixture_terms
@@ -27,6 +27,7 @@ from mauve_core.numerics.divergences.smoothing import ADDED_COUNT, added_count, 
 from mauve_core.numerics.resampling.bootstrap import centred_interval, resample_weights
 from mauve_core.scoring.replicates import CountSamples, Generators, Parts, count_blocks
 from mauve_core.scoring.result import Candidate, Comparison, Estimate
+from mauve_core.scoring.streams import half_seeds, stream
 
 SCORE_BOUNDS = {"mauve": (0.0, 1.0), "mauve_star": (0.0, 1.0), "frontier_integral": (0.0, 1.0), "mid": (0.0, np.log(2))}
 """Range of each score; the last is in nats."""
@@ -34,47 +35,6 @@ SCORE_BOUNDS = {"mauve": (0.0, 1.0), "mauve_star": (0.0, 1.0), "frontier_integra
 CURVES_AT_ONCE = 2**14
 
 _STAR_ADDED = ADDED_COUNT[STAR_SMOOTHING]
-
-_PURPOSES = (
-    "clustering",
-    "bootstrap",
-    "projection",
-    "subsets",
-    "methods",
-    "permutations",
-    "halves",
-    "probes",
-    "attributes",
-)
-
-
-def stream(seed: int, purpose: str) -> SeedSequence:
-    """The seed sequence of a purpose, one of those above, from the one seed."""
-    return SeedSequence(seed).spawn(len(_PURPOSES))[_PURPOSES.index(purpose)]
-
-
-@dataclass(frozen=True)
-class HalfSeeds:
-    """Streams of the comparison of the human texts with themselves.
-
-    Attributes
-    ----------
-    cut : SeedSequence
-        Of which text falls into which half.
-    clustering : tuple of SeedSequence
-        A k-means seed each.
-    resampling : SeedSequence
-    """
-
-    cut: SeedSequence
-    clustering: tuple[SeedSequence, ...]
-    resampling: SeedSequence
-
-
-def half_seeds(score: ScoreConfig) -> HalfSeeds:
-    """Those that follow from the one seed."""
-    cut, clustering, resampling = stream(score.seed, "halves").spawn(3)
-    return HalfSeeds(cut, tuple(clustering.spawn(score.seeds)), resampling)
 
 
 def _drawn_parts(comparison: Comparison, kind: PartitionKind) -> tuple[Parts, Generators]:
@@ -184,6 +144,17 @@ def _joined(blocks: Sequence[ScoreBasis]) -> ScoreBasis:
     star = frontiers(lambda basis: basis.star)
     plain = star if first.plain[1] is first.star[1] else frontiers(lambda basis: basis.plain)
     return ScoreBasis(plain, star, spread(lambda basis: basis.frontier_integral), spread(lambda basis: basis.mid))
+
+
+def scored(comparison: Comparison, progress: Progress = silent) -> Comparison:
+    """The comparison with the scores of its pairwise and joint partitions under its own settings."""
+    kinds: tuple[PartitionKind, ...] = ("pairwise", "joint")
+    for done, kind in enumerate(kinds):
+        progress("scoring", done, len(kinds))
+        basis = score_basis(comparison, kind, "none")
+        comparison = rescored(comparison, kind, basis, comparison.config.score.scale)
+    progress("scoring", len(kinds), len(kinds))
+    return comparison
 
 
 def rescored(comparison: Comparison, kind: PartitionKind, basis: Mapping[str, ScoreBasis], scale: float) -> Comparison:

@@ -9,23 +9,106 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, PartitionKind, ScoreConfig
+from mauve_core.base.errors import InputError
+from mauve_core.base.progress import Progress, counted
 from mauve_core.numerics.feature_space.reduction import Side, measure_side, reduce_sides
 from mauve_core.numerics.feature_space.stacked import Stacked
 from mauve_core.numerics.kmeans.clustering import kmeans, usual_k
 from mauve_core.numerics.threads import parallel_map
-from mauve_core.scoring.estimates import half_seeds, stream
 from mauve_core.scoring.result import OTHER_HALF, Partition
+from mauve_core.scoring.streams import half_seeds, stream
 
 Features = NDArray[np.float32] | Stacked
 
+MIN_TEXTS = 20
+"""Fewest texts on a side: below it, not even two clusters would have ten texts each."""
+
 BYTES_TOGETHER = 2**30
 """Most memory for the coordinates of candidates that are clustered at the same time."""
+
+
+@dataclass(frozen=True)
+class Clusterings:
+    """Every partition of a comparison.
+
+    Attributes
+    ----------
+    sides : mapping of str to Side
+        From :func:`measured`, the human side first.
+    joint : tuple of Partition
+        One a seed, of all sides.
+    pairwise : mapping of str to tuple of Partition
+        By candidate, one a seed.
+    halves : tuple of Partition
+        Of one half of the human texts with the other, one a seed; empty where they cannot be halved.
+    why_no_halves : str
+        Why not; empty where they can.
+    """
+
+    sides: Mapping[str, Side]
+    joint: tuple[Partition, ...]
+    pairwise: Mapping[str, tuple[Partition, ...]]
+    halves: tuple[Partition, ...]
+    why_no_halves: str
+
+
+def partition_all(features: Mapping[str, Features], score: ScoreConfig, device: str, progress: Progress) -> Clusterings:
+    """Cluster the human side with each candidate, with all of them, and one half of it with the other.
+
+    Parameters
+    ----------
+    features : mapping of str to (n, d) float32 array
+        By source, the human side first.
+    device : str
+        See :func:`mauve_core.numerics.kmeans.clustering.kmeans`.
+    progress : callable
+        Called with (stage, done, total).
+
+    Raises
+    ------
+    InputError
+        As :func:`partitions`, but not for the halves.
+    """
+    sides = measured(features)
+    candidates = list(sides)[1:]
+    joint_seeds, pairwise_seeds = clustering_seeds(score, len(candidates))
+    advance = counted(progress, "clustering", (1 + len(candidates)) * score.seeds)
+    joint = grouped_partitions("joint", {"": sides}, {"": joint_seeds}, score, advance, device)[""]
+    pairs = {name: {HUMAN: sides[HUMAN], name: sides[name]} for name in candidates}
+    seeds = dict(zip(candidates, pairwise_seeds, strict=True))
+    pairwise = grouped_partitions("pairwise", pairs, seeds, score, advance, device)
+    halves, why_none = _halves(features[HUMAN], pairwise[candidates[0]][0].k, score, device, progress)
+    return Clusterings(sides, joint, pairwise, halves, why_none)
+
+
+def _halves(
+    human: Features, k: int, score: ScoreConfig, device: str, progress: Progress
+) -> tuple[tuple[Partition, ...], str]:
+    """One random half of the human texts clustered with the other under each seed; or nothing, and why.
+
+    The halves get half of the candidates' k clusters, so that a cluster holds as many texts. An odd text is
+    left out.
+    """
+    if len(human) < 2 * MIN_TEXTS:
+        return (), f"{len(human)} human texts are too few to hold one half of them against the other."
+    seeds, half = half_seeds(score), len(human) // 2
+    order = np.random.default_rng(seeds.cut).permutation(len(human))
+    parts = {HUMAN: order[:half], OTHER_HALF: order[half : 2 * half]}
+    sides = {name: Stacked([human], rows=np.sort(rows)) for name, rows in parts.items()}
+    settings = dataclasses.replace(score, k=max(2, round(k / 2)))
+    advance = counted(progress, "clustering human halves", score.seeds)
+    try:
+        return partitions("pairwise", sides, seeds.clustering, settings, advance, device), ""
+    except InputError as error:
+        return (), f"One half of the human texts cannot be held against the other: {error}"
 
 
 def clustering_seeds(score: ScoreConfig, candidates: int) -> tuple[list[SeedSequence], list[list[SeedSequence]]]:
@@ -95,11 +178,12 @@ def grouped_partitions(
         By group, one a seed.
     """
     made: dict[str, list[Partition]] = {name: [] for name in groups}
+    reduce = partial(reduce_sides, explained_variance=score.explained_variance)
     for batch in _batches(groups):
-        reduced = parallel_map(lambda name: _reduced(groups[name], score), batch)
+        reduced = parallel_map(reduce, [list(groups[name].values()) for name in batch])
         tasks = [
-            (name, array, index, seed)
-            for name, array in zip(batch, reduced, strict=True)
+            (name, space.array, index, seed)
+            for name, space in zip(batch, reduced, strict=True)
             for index, seed in enumerate(seeds[name])
         ]
 
@@ -127,40 +211,9 @@ def _batches(groups: Mapping[str, Mapping[str, Side]]) -> list[list[str]]:
     return batches
 
 
-def human_halves(
-    features: Features, k: int, score: ScoreConfig, advance: Callable[[], None], device: str = "cpu"
-) -> tuple[Partition, ...]:
-    """One random half of the human texts clustered with the other, under each seed.
-
-    Parameters
-    ----------
-    features : (n, d) float32 array
-        Of the human texts; one of an odd number is left out.
-    k : int
-        Clusters of the candidates' partitions. The halves get half as many, so that a cluster holds as many texts.
-    advance : callable
-        Called after each partition.
-
-    Raises
-    ------
-    InputError
-        As :func:`partitions`.
-    """
-    seeds, half = half_seeds(score), len(features) // 2
-    order = np.random.default_rng(seeds.cut).permutation(len(features))
-    parts = {HUMAN: order[:half], OTHER_HALF: order[half : 2 * half]}
-    sides = {name: Stacked([features], rows=np.sort(rows)) for name, rows in parts.items()}
-    settings = dataclasses.replace(score, k=max(2, round(k / 2)))
-    return partitions("pairwise", sides, seeds.clustering, settings, advance, device)
-
-
 def reduced_together(features: Mapping[str, Features], score: ScoreConfig) -> NDArray[np.float32]:
     """(n_total, components) coordinates of all sides, in the order of the mapping, in one space."""
-    return _reduced(measured(features), score)
-
-
-def _reduced(sides: Mapping[str, Side], score: ScoreConfig) -> NDArray[np.float32]:
-    return reduce_sides(list(sides.values()), explained_variance=score.explained_variance).array
+    return reduce_sides(list(measured(features).values()), explained_variance=score.explained_variance).array
 
 
 def partition(

@@ -17,9 +17,9 @@ def listed(page: Path) -> set[str]:
 
 
 def test_every_view_has_a_page_with_its_picture() -> None:
-    views = {path.stem for path in VIEWS.glob("*.py")} - {"__init__"}
+    views = {path.name for path in VIEWS.iterdir() if (path / f"{path.name}.py").is_file()}
     pages = {path.stem for path in (DOCS / "guide").glob("*.md")}
-    assert views <= pages
+    assert views == pages
     for view in views:
         assert f"(images/{view}-1280-light.png)" in (DOCS / "guide" / f"{view}.md").read_text(encoding="utf-8")
 
@@ -29,3 +29,43 @@ def test_every_page_is_in_the_contents() -> None:
     written = {str(path.relative_to(DOCS).with_suffix("")) for path in DOCS.rglob("*.md")}
     made = {name for name in written if name.split("/")[0] in {"measured", "_build"}}
     assert written - made - {"index"} == contents - {"measured/index"}
+
+
+def test_the_glossary_is_short_and_linked() -> None:
+    glossary = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    rows = [line for line in glossary.splitlines() if line.startswith("| ") and "---" not in line]
+    terms = [row.split("|")[1].strip() for row in rows if not row.startswith("| term |")]
+    assert len(set(terms)) == len(terms) <= 40
+    for page in (DOCS / "index.md", DOCS.parent / "README.md"):
+        assert "glossary.md)" in page.read_text(encoding="utf-8")
+
+
+def test_the_design_opens_with_a_tree_that_names_every_package() -> None:
+    tree = (DOCS / "design.md").read_text(encoding="utf-8").split("\n\n")[1].splitlines()
+    packages = {path.parent.name for path in (DOCS.parent / "mauve_core").glob("*/__init__.py")}
+    assert len(tree) <= 20
+    assert {line.split()[0] for line in tree if "mauve_core" in line} == {f"mauve_core/{name}" for name in packages}
+
+
+def test_a_section_of_the_interface_is_called_by_its_module() -> None:
+    for page in (DOCS / "api").glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        modules = re.findall(r"automodule:: mauve_core\.([\w.]+)", text)
+        assert re.findall(r"^## (.+)$", text, re.MULTILINE) == modules
+        for name in modules:
+            path = DOCS.parent / "mauve_core" / name.replace(".", "/")
+            assert path.with_suffix(".py").is_file() or (path / "__init__.py").is_file(), name
+
+
+def test_every_file_that_the_docs_name_exists() -> None:
+    root = DOCS.parent
+    pages = [*root.glob("*.md"), *DOCS.glob("*.md"), *(DOCS / "guide").glob("*.md")]
+    named = {
+        (page.name, name)
+        for page in pages
+        for name in re.findall(r"\b((?:tests|benchmarks|data|docs|\w+)/[\w/]+\.py)\b", page.read_text(encoding="utf-8"))
+    }
+    homes = (root, root / "mauve_core", root / "app")
+    missing = {(page, name) for page, name in named if not any((home / name).is_file() for home in homes)}
+    assert named
+    assert not missing

@@ -29,8 +29,8 @@ from mauve_core.experiments.attributes_over_k import (
 )
 from mauve_core.jobs import queue
 from mauve_core.scoring.compare import compare
-from mauve_core.scoring.estimates import stream
 from mauve_core.scoring.partitioning import clustering_seeds, partitions
+from mauve_core.scoring.streams import stream
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.tasks.registry import read_task

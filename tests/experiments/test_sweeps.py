@@ -24,8 +24,8 @@ from mauve_core.experiments.sweeps import AXES, Sweep, SweepPoint, attachment_na
 from mauve_core.experiments.sweeps.clustered import drawing_orders
 from mauve_core.experiments.sweeps.request import Request, halved
 from mauve_core.numerics.kmeans.clustering import default_k
-from mauve_core.scoring.compare import MIN_TEXTS, compare
-from mauve_core.scoring.partitioning import reduced_together
+from mauve_core.scoring.compare import compare
+from mauve_core.scoring.partitioning import MIN_TEXTS, reduced_together
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.sweep import SweepTask
 from tests.synthetic import make_comparison_inputs, make_run

@@ -15,17 +15,17 @@ from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.divergences.summaries import mauve_f
 from mauve_core.numerics.feature_space.projection import map_of
-from mauve_core.scoring.compare import MIN_TEXTS, compare
+from mauve_core.scoring.compare import compare
 from mauve_core.scoring.estimates import (
     CountSamples,
     basis_of,
     estimates_of,
-    half_seeds,
     rescored,
     score_basis,
 )
-from mauve_core.scoring.partitioning import partitions
+from mauve_core.scoring.partitioning import MIN_TEXTS, partitions
 from mauve_core.scoring.result import OTHER_HALF
+from mauve_core.scoring.streams import half_seeds
 from tests.resampled import sample_counts
 from tests.synthetic import make_comparison_inputs, make_side
 

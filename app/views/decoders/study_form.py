@@ -17,7 +17,7 @@ from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
 from mauve_core.base.errors import MauveLensError
 from mauve_core.decoding import GenerationSettings
 from mauve_core.encoders import check_model
-from mauve_core.scoring.compare import MIN_TEXTS
+from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.store import Run
 from mauve_core.tasks.comparison import TextFile
 from mauve_core.tasks.study import StudyTask

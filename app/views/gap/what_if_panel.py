@@ -33,7 +33,7 @@ from mauve_core.base.formatting import SCORE_DECIMALS, interval, with_spread, wr
 from mauve_core.figures.gap import what_if_figure
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import short_name
-from mauve_core.scoring.compare import MIN_TEXTS
+from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.scoring.result import Estimate
 from mauve_core.tasks.exclude_texts import ExcludeTextsTask
 

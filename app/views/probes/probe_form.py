@@ -16,7 +16,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.experiments.perturbations import PERTURBATIONS, Parameter, Perturbation, parse_perturbation
 from mauve_core.experiments.robustness import SPLITS, ProbeTable
 from mauve_core.figures.theme import short_name
-from mauve_core.scoring.compare import MIN_TEXTS
+from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.store import Run
 from mauve_core.store.features import without_features
 from mauve_core.tasks.probe import ProbeTask

@@ -29,7 +29,7 @@ from mauve_core.experiments.text_measures.spread import CONFIDENCE, GROUPS, grou
 from mauve_core.experiments.text_measures.stored import collection_of
 from mauve_core.numerics.resampling.jackknife import jackknife_sd, t_interval
 from mauve_core.numerics.resampling.permutation import histogram_statistic, permutation_test
-from mauve_core.scoring.estimates import stream
+from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
 from mauve_core.store.features import stored_features
 

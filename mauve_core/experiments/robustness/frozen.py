@@ -1,4 +1,8 @@
-"""A run's clusters, held still: which of them is nearest to a text that was not there when they were made."""
+"""A run's clusters, held still: which of them is nearest to a text that was not there when they were made.
+
+Distances are measured in the space that the run's own texts span. Scores of a probe cluster both halves anew
+instead, as published.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A source's texts cut into a reference half and a comparison half, several times over."""
+"""A source's texts cut into a reference half and a comparison half, several times over.
+
+Texts that a perturbation pairs, as ``swap-halves`` does, are paired within the comparison half, so that nothing of the
+reference half enters it.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,8 @@ from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus
-from mauve_core.scoring.compare import MIN_TEXTS
-from mauve_core.scoring.estimates import stream
+from mauve_core.scoring.partitioning import MIN_TEXTS
+from mauve_core.scoring.streams import stream
 
 Rows = NDArray[np.int64]
 

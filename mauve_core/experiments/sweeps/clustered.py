@@ -19,9 +19,8 @@ from mauve_core.base.errors import InputError
 from mauve_core.encoders import PrefixEncoder, feature_key
 from mauve_core.experiments.sweeps.request import Collector, Request, Swept, halved, whole_values
 from mauve_core.scoring.advice import FEW_PER_CLUSTER
-from mauve_core.scoring.compare import MIN_TEXTS
-from mauve_core.scoring.estimates import stream
-from mauve_core.scoring.partitioning import clustering_seeds, partition, partitions, reduced_together
+from mauve_core.scoring.partitioning import MIN_TEXTS, clustering_seeds, partition, partitions, reduced_together
+from mauve_core.scoring.streams import stream
 from mauve_core.store.features import stored_features
 
 MOST_POINTS = 6

@@ -1,0 +1,130 @@
+"""The sides of a comparison before they are clustered: checked, and encoded or held against given features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.config import HUMAN, CompareConfig
+from mauve_core.base.errors import InputError
+from mauve_core.base.names import require_text
+from mauve_core.base.progress import Progress
+from mauve_core.corpus import Corpus
+from mauve_core.encoders.external_features import Given, checked_digest, features_of, require_one_width
+from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.numerics.feature_space.stacked import require_usable
+from mauve_core.scoring.partitioning import MIN_TEXTS
+from mauve_core.scoring.replicates import require_room
+from mauve_core.scoring.result import Source
+
+
+@dataclass(frozen=True)
+class EncodedSide:
+    """What a comparison keeps of one side, and its (n, d) features."""
+
+    source: Source
+    features: NDArray[np.floating]
+
+
+def check_sides(
+    human: Corpus,
+    candidates: Mapping[str, Corpus],
+    config: CompareConfig,
+    features: Mapping[str, Given] | None,
+    known: Mapping[str, Source] | None,
+) -> None:
+    """Refuse sides and settings that cannot be compared, before any work starts.
+
+    Raises
+    ------
+    InputError
+    """
+    if not candidates:
+        raise InputError("There is nothing to compare with", allowed="at least one candidate")
+    for name in candidates:
+        require_text(name, "candidate")
+        if not name.strip() or name == HUMAN:
+            raise InputError("A candidate cannot have this name", allowed=f"any but {HUMAN!r}", received=repr(name))
+    for name, corpus in {HUMAN: human, **candidates}.items():
+        if not isinstance(corpus, Corpus):
+            todo = "Make one of a list or a column with corpus_from_texts, or of a file with read_corpus"
+            received = type(corpus).__name__
+            raise InputError(f"The side {name!r} is no corpus", allowed="Corpus", received=received, todo=todo)
+        if len(corpus) < MIN_TEXTS:
+            raise InputError(
+                f"The side {name!r} ({corpus.origin}) has too few texts to cluster",
+                allowed=f"at least {MIN_TEXTS}; 1,000 or more before small gaps mean anything",
+                received=f"{len(corpus)}",
+            )
+    require_room(config.score, [len(human), *map(len, candidates.values())])
+    if known is None and (features is None) == (config.encoder is None):
+        raise InputError(
+            "Features and encoder settings exclude each other",
+            allowed="an encoder, or features for every side with config.encoder = None",
+        )
+    for name, corpus in {HUMAN: human, **candidates}.items():
+        if known is not None and (features is None or name not in known or known[name].digest != corpus.digest):
+            raise InputError(f"What is known of {name!r} is not of these texts", allowed="their features and source")
+
+
+def encode_sides(
+    corpora: Mapping[str, Corpus], config: CompareConfig, store: FeatureStore | None, device: str, progress: Progress
+) -> tuple[dict[str, EncodedSide], str]:
+    """Every side encoded under ``config.encoder``, and the device that did it."""
+    from mauve_core.encoders import Encoder
+
+    if config.encoder is None:
+        raise InputError("No encoder was chosen")
+    encoder = Encoder(config.encoder, device=device)
+    encoded = {}
+    used_device = device
+    for name, corpus in corpora.items():
+
+        def tell(stage: str, done: int, total: int, name: str = name) -> None:
+            progress(f"{stage} of {name}", done, total)
+
+        found = encoder.encode(corpus.encoder_inputs(config.encoder.with_prompt), store=store, progress=tell)
+        median, cut = float(np.median(found.lengths)), int(found.cut.sum())
+        source = _source(name, corpus, found.key, tokens_median=median, cut=cut, notes=found.notes)
+        require_usable(found.array, name=f"features of {name!r}", ids=corpus.ids)
+        encoded[name] = EncodedSide(source, found.array)
+        used_device = found.device
+    return encoded, used_device
+
+
+def take_features(
+    corpora: Mapping[str, Corpus], features: Mapping[str, Given], known: Mapping[str, Source] | None
+) -> dict[str, EncodedSide]:
+    """Every side with the features that were given for its texts."""
+    if set(features) != set(corpora):
+        raise InputError(
+            "Features must be given for every side and no other",
+            allowed=", ".join(corpora),
+            received=", ".join(features),
+        )
+    arrays = {name: features_of(name, corpus, features[name]) for name, corpus in corpora.items()}
+    require_one_width(arrays)
+    encoded = {}
+    for name, corpus in corpora.items():
+        key = checked_digest(name, corpus, arrays[name])
+        source = _source(name, corpus, key, tokens_median=None, cut=0) if known is None else known[name]
+        encoded[name] = EncodedSide(source, arrays[name])
+    return encoded
+
+
+def _source(
+    name: str, corpus: Corpus, key: str, *, tokens_median: float | None, cut: int, notes: tuple[str, ...] = ()
+) -> Source:
+    return Source(
+        name=name,
+        n=len(corpus),
+        origin=corpus.origin,
+        digest=corpus.digest,
+        features_key=key,
+        tokens_median=tokens_median,
+        cut=cut,
+        notes=(*corpus.notes, *notes),
+    )
