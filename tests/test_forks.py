@@ -108,7 +108,7 @@ def test_a_child_encodes_what_its_parent_encoded(tmp_path: Path, packed: bool, c
     # So wide that torch spreads its work over threads, where one batch is computed on the caller's own.
     model = make_gpt2(tmp_path / "model", width=512, layers=1)
     script = """
-from mauve_core.config import EncoderConfig
+from mauve_core.base.config import EncoderConfig
 from mauve_core.encoders import Encoder
 model, packed, count = sys.argv[1], sys.argv[2] == "True", int(sys.argv[3])
 encoder = Encoder(EncoderConfig(model), device="cpu", packed=packed)

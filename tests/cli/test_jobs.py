@@ -85,7 +85,7 @@ def test_a_job_is_cancelled_and_removed(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_a_job_is_resumed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     resumed: list[str] = []
-    monkeypatch.setattr("mauve_core.cli.working.jobs.resume", resumed.append)
+    monkeypatch.setattr("mauve_core.cli.working.queue.resume", resumed.append)
     assert main(["jobs", "resume", "20260101-000000000001-abcd"]) == DONE
     assert resumed == ["20260101-000000000001-abcd"]
     assert capsys.readouterr().out == "Resumed: 20260101-000000000001-abcd\n"

@@ -78,9 +78,9 @@ def test_a_cached_encode_loads_no_torch(tiny: Tiny, tmp_path: Path) -> None:
     script = """
 import sys
 from pathlib import Path
-from mauve_core.config import EncoderConfig
+from mauve_core.base.config import EncoderConfig
 from mauve_core.encoders import available_models, encode, feature_key
-from mauve_core.feature_store import FeatureStore
+from mauve_core.encoders.feature_store import FeatureStore
 config, store = EncoderConfig(sys.argv[1]), FeatureStore(Path(sys.argv[2]))
 feature_key(["A text."], config)
 available_models()

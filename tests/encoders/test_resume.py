@@ -27,9 +27,9 @@ Tiny = Callable[[str], str]
 WORKER = """
 import sys, time
 from pathlib import Path
-from mauve_core.config import EncoderConfig
+from mauve_core.base.config import EncoderConfig
 from mauve_core.encoders import encode
-from mauve_core.feature_store import FeatureStore
+from mauve_core.encoders.feature_store import FeatureStore
 sys.modules["mauve_core.encoders.rows"].PART_SECONDS = 0.0
 folder, root, file, pause_s = sys.argv[1:]
 texts = Path(file).read_text(encoding="utf-8").split("\\n")

@@ -9,7 +9,7 @@ import pytest
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.experiments.text_measures import MEASURES, Measurements, Row, Value
+from mauve_core.experiments.text_measures import MEASURES, Measurements, Row, Value, measure_title
 from mauve_core.figures.measures import (
     interval_label,
     measures_frame,
@@ -17,7 +17,6 @@ from mauve_core.figures.measures import (
     plane_figure,
     plane_frame,
     ranking_frame,
-    titled,
     value_label,
     value_of,
 )
@@ -168,7 +167,7 @@ def test_two_measures_in_a_plane_with_the_human_side() -> None:
     assert (far.x[0], far.y[0]) == (0.5, 0.2)
     assert far.error_x.array[0] == pytest.approx(0.02, abs=1e-15)
     assert far.error_y.arrayminus[0] == pytest.approx(0.02, abs=1e-15)
-    assert figure.layout.xaxis.title.text == titled("repetition")
+    assert figure.layout.xaxis.title.text == measure_title("repetition")
     guides = {(shape.x0, shape.y0) for shape in figure.layout.shapes}
     assert (0.02, 0) in guides
     assert (0, 0.9) in guides

@@ -125,11 +125,11 @@ def test_the_same_work_asked_for_at_once_is_one_job(
 
 START = """
 import json, sys
-from mauve_core import jobs
-from mauve_core.task import ComparisonTask
+from mauve_core.jobs import queue
+from mauve_core.tasks.comparison import ComparisonTask
 sys.stdout.write("ready\\n"); sys.stdout.flush()
 sys.stdin.readline()
-print(jobs.start("comparison", json.loads(sys.argv[1])).id)
+print(queue.start("comparison", json.loads(sys.argv[1])).id)
 """
 
 

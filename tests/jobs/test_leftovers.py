@@ -114,7 +114,7 @@ def test_days_that_are_no_number_are_refused(text: str, monkeypatch: pytest.Monk
 WRITE = """
 import os, signal, sys
 from pathlib import Path
-from mauve_core.files import write_atomically
+from mauve_core.base.files import write_atomically
 def write(stream):
     stream.write(b"half")
     stream.flush()

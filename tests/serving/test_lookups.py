@@ -122,7 +122,7 @@ def test_pages_do_not_ask_and_their_workers_may(tmp_path: Path) -> None:
     script = """
 import subprocess, sys
 from mauve_core.encoders import hub, check_model, identify
-from mauve_core.errors import ModelUnavailableError
+from mauve_core.base.errors import ModelUnavailableError
 hub.never_ask()
 hub.never_ask()
 check_model("nobody/nothing")  # whether there is one, the worker finds out
