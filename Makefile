@@ -8,7 +8,9 @@ PORT ?= 8501
 # of tests/conftest.py, the longest first.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: app test trials check docs format demo clean setup setup-dev browser latex
+FAST := not slow and not browser and not trial
+
+.PHONY: app test trials check quick docs format demo clean setup setup-dev browser latex
 
 app: setup
 	$(BIN)/mauve-lens demo
@@ -23,7 +25,12 @@ trials: setup-dev browser axe
 	$(PYTEST) -m trial
 
 check: setup-dev lint
-	$(PYTEST) -q -m "not slow and not browser and not trial"
+	$(PYTEST) -q -m "$(FAST)"
+
+# The same of what changed, the nearest first and none begun later than after these seconds.
+QUICK_S := 30
+quick: setup-dev lint
+	$(PYTEST) -q -m "$(FAST)" --within $(QUICK_S) $$($(BIN)/python -m tests.changed)
 
 # The documentation site in docs/_build: the demo with something to see on every page, pictures of it, and Sphinx with
 # warnings as errors.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -17,6 +18,9 @@ settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # before anything imports huggingface_hub, which reads it once
+# Before anything imports numba: with more, the first map that UMAP makes sets torch to as many threads for good, and
+# those of two test workers wait for one another. Decoding then takes ten times as long.
+os.environ["NUMBA_NUM_THREADS"] = "1"
 
 
 LEFT_OUT = pytest.StashKey[set[str]]()
@@ -25,8 +29,23 @@ LEFT_OUT = pytest.StashKey[set[str]]()
 NO_GPU = "THE CUDA TESTS RAN ON STAND-INS ALONE: no CUDA device on this machine"
 
 
+BEGUN = time.monotonic()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--within", type=float, metavar="SECONDS", help="begin no test later than so many seconds")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[LEFT_OUT] = set()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """``make quick`` ends in time; what it left out is said, and ``make check`` runs it."""
+    within: float | None = item.config.getoption("--within")
+    if within is not None and time.monotonic() - BEGUN > within:
+        pytest.skip(f"not begun within {within:g} s; make check runs it")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

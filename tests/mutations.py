@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import to_json
 from mauve_core.experiments.methods.method import PRESETS
@@ -18,6 +20,7 @@ from mauve_core.tasks.compare_methods import CompareMethodsTask
 from mauve_core.tasks.sweep import SweepTask
 from tests.probe_tables import table_of
 from tests.synthetic import make_run
+from tests.tiny_models import make_gpt2
 
 SWAPPED: tuple[Any, ...] = ([], {}, "", None, 10**30, 1e30, -1, True, float("nan"), float("inf"))
 """What stands in a leaf's place; the program itself writes NaN and Infinity nowhere."""
@@ -28,7 +31,9 @@ Place = tuple[str | int, ...]
 def make_full_run(home: Path) -> Run:
     """A run called ``synthetic`` with something of every kind beside it; ``home`` is the program's home."""
     run = make_run(home, n=40, seeds=2, projection=False)
-    measure_run(run, ["length", "distinct"], device="cpu")
+    with pytest.MonkeyPatch.context() as patch:  # the packaged model would first be converted, which takes 20 s
+        patch.setattr("mauve_core.experiments.text_measures.stored.DEFAULT_MODEL", str(make_gpt2(home / "gpt2")))
+        measure_run(run, ["length", "distinct"], device="cpu")
     CompareMethodsTask(run.id, tuple(method.spec for method in PRESETS["divergences"]), permutations=19).compute()
     SweepTask(run.id, "scale", (1.0, 5.0)).perform()
     AttributesTask(run.id, splits=2).compute()

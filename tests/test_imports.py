@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -49,14 +50,17 @@ def part_of(path: Path) -> str:
     return path.relative_to(ROOT / "mauve_core").parts[0].removesuffix(".py")
 
 
-def imports(path: Path) -> Iterator[tuple[int, str]]:
+@cache
+def imports(path: Path) -> list[tuple[int, str]]:
     """Line and absolute name of every module or name that the file imports."""
+    found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
+            found += [(node.lineno, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno}: a relative import"
-            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+            found += [(node.lineno, f"{node.module}.{alias.name}") for alias in node.names]
+    return found
 
 
 def parts_imported(path: Path) -> Iterator[tuple[int, str]]:
@@ -127,20 +131,21 @@ def test_the_app_imports_public_modules_of_the_core():
                 assert not any(part.startswith("_") for part in name.split(".")), f"{path}:{line}: {name}"
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
+def test_importing_loads_neither_torch_nor_transformers():
+    """One process, one statement after another: the first that loads them stands in what is printed."""
+    statements = (
         "import mauve_core",
         "from mauve_core import CompareConfig, RunStore, compare, read_corpus, to_json",
         "import mauve_core.numerics.divergences.scores, mauve_core.jobs.queue, mauve_core.__main__",
         "import mauve_core.experiments.methods.evaluation, mauve_core.numerics.quantisers, mauve_core.encoders.glove",
         "import mauve_core.numerics.strings.string_models, mauve_core.tasks.study",
-    ],
-)
-def test_importing_loads_neither_torch_nor_transformers(statement):
-    check = f"import sys; {statement}; print(sorted({{'torch', 'transformers'}} & set(sys.modules)))"
+    )
+    check = "import sys\n" + "\n".join(
+        f"{statement}\nprint({statement!r}, sorted({{'torch', 'transformers'}} & set(sys.modules)))"
+        for statement in statements
+    )
     result = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert result.stdout.strip() == "[]"
+    assert result.stdout.splitlines() == [f"{statement} []" for statement in statements]
 
 
 def test_public_names_are_what_they_say():

@@ -66,7 +66,7 @@ def draw(spec, keys, logits):
     ],
 )
 def test_draws_follow_the_renormalised_truncated_distribution(spec, kept):
-    n = 20_000
+    n = 6000  # a share that is wrong by 0.03 lies five standard deviations away
     tokens = draw(spec, [stream_key(0, parse_decoder(spec), str(i)) for i in range(n)], PROBABILITIES)
     counts = np.bincount(tokens, minlength=5)
     assert counts[kept:].sum() == 0
@@ -112,8 +112,9 @@ SPECS = [
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_text_does_not_depend_on_its_batch(model, spec):
-    prompts = prompts_of(16)
-    settings = GenerationSettings(max_new_tokens=12, seed=3)
+    prompts = prompts_of(6)
+    assert len({len(text.split()) for text in prompts.texts}) > 3, "so that most rows are padded, each differently"
+    settings = GenerationSettings(max_new_tokens=8, seed=3)
     together = continue_prompts(model, prompts, parse_decoder(spec), settings)
     alone = [
         continue_prompts(model, Prompts((i,), (text,)), parse_decoder(spec), settings)[0]

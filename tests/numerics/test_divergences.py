@@ -99,13 +99,13 @@ class TestNearlyEqualHistograms:
             for side, truth in zip(error_shares(p, q, weight), signed_shares(p, q, weight), strict=True):
                 assert max(map(relative_error, side, truth)) < RELATIVE
 
-    @pytest.mark.parametrize("power", range(3, 50))
     @pytest.mark.parametrize("weight", [0.0, *WEIGHTS, 1.0])
-    def test_signed_shares_sum_to_the_divergences(self, power, weight):
+    def test_signed_shares_sum_to_the_divergences(self, weight):
         # Both sums are 1 without rounding, so the divergences are the sums of non-negative terms in 60 digits.
-        p, q = exact_near_pair(power)
-        for side, truth in zip(error_shares(p, q, weight), exact_shares(p, q, weight), strict=True):
-            assert abs(mpmath.mpf(float(side.sum())) - mpmath.fsum(truth)) < SUMMED
+        for power in range(3, 50):
+            p, q = exact_near_pair(power)
+            for side, truth in zip(error_shares(p, q, weight), exact_shares(p, q, weight), strict=True):
+                assert abs(mpmath.mpf(float(side.sum())) - mpmath.fsum(truth)) < SUMMED, power
 
     @pytest.mark.parametrize("epsilon", EPSILONS)
     @pytest.mark.parametrize("seed", range(3))
@@ -126,14 +126,14 @@ class TestNearlyEqualHistograms:
         assert relative_error(kl_divergence(p, q), divergence) < RELATIVE
         assert relative_error(frontier_integral(p, q), exact_frontier_integral(p, q)) < RELATIVE
 
-    @pytest.mark.parametrize("power", range(3, 50))
-    def test_textbook_sum_where_both_histograms_are_exact(self, power):
+    def test_textbook_sum_where_both_histograms_are_exact(self):
         # Here sum p = sum q = 1 without rounding, so the sum of p log(p / q) itself is the truth.
-        p, q = exact_near_pair(power)
-        textbook = mpmath.fsum(
-            mpmath.mpf(a) * mpmath.log(mpmath.mpf(a) / mpmath.mpf(b)) for a, b in zip(p, q, strict=True)
-        )
-        assert relative_error(kl_divergence(p, q), textbook) < RELATIVE
+        for power in range(3, 50):
+            p, q = exact_near_pair(power)
+            textbook = mpmath.fsum(
+                mpmath.mpf(a) * mpmath.log(mpmath.mpf(a) / mpmath.mpf(b)) for a, b in zip(p, q, strict=True)
+            )
+            assert relative_error(kl_divergence(p, q), textbook) < RELATIVE, power
 
     @pytest.mark.parametrize("ratio", [0.89, 0.9, 0.91, 1.09, 1.1, 1.11, 0.33, 1 / 3, 0.34, 2.9, 3.0, 3.1])
     def test_both_sides_of_each_switch_from_series_to_logarithm(self, ratio):

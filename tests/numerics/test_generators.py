@@ -121,10 +121,10 @@ class TestValues:
 
 class TestNearlyEqualHistograms:
     @every_generator
-    @pytest.mark.parametrize("power", range(1, 16))
-    def test_sums_against_sixty_digits(self, generator, power):
-        p, q = near_pair(10.0**-power, seed=power)
-        assert relative_error(f_divergence(p, q, generator), exact_divergence(generator, p, q)) < RELATIVE
+    def test_sums_against_sixty_digits(self, generator):
+        for power in range(1, 16):
+            p, q = near_pair(10.0**-power, seed=power)
+            assert relative_error(f_divergence(p, q, generator), exact_divergence(generator, p, q)) < RELATIVE, power
 
     @every_generator
     def test_generator_and_conjugate_against_sixty_digits(self, generator):
@@ -136,15 +136,15 @@ class TestNearlyEqualHistograms:
                 assert relative_error(generator.conjugate(t), conjugate) < RELATIVE
 
     @every_generator
-    @pytest.mark.parametrize("ratio", [0.89, 0.9, 0.91, 1.09, 1.1, 1.11, 0.33, 1 / 3, 0.34, 2.9, 3.0, 3.1, 1e-5, 1e5])
-    def test_both_sides_of_each_switch_from_series_to_logarithm(self, generator, ratio):
-        assert relative_error(generator.f(ratio), textbook(generator.name, mpmath.mpf(ratio))) < RELATIVE
+    def test_both_sides_of_each_switch_from_series_to_logarithm(self, generator):
+        for ratio in (0.89, 0.9, 0.91, 1.09, 1.1, 1.11, 0.33, 1 / 3, 0.34, 2.9, 3.0, 3.1, 1e-5, 1e5):
+            assert relative_error(generator.f(ratio), textbook(generator.name, mpmath.mpf(ratio))) < RELATIVE, ratio
 
     @every_generator
-    @pytest.mark.parametrize("power", range(3, 50, 5))
-    def test_histograms_that_are_exact_in_binary(self, generator, power):
-        p, q = exact_near_pair(power)
-        assert relative_error(f_divergence(p, q, generator), exact_divergence(generator, p, q)) < RELATIVE
+    def test_histograms_that_are_exact_in_binary(self, generator):
+        for power in range(3, 50, 5):
+            p, q = exact_near_pair(power)
+            assert relative_error(f_divergence(p, q, generator), exact_divergence(generator, p, q)) < RELATIVE, power
 
     @given(st.sampled_from(ALL), st.integers(0, 290), st.integers(0, 290), st.floats(0.2, 1))
     def test_bins_of_very_different_size(self, generator, first, second, spread):

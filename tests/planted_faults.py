@@ -1,0 +1,144 @@
+"""Plants one small wrong change at a time in a copy of the checkout, and says whether ``make check`` notices it.
+
+    python -m tests.planted_faults [NAME ...]
+
+Each meets the test command of ``make check`` with ``-x``: first on the tests that :mod:`tests.changed` finds nearest to
+it, which are among those of ``make check``, and where these let it pass, on all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.changed import ROOT, nearest_tests
+
+
+@dataclass(frozen=True)
+class Fault:
+    """``right`` stands once in ``file``, and becomes ``wrong``."""
+
+    file: str
+    right: str
+    wrong: str
+
+
+FAULTS = {
+    "base: a wrong default": Fault("mauve_core/base/config.py", "scale: float = 5.0", "scale: float = 4.0"),
+    "numerics: a sign in a divergence": Fault(
+        "mauve_core/numerics/divergences/kl.py", "logarithm *= x\n", "logarithm *= -x\n"
+    ),
+    "numerics: an iteration of k-means too few": Fault(
+        "mauve_core/numerics/kmeans/lloyd.py", "in range(iterations)", "in range(iterations - 1)"
+    ),
+    "numerics: a wrong constant of smoothing": Fault(
+        "mauve_core/numerics/divergences/smoothing.py", 'trofimov": 0.5}', 'trofimov": 0.25}'
+    ),
+    "corpus: empty texts are kept": Fault(
+        "mauve_core/corpus/entries.py", "kept if text.strip() else", "kept if text else"
+    ),
+    "encoders: the first token for the last": Fault(
+        "mauve_core/encoders/pooling.py", "(positions * mask).argmax(dim=1)", "mask.argmax(dim=1)"
+    ),
+    "decoding: draws with the wrong sign": Fault(
+        "mauve_core/decoding/processors.py", "scores.float() + gumbel", "scores.float() - gumbel"
+    ),
+    "judgments: a tie is a whole win": Fault(
+        "mauve_core/judgments/ranking.py", "(tied + tied.T) / 2", "(tied + tied.T)"
+    ),
+    "scoring: labels in the wrong order": Fault(
+        "mauve_core/scoring/partitioning.py", "np.split(found.labels,", "np.split(found.labels[::-1],"
+    ),
+    "store: a run that is copied into its place": Fault(
+        "mauve_core/store/placing.py", "return folder.rename(final)", "return Path(shutil.copytree(folder, final))"
+    ),
+    "analysis: weights of the cluster before": Fault(
+        "mauve_core/analysis/what_if.py", "[partition.labels[source]]", "[partition.labels[source] - 1]"
+    ),
+    "experiments: the first half for the first third": Fault(
+        "mauve_core/experiments/perturbations/dropping.py", "len(words) / 3)", "len(words) / 2)"
+    ),
+    "jobs: a waiting job is not active": Fault("mauve_core/jobs/state.py", '("queued", "running")', '("running",)'),
+    "figures: markup in a hover": Fault(
+        "mauve_core/figures/measures.py", '"hovertext": html.escape(row.note)', '"hovertext": row.note'
+    ),
+    "reporting: markup in a report": Fault(
+        "mauve_core/reporting/html_report.py", "autoescape=True", "autoescape=False"
+    ),
+    "serving: the end of a long password does not count": Fault(
+        "mauve_core/serving/passwords.py", " and len(data) <= MAX_BYTES", ""
+    ),
+    "cli: a wrong exit code": Fault("mauve_core/__main__.py", 'from there.", INTERRUPTED)', 'from there.", FAILED)'),
+    "app: the least number is lost in the URL": Fault(
+        "app/url/codecs.py", "if low <= value <= high", "if low < value <= high"
+    ),
+}  # fmt: skip
+"""At least one in each package that computes, keeps or shows something."""
+
+
+def check_command() -> list[str]:
+    """How ``make check`` calls pytest, under this interpreter."""
+    lines = subprocess.run(
+        ["make", "--no-print-directory", "--dry-run", "check"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    words = shlex.split(lines[-1])
+    return [sys.executable, *words[next(place for place, word in enumerate(words) if word == "-m") :]]
+
+
+def copy_checkout(folder: Path) -> None:
+    """Every file that git knows, as it is now."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+
+
+def first_failure(folder: Path, command: list[str], tests: list[str]) -> str | None:
+    """The first test of these (all, where none are named) that fails in the copy; None where all pass."""
+    environment = {**os.environ, "PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1", "CI": "true"}
+    result = subprocess.run(
+        [*command, "-x", "-p", "no:cacheprovider", "--basetemp", str(folder.parent / "pytest"), *tests],
+        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if result.returncode == 0:
+        return None
+    lines = result.stdout.splitlines()
+    return next((line for line in lines if line.startswith(("FAILED", "ERROR"))), "\n".join(lines[-20:]))
+
+
+def main() -> int:
+    """Print a line a fault; the exit code says whether all were noticed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="faults whose names begin so; default all")
+    names = tuple(parser.parse_args().names)
+    chosen = {name: fault for name, fault in FAULTS.items() if not names or name.startswith(names)}
+    passed, command = [], check_command()
+    with tempfile.TemporaryDirectory() as base:
+        folder = Path(base, "checkout")
+        copy_checkout(folder)
+        for name, fault in chosen.items():
+            path, begun = folder / fault.file, time.monotonic()
+            original = path.read_text(encoding="utf-8")
+            if original.count(fault.right) != 1:
+                raise SystemExit(f"{name}: {fault.file} does not hold {fault.right!r} just once")
+            path.write_text(original.replace(fault.right, fault.wrong), encoding="utf-8")
+            found = first_failure(folder, command, nearest_tests([fault.file], root=folder))
+            found = found or first_failure(folder, command, [])
+            path.write_text(original, encoding="utf-8")
+            print(f"{name}: {found or 'NOT NOTICED'} ({time.monotonic() - begun:.0f} s)", flush=True)  # noqa: T201
+            passed += [] if found else [name]
+    print(f"{len(chosen) - len(passed)} of {len(chosen)} noticed")  # noqa: T201
+    return 1 if passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""What ``make quick`` runs for which change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.changed import CORE, ROOT, nearest_tests
+
+TESTS = (
+    "tests/app/test_gap_view.py", "tests/app/test_map_view.py", "tests/base/test_config.py",
+    "tests/experiments/methods/test_running.py", "tests/experiments/test_sweeps.py",
+    "tests/numerics/test_clustering.py", "tests/numerics/test_divergences.py", "tests/numerics/test_frontier.py",
+    "tests/test_imports.py",
+)  # fmt: skip
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for name in TESTS:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    return tmp_path
+
+
+@pytest.fixture
+def core(root: Path) -> list[str]:
+    return nearest_tests([], root=root)
+
+
+def test_without_a_change_the_core_runs(core: list[str]) -> None:
+    assert core == [
+        "tests/test_imports.py", "tests/numerics/test_divergences.py", "tests/numerics/test_clustering.py",
+        "tests/base/test_config.py",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changed", "first"),
+    [
+        (
+            "mauve_core/numerics/divergences/frontier.py",
+            ["tests/numerics/test_divergences.py", "tests/numerics/test_frontier.py"],
+        ),
+        ("mauve_core/experiments/methods/fitting.py", ["tests/experiments/methods/test_running.py"]),
+        ("mauve_core/experiments/sweeps/task.py", ["tests/experiments/test_sweeps.py"]),
+        ("app/views/map/map_selection.py", ["tests/app/test_map_view.py", "tests/app/test_gap_view.py"]),
+        ("tests/numerics/test_frontier.py", ["tests/numerics/test_frontier.py"]),
+        ("tests/numerics/histograms.py", ["tests/numerics/test_clustering.py"]),
+        ("docs/index.md", []),
+        ("mauve_core/__init__.py", []),
+        ("mauve_core/numerics/gone.py", ["tests/numerics/test_clustering.py"]),
+    ],
+)  # fmt: skip
+def test_the_nearest_come_first_and_the_core_last(root: Path, core: list[str], changed: str, first: list[str]) -> None:
+    found = nearest_tests([changed], root=root)
+    assert found[: len(first)] == first
+    assert set(core) < set(found) or not set(first) - set(core)
+    assert len(set(found)) == len(found)
+
+
+def test_a_deleted_test_is_not_asked_for(root: Path, core: list[str]) -> None:
+    assert "tests/base/test_gone.py" not in nearest_tests(["tests/base/test_gone.py"], root=root)
+
+
+def test_all_of_the_core_is_there() -> None:
+    assert [name for name in CORE if not (ROOT / name).exists()] == []
