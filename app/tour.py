@@ -103,7 +103,7 @@ def _inside(looked: State, inside: State, worst: str, cluster: int) -> list[Step
         Step(
             "The gap, shared out",
             "Left, the clusters by what the model adds; right, by what it misses; each bar is a share of that error. "
-            "*Trust* says which differences hold over other seeds, other numbers of clusters and chance, so begin "
+            "*Stability* says which differences hold over other seeds, other numbers of clusters and chance, so begin "
             "with those marked stable.",
             "views/gap/gap.py",
             inside,

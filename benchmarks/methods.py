@@ -61,7 +61,7 @@ def cost_table(runs: Sequence[Run], table: MethodTable, rounds: int) -> str:
     default = table.results[0]
     base = seconds(runs[0], "kmeans", rounds)
     lines = [
-        "| method | written | time / k-means | sd over seeds | sd over texts | human halves | Spearman with k-means |",
+        "| method | written | time / k-means | sd over seeds | sd over texts | ceiling: human vs. human | Spearman with k-means |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for result in table.results:
@@ -122,7 +122,7 @@ This command generates the page:
 
 Use k-means unless you have a reason not to: it is cheap and steady, and published scores use it. Time is the
 processor time of one fit, relative to one k-means fit of the same features (minimum of {options.rounds}). The sd is
-the mean over candidates, in units of the method's own value. Human halves is the score between random halves of the
+the mean over candidates, in units of the method's own value. The ceiling is the score between random halves of the
 human texts, which have half as many texts.
 
 {cost_table(runs, first, options.rounds)}

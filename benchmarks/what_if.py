@@ -23,7 +23,7 @@ from mauve_core.numerics.divergences.greedy import greedy
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.divergences.what_if import dropped, weighted_counts
 from mauve_core.numerics.kmeans.clustering import kmeans
-from mauve_core.numerics.resampling.stability import cluster_trust
+from mauve_core.numerics.resampling.stability import cluster_stability
 
 TOPICS, DIMENSION, SEEDS, ROUNDS = 40, 64, 5, 9
 
@@ -73,7 +73,7 @@ def report(texts: int, k: int, rounds: int, command: str) -> str:
         ("greedy list, 10 steps", milliseconds(lambda: greedy(p, q, steps=10), 3)),
         (
             f"trust, {SEEDS} partitions, 1,000 exchanges of sides",
-            milliseconds(lambda: cluster_trust(labels, n, k=k, permutations=1000, seed=0), 3),
+            milliseconds(lambda: cluster_stability(labels, n, k=k, permutations=1000, seed=0), 3),
         ),
     ]
     lines = "\n".join(f"| {what} | {spent:.1f} | {afresh / spent:,.1f} |" for what, spent in rows)

@@ -19,14 +19,14 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from mauve_core.analysis.cluster_table import cluster_table, error_intervals
 from mauve_core.analysis.repartition import other_partitions
-from mauve_core.analysis.stability import trust
+from mauve_core.analysis.stability import assess_stability
 from mauve_core.analysis.what_if import prepare, text_weights, what_if
 from mauve_core.analysis.why import PropertyEffect, WhyCard, why_card, why_source
 from mauve_core.base.config import HUMAN
 from mauve_core.base.files import write_atomically
 from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.numerics.divergences.what_if import matched
-from mauve_core.numerics.resampling.stability import Trust
+from mauve_core.numerics.resampling.stability import Stability
 from mauve_core.scoring.result import Estimate
 from mauve_core.store import Run, RunStore
 from tests.browser.conftest import CHROMIUM_FLAGS, CHROMIUM_NAMES, serving
@@ -66,9 +66,9 @@ class Study:
         self.names = [candidate.name for candidate in run.comparison.candidates]
         self.others = other_partitions(run, self.names[0])
 
-    def trust(self, name: str) -> Trust:
+    def stability(self, name: str) -> Stability:
         ids = {side: self.run.corpora[side].ids for side in (HUMAN, name)}
-        return trust(self.run.comparison, name, "joint", 0, others=self.others, prompts=ids)
+        return assess_stability(self.run.comparison, name, "joint", 0, others=self.others, prompts=ids)
 
     def look(self, name: str, cluster: int | None = None, *, error: str = "type_1") -> Found:
         """A cluster, or the one with the largest part of an error."""
@@ -84,7 +84,7 @@ class Study:
         if features[0] is None or features[1] is None:
             raise SystemExit("The demo run has no features: mauve-lens demo")
         source = why_source(part, run.corpora[HUMAN], run.corpora[name], name, (features[0], features[1]))
-        label = str(self.trust(name).label[at])
+        label = str(self.stability(name).label[at])
         sizes = int(counts[0][at]), int(counts[1][at])
         return Found(name, at, *sizes, shares[0], shares[1], label, why_card(source, at))
 
@@ -185,7 +185,7 @@ in the middle of a sentence; {elsewhere} of all others do (AUC {auc}, for greedy
 tokens, and the last token represents the text, so texts that happen to end with a complete sentence cluster together,
 whatever their topic. The cluster has {rows[0].human} human texts:
 
-| candidate | its texts | share of the type II error | trust |
+| candidate | its texts | share of the type II error | stability |
 | --- | --- | --- | --- |
 {lines}
 
@@ -197,7 +197,7 @@ before you take it for a topic. Comparing whole texts, or cutting both sides at 
 
 
 def stable(study: Study) -> str:
-    counts = {name: study.trust(name).label for name in study.names}
+    counts = {name: study.stability(name).label for name in study.names}
     lines = "\n".join(
         f"| {name} | " + " | ".join(str(int((labels == kind).sum())) for kind in ("stable", "unsure", "noise")) + " |"
         for name, labels in counts.items()
@@ -206,7 +206,7 @@ def stable(study: Study) -> str:
     return f"""## How many clusters to believe
 
 How many of the {k} clusters of the joint partition, first seed, differ between people and the candidate beyond chance,
-under other seeds and other k, too (*Gap*, column trust)?
+under other seeds and other k, too (*Gap*, column stability)?
 
 | candidate | stable | unsure | noise |
 | --- | --- | --- | --- |

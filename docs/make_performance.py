@@ -172,8 +172,9 @@ made for millions of rows, compiles in every process; what UMAP still compiles i
 
 This is the server's processor time from a browser's message to the end of the response, without the network, the
 browser and drawing. Figures skip Plotly's validation of every property; the tests validate them instead. Only the
-open tab is computed. What depends on a run alone (score bases, words, properties, trust) is precomputed when the run
-is made and stored with it. If they are installed, uvloop runs the server's event loop and orjson serializes figures.
+open tab is computed. What depends on a run alone (score bases, words, properties, stability) is precomputed when
+the run is made and stored with it. If they are installed, uvloop runs the server's event loop and orjson serializes
+figures.
 
 {source("ten_browsers")}
 {paragraph("ten_browsers", "## What went wrong").removeprefix("## ")}. {paragraph("ten_browsers", "Resident MB")}

@@ -13,6 +13,7 @@ import pytest
 
 from mauve_core.__main__ import main
 from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.base.json_codec import from_json
 from mauve_core.experiments.attributes_over_k.table import stored_attributes
 from mauve_core.experiments.methods.table import stored_methods
 from mauve_core.experiments.robustness.table import stored_probes
@@ -143,5 +144,5 @@ def test_more_clusters_than_texts_are_refused_before_anything_counts_them(run: R
     for k in (81, 2**31 - 1):
         changed = swapped(record, ("candidates", 0, "partitions", 0, "k"), k)
         with pytest.raises(ValueError, match="clusters of 80 texts"):
-            serialization.comparison_from_record(serialization.read_comparison_record(changed), arrays)
+            serialization.comparison_from_record(from_json(serialization.ComparisonRecord, changed, "run"), arrays)
     assert np.array_equal(arrays["joint"], serialization.arrays_of_comparison(run.comparison)["joint"])

@@ -25,7 +25,7 @@ from mauve_core.analysis.precomputed import (
     run_other_partitions,
     run_properties,
     run_sampling_advice,
-    run_trust,
+    run_stability,
     run_words,
 )
 from mauve_core.analysis.selection import Stack
@@ -41,7 +41,7 @@ from mauve_core.figures.frontier import ErrorCurve
 from mauve_core.numerics.divergences.greedy import greedy
 from mauve_core.numerics.resampling.sampling_clusters import ClusterAdvice
 from mauve_core.numerics.resampling.sampling_texts import TextAdvice
-from mauve_core.numerics.resampling.stability import Trust
+from mauve_core.numerics.resampling.stability import Stability
 from mauve_core.scoring import estimates
 from mauve_core.scoring.estimates import ScoreBasis
 from mauve_core.scoring.result import Comparison, Partition
@@ -144,9 +144,9 @@ GREEDY_STEPS = 10
 
 
 @kept_by_run(max_entries=32, show_spinner="Clustering with other k")
-def cluster_trust(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> Trust:
-    """As ``mauve_core.analysis.precomputed.run_trust``."""
-    return run_trust(load_run(run_id), kind, candidate, seed)
+def cluster_stability(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> Stability:
+    """As ``mauve_core.analysis.precomputed.run_stability``."""
+    return run_stability(load_run(run_id), kind, candidate, seed)
 
 
 def other_clusterings(run_id: str, kind: PartitionKind, candidate: str) -> tuple[tuple[Partition, ...], str]:

@@ -64,7 +64,7 @@ def _figures(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smo
         column.caption(f"{as_percent(row[side] / n, 1)} of its texts ({percent_interval(low, high, 1)})")
     for column, title, name in ((columns[2], "type I error", "type_1"), (columns[3], "type II error", "type_2")):
         lowest, highest = (limit[cluster] for limit in errors[name])
-        column.metric(f"Part of the {title}", as_percent(row[name], 1), help=_ERROR_HELP[name])
+        column.metric(f"Share of the {title}", as_percent(row[name], 1), help=_ERROR_HELP[name])
         nats = written(table[f"{name}_nats"].sum(), NATS_DECIMALS)
         column.caption(f"of {nats} nats ({percent_interval(lowest, highest, 1)})")
     st.caption(
@@ -91,15 +91,15 @@ def _words(focus: Focus, cluster: int) -> None:
     columns = st.columns(3, gap="medium")
     lists = (
         ("This cluster against all others", cache.cluster_words(*focus.key)[cluster]),
-        (f"Human rather than {focus.candidate}, here", human),
-        (f"{focus.candidate} rather than human, here", model),
+        ("Over-represented in human texts", human),
+        (f"Over-represented in texts of {focus.candidate}", model),
     )
     for column, (title, words) in zip(columns, lists, strict=True):
         column.markdown(f"**{escaped(title)}**")
         if words:
             column.dataframe(words_frame(words), hide_index=True)
         else:
-            column.caption("No such words.")
+            column.caption("No distinctive words.")
     st.caption(
         "Class-based TF-IDF over the human and this candidate's texts, without common English words; "
         "against other clusters only words of two texts or more; within the cluster, its difference between the sides."

@@ -53,16 +53,16 @@ def _flag(each: PropertyEffect, what: str, names: tuple[str, str]) -> str:
     ]
     return (
         f"**{kind.title}** alone {what}: {means[0]} in {names[0]}, {means[1]} in {names[1]} "
-        f"(AUC {written(effect.auc, 2)}, {interval(effect.low, effect.high, 2)}). Look no further before that is "
-        "explained."
+        f"(AUC {written(effect.auc, 2)}, {interval(effect.low, effect.high, 2)}). "
+        "Likely confound: check this first."
     )
 
 
 def _phrases(focus: Focus, card: WhyCard) -> None:
     near = ", ".join(map(str, card.neighbours))
     lists = [
-        (f"Human rather than {focus.candidate}, here", card.human_phrases),
-        (f"{focus.candidate} rather than human, here", card.model_phrases),
+        ("Over-represented in human texts", card.human_phrases),
+        (f"Over-represented in texts of {focus.candidate}", card.model_phrases),
         (f"This cluster rather than its neighbours {near}" if near else "This cluster", card.cluster_phrases),
     ]
     shown = lists if card.human and card.model else lists[2:]
@@ -71,7 +71,7 @@ def _phrases(focus: Focus, card: WhyCard) -> None:
         if phrases:
             column.dataframe(shown_phrases(phrases), hide_index=True)
         else:
-            column.caption("No phrase is clearly its own.")
+            column.caption("No distinctive phrases.")
     st.caption(
         "Phrases of one to three words by log odds with a Dirichlet prior (Monroe, Colaresi and Quinn 2008) over texts "
         "that have them, with 95% intervals, each about one phrase; texts: of this set, and of the other, that do."

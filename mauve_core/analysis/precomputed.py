@@ -1,4 +1,4 @@
-"""What takes long to find out about a run and never changes, kept beside it: scores, words, properties, trust, errors.
+"""What takes long to find out about a run and never changes, kept beside it: scores, words, stability, errors.
 
 Files lie in the run's folder, below ``derived``, one an item: plain arrays, no pickle. They follow from the run alone,
 so they may be deleted at any time; what is missing, damaged, of another format, of another run or of another item (each
@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix
 
 from mauve_core.analysis.properties import PROPERTIES, text_properties
 from mauve_core.analysis.repartition import other_partitions
-from mauve_core.analysis.stability import trust
+from mauve_core.analysis.stability import assess_stability
 from mauve_core.analysis.words import DistinctiveWord, WordCounts, count_words, joined
 from mauve_core.base.array_files import load_arrays
 from mauve_core.base.config import HUMAN, PartitionKind, Smoothing
@@ -30,7 +30,7 @@ from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier
 from mauve_core.numerics.resampling.sampling_clusters import ClusterAdvice, merged, recommend_clusters
 from mauve_core.numerics.resampling.sampling_error import SamplingError
 from mauve_core.numerics.resampling.sampling_texts import Slope, TextAdvice, recommend_texts
-from mauve_core.numerics.resampling.stability import Trust
+from mauve_core.numerics.resampling.stability import Stability
 from mauve_core.scoring.estimates import ScoreBasis, Spread, score_basis
 from mauve_core.scoring.result import Partition
 from mauve_core.store import Run
@@ -51,7 +51,19 @@ SAMPLED_CELLS = 100_000
 READING = "reading the texts"
 """Stage of the work, for whoever shows progress."""
 
-_TRUST_ARRAYS = ("excess", "elsewhere", "combined", "sd", "low", "high", "p", "adjusted", "agreement", "kept", "label")
+_STABILITY_ARRAYS = (
+    "excess",
+    "elsewhere",
+    "combined",
+    "sd",
+    "low",
+    "high",
+    "p",
+    "adjusted",
+    "agreement",
+    "kept",
+    "label",
+)
 
 _KINDS: tuple[PartitionKind, ...] = ("pairwise", "joint")
 _Arrays = dict[str, NDArray[Any]]
@@ -60,7 +72,7 @@ _Arrays = dict[str, NDArray[Any]]
 def derive(run: Run, progress: Progress = silent) -> None:
     """Find out and keep what a page asks for first, for a run that was just made; what is there already stays.
 
-    Words of clusters and trust are those of the joint partition under the first seed; those of others are kept when
+    Words and stability of clusters are those of the joint partition under the first seed; those of others are kept when
     they are asked for.
     """
     sources = [source.name for source in run.comparison.sources]
@@ -69,7 +81,7 @@ def derive(run: Run, progress: Progress = silent) -> None:
         *(lambda name=name: _if_any(run_words, run, name) for name in sources),
         *(lambda name=name: _if_any(run_properties, run, name) for name in sources),
         *(lambda name=name: _if_any(run_cluster_words, run, "joint", name, 0) for name in sources if name != HUMAN),
-        *(lambda name=name: _if_any(run_trust, run, "joint", name, 0) for name in sources if name != HUMAN),
+        *(lambda name=name: _if_any(run_stability, run, "joint", name, 0) for name in sources if name != HUMAN),
         *(lambda name=name: _if_any(run_sampling_advice, run, name) for name in sources if name != HUMAN),
     ]
     for done, step in enumerate(steps):
@@ -167,16 +179,16 @@ def run_other_partitions(run: Run, candidate: str, kind: PartitionKind) -> tuple
     return tuple(found)
 
 
-def run_trust(run: Run, kind: PartitionKind, candidate: str, seed: int) -> Trust:
+def run_stability(run: Run, kind: PartitionKind, candidate: str, seed: int) -> Stability:
     """Which clusters differ beyond chance, and in the other seeds' partitions and under other k too.
 
     Sides are exchanged within texts of one id where both sides have texts of the same ids. Without features there are
-    no partitions of other k, and trust rests on the other seeds.
+    no partitions of other k, and stability rests on the other seeds.
 
     Raises
     ------
     InputError
-        As ``mauve_core.analysis.stability.trust``.
+        As ``mauve_core.analysis.stability.assess_stability``.
     """
 
     others: tuple[Partition, ...] = ()
@@ -186,14 +198,14 @@ def run_trust(run: Run, kind: PartitionKind, candidate: str, seed: int) -> Trust
     def make() -> _Arrays:
         ids = {name: run.corpora[name].ids for name in (HUMAN, candidate)}
         paired = not set(ids[HUMAN]).isdisjoint(ids[candidate])
-        found = trust(run.comparison, candidate, kind, seed, others=others, prompts=ids if paired else None)
-        arrays: _Arrays = {name: getattr(found, name) for name in _TRUST_ARRAYS}
+        found = assess_stability(run.comparison, candidate, kind, seed, others=others, prompts=ids if paired else None)
+        arrays: _Arrays = {name: getattr(found, name) for name in _STABILITY_ARRAYS}
         return arrays | {"permutations": np.array(found.permutations), "notes": np.array(found.notes, dtype=np.str_)}
 
     # What was found without partitions of other k must not stand for what is found with them.
     arrays = _kept(run, f"trust-{kind}-{_index(run, candidate)}-{seed}-{len(others)}", make)
-    return Trust(
-        **{name: arrays[name] for name in _TRUST_ARRAYS},
+    return Stability(
+        **{name: arrays[name] for name in _STABILITY_ARRAYS},
         permutations=int(arrays["permutations"]),
         notes=tuple(arrays["notes"].tolist()),
     )

@@ -12,12 +12,12 @@ import numpy as np
 
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.resampling.stability import Trust, cluster_trust
+from mauve_core.numerics.resampling.stability import Stability, cluster_stability
 from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.scoring.streams import stream
 
 
-def trust(
+def assess_stability(
     comparison: Comparison,
     candidate: str,
     kind: PartitionKind = "pairwise",
@@ -26,7 +26,7 @@ def trust(
     others: Sequence[Partition] = (),
     prompts: Mapping[str, Sequence[str]] | None = None,
     permutations: int | None = None,
-) -> Trust:
+) -> Stability:
     """Judge the clusters of one partition.
 
     Parameters
@@ -41,11 +41,11 @@ def trust(
         The prompt, or id, of each text of the human side and of the candidate: texts of one prompt are alike, and sides
         are then exchanged within a prompt only. Give it where both sides continue the same prompts.
     permutations : int, optional
-        As in :func:`mauve_core.numerics.resampling.stability.cluster_trust`.
+        As in :func:`mauve_core.numerics.resampling.stability.cluster_stability`.
 
     Returns
     -------
-    Trust
+    Stability
         Depends on the stored labels and the run's seed alone: the same question gets the same numbers every time.
 
     Raises
@@ -68,7 +68,7 @@ def trust(
         blocks = np.array([*prompts[HUMAN], *prompts[candidate]])
     index = [each.name for each in comparison.candidates].index(candidate)
     streams = stream(comparison.config.score.seed, "permutations").spawn(1 + len(comparison.candidates))
-    return cluster_trust(
+    return cluster_stability(
         [np.concatenate([part.labels[name] for name in names]) for part in chosen],
         sizes[HUMAN],
         k=reference.k,

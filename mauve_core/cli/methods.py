@@ -76,13 +76,13 @@ def task_of(args: argparse.Namespace) -> CompareMethodsTask:
 
 def scores_table(table: MethodTable) -> str:
     """A row a method, a column a candidate: value and standard deviations over seeds and over texts."""
-    rows = [["Method", *map(printable, table.candidates), "human halves"]]
+    rows = [["Method", *map(printable, table.candidates), "ceiling: human vs. human"]]
     for result in table.results:
         scores = [result.scores[name] for name in table.candidates]
         decimals = even_decimals([decimals_of(score.value, score.sd_seeds, score.sd_texts) for score in scores])
         cells = [_cell(*each) for each in zip(scores, decimals, strict=True)]
         rows.append([result.method.title, *cells, NONE if result.ceiling is None else _cell(result.ceiling)])
-    halves = "" if table.results[0].ceiling is None else f" Human halves: {table.results[0].ceiling.n} texts a side."
+    halves = "" if table.results[0].ceiling is None else f" Ceiling: {table.results[0].ceiling.n} texts a side."
     asked = table.settings.get("permutations", 0)
     tested = f" p: of P = Q, {asked} permutations within prompts, the first seed." if asked else ""
     if any(score.z is not None for result in table.results for score in result.scores.values()):

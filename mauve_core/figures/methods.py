@@ -232,7 +232,7 @@ def _hover(result: MethodResult, item: Place, test: Tested | None) -> str:
             f"interval {interval(score.low, score.high, decimals_of(score.value, score.sd_seeds, score.sd_texts))}"
         )
     tested = "" if test is None else f"<br>{test.words}"
-    above = "" if score.z is None else f"<br>{z_label(score)} above human halves"
+    above = "" if score.z is None else f"<br>{z_label(score)} above the ceiling"
     return (
         f"{html.escape(result.method.title)}: place {item.place}<br>{score_label(score)} over seeds / texts"
         f"<br>{low_high}{_JOINED[item.joined]}{tested}{above}"

@@ -247,7 +247,7 @@ def _dots(table: ProbeTable, lines: Sequence[ProbeLine], measure: str, kind: str
 
 def _hover(table: ProbeTable, line: ProbeLine, measure: str) -> str:
     changed = f"<br>{as_percent(line.changed)} of the texts changed" if line.kind == "perturbation" else ""
-    over = f"<br>less the control: {spread_label(table.over_control(line, measure))}"
+    over = f"<br>difference from control: {spread_label(table.over_control(line, measure))}"
     own = spread_label(line.scores[measure])
     name = row_label(line) if line.kind == "control" else line.title
     return f"<b>{html.escape(name)}</b><br>{titled(measure)} {own}{'' if line.kind == 'control' else over}{changed}"

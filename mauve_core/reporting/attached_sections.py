@@ -100,7 +100,7 @@ def _methods(run: Run) -> tuple[Block, ...]:
         "Value ± standard deviation over seeds / over texts, – where there is none; in brackets the rank, = where it "
         "is shared. ↑ larger is closer to the human texts, ↓ smaller is."
     )
-    return (chart, Table("Methods", ("Method", *table.candidates, "human halves"), tuple(rows), note))
+    return (chart, Table("Methods", ("Method", *table.candidates, "ceiling: human vs. human"), tuple(rows), note))
 
 
 def _probes(run: Run) -> tuple[Block, ...]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mauve_core.analysis.cluster_table import CONFIDENCE, cluster_table, error_intervals, ordered
 from mauve_core.analysis.gap_table import ERRORS, TOGETHER, ledger_rows, row_labels
-from mauve_core.analysis.precomputed import run_cluster_words, run_trust
+from mauve_core.analysis.precomputed import run_cluster_words, run_stability
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import NATS_DECIMALS, as_percent, percent_with_interval, written
@@ -192,7 +192,7 @@ def _words(run: Run, candidate: str) -> dict[int, list[str]]:
 def _trusted(run: Run, candidate: str) -> tuple[NDArray[np.str_] | None, tuple[str, ...]]:
     """Each cluster's label; or none, and why."""
     try:
-        found = run_trust(run, KIND, candidate, SEED)
+        found = run_stability(run, KIND, candidate, SEED)
     except MauveLensError as error:
         return None, (f"Whether the differences are real could not be told: {error}",)
     return found.label, found.notes

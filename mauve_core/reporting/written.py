@@ -125,7 +125,7 @@ def _note(comparison: Comparison, kind: PartitionKind, smoothing: str, *, latex:
     encoder = f"features of {safe(config.encoder.model)}" if config.encoder else "features given"
     star, halves = safe(TITLES["mauve_star"]), ""
     if kind == "pairwise" and comparison.halves is not None:
-        halves = " Human halves: one random half of the human texts against the other."
+        halves = " Ceiling (human vs. human): one random half of the human texts against the other."
     return (
         f"{spread}; in brackets the {percent} bootstrap interval over texts ({score.bootstrap} resamples). Candidates "
         f"marked {equals} share a rank because their MAUVE intervals overlap with that of the first of their group. "

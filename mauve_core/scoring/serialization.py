@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, PartitionKind
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import from_json
 from mauve_core.base.validation import As, Count, NotNegative, Within
 from mauve_core.scoring.estimates import SCORE_BOUNDS
 from mauve_core.scoring.result import Candidate, Comparison, Estimate, Partition, Source
@@ -132,11 +131,6 @@ class ComparisonRecord:
         keys += [_pairwise(index) for index in range(len(self.candidates))]
         keys += [HALVES] if self.halves else []
         return keys + ([PROJECTION] if self.projection else [])
-
-
-def read_comparison_record(values: object) -> ComparisonRecord:
-    """The record that plain JSON stands for, every leaf checked; InputError names the one that cannot be used."""
-    return from_json(ComparisonRecord, values, "comparison")
 
 
 def comparison_from_record(record: ComparisonRecord, arrays: Mapping[str, NDArray[Any]]) -> Comparison:

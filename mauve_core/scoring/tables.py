@@ -20,7 +20,7 @@ HIGHER_IS_CLOSER = {"mauve": True, "mauve_star": True, "frontier_integral": Fals
 
 TITLES = {"mauve": "MAUVE", "mauve_star": "MAUVE*", "frontier_integral": "Frontier integral", "mid": "Mid-point"}
 
-HALVES_TITLE = "human halves"
+HALVES_TITLE = "ceiling: human vs. human"
 """What a table calls the human texts held against themselves."""
 
 _GAP = "  "

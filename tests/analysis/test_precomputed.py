@@ -18,17 +18,17 @@ from mauve_core.analysis.precomputed import (
     run_other_partitions,
     run_properties,
     run_sampling_advice,
-    run_trust,
+    run_stability,
     run_words,
 )
 from mauve_core.analysis.properties import PROPERTIES, text_properties
 from mauve_core.analysis.repartition import other_partitions
-from mauve_core.analysis.stability import trust
+from mauve_core.analysis.stability import assess_stability
 from mauve_core.analysis.words import count_words, joined
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.numerics.resampling.sampling_texts import recommend_texts
-from mauve_core.numerics.resampling.stability import Trust
+from mauve_core.numerics.resampling.stability import Stability
 from mauve_core.scoring.estimates import ScoreBasis, score_basis
 from mauve_core.store import Run, RunStore
 from tests.synthetic import make_run
@@ -128,9 +128,9 @@ def test_kept_trust_and_partitions_of_other_k_are_those_found_out(run: Run) -> N
             assert found.labels[name].dtype == labels.dtype
     ids = {name: run.corpora[name].ids for name in (HUMAN, "close")}
     paired = not set(ids[HUMAN]).isdisjoint(ids["close"])
-    expected = trust(run.comparison, "close", "joint", others=others, prompts=ids if paired else None)
-    kept = run_trust(run, "joint", "close", 0)
-    for field in dataclasses.fields(Trust):
+    expected = assess_stability(run.comparison, "close", "joint", others=others, prompts=ids if paired else None)
+    kept = run_stability(run, "joint", "close", 0)
+    for field in dataclasses.fields(Stability):
         np.testing.assert_array_equal(getattr(kept, field.name), getattr(expected, field.name))
     assert kept.notes == expected.notes
 

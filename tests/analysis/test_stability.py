@@ -1,4 +1,4 @@
-"""Trust over a comparison: the right labels, sides and streams reach the numerics."""
+"""Stability over a comparison: the right labels, sides and streams reach the numerics."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from mauve_core.analysis.stability import trust
+from mauve_core.analysis.stability import assess_stability
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.resampling.stability import Trust, cluster_trust
+from mauve_core.numerics.resampling.stability import Stability, cluster_stability
 from mauve_core.scoring.result import Comparison, Partition
 from tests.handmade import N, make_comparison
 
@@ -26,7 +26,7 @@ def stacked(part: Partition) -> np.ndarray:
     return np.concatenate([part.labels[HUMAN], part.labels[MODEL]])
 
 
-def assert_same_statistics(found: Trust, expected: Trust) -> None:
+def assert_same_statistics(found: Stability, expected: Stability) -> None:
     """All that does not depend on the draws."""
     for name in ("excess", "elsewhere", "combined", "sd", "agreement", "kept"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
@@ -38,8 +38,8 @@ def test_the_reference_comes_first_and_the_other_seeds_follow(
     comparison: Comparison, kind: PartitionKind, seed
 ) -> None:
     parts = [comparison.partition(kind, MODEL, each) for each in (seed, 1 - seed)]
-    expected = cluster_trust([stacked(part) for part in parts], N[HUMAN], k=parts[0].k, seed=0)
-    assert_same_statistics(trust(comparison, MODEL, kind, seed), expected)
+    expected = cluster_stability([stacked(part) for part in parts], N[HUMAN], k=parts[0].k, seed=0)
+    assert_same_statistics(assess_stability(comparison, MODEL, kind, seed), expected)
 
 
 def test_more_partitions_and_prompts(comparison: Comparison) -> None:
@@ -48,10 +48,10 @@ def test_more_partitions_and_prompts(comparison: Comparison) -> None:
         reference, k=2, labels={name: np.minimum(labels, 1) for name, labels in reference.labels.items()}
     )
     prompts = {name: [f"prompt {i}" for i in range(N[name])] for name in (HUMAN, MODEL)}
-    found = trust(comparison, MODEL, others=[coarse], prompts=prompts)
+    found = assess_stability(comparison, MODEL, others=[coarse], prompts=prompts)
     blocks = [*prompts[HUMAN], *prompts[MODEL]]
     rows = [stacked(part) for part in (reference, other, coarse)]
-    expected = cluster_trust(rows, N[HUMAN], k=reference.k, blocks=blocks, seed=0)
+    expected = cluster_stability(rows, N[HUMAN], k=reference.k, blocks=blocks, seed=0)
     assert_same_statistics(found, expected)
     assert found.elsewhere.shape == (2, reference.k)
     assert found.notes == expected.notes
@@ -59,20 +59,20 @@ def test_more_partitions_and_prompts(comparison: Comparison) -> None:
 
 
 def test_the_same_question_gets_the_same_numbers(comparison: Comparison) -> None:
-    first, again = trust(comparison, MODEL), trust(comparison, MODEL)
+    first, again = assess_stability(comparison, MODEL), assess_stability(comparison, MODEL)
     np.testing.assert_array_equal(first.p, again.p)
     score = dataclasses.replace(comparison.config.score, seed=comparison.config.score.seed + 1)
     other = dataclasses.replace(comparison, config=dataclasses.replace(comparison.config, score=score))
-    assert not np.array_equal(first.p, trust(other, MODEL).p)
-    assert trust(comparison, MODEL, permutations=7).permutations == 7
+    assert not np.array_equal(first.p, assess_stability(other, MODEL).p)
+    assert assess_stability(comparison, MODEL, permutations=7).permutations == 7
 
 
 def test_what_is_refused(comparison: Comparison) -> None:
     with pytest.raises(InputError, match="No candidate"):
-        trust(comparison, "other")
+        assess_stability(comparison, "other")
     with pytest.raises(InputError, match="No partition under that seed"):
-        trust(comparison, MODEL, seed=5)
+        assess_stability(comparison, MODEL, seed=5)
     with pytest.raises(InputError, match="not of these texts"):
-        trust(comparison, MODEL, others=[comparison.candidates[0].partitions[0]])
+        assess_stability(comparison, MODEL, others=[comparison.candidates[0].partitions[0]])
     with pytest.raises(InputError, match="prompts do not fit"):
-        trust(comparison, MODEL, prompts={HUMAN: ["a"] * N[HUMAN], MODEL: ["a"]})
+        assess_stability(comparison, MODEL, prompts={HUMAN: ["a"] * N[HUMAN], MODEL: ["a"]})

@@ -65,15 +65,18 @@ def test_the_stored_scores_are_shown_with_spread_and_rank(open_page: OpenPage, s
         assert rows[candidate.name]["Encoder"] == "features given"
     for standing in standings(stored_run.comparison):
         assert rows[standing.candidate.name]["Rank"].rstrip("=") == str(standing.rank)
-    assert list(rows) == [*(item.candidate.name for item in standings(stored_run.comparison)), "human halves"]
+    assert list(rows) == [
+        *(item.candidate.name for item in standings(stored_run.comparison)),
+        "ceiling: human vs. human",
+    ]
     halves = stored_run.comparison.halves
     assert halves is not None
-    assert {name: rows["human halves"][COLUMNS[name]] for name in SCORES} == {
+    assert {name: rows["ceiling: human vs. human"][COLUMNS[name]] for name in SCORES} == {
         name: shown(halves.scores[name]) for name in SCORES
     }
-    assert rows["human halves"]["Rank"] == "–"
+    assert rows["ceiling: human vs. human"]["Rank"] == "–"
     assert any(f"{halves.source.n:,} a side" in caption.value for caption in app.caption)
-    assert "human halves" not in leaderboard(open_page(partition="joint"))
+    assert "ceiling: human vs. human" not in leaderboard(open_page(partition="joint"))
 
 
 @pytest.mark.usefixtures("run_home")

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from mauve_core.analysis.cluster_table import cluster_table, error_intervals
 from mauve_core.analysis.gap_table import error_totals
 from mauve_core.analysis.repartition import other_partitions
-from mauve_core.analysis.stability import trust
+from mauve_core.analysis.stability import assess_stability
 from mauve_core.analysis.what_if import WhatIf, prepare, text_weights, what_if
 from mauve_core.base.config import HUMAN, SCORES, PartitionKind
 from mauve_core.base.formatting import decimals_of, interval, percent_with_interval, with_spread, written
@@ -31,7 +31,7 @@ MODEL = "shifted"
 
 WHAT_IF = {"gap_tabs": "What would close the gap"}
 GREEDY = {"gap_tabs": "The few clusters that make most of it"}
-LEDGER = ("cluster", "of error", "trust", "texts", "words")
+LEDGER = ("cluster", "of error", "stability", "texts", "words")
 
 pytestmark = pytest.mark.usefixtures("run_home")
 
@@ -108,7 +108,7 @@ def test_the_ledger_is_the_partitions_own_and_adds_up(
         here = written(total[seed], decimals_of(total.mean(), total.std(ddof=1)))
         assert says(app, f"**{here} nats** here, {over_seeds} over 2 seeds")
         assert says(app, f"sum {total[seed]:.4f} nats.")
-        assert set(shown["trust"]) <= {"stable", "unsure", "noise", ""}
+        assert set(shown["stability"]) <= {"stable", "unsure", "noise", ""}
 
 
 def test_the_weight_moves_the_ledger(open_page: OpenPage) -> None:
@@ -314,13 +314,13 @@ def test_trust_rests_on_other_seeds_and_other_k(open_page: OpenPage, stored_run:
     own = comparison.partition("joint", "shifted", 0)
     others = other_partitions(stored_run, "shifted", "joint")
     ids = {name: stored_run.corpora[name].ids for name in (HUMAN, "shifted")}
-    judged = trust(comparison, "shifted", "joint", 0, others=others, prompts=ids)
+    judged = assess_stability(comparison, "shifted", "joint", 0, others=others, prompts=ids)
     assert judged.elsewhere.shape == (comparison.config.score.seeds - 1 + len(others), own.k)
     told = f"held against {comparison.config.score.seeds - 1} other seeds and k = {others[0].k} and k = {others[1].k}"
     assert any(told in caption.value for caption in app.caption)
-    shown = [row for found in lists(app, *LEDGER) for row in found.itertuples() if row.trust]
+    shown = [row for found in lists(app, *LEDGER) for row in found.itertuples() if row.stability]
     assert len(shown) >= own.k
-    assert [row.trust for row in shown] == [judged.label[int(row.cluster)] for row in shown]
+    assert [row.stability for row in shown] == [judged.label[int(row.cluster)] for row in shown]
 
 
 def test_a_tab_that_is_not_open_is_not_made(open_page: OpenPage) -> None:

@@ -133,7 +133,7 @@ def test_a_study_from_the_open_run_to_its_measures(page: Page, empty_app: str, r
     name = page.get_by_role("textbox", name=re.compile("Name of the run"))
     expect(name).to_have_attribute("placeholder", f"{model.name} on {run.name}")
     charts.settle(page)
-    tokens = page.get_by_role("spinbutton", name=re.compile("At most tokens"))
+    tokens = page.get_by_role("spinbutton", name=re.compile("Max new tokens"))
     tokens.fill("12")
     tokens.press("Tab")
     expect(page.get_by_text(re.compile("texts of at most 12 tokens"))).to_be_visible()

@@ -126,7 +126,7 @@ def test_a_notebook_shows_scores_spread_intervals_sizes_and_warnings() -> None:
     assert "Fewer than 1,000 texts" in shown
     assert "7 human texts" in shown
     assert "features given" in shown
-    assert "human halves" in shown
+    assert "ceiling: human vs. human" in shown
 
 
 def test_a_notebook_runs_nothing_fetches_nothing_and_shows_names_as_text() -> None:

@@ -200,7 +200,10 @@ def test_the_leaderboard_ranks_as_the_core_does() -> None:
     for comparison in (TIED, APART):
         frame = leaderboard_frame(comparison, "pairwise")
         placed = standings(comparison)
-        assert frame["candidate"].tolist() == [*(standing.candidate.name for standing in placed), "human halves"]
+        assert frame["candidate"].tolist() == [
+            *(standing.candidate.name for standing in placed),
+            "ceiling: human vs. human",
+        ]
         assert frame["rank"].tolist() == [*(standing.rank for standing in placed), 0]
     assert shown_table(leaderboard_frame(TIED, "pairwise"), str)["Rank"].tolist() == ["1=", "1=", "–"]
     assert shown_table(leaderboard_frame(APART, "pairwise"), str)["Rank"].tolist() == ["1", "2", "–"]
@@ -294,5 +297,5 @@ def test_the_human_halves_are_a_row_in_blue_with_a_line_down_to_the_last_candida
     assert [(dot.x[0], dot.y[0]) for dot in dots] == [(0.6, -1)] * len(SCORES)
     lines = [trace for trace in figure.data if trace.mode == "lines" and trace.line.dash == "dot"]
     assert [(line.x, line.y) for line in lines] == [((0.6, 0.6), (-1, 1.5))] * len(SCORES)
-    assert figure.layout.yaxis.ticktext[-1] == "human halves"
-    assert "human halves" not in interval_figure(APART, "joint").layout.yaxis.ticktext
+    assert figure.layout.yaxis.ticktext[-1] == "ceiling: human vs. human"
+    assert "ceiling: human vs. human" not in interval_figure(APART, "joint").layout.yaxis.ticktext

@@ -240,8 +240,8 @@ def test_standard_scores_are_shown_where_they_are() -> None:
     assert frame["z"].dropna().tolist() == [12.34, -0.56]
     drawn = paths(bump_figure(table, ORDER))
     assert [trace.customdata[1].partition("<br>z ")[2] for trace in drawn.values()] == [
-        "12.3 above human halves",
-        "−0.6 above human halves",
+        "12.3 above the ceiling",
+        "−0.6 above the ceiling",
         "",
     ]
     cells = shown_scores(table)

@@ -133,7 +133,7 @@ def test_hovers_say_what_is_above_the_control() -> None:
     trace = panel(distance_figure(TABLE, "auc"), "jensen-shannon")["perturbation"]
     over = TABLE.over_control(TABLE.line("typos"), "jensen-shannon")
     assert over.mean == pytest.approx(0.38)
-    assert f"less the control: {spread_label(over)}" in trace.hovertext[0]
+    assert f"difference from control: {spread_label(over)}" in trace.hovertext[0]
     assert "90%" in trace.hovertext[0]
 
 

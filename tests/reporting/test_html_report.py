@@ -127,7 +127,7 @@ def test_the_leaderboard_has_every_number_with_spread_interval_and_rank(kept_run
             expected = f"{found.mean:.3f} ± {found.sd:.3f}\n{found.low:.3f} to {found.high:.3f}"
             assert with_plain_spaces(said) == expected
         assert row[5:] == [str(candidate.source.n), str(candidate.partitions[0].k), "features given"]
-    assert list(cells)[-1] == "human halves"
+    assert list(cells)[-1] == "ceiling: human vs. human"
 
 
 def test_both_errors_stand_in_the_table_of_the_curves(kept_run: Run, page: Page) -> None:
@@ -252,7 +252,7 @@ def test_a_run_without_map_features_and_halves_has_a_report(tmp_path: Path) -> N
     page = Page(html_report(bare))
     assert "map" not in page.charts
     assert "one k-means seed" in page.text
-    assert "human halves" not in page.text
+    assert "ceiling: human vs. human" not in page.text
 
 
 def test_what_was_found_out_later_has_sections_of_its_own(run: Run, page: Page) -> None:

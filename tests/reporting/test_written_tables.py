@@ -50,7 +50,7 @@ def test_latex_has_score_spread_interval_rank_and_sizes() -> None:
     assert rows[1][2:6] == [r"{\scriptsize $[0.850, 0.950]$}"] * 4
     assert rows[0][6:] == ["5", "3"]
     assert rows[2][:2] == ["2", "b"]
-    assert rows[4][:2] == ["--", "human halves"]
+    assert rows[4][:2] == ["--", "ceiling: human vs. human"]
     assert {len(row) for row in rows} == {8}
 
 
@@ -117,7 +117,7 @@ def test_the_note_has_the_settings() -> None:
             "laplace smoothing",
         ):
             assert said in text
-        assert "uman halves" not in text  # joint clusters would be too many for them
+        assert "eiling" not in text  # joint clusters would be too many for them
     assert r"90\% bootstrap" in latex
     assert r"a\_b" in latex
     assert "90% bootstrap" in markdown

@@ -181,7 +181,7 @@ def test_estimates_of_the_joint_partition_rank_separately() -> None:
 def test_the_human_halves_stand_below_the_ranking_and_in_the_json() -> None:
     comparison = make_comparison()
     lines = to_table(comparison).splitlines()
-    place = next(place for place, line in enumerate(lines) if line.startswith("–     human halves"))
+    place = next(place for place, line in enumerate(lines) if line.startswith("–     ceiling: human vs. human"))
     assert lines[place].split()[:5] == ["–", "human", "halves", "3", "2"]
     assert lines[place].count("0.600 \u00b1 0.010") == len(SCORES)
     assert lines[place + 1].split() == ["0.550", "to", "0.650"] * len(SCORES)
@@ -190,4 +190,4 @@ def test_the_human_halves_stand_below_the_ranking_and_in_the_json() -> None:
     assert found["mauve"] == {"mean": 0.6, "sd": 0.01, "low": 0.55, "high": 0.65}
     without = dataclasses.replace(comparison, halves=None)
     assert to_json(without)["halves"] is None
-    assert not any(line.startswith("–     human halves") for line in to_table(without).splitlines())
+    assert not any(line.startswith("–     ceiling: human vs. human") for line in to_table(without).splitlines())

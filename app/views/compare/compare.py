@@ -75,7 +75,7 @@ def _about_halves(run: Run, partition: PartitionKind) -> str:
     if halves is None:
         return ""
     return (
-        f" Human halves: one random half of the human texts against the other, {halves.source.n:,} a side in "
+        f" Ceiling: one random half of the human texts against the other, {halves.source.n:,} a side in "
         f"{halves.partitions[0].k:,} clusters: about what a candidate that writes like people would come to."
     )
 

@@ -123,7 +123,7 @@ def _lengths() -> dict[str, int]:
     return {
         "max_new_tokens": int(
             most.number_input(
-                "At most tokens",
+                "Max new tokens",
                 1,
                 1_000_000,
                 256,
@@ -134,7 +134,7 @@ def _lengths() -> dict[str, int]:
         ),
         "min_new_tokens": int(
             least.number_input(
-                "At least tokens",
+                "Min new tokens",
                 0,
                 1_000_000,
                 0,

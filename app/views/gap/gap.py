@@ -17,14 +17,14 @@ from app.views.gap import gap_ledger, greedy_panel, what_if_panel
 from mauve_core.analysis.cluster_table import cluster_table
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import as_percent, significant
-from mauve_core.numerics.resampling.stability import LABELS, Trust
+from mauve_core.numerics.resampling.stability import LABELS, Stability
 
 TABS: dict[GapTab, str] = {
     "texts": "Texts of a cluster",
     "what-if": "What would close the gap",
     "few": "The few clusters that make most of it",
 }
-_TRUST_COLOURS: dict[str, Literal["green", "yellow", "gray"]] = {
+_STABILITY_COLORS: dict[str, Literal["green", "yellow", "gray"]] = {
     "stable": "green", "unsure": "yellow", "noise": "gray"
 }  # fmt: skip
 
@@ -77,17 +77,17 @@ def _texts(here: Focus, table: pd.DataFrame, weight: float, state: State) -> Non
 
 
 def _heading(here: Focus, cluster: int) -> None:
-    judged = cache.cluster_trust(*here.key)
+    judged = cache.cluster_stability(*here.key)
     label = str(judged.label[cluster])
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header(f"Cluster {cluster}", anchor=False)
-        st.badge(label, color=_TRUST_COLOURS[label], help=_trust_in_words(judged, cluster))
+        st.badge(label, color=_STABILITY_COLORS[label], help=_stability_in_words(judged, cluster))
         st.page_link("views/clusters/clusters.py", label="In Clusters", icon=":material/bar_chart:")
         st.page_link("views/map/map.py", label="On the map", icon=":material/scatter_plot:")
         bound.close_button("cluster", key="gap_close")
 
 
-def _trust_in_words(judged: Trust, cluster: int) -> str:
+def _stability_in_words(judged: Stability, cluster: int) -> str:
     meaning = LABELS[str(judged.label[cluster])].capitalize()
     return (
         f"{meaning}. p = {significant(judged.p[cluster])} when sides are exchanged, "

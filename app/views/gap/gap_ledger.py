@@ -36,7 +36,9 @@ TITLES = {
     "type_2": ("Misses: humans write what the model misses", "blue", "Type II error, KL(P|R)"),
 }
 
-_TRUST_HELP = "Is the difference in this cluster real? " + "; ".join(f"{name}: {said}" for name, said in LABELS.items())
+_STABILITY_HELP = "Is the difference in this cluster stable? " + "; ".join(
+    f"{name}: {said}" for name, said in LABELS.items()
+)
 COUNTS_HELP = "Human texts : model texts"
 _LIST_HEIGHT = 248
 _WORDS_LISTED, _WORDS_BY_BAR = 5, 3
@@ -60,19 +62,19 @@ def show(here: Focus, table: pd.DataFrame, weight: float, state: State) -> None:
         f"{here.partition.k} clusters of the {here.partition.kind} partition at weight {written(weight, 2)}, "
         f"{score_controls.smoothing_in_words(state)}. Lines and brackets: {CONFIDENCE:.0%} bootstrap intervals over "
         f"texts, clusters held fixed. Texts: human : model. Click a bar to read the cluster's texts."
-        + "".join(f" {escaped(note)}." for note in cache.cluster_trust(*here.key).notes)
+        + "".join(f" {escaped(note)}." for note in cache.cluster_stability(*here.key).notes)
         + _trusted_over(here)
     )
 
 
 def _trusted_over(here: Focus) -> str:
-    """Which other partitions the trust rests on."""
+    """Which other partitions the stability rests on."""
     run_id, kind, candidate, _ = here.key
     others, why_not = cache.other_clusterings(run_id, kind, candidate)
     seeds = here.run.comparison.config.score.seeds
     numbers = " and ".join(f"k = {part.k}" for part in others) or "no other k"
     reason = f" {escaped(why_not)}." if why_not else ""
-    return f" Trust: held against {seeds - 1} other seeds and {numbers}.{reason}"
+    return f" Stability: compared with {seeds - 1} other seeds and {numbers}.{reason}"
 
 
 def words_of(here: Focus, most: int) -> dict[int, str]:
@@ -87,7 +89,7 @@ def _words(run_id: str, kind: PartitionKind, candidate: str, seed: int, most: in
 
 
 def shown_list(here: Focus, rows: pd.DataFrame, labels: NDArray[np.str_]) -> pd.DataFrame:
-    """The ledger in words: cluster, share with its interval, trust, human and model texts, words."""
+    """The ledger in words: cluster, share with its interval, stability, human and model texts, words."""
     words = words_of(here, _WORDS_LISTED)
     single = rows["cluster"] != TOGETHER
     return pd.DataFrame(
@@ -97,7 +99,7 @@ def shown_list(here: Focus, rows: pd.DataFrame, labels: NDArray[np.str_]) -> pd.
                 percent_with_interval(share, low, high) if one else as_percent(share, 1)
                 for share, low, high, one in zip(rows["share"], rows["low"], rows["high"], single, strict=True)
             ],
-            "trust": [
+            "stability": [
                 labels[int(cluster)] if one else "" for cluster, one in zip(rows["cluster"], single, strict=True)
             ],
             "texts": [counts_label(human, model) for human, model in zip(rows["human"], rows["model"], strict=True)],
@@ -169,12 +171,12 @@ def _list(here: Focus, error: str, rows: pd.DataFrame) -> None:
         )
     bound.table(
         "cluster",
-        shown_list(here, rows, cache.cluster_trust(*here.key).label),
+        shown_list(here, rows, cache.cluster_stability(*here.key).label),
         [None if cluster == TOGETHER else cluster for cluster in rows["cluster"].tolist()],
         key=f"gap_list_{error}",
         height=_LIST_HEIGHT,
         column_config={
-            "trust": st.column_config.TextColumn(help=_TRUST_HELP),
+            "stability": st.column_config.TextColumn(help=_STABILITY_HELP),
             "texts": st.column_config.TextColumn(help=COUNTS_HELP),
         },
     )

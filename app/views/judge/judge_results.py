@@ -38,7 +38,7 @@ PAPERS_SECONDS = 25
 AHEAD = 50
 """Score points with which the scale is explained."""
 
-TIE_RULES: dict[TieRule, str] = {"half": "Half a win each", "random": "By a coin"}
+TIE_RULES: dict[TieRule, str] = {"half": "Half a win each", "random": "Random tie-break"}
 
 
 def show(run: Run, state: State) -> None:

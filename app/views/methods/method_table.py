@@ -91,13 +91,13 @@ def _scores(run: Run, table: MethodTable) -> None:
                 f"line_{place}": st.column_config.TextColumn(short_name(name))
                 for place, name in enumerate(table.candidates)
             },
-            "ceiling": st.column_config.TextColumn("human halves"),
+            "ceiling": st.column_config.TextColumn("ceiling: human vs. human"),
             "seconds": st.column_config.TextColumn("seconds", help="Of the estimator, for all candidates"),
         },
     )
     ceiling = table.results[0].ceiling
     halves = "" if ceiling is None else (
-        f"Human halves: one random half of the human texts against the other, {ceiling.n:,} texts a side, half as many "
+        f"Ceiling: one random half of the human texts against the other, {ceiling.n:,} texts a side, half as many "
         "as elsewhere: about what a candidate that writes like people would come to. "
     )  # fmt: skip
     sizes = sorted({score.n for result in table.results for score in result.scores.values()})

@@ -19,7 +19,7 @@ from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
 
 _CHART = "probes_chart"
-BASELINES: dict[Baseline, str] = {"nothing": "Values", "control": "Less the control"}
+BASELINES: dict[Baseline, str] = {"nothing": "Values", "control": "Difference from control"}
 _USUAL = "jensen-shannon"
 _LINES = "probes_lines"
 """Session key: of the lines that the chart on the page holds, the names of those that have a flow."""
@@ -85,7 +85,7 @@ def _controls(table: ProbeTable, name: str, state: State) -> tuple[str, bool]:
         )
         has_sources = any(line.kind == "source" for line in table.lines)
         sources = has_sources and st.toggle(
-            "Other sources as a yardstick",
+            "Other sources as a baseline",
             help="Texts of the run's other sources in place of the perturbed half. Without them the axes are those of "
             "the perturbations alone.",
             **bound.bind("other_sources", state.other_sources),
@@ -121,7 +121,7 @@ def _scores(table: ProbeTable, measure: str) -> None:
         "Numbers",
         BASELINES,
         label_visibility="collapsed",
-        help="Less the control: split by split and seed by seed, so that what both share cancels.",
+        help="Difference from control: split by split and seed by seed, so that what both share cancels.",
     )
     st.dataframe(
         shown_scores(table, measure, over=baseline == "control"),

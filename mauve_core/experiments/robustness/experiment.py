@@ -2,7 +2,7 @@
 
 ICLR 2023, section 6.2: the texts of one source are cut into an untouched reference half and a comparison half, which is
 perturbed; both are clustered together and compared. The untouched comparison half is the noise floor, and texts of the
-other sources stand in its place as a yardstick.
+other sources stand in its place as a baseline.
 """
 
 from __future__ import annotations

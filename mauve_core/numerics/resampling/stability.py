@@ -60,7 +60,7 @@ _TIE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Trust:
+class Stability:
     """What holds of each of the k clusters of the reference partition.
 
     Attributes
@@ -100,7 +100,7 @@ class Trust:
     notes: tuple[str, ...]
 
 
-def cluster_trust(
+def cluster_stability(
     labels: Sequence[ArrayLike],
     n: int,
     *,
@@ -108,7 +108,7 @@ def cluster_trust(
     blocks: ArrayLike | None = None,
     permutations: int | None = None,
     seed: int | np.random.SeedSequence,
-) -> Trust:
+) -> Stability:
     """Judge the clusters of the first partition by it and all others.
 
     Parameters
@@ -127,7 +127,7 @@ def cluster_trust(
 
     Returns
     -------
-    Trust
+    Stability
 
     Raises
     ------
@@ -162,7 +162,7 @@ def _judged(
     filled: NDArray[np.bool_],
     permutations: int,
     notes: tuple[str, ...],
-) -> Trust:
+) -> Stability:
     excess, elsewhere, combined = by_partition[0], by_partition[1:], by_partition.mean(axis=0)
     adjusted = np.ones_like(p)
     adjusted[filled] = false_discovery_control(p[filled])
@@ -177,7 +177,9 @@ def _judged(
     label = np.where(stable, "stable", np.where(p <= LEVEL, "unsure", "noise"))
     reach = float(ndtri(1 - LEVEL / 2)) * sd
     low, high = combined - reach, combined + reach
-    return Trust(excess, elsewhere, combined, sd, low, high, p, adjusted, agreement, kept, label, permutations, notes)
+    return Stability(
+        excess, elsewhere, combined, sd, low, high, p, adjusted, agreement, kept, label, permutations, notes
+    )
 
 
 def _sign(excess: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -234,7 +234,7 @@ def test_a_bad_task_starts_nothing(run, change, message):
 def test_the_command_prints_scores_agreement_and_one_object(run, capsys):
     assert main(["methods", run.id, "--method", "knn", "--preset", "smoothing", "--seeds", "1", "--quiet"]) == 0
     said = capsys.readouterr().out
-    titles = ("Nearest neighbours · MAUVE", "k-means · Laplace (add 1) · MAUVE", "Spearman", "human halves")
+    titles = ("Nearest neighbours · MAUVE", "k-means · Laplace (add 1) · MAUVE", "Spearman", "ceiling: human vs. human")
     assert all(title in said for title in titles)
     assert main(["methods", run.id, "--method", "kmeans", "--quiet", "--json"]) == 0
     values = json.loads(capsys.readouterr().out)

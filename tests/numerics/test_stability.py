@@ -1,4 +1,4 @@
-"""Trust in clusters: slow twins, exact p-values by enumeration, and calibration where the truth is known."""
+"""Stability of clusters: slow twins, exact p-values by enumeration, and calibration where the truth is known."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from mauve_core.numerics.resampling.stability import (
     LABELS,
     LEVEL,
     MIN_PERMUTATIONS,
-    Trust,
+    Stability,
     _draw_subsets,
-    cluster_trust,
+    cluster_stability,
 )
 
 ROUNDING = 1e-12
@@ -53,7 +53,7 @@ class TestStatistics:
     @pytest.mark.parametrize(("seed", "n"), [(0, 12), (1, 7), (2, 20)])
     def test_against_the_slow_twin(self, seed, n):
         labels = random_labels(seed)
-        found, twin = cluster_trust(labels, n, seed=0), slow_excess(labels, n)
+        found, twin = cluster_stability(labels, n, seed=0), slow_excess(labels, n)
         np.testing.assert_allclose(found.excess, twin[0], atol=ROUNDING)
         np.testing.assert_allclose(found.elsewhere, twin[1:], atol=ROUNDING)
         np.testing.assert_allclose(found.combined, twin.mean(axis=0), atol=ROUNDING)
@@ -70,7 +70,7 @@ class TestStatistics:
         labels.append(np.where(rng.random(400) < 0.2, rng.integers(0, 10, size=400), labels[0]))
         chosen = rng.permutation(400)
         order = np.concatenate([chosen[labels[0][chosen] < 4], chosen[labels[0][chosen] >= 4]])
-        found = cluster_trust([row[order] for row in labels], 200, seed=0)
+        found = cluster_stability([row[order] for row in labels], 200, seed=0)
         for j in range(10):
             beyond = found.adjusted[j] <= LEVEL
             holds = found.agreement[j] >= AGREEMENT and found.kept[j] >= KEPT
@@ -96,7 +96,7 @@ class TestStatistics:
             mates = [(other[labels[0] == c] == other[text]).mean() / (other == other[text]).mean() for other in labels]
             kernel[c, text] = np.mean(mates)
         blocks = np.tile(np.arange(n), 2) if paired else None
-        found = cluster_trust(labels, n, blocks=blocks, seed=0)
+        found = cluster_stability(labels, n, blocks=blocks, seed=0)
         left = rng.integers(0, n, size=(20_000, n))
         right = left if paired else rng.integers(0, n, size=(20_000, n))
         again = kernel[:, :n][:, left].mean(axis=2) - kernel[:, n:][:, right].mean(axis=2)
@@ -106,13 +106,13 @@ class TestStatistics:
 
     def test_empty_clusters_and_one_partition(self):
         labels = np.array([0, 0, 2, 2, 0, 2, 2, 2])
-        found = cluster_trust([labels], 4, k=4, seed=0)
+        found = cluster_stability([labels], 4, k=4, seed=0)
         np.testing.assert_array_equal(found.p[[1, 3]], 1)
         np.testing.assert_array_equal(found.adjusted[[1, 3]], 1)
         assert np.isnan(found.agreement).all()
         assert "stable" not in found.label
         assert len(found.notes) == 2
-        kept = cluster_trust([labels // 2], 4, seed=0)
+        kept = cluster_stability([labels // 2], 4, seed=0)
         np.testing.assert_array_equal(found.p[[0, 2]], kept.p)
         np.testing.assert_array_equal(found.adjusted[[0, 2]], kept.adjusted)
 
@@ -121,11 +121,11 @@ class TestStatistics:
     )
     def test_labels_that_are_refused(self, labels, n):
         with pytest.raises(InputError):
-            cluster_trust(labels, n, seed=0)
+            cluster_stability(labels, n, seed=0)
 
     def test_the_default_number_of_draws_can_tell_one_cluster_in_k(self):
-        assert cluster_trust(random_labels(0), 12, seed=0).permutations == MIN_PERMUTATIONS
-        many = cluster_trust([np.arange(120)], 60, seed=0)
+        assert cluster_stability(random_labels(0), 12, seed=0).permutations == MIN_PERMUTATIONS
+        many = cluster_stability([np.arange(120)], 60, seed=0)
         assert 1 / (many.permutations + 1) <= LEVEL / 120
 
 
@@ -148,13 +148,13 @@ class TestPValues:
     def test_all_exchanges_of_a_tiny_sample(self, n):
         labels = random_labels(3, 8, (3, 2, 3))
         everything = [np.array(places) for places in combinations(range(8), n)]
-        found = cluster_trust(labels, n, permutations=self.DRAWS, seed=0)
+        found = cluster_stability(labels, n, permutations=self.DRAWS, seed=0)
         np.testing.assert_allclose(found.p, exact_p(labels, n, everything), atol=self.NEAR)
 
     def test_all_exchanges_within_pairs(self):
         labels = random_labels(4, 12, (3, 2, 3))
         everything = [np.array([i + 6 * flip for i, flip in enumerate(flips)]) for flips in product((0, 1), repeat=6)]
-        found = cluster_trust(labels, 6, blocks=np.tile(np.arange(6), 2), permutations=self.DRAWS, seed=0)
+        found = cluster_stability(labels, 6, blocks=np.tile(np.arange(6), 2), permutations=self.DRAWS, seed=0)
         np.testing.assert_allclose(found.p, exact_p(labels, 6, everything), atol=self.NEAR)
 
     def test_all_exchanges_within_larger_prompts(self):
@@ -167,7 +167,7 @@ class TestPValues:
             for second in (2, 5, 6)
             for third in (3, 7)
         ]
-        found = cluster_trust(labels, 4, blocks=blocks, permutations=self.DRAWS, seed=0)
+        found = cluster_stability(labels, 4, blocks=blocks, permutations=self.DRAWS, seed=0)
         np.testing.assert_allclose(found.p, exact_p(labels, 4, everything), atol=self.NEAR)
         assert "never move" in found.notes[0]
 
@@ -175,7 +175,7 @@ class TestPValues:
         # With as many texts on both sides the two-sided exact test of a table orders tables as |T| does.
         rng = np.random.default_rng(0)
         labels = rng.integers(0, 4, size=60)
-        found = cluster_trust([labels], 30, permutations=self.DRAWS, seed=0)
+        found = cluster_stability([labels], 30, permutations=self.DRAWS, seed=0)
         for c in range(4):
             a, b = (labels[:30] == c).sum(), (labels[30:] == c).sum()
             assert found.p[c] == pytest.approx(fisher_exact([[a, b], [30 - a, 30 - b]]).pvalue, abs=self.NEAR)
@@ -184,7 +184,7 @@ class TestPValues:
         labels = random_labels(6)
         order = np.concatenate([np.arange(12)[::-1], np.arange(12, 24)[::-1]])
         renamed = [np.array([2, 0, 3, 1, 5, 4])[row][order] for row in labels]
-        before, after = (cluster_trust(each, 12, permutations=self.DRAWS, seed=0) for each in (labels, renamed))
+        before, after = (cluster_stability(each, 12, permutations=self.DRAWS, seed=0) for each in (labels, renamed))
         places = [2, 0, 3, 1]
         np.testing.assert_allclose(after.combined[places], before.combined, atol=ROUNDING)
         np.testing.assert_allclose(after.sd[places], before.sd, atol=ROUNDING)
@@ -192,10 +192,10 @@ class TestPValues:
 
     def test_a_seed_gives_its_numbers_again(self):
         labels = random_labels(7)
-        first, again = (cluster_trust(labels, 12, seed=np.random.SeedSequence(5)) for _ in range(2))
-        for field in dataclasses.fields(Trust):
+        first, again = (cluster_stability(labels, 12, seed=np.random.SeedSequence(5)) for _ in range(2))
+        for field in dataclasses.fields(Stability):
             np.testing.assert_array_equal(getattr(first, field.name), getattr(again, field.name))
-        assert not np.array_equal(first.p, cluster_trust(labels, 12, seed=6).p)
+        assert not np.array_equal(first.p, cluster_stability(labels, 12, seed=6).p)
 
     def test_subsets_have_their_size_and_are_uniform(self):
         drawn = _draw_subsets(2, 5, 20_000, np.random.default_rng(0))
@@ -219,9 +219,9 @@ class TestPValues:
 
     def test_portions_do_not_matter(self, monkeypatch):
         labels = random_labels(8)
-        whole = cluster_trust(labels, 12, seed=0, blocks=np.tile(np.arange(12), 2)).p
+        whole = cluster_stability(labels, 12, seed=0, blocks=np.tile(np.arange(12), 2)).p
         monkeypatch.setattr("mauve_core.numerics.resampling.stability._ENTRIES", 24 * 7)
-        parts = cluster_trust(labels, 12, seed=0, blocks=np.tile(np.arange(12), 2)).p
+        parts = cluster_stability(labels, 12, seed=0, blocks=np.tile(np.arange(12), 2)).p
         np.testing.assert_allclose(parts, whole, atol=2 * 5 * 0.5 / np.sqrt(MIN_PERMUTATIONS))
 
 
@@ -253,7 +253,7 @@ def null() -> tuple[NDArray[np.float64], NDArray[np.str_]]:
         rows = partitions(x, (30, 30, 30, 20), fit)
         for split in range(SPLITS):
             order = rng.permutation(600)
-            found = cluster_trust([row[order] for row in rows], 300, seed=split)
+            found = cluster_stability([row[order] for row in rows], 300, seed=split)
             p.append(found.p)
             label.append(found.label)
     return np.array(p), np.array(label)
@@ -287,7 +287,9 @@ class TestCalibration:
             x, y = (middle + rng.normal(size=middle.shape).astype(np.float32) for _ in range(2))
             rows = partitions(np.concatenate([x, y]), (10, 10, 10), fit)
             pairs = np.tile(np.arange(300), 2)
-            shares.append([(cluster_trust(rows, 300, blocks=each, seed=fit).p <= 0.2).mean() for each in (pairs, None)])
+            shares.append(
+                [(cluster_stability(rows, 300, blocks=each, seed=fit).p <= 0.2).mean() for each in (pairs, None)]
+            )
         blocked, free = np.mean(shares, axis=0)
         error = np.std(shares, axis=0, ddof=1) / np.sqrt(len(shares))
         assert abs(blocked - 0.2) <= 4 * error[0]
@@ -305,12 +307,12 @@ class TestCalibration:
             rows = partitions(np.concatenate([x, y]), (COMPONENTS, COMPONENTS, COMPONENTS + 5), repeat)
             component = np.concatenate([human, model])
             home = np.bincount(rows[0][component == 0]).argmax()
-            trust = cluster_trust(rows, texts, seed=repeat)
-            found += trust.label[home] == "stable" and trust.excess[home] < 0
+            stability = cluster_stability(rows, texts, seed=repeat)
+            found += stability.label[home] == "stable" and stability.excess[home] < 0
         assert found / repeats >= 0.95
 
 
 def test_draws_as_far_as_the_sides_themselves_count():
     # Every exchange of two texts in two clusters is as far as the sides are: p = 1.
-    found = cluster_trust([[0, 1]], 1, permutations=50, seed=0)
+    found = cluster_stability([[0, 1]], 1, permutations=50, seed=0)
     np.testing.assert_array_equal(found.p, 1)
