@@ -61,7 +61,7 @@ def cost_table(runs: Sequence[Run], table: MethodTable, rounds: int) -> str:
     default = table.results[0]
     base = seconds(runs[0], "kmeans", rounds)
     lines = [
-        "| method | written | time / k-means | sd over seeds | sd over texts | ceiling: human vs. human | Spearman with k-means |",
+        "| method | written | time / k-means | sd over seeds | sd over texts | ceiling | Spearman with k-means |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for result in table.results:
