@@ -81,7 +81,7 @@ def turn_taken() -> Iterator[None]:
 
 
 def started(state: JobState) -> bool:
-    """The worker has read its task and asks for its turn: its niceness, beyond that of the tests, is set just before."""
+    """The worker has read its task and asks for its turn: it is nicer than the tests since just before."""
     own = os.getpriority(os.PRIO_PROCESS, 0)
     return os.getpriority(os.PRIO_PROCESS, pid_of(state.id)) >= min(own + worker.NICENESS, 19)
 
