@@ -135,6 +135,7 @@ def test_an_infinite_value_stays_one_and_has_no_spread(run):
     assert MethodTable.from_dict(json.loads(text)) == table
 
 
+@pytest.mark.slow
 def test_the_same_task_gives_the_same_table_and_is_kept_beside_the_run(run):
     task = MethodsTask(run.id, ("kmeans", "knn", "gaussian"), seeds=2)
     assert MethodsTask.from_dict(json.loads(json.dumps(task.as_dict()))) == task
