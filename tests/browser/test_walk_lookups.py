@@ -21,7 +21,8 @@ def test_a_walk_through_all_pages_looks_nothing_up(page: Page, tmp_path: Path) -
     run = make_full_run(home)
     own = ("PYTHONPATH", "LOOKUPS", "HF_HOME", "HF_ENDPOINT")
     variables = {name: value for name, value in watched(log).items() if name in own}
-    walk = [(view, {}) for view in VIEWS] + [(view, query) for view, query, _ in FOLLOWED]
+    walk = [(view, query) for view, query, _ in FOLLOWED]
+    walk += [(view, {}) for view in VIEWS if view not in dict(walk)]
     with serving(home, HF_HUB_OFFLINE="0", **variables) as url:
         for view, query in walk:
             page.goto(f"{url}/{view}?{urllib.parse.urlencode({'run': run.id, **query})}")

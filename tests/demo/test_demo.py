@@ -92,6 +92,7 @@ def test_features_fit_the_texts(corpora):
         assert lengths.max() <= demo_run.ENCODER.max_tokens
 
 
+@pytest.mark.slow
 def test_texts_that_are_not_those_of_the_features_are_refused(tmp_path):
     data = tmp_path / "demo"
     shutil.copytree(demo_run.DATA, data, ignore=shutil.ignore_patterns(".build"))

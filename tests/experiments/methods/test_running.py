@@ -137,6 +137,7 @@ def test_an_infinite_value_stays_one_and_has_no_spread(run):
     assert from_json(MethodTable, json.loads(text)) == table
 
 
+@pytest.mark.slow
 def test_the_same_task_gives_the_same_table_and_is_kept_beside_the_run(run):
     task = CompareMethodsTask(run.id, ("kmeans", "knn", "gaussian"), seeds=2)
     assert CompareMethodsTask.from_json(json.loads(json.dumps(task.to_json()))) == task

@@ -1,0 +1,24 @@
+"""Faults are planted where they say, and reach enough packages; whether they are noticed takes minutes to find out."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.planted_faults import FAULTS, ROOT, check_command
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_has_one_place(name: str) -> None:
+    fault = FAULTS[name]
+    assert (ROOT / fault.file).read_text(encoding="utf-8").count(fault.right) == 1
+    assert fault.right != fault.wrong
+
+
+def test_eleven_packages_and_more_are_tried() -> None:
+    assert len({name.partition(":")[0] for name in FAULTS}) >= 11
+
+
+def test_the_command_is_that_of_make_check() -> None:
+    command = check_command()
+    assert command[1:3] == ["-m", "pytest"]
+    assert command[-1] == "not slow and not browser and not trial"
