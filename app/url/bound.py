@@ -1,9 +1,9 @@
 """Widgets bound to a parameter of the URL: they show its value, and write what they are set to.
 
-Each takes a field of :class:`app.url.parameters.State` first, then what its Streamlit twin takes. Their keys in the
-session are ``url_`` and the field, unless given. What a widget shows is its default in Streamlit's sense, too: the
-session sends a value once, and a slow browser may have drawn nothing of a page when the next run of it arrives,
-without the value. The widget then begins with its default, and says so to the server as if a person had chosen it.
+Each takes a field of :class:`app.url.parameters.State` first, then the arguments of the Streamlit widget. The session
+key is ``url_`` and the field, unless given. The value shown is also the widget's default in Streamlit's sense: a value
+set through the session is sent once, and a slow browser that has not drawn the page by the next run never sees it. The
+widget would then start with another default and report it to the server as a person's choice.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ T = TypeVar("T")
 D = TypeVar("D")
 Name = TypeVar("Name", bound=str)
 Changes = Callable[[Any], Mapping[str, Any]]
-"""From a widget's value to changes of the state, where it is not that of one field."""
+"""The changes of the state that follow from a widget's value, where that is not the field's value itself."""
 
 _TITLES = "_url_titles"
-"""Session key: the title of what each bound widget shows."""
+"""Session key: the title that each bound widget shows."""
 
 
 def segmented_control(
@@ -39,7 +39,7 @@ def segmented_control(
     omit_default: bool = True,
     **keywords: Any,
 ) -> T:
-    """A choice among a few, by their titles; the one shown. See ``selectbox`` for its parameters."""
+    """Choose one of a few titles; returns the value shown. Parameters as for ``selectbox``."""
     shown: T = _shown(field, titles, default)
     st.segmented_control(
         label,
@@ -64,16 +64,16 @@ def selectbox(
     changes: Changes | None = None,
     **keywords: Any,
 ) -> T | D:
-    """A choice from a list; the one shown.
+    """Choose from a list; returns the value shown.
 
     Parameters
     ----------
     options : collection
-        With their titles where it is a mapping.
+        A mapping gives the options their titles.
     default : object
-        Shown where the URL has none of the options, and left out of it; with None, the field's own is.
+        Shown if the URL has none of the options. None stands for the field's own default.
     omit_default : bool
-        False where other pages have another default.
+        Whether the URL leaves out ``default``. It must not if other pages have another default.
     """
     if isinstance(options, Mapping):
         keywords["format_func"] = options.__getitem__
@@ -96,22 +96,22 @@ def multiselect(
     key: str = "",
     **keywords: Any,
 ) -> None:
-    """A choice of several; the URL leaves out ``default``."""
+    """Choose several; the URL leaves out ``default``."""
     link = bind(field, list(shown), key=key, default=default, keyword="default")
     st.multiselect(label, options, **link, **keywords)
 
 
 def tabs(field: str, titles: Mapping[Name, str], key: str) -> Sequence[TabContainer]:
-    """Tabs in the order of ``titles``; to open one reruns the page, or its fragment. Only that one shall be made."""
+    """Tabs by ``titles``. Opening one reruns the page or its fragment; fill only the one that is ``open``."""
     names = {title: name for name, title in titles.items()}
     opened = titles[getattr(session.current(), field)]
     return st.tabs(list(names), default=opened, key=key, on_change=_write, args=(key, lambda t: {field: names[t]}))
 
 
 def table(field: str, frame: pd.DataFrame, values: Sequence[T | None], *, key: str, **keywords: Any) -> None:
-    """A table in which the row with the field's value is ticked; to tick none clears the field.
+    """A table whose ticked row is the field's value; unticking it clears the field.
 
-    ``values`` are those of the rows; None for a row that cannot be chosen.
+    ``values`` are the values of the rows, None for a row that cannot be chosen.
     """
     chosen = getattr(session.current(), field)
     rows = [] if chosen is None or chosen not in values else [values.index(chosen)]
@@ -127,15 +127,15 @@ def table(field: str, frame: pd.DataFrame, values: Sequence[T | None], *, key: s
 
 
 def bind(field: str, value: Any, *, keyword: str = "value", **options: Any) -> dict[str, Any]:
-    """The keywords that bind any other widget to a field; ``keyword`` is that of its default.
+    """Keywords that bind any other widget to a field.
 
-    ``options`` are those of ``_link``.
+    ``keyword`` is the widget's name for its default; ``options`` are those of ``_link``.
     """
     return {keyword: value, **_link(field, value, **options)}
 
 
 def on_click(**changes: Any) -> dict[str, Any]:
-    """The keywords of a button that changes the state."""
+    """Keywords of a button that changes the state."""
     return {"on_click": session.update, "kwargs": changes}
 
 
@@ -153,21 +153,21 @@ def _link(
     title: str | None = None,
     changes: Changes | None = None,
 ) -> dict[str, Any]:
-    """The key of a widget that shows ``value``, and its callback.
+    """Key and callback of a widget that shows ``value``.
 
     Parameters
     ----------
     default : object, optional
         The value that the URL leaves out.
     title : str, optional
-        The title of the value: where it changes, as the name of a run, the browser keeps the old one unless told.
+        The title of the value. If it changes, as the name of a run may, the value is sent again.
     changes : callable, optional
-        Else the field is set to the widget's value.
+        What to change; without it, the field becomes the widget's value.
     """
     key = key or f"url_{field}"
     titles = st.session_state.setdefault(_TITLES, {})
     if key not in st.session_state or not _same(st.session_state[key], value) or titles.get(key, title) != title:
-        st.session_state[key] = value  # only then: it overrides whatever a fast hand did meanwhile
+        st.session_state[key] = value  # only if it differs, because it overrides what a fast hand did meanwhile
     titles[key] = title
 
     def own(chosen: Any) -> Mapping[str, Any]:
@@ -182,7 +182,7 @@ def _shown(field: str, options: Collection[Any], default: Any) -> Any:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether they are equal; a slider's steps have rounding errors."""
+    """Whether two values are equal, up to the rounding errors of a slider's steps."""
     return math.isclose(a, b) if isinstance(a, float) and isinstance(b, float) else bool(a == b)
 
 

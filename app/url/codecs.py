@@ -1,4 +1,4 @@
-"""How values stand in the URL. A text that is no value is read as None, which counts as absent."""
+"""How values are written in the URL and read from it. What cannot be read is None, which counts as absent."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _EMPTY = "none"
 
 @dataclass(frozen=True)
 class Codec(Generic[T]):
-    """The way of a value into the URL and back.
+    """How a value is written and read.
 
     Attributes
     ----------
     read : callable
-        The value of a text; None where it is none. It reads what ``write`` wrote, and brings it into one form.
+        The value of a text, or None. It inverts ``write``, and checks and normalises what people type.
     write : callable
     """
 
@@ -131,7 +131,7 @@ def _with_commas(values: Sequence[object]) -> str:
 
 TEXT = Codec[str](lambda text: text or None)
 ANY_TEXT = Codec[str](str)
-"""Also an empty one."""
+"""May be empty."""
 
 SWITCH = Codec[bool]({"on": True, "off": False}.get, lambda value: "on" if value else "off")
 INDICES = Codec(_read_indices, _write_indices)

@@ -1,7 +1,7 @@
 """The parameters of the URL: each is declared once, with its type, its codec, its default and what resets it.
 
-A field of :class:`State` that has a default departs from it or does not stand in the URL. Where that default is None,
-the page has one of its own, or nothing is chosen.
+The URL holds only what differs from the defaults. A default of None leaves the choice to the page, or says that nothing
+is chosen.
 """
 # ruff: noqa: RUF009 (``parameter`` makes dataclass fields)
 
@@ -68,14 +68,14 @@ MAX_RATER = 60
 """Characters of a rater's name; the rest is cut."""
 
 _CLUSTERS = "clusters"
-"""In ``reset_by``: the partition whose clusters have the numbers."""
+"""In ``reset_by``: the partition that gives cluster numbers their meaning."""
 
 _OF_A_LIST = ("run", "partition", "seed", "cluster", "lasso")
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A declared parameter: its name in the URL, how it is read and written, and the fields whose change resets it."""
+    """A declared parameter: its name in the URL, its codec and default, and the fields whose change resets it."""
 
     name: str
     codec: Codec[Any]
@@ -84,9 +84,9 @@ class Parameter:
 
 
 def parameter(codec: Codec[T], default: D, *, name: str = "", reset_by: tuple[str, ...] = ()) -> T | D:
-    """The declaration of a field of ``State``; ``name`` is its name in the URL where that is another than the field's.
+    """Declare a field of ``State``.
 
-    Names in the URL never change, so that links keep what they show.
+    ``name`` is its name in the URL if that is not the field's. Names in the URL never change, so that old links work.
     """
     metadata = {"codec": codec, "name": name, "reset_by": reset_by}
     return cast("T | D", dataclasses.field(default=default, metadata=metadata))
@@ -165,7 +165,7 @@ class State:
     measure: str | None = parameter(TEXT, None)
     """The text measure that ranks."""
     across: str | None = parameter(TEXT, None)
-    """Those on the horizontal and vertical axis of the plot of two."""
+    """Text measure on the horizontal axis of the plot of two; ``along`` is the vertical one."""
     along: str | None = parameter(TEXT, None)
     measures_as: ChartOrTable = parameter(one_of(ChartOrTable), "chart", name="measured")
     axis: Over = parameter(one_of(AXES), "length")
@@ -236,10 +236,10 @@ PARAMETERS = {
     )
     for item in dataclasses.fields(State)
 }
-"""By the field that has the value."""
+"""By field of ``State``."""
 
 NAMES = frozenset(parameter.name for parameter in PARAMETERS.values())
-"""Ours, in a query string that may hold others."""
+"""Names in the URL; a query string may hold others, which are not ours."""
 
 
 def parse(query: Mapping[str, str]) -> State:
@@ -260,9 +260,9 @@ def to_query(state: State) -> dict[str, str]:
 
 
 def changed(state: State, **changes: Any) -> State:
-    """``state`` with ``changes``, as the URL would give it back; None sets a field to its default.
+    """Apply ``changes`` to ``state``, as the URL would give it back; None sets a field to its default.
 
-    What the changed fields reset goes back to its default, too, unless it is among the changes.
+    Fields that the changed ones reset also go back to their defaults, unless they are among the changes.
     """
     set_to = {field: PARAMETERS[field].default if value is None else value for field, value in changes.items()}
     after = parse(to_query(dataclasses.replace(state, **set_to)))
@@ -272,7 +272,7 @@ def changed(state: State, **changes: Any) -> State:
 
 
 def _causes(before: State, after: State) -> set[str]:
-    """What changed, in the terms of ``reset_by``."""
+    """What changed, as ``reset_by`` names it."""
     causes = {field for field in PARAMETERS if getattr(after, field) != getattr(before, field)}
     if before.perturbation is None:
         causes.discard("perturbation")  # the page's own is named
