@@ -151,7 +151,11 @@ def _within(arguments: tuple[Any, ...], value: Any, place: str) -> Any:
     for mark in others:
         if isinstance(mark, Written):
             return mark.read(_read(mark.kind, value, place))
-    found = _read(first, value, place)
+    try:
+        found = _read(first, value, place)
+    except _WrongError as error:
+        asked = next((mark.allowed for mark in others if isinstance(mark, Holds)), error.allowed)
+        raise _WrongError(error.place, asked, error.value) from None
     for mark in others:
         if isinstance(mark, As):
             found = _read(mark.kind, value, place)
@@ -282,7 +286,7 @@ def _at(place: str, key: object) -> str:
 
 
 def _bound(number: float) -> str:
-    return f"{number:,}" if isinstance(number, int) else f"{number:g}"
+    return str(number) if isinstance(number, int) else f"{number:g}"
 
 
 def _short(value: object) -> str:

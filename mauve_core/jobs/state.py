@@ -110,7 +110,7 @@ def read_state(folder: Path) -> JobState:
     try:
         state = from_json(JobState, read_json(folder / STATE))
     except InputError as error:
-        raise StorageError(f"{folder / STATE} is damaged: {error}", todo=todo) from error
+        raise StorageError(f"{folder / STATE} is no job's state: {error}", todo=todo) from error
     if state.id != folder.name:
         raise StorageError(f"{folder / STATE} is the state of another job", received=state.id, todo=todo)
     return state
