@@ -78,7 +78,7 @@ FAULTS = {
     ),
     "cli: a wrong exit code": Fault("mauve_core/__main__.py", 'from there.", INTERRUPTED)', 'from there.", FAILED)'),
     "app: the least number is lost in the URL": Fault(
-        "app/url/query_string.py", "if low <= value <= high", "if low < value <= high"
+        "app/url/codecs.py", "if low <= value <= high", "if low < value <= high"
     ),
 }  # fmt: skip
 """At least one in each package that computes, keeps or shows something."""
