@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import Page, expect, sync_playwright
 
 from mauve_core.analysis.cluster_table import cluster_table, error_intervals
-from mauve_core.analysis.repartition import other_partitions
+from mauve_core.analysis.repartition import repartition
 from mauve_core.analysis.stability import assess_stability
 from mauve_core.analysis.what_if import prepare, text_weights, what_if
 from mauve_core.analysis.why import PropertyEffect, WhyCard, why_card, why_source
@@ -64,7 +64,7 @@ class Study:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.names = [candidate.name for candidate in run.comparison.candidates]
-        self.others = other_partitions(run, self.names[0])
+        self.others = repartition(run, self.names[0])
 
     def stability(self, name: str) -> Stability:
         ids = {side: self.run.corpora[side].ids for side in (HUMAN, name)}

@@ -22,8 +22,8 @@ from mauve_core.analysis import cluster_table, gap_table, why
 from mauve_core.analysis.precomputed import (
     run_basis,
     run_cluster_words,
-    run_other_partitions,
     run_properties,
+    run_repartition,
     run_sampling_advice,
     run_stability,
     run_words,
@@ -158,7 +158,7 @@ def other_clusterings(run_id: str, kind: PartitionKind, candidate: str) -> tuple
 @kept_by_run(max_entries=16, show_spinner=False)
 def _other_clusterings(run_id: str, kind: PartitionKind, candidate: str) -> tuple[tuple[Partition, ...], str]:
     try:
-        return run_other_partitions(load_run(run_id), candidate, kind), ""
+        return run_repartition(load_run(run_id), candidate, kind), ""
     except MauveLensError as error:
         return (), str(error)
 
@@ -208,7 +208,7 @@ def greedy_list(
     counts = shown.counts(HUMAN), shown.counts(candidate)
     settings = {"action": action, "score": score, "smoothing": smoothing}
     steps = greedy(*counts, **settings, steps=GREEDY_STEPS, scale=scale)
-    partitions = [comparison.partition(kind, candidate, place) for place in range(comparison.config.score.seeds)]
+    partitions = [comparison.partition(kind, candidate, index) for index in range(comparison.config.score.seeds)]
     return gap_table.step_rows(steps, partitions, shown, candidate, **settings, scale=scale)
 
 

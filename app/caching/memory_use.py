@@ -69,7 +69,7 @@ def _spread(values: Iterable[Any]) -> list[Any]:
     held = values if isinstance(values, list | tuple | np.ndarray) else list(values)
     if len(held) <= SAMPLED:
         return list(held)
-    return [held[place * len(held) // SAMPLED] for place in range(SAMPLED)]
+    return [held[index * len(held) // SAMPLED] for index in range(SAMPLED)]
 
 
 def _attributes(value: Any) -> list[Any]:

@@ -26,8 +26,8 @@ MOST_VALUES = 200
 
 def show(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smoothing: Smoothing) -> None:
     """The panel of a cluster of the focus' partition; ``table`` is the partition's cluster table."""
-    places = {name: np.flatnonzero(focus.partition.labels[name] == cluster) for name in (HUMAN, focus.candidate)}
-    in_human, in_model = (places[name].astype(np.int32) for name in (HUMAN, focus.candidate))
+    indices = {name: np.flatnonzero(focus.partition.labels[name] == cluster) for name in (HUMAN, focus.candidate)}
+    in_human, in_model = (indices[name].astype(np.int32) for name in (HUMAN, focus.candidate))
     _figures(focus, cluster, table, weight, smoothing)
     _tabs(focus, cluster, in_human, in_model)
 

@@ -114,8 +114,8 @@ def shown_table(sweep: Sweep, score: str) -> pd.DataFrame:
         points = {line: cells.get((value, line)) for line in sweep.candidates}
         there = [point for point in points.values() if point is not None]
         row = {"value": f"{value:g}"}
-        for place, point in enumerate(points.values()):
-            row[f"line_{place}"] = NONE if point is None else _cell(point.scores[score])
+        for index, point in enumerate(points.values()):
+            row[f"line_{index}"] = NONE if point is None else _cell(point.scores[score])
         row["n"] = ", ".join(dict.fromkeys(f"{point.n:,}" for point in there))
         row["k"] = ", ".join(dict.fromkeys(f"{point.k:,}" for point in there))
         rows.append(row)
@@ -173,7 +173,7 @@ def _table(sweep: Sweep, score: str) -> None:
         key="sweep_table",
         column_config={
             "value": st.column_config.TextColumn(figures.X_TITLES[sweep.over], pinned=True),
-            **{f"line_{place}": st.column_config.TextColumn(short_name(line)) for place, line in lines},
+            **{f"line_{index}": st.column_config.TextColumn(short_name(line)) for index, line in lines},
         },
     )
 

@@ -118,8 +118,8 @@ def _pairs(focus: Focus, card: WhyCard) -> None:
     titles = {i: f"{i + 1}: distance {significant(pair.distance, 3)}" for i, pair in enumerate(card.pairs)}
     pair = card.pairs[bound.segmented_control("pair", "Pair", titles)]
     sides = ((HUMAN, pair.human, "blue"), (focus.candidate, pair.model, "orange"))
-    for column, (source, place, colour) in zip(st.columns(2, gap="medium"), sides, strict=True):
+    for column, (source, index, colour) in zip(st.columns(2, gap="medium"), sides, strict=True):
         corpus = focus.run.corpora[source]
         with column, st.container(border=True, height=PAIR_HEIGHT):
-            st.markdown(f"**:{colour}[{escaped(source)}]** {escaped(corpus.ids[place])}")
-            st.text(corpus.texts[place])
+            st.markdown(f"**:{colour}[{escaped(source)}]** {escaped(corpus.ids[index])}")
+            st.text(corpus.texts[index])

@@ -61,8 +61,8 @@ class Sessions:
         ended = sorted((since, session_id) for session_id, since in self._ended.items() if since is not None)
         closed = [
             session_id
-            for place, (since, session_id) in enumerate(ended)
-            if now - since > KEPT_S or place < len(ended) - KEPT
+            for index, (since, session_id) in enumerate(ended)
+            if now - since > KEPT_S or index < len(ended) - KEPT
         ]
         for session_id in closed:
             del self._ended[session_id]

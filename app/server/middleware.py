@@ -147,8 +147,8 @@ def is_known_host(host: str | None) -> bool:
     A foreign page can point its own name at this machine and read what answers (DNS rebinding). It can have neither
     the name ``localhost`` nor an address for a name, and where there is a sign-in it has no cookie.
     """
-    place = origins.place_of(host or "")
-    name = "" if place is None else place.name
+    address = origins.place_of(host or "")
+    name = "" if address is None else address.name
     if access.sign_in().needed or name in _host_names():
         return True
     try:

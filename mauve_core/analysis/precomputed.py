@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from mauve_core.analysis.properties import PROPERTIES, text_properties
-from mauve_core.analysis.repartition import other_partitions
+from mauve_core.analysis.repartition import repartition
 from mauve_core.analysis.stability import assess_stability
 from mauve_core.analysis.words import DistinctiveWord, WordCounts, count_words, joined
 from mauve_core.base.array_files import load_arrays
@@ -152,8 +152,8 @@ def run_properties(run: Run, source: str) -> dict[str, NDArray[np.float64]]:
     return {name: arrays[name] for name in PROPERTIES}
 
 
-def run_other_partitions(run: Run, candidate: str, kind: PartitionKind) -> tuple[Partition, ...]:
-    """As ``mauve_core.analysis.repartition.other_partitions``; the joint ones are those of all candidates alike.
+def run_repartition(run: Run, candidate: str, kind: PartitionKind) -> tuple[Partition, ...]:
+    """As ``mauve_core.analysis.repartition.repartition``; the joint ones are those of all candidates alike.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def run_other_partitions(run: Run, candidate: str, kind: PartitionKind) -> tuple
 
     def make() -> _Arrays:
         arrays: _Arrays = {}
-        for index, part in enumerate(other_partitions(run, candidate, kind)):
+        for index, part in enumerate(repartition(run, candidate, kind)):
             arrays[f"{index}-about"] = np.array([part.k, part.objective])
             arrays |= {f"{index}-labels-{_index(run, name)}": labels for name, labels in part.labels.items()}
         return arrays
@@ -193,7 +193,7 @@ def run_stability(run: Run, kind: PartitionKind, candidate: str, seed: int) -> S
 
     others: tuple[Partition, ...] = ()
     with suppress(MauveLensError):  # whoever asks for them by themselves is told why there are none
-        others = run_other_partitions(run, candidate, kind)
+        others = run_repartition(run, candidate, kind)
 
     def make() -> _Arrays:
         ids = {name: run.corpora[name].ids for name in (HUMAN, candidate)}

@@ -14,7 +14,7 @@ FACTORS = (0.5, 2.0)
 """Clusters beside those of the run's own partitions."""
 
 
-def other_partitions(run: Run, candidate: str, kind: PartitionKind = "joint") -> tuple[Partition, ...]:
+def repartition(run: Run, candidate: str, kind: PartitionKind = "joint") -> tuple[Partition, ...]:
     """One partition for each of ``FACTORS`` times the run's own k, of the same texts in the same space.
 
     The first k-means seed of the run's own partitions, one start: enough to say whether a cluster's texts still differ.

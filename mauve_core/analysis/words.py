@@ -165,8 +165,8 @@ class WordCounts:
         chosen = words[order]
         columns = (self.vocabulary[chosen], values[order], _values_at(counts, chosen), _values_at(texts, chosen))
         return tuple(
-            DistinctiveWord(str(word), float(weight), int(count), int(held))
-            for word, weight, count, held in zip(*columns, strict=True)
+            DistinctiveWord(str(word), float(weight), int(count), int(found))
+            for word, weight, count, found in zip(*columns, strict=True)
         )
 
 
@@ -179,8 +179,8 @@ def _row(table: Any, row: int) -> _Row:
 
 def _values_at(row: _Row, columns: NDArray[Any]) -> NDArray[Any]:
     """The row's values in those columns, all of which it holds."""
-    held, values = row
-    return np.asarray(values[np.searchsorted(held, columns)])
+    found, values = row
+    return np.asarray(values[np.searchsorted(found, columns)])
 
 
 def count_words(

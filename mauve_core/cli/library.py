@@ -41,19 +41,21 @@ def add_actions(actions: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     compare.add_argument("ids", metavar="ID", nargs=2)
     compare.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one JSON object")
     compare.set_defaults(run=_compare)
-    again = actions.add_parser(
+    recompare = actions.add_parser(
         "again",
         help="compare the texts of a run again with other settings",
         description="What is not named stays as it was. Features are encoded anew only for another encoder.",
     )
-    again.add_argument("id", metavar="ID")
-    again.add_argument("--out", metavar="RUN", help="name of the new run; default: the old one and what is changed")
-    again.add_argument("--leave-out", action="append", default=[], metavar="NAME", help="a candidate; may be repeated")
-    again.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one JSON object")
-    add_output_options(again)
-    add_encoder_options(again, default="that of the run")
-    add_score_options(again)
-    again.set_defaults(run=_again)
+    recompare.add_argument("id", metavar="ID")
+    recompare.add_argument("--out", metavar="RUN", help="name of the new run; default: the old one and what is changed")
+    recompare.add_argument(
+        "--leave-out", action="append", default=[], metavar="NAME", help="a candidate; may be repeated"
+    )
+    recompare.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one JSON object")
+    add_output_options(recompare)
+    add_encoder_options(recompare, default="that of the run")
+    add_score_options(recompare)
+    recompare.set_defaults(run=_recompare)
 
 
 def _compare(args: argparse.Namespace) -> int:
@@ -109,7 +111,7 @@ def _shown(estimate: Estimate) -> str:
     return f"{mean_and_spread(estimate)} ({interval_of(estimate)})"
 
 
-def _again(args: argparse.Namespace) -> int:
+def _recompare(args: argparse.Namespace) -> int:
     run = RunStore().load(args.id)
     names = (*ENCODER_OPTIONS, *SCORE_OPTIONS)
     changes: dict[str, Any] = {name: getattr(args, name) for name in names if getattr(args, name) is not None}

@@ -96,7 +96,7 @@ def scores_table(table: MethodTable) -> str:
 
 def agreement_table(table: MethodTable) -> str:
     """Spearman correlations of the candidates' ranking, a row and a column a method."""
-    numbers = [str(place) for place in range(1, len(table.results) + 1)]
+    numbers = [str(index) for index in range(1, len(table.results) + 1)]
     rows = [["Spearman", *numbers]]
     for number, result, row in zip(numbers, table.results, table.agreement(), strict=True):
         rows.append([f"{number} {result.method.title}", *(correlation(value) for value in row)])

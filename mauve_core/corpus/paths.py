@@ -68,8 +68,8 @@ def _below(value: Any, path: str, levels: int) -> Iterator[tuple[str, str]]:
             if isinstance(name, str) and name and "." not in name:
                 yield from _below(value[name], f"{path}.{name}", levels - 1)
     elif levels and isinstance(value, list) and value:
-        for place in (-1, -2)[: len(value)] if _is_message(value[-1]) else (0,):
-            yield from _below(value[place], f"{path}.{place}", levels - 1)
+        for index in (-1, -2)[: len(value)] if _is_message(value[-1]) else (0,):
+            yield from _below(value[index], f"{path}.{index}", levels - 1)
 
 
 def _is_message(value: Any) -> bool:

@@ -69,8 +69,8 @@ class PerplexityChase:
         spent = torch.as_tensor(self._spent, dtype=torch.float64, device=scores.device)[:, None]
         if self._written < self._uniform_tokens:
             draws = torch.tensor([stream.random() for stream in self._streams], device=scores.device)
-            place = (draws * possible.sum(dim=1)).long() + 1
-            chosen = (possible.cumsum(dim=1) >= place[:, None]).int().argmax(dim=1)
+            index = (draws * possible.sum(dim=1)).long() + 1
+            chosen = (possible.cumsum(dim=1) >= index[:, None]).int().argmax(dim=1)
         else:
             distance = ((spent + losses) / (self._written + 1) - self._target).abs()
             chosen = distance.masked_fill(~possible, torch.inf).argmin(dim=1)

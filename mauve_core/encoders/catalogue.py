@@ -221,8 +221,8 @@ def _identify_packaged(name: str) -> ModelIdentity:
 
 
 def _identify_folder(name: str, path: Path) -> ModelIdentity:
-    place = transformer_place(files_in(path))
-    inner = path / place
+    subfolder = transformer_place(files_in(path))
+    inner = path / subfolder
     require_plain_files(inner)
     files = _model_files(inner)
     weights = [file for file in files if any(file.match(pattern) for pattern in _WEIGHTS)]

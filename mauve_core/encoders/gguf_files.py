@@ -173,5 +173,5 @@ def _convert(gguf: Path, folder: Path) -> None:
             if not folder.exists():  # another process may have been faster
                 os.replace(scratch, folder)  # noqa: PTH105 (a folder, renamed in one step)
     finally:
-        for place in (scratch, alone):
-            shutil.rmtree(place, ignore_errors=True)
+        for leftover in (scratch, alone):
+            shutil.rmtree(leftover, ignore_errors=True)

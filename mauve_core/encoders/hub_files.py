@@ -56,20 +56,20 @@ def hub_snapshot(name: str, commit: str, transformer: str = "") -> Path:
     ModelUnavailableError
         They are neither there nor can be fetched.
     """
-    place = f"{transformer}/" if transformer else ""
-    config = hub_file(name, commit, f"{place}config.json")
-    asked = all(is_known(name, commit, file) for file in ("modules.json", f"{place}tokenizer_config.json"))
+    prefix = f"{transformer}/" if transformer else ""
+    config = hub_file(name, commit, f"{prefix}config.json")
+    asked = all(is_known(name, commit, file) for file in ("modules.json", f"{prefix}tokenizer_config.json"))
     if not asked or config is None or not _vocabularies(config.parent):
         _fetch_small_files(name, commit)
-        config = hub_file(name, commit, f"{place}config.json")
-    weights = next((path for file in WEIGHTS_IN_ORDER if (path := hub_file(name, commit, place + file))), None)
+        config = hub_file(name, commit, f"{prefix}config.json")
+    weights = next((path for file in WEIGHTS_IN_ORDER if (path := hub_file(name, commit, prefix + file))), None)
     if config is None or weights is None:
         raise ModelUnavailableError(
             f"The files of the model {name!r} are not all on this machine, and the hub does not give them",
             todo="Connect to the hub once, or choose a model that works offline",
         )
     for shard in shards(weights) if weights.name.endswith(".index.json") else ():
-        hub_file(name, commit, place + shard)
+        hub_file(name, commit, prefix + shard)
     return config.parent
 
 

@@ -161,7 +161,7 @@ def _record(row: Attribute) -> dict[str, Any]:
 
 def _figure(table: AttributeTable, lines: Sequence[Line], curves: Sequence[_Curve], title: str) -> go.Figure:
     figure = go.Figure(layout=_layout(title))
-    styles = {line: candidate_style(place) for place, line in enumerate(table.lines)}
+    styles = {line: candidate_style(index) for index, line in enumerate(table.lines)}
     shown = [(line, table.lines[line], curve) for line in lines for curve in curves]
     for line, rows, curve in shown:
         figure.add_trace(_band(rows, curve, styles[line].colour, line))

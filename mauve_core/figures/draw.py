@@ -74,8 +74,8 @@ def subplots(rows: int, cols: int, **settings: Any) -> go.Figure:
 
 def on_panel(trace: Trace, column: int) -> Trace:
     """The trace on the panel at that place of a row, the first is 1."""
-    place = "" if column == 1 else str(column)
-    return {**trace, "xaxis": f"x{place}", "yaxis": f"y{place}"}
+    suffix = "" if column == 1 else str(column)
+    return {**trace, "xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
 
 
 def with_axes(layout: Layout, letter: str, **settings: Any) -> Layout:
@@ -92,8 +92,8 @@ def with_titles(layout: Layout, size: int = 14) -> Layout:
 
 def guide(axis: str, value: float, line: Mapping[str, Any], panel: int = 1) -> dict[str, Any]:
     """A straight line across a panel where ``axis``, "x" or "y", has the value: for a layout's ``shapes``."""
-    place, across = "" if panel == 1 else str(panel), "y" if axis == "x" else "x"
-    own, other = f"{axis}{place}", f"{across}{place} domain"
+    suffix, across = "" if panel == 1 else str(panel), "y" if axis == "x" else "x"
+    own, other = f"{axis}{suffix}", f"{across}{suffix} domain"
     ends = {f"{axis}0": value, f"{axis}1": value, f"{across}0": 0, f"{across}1": 1}
     return {"type": "line", **ends, f"{axis}ref": own, f"{across}ref": other, "line": dict(line)}
 

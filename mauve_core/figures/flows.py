@@ -62,7 +62,7 @@ def moves(flow: Flow) -> list[Move]:
 def moved_along(flow: Flow, source: int, target: int) -> tuple[str, ...]:
     """Ids of the texts that went from one cluster to the other, in order."""
     places = np.flatnonzero((flow.before == source) & (flow.after == target))
-    return tuple(flow.ids[place] for place in places)
+    return tuple(flow.ids[index] for index in places)
 
 
 def flows_frame(flow: Flow) -> pd.DataFrame:

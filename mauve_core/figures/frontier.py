@@ -157,9 +157,9 @@ def _by_candidate(points: pd.DataFrame) -> dict[str, _Part]:
     """The columns of each candidate's rows; a slider moves this figure, and arrays are cut much faster than frames."""
     columns = {str(name): points[name].to_numpy() for name in points.columns if name != "candidate"}
     codes, names = pd.factorize(points["candidate"])
-    places = [np.flatnonzero(codes == code) for code in range(len(names))]
+    indices = [np.flatnonzero(codes == code) for code in range(len(names))]
     return {
-        str(name): {key: values[at] for key, values in columns.items()} for name, at in zip(names, places, strict=True)
+        str(name): {key: values[at] for key, values in columns.items()} for name, at in zip(names, indices, strict=True)
     }
 
 

@@ -215,9 +215,9 @@ def _ties(placed: Sequence[Standing], estimates: Sequence[Estimate]) -> list[Tra
     width = max(high - min(estimate.low for estimate in estimates), 1e-9)
     brackets = []
     for rank in sorted({standing.rank for standing in placed if standing.tied}):
-        places = [place for place, standing in enumerate(placed) if standing.rank == rank]
+        indices = [place for place, standing in enumerate(placed) if standing.rank == rank]
         x = high + width * 0.06
-        bracket = _stroke([x, x], [places[0] - 0.25, places[-1] + 0.25], NEUTRAL_COLOUR, 4)
+        bracket = _stroke([x, x], [indices[0] - 0.25, indices[-1] + 0.25], NEUTRAL_COLOUR, 4)
         bracket |= {"hoverinfo": None, "hovertemplate": "tied: the intervals overlap<extra></extra>"}
         brackets.append(bracket)
     return brackets

@@ -136,11 +136,11 @@ def _panel_title(domain: str, reference: str) -> str:
 
 def _dots(part: pd.DataFrame, *, first: bool) -> list[Trace]:
     """Stem, range, ours and published of one panel; ``first`` puts them into the legend."""
-    places = np.arange(len(part))
+    indices = np.arange(len(part))
     gaps = [None] * len(part)
     stems_x = [x for pair in zip([0.0] * len(part), part["ours"], gaps, strict=True) for x in pair]
     ranges_x = [x for pair in zip(part["low"], part["high"], gaps, strict=True) for x in pair]
-    stems_y = [y for place in places for y in (place, place, None)]
+    stems_y = [y for index in indices for y in (index, index, None)]
     hovers = [_hover(row) for row in part.reset_index().itertuples()]
     stem = draw.scatter(x=stems_x, y=stems_y, mode="lines", line={"color": OURS_COLOUR, "width": 1.5}, hoverinfo="skip")
     band = draw.scatter(
@@ -154,7 +154,7 @@ def _dots(part: pd.DataFrame, *, first: bool) -> list[Trace]:
     )
     published = draw.scatter(
         x=part["published"],
-        y=places,
+        y=indices,
         mode="markers",
         marker={"symbol": "line-ns", "size": 17, "line": {"color": NEUTRAL_COLOUR, "width": 3}},
         hovertemplate=hovers,
@@ -163,7 +163,7 @@ def _dots(part: pd.DataFrame, *, first: bool) -> list[Trace]:
     )
     ours = draw.scatter(
         x=part["ours"],
-        y=places,
+        y=indices,
         mode="markers",
         marker={"color": OURS_COLOUR, "size": 10, "line": {"color": "white", "width": 1}},
         hovertemplate=hovers,

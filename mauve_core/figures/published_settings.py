@@ -67,13 +67,13 @@ def settings_figure(settings: pd.DataFrame, measure: str, reference: str, *, ran
     logarithmic = not ranks and MEASURES[measure].is_gap and _spans_much(frame)
     across = np.log(frame["x"]) if logarithmic else frame["x"]
     barred = np.zeros(len(frame), dtype=np.bool_) if ranks else _barred(frame)
-    places = label_places(-across if x_turned else across, -frame["y"] if y_turned else frame["y"], barred)
+    indices = label_places(-across if x_turned else across, -frame["y"] if y_turned else frame["y"], barred)
     layout = _layout(*_titles(measure, reference, ranks))
     layout["xaxis"] |= {"autorange": "reversed" if x_turned else True}
     layout["yaxis"] |= {"autorange": "reversed" if y_turned else True}
     if logarithmic:
         layout["xaxis"] |= {"type": "log", "dtick": 1}
-    parts = {str(name): part for name, part in frame.assign(place=places).groupby("family")}
+    parts = {str(name): part for name, part in frame.assign(place=indices).groupby("family")}
     traces = [_family(parts[name], name, ranks) for name in FAMILIES if name in parts]
     return draw.figure(traces, layout)
 
@@ -152,12 +152,12 @@ def _hover(row: Any) -> str:
 
 
 def _titles(measure: str, reference: str, ranks: bool) -> tuple[str, str]:
-    known, held = MEASURES[measure], REFERENCES[reference]
+    known, found = MEASURES[measure], REFERENCES[reference]
     if ranks:
         first = "1: closest"
-        return f"Rank by {'gap of ' if known.is_gap else ''}{known.title} ({first})", f"Rank by {held.title} ({first})"
+        return f"Rank by {'gap of ' if known.is_gap else ''}{known.title} ({first})", f"Rank by {found.title} ({first})"
     x_title = f"Gap of {known.title} ({known.unit}), smaller to the right" if known.is_gap else ""
-    y_title = f"{held.title} ({held.unit}){'' if held.higher_is_closer else ', smaller upwards'}"
+    y_title = f"{found.title} ({found.unit}){'' if found.higher_is_closer else ', smaller upwards'}"
     return x_title or f"{known.title} ({known.unit})", y_title
 
 

@@ -240,7 +240,7 @@ def _players(
     wins, ties = rated
     falling = np.where(np.isnan(fit.scores), np.inf, -fit.scores)
     order = sorted(range(len(sources)), key=lambda i: (fit.group[i], math.isnan(fit.scores[i]), falling[i], sources[i]))
-    places: dict[int, tuple[int, int]] = {}  # player -> (group, rank)
+    ranks: dict[int, tuple[int, int]] = {}  # player -> (group, rank)
     leader, counted = -1, Counter[int]()
     for i in order:
         if math.isnan(fit.scores[i]):
@@ -249,15 +249,15 @@ def _players(
         counted[group] += 1
         if counted[group] == 1 or high[i] < low[leader]:
             leader = i
-            places[i] = group, counted[group]
+            ranks[i] = group, counted[group]
         else:
-            places[i] = places[leader]
-    sharing = Counter(places.values())
+            ranks[i] = ranks[leader]
+    sharing = Counter(ranks.values())
     return [
         Player(
             name=sources[i],
-            rank=places[i][1] if i in places else None,
-            tied=i in places and sharing[places[i]] > 1,
+            rank=ranks[i][1] if i in ranks else None,
+            tied=i in ranks and sharing[ranks[i]] > 1,
             score=float(fit.scores[i]),
             low=float(low[i]),
             high=float(high[i]),

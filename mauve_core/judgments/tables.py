@@ -103,8 +103,8 @@ def ratings_from_table(path: Path) -> Ratings:
         )
     rows: list[tuple[str, Mapping[str, Any]]] = []
     for index, (_, values) in enumerate(table.rows):
-        told = values if table.typed else {column: _unguarded(cell) for column, cell in values.items()}
-        place, row = table.place(index), {"prompt_id": table.place(index), **told}
+        cells = values if table.typed else {column: _unguarded(cell) for column, cell in values.items()}
+        place, row = table.place(index), {"prompt_id": table.place(index), **cells}
         rows.append((place, {**row, "option": row.get("option" if answer == "option" else "winner")}))
     ratings = _rated(rows, str(path), None, ("left", "right"))
     return _without_repeats(ratings, {"rater", "prompt_id"} <= set(table.columns), table.notes)

@@ -83,11 +83,11 @@ def _methods(run: Run) -> tuple[Block, ...]:
     order = [candidate.name for candidate in run.comparison.candidates]
     rows = []
     for number, result in enumerate(table.results, start=1):
-        places = {item.candidate: item for item in method_figures.places(result, table.candidates)}
+        ranks = {item.candidate: item for item in method_figures.places(result, table.candidates)}
         arrow = "↑" if result.method.higher_is_closer else "↓"
         cells = [f"{number} {result.method.title} {arrow}"]
         labels = method_figures.score_labels([result.scores[name] for name in table.candidates])
-        cells += [f"{label}\n({places[name].label})" for name, label in zip(table.candidates, labels, strict=True)]
+        cells += [f"{label}\n({ranks[name].label})" for name, label in zip(table.candidates, labels, strict=True)]
         rows.append((*cells, NONE if result.ceiling is None else method_figures.score_label(result.ceiling)))
     chart = Chart(
         "methods",

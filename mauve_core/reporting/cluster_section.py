@@ -165,10 +165,10 @@ def _cards(
 
 def _side(run: Run, source: str, candidate: str, cluster: int) -> Side:
     """The first texts of the cluster in the order of the file: a choice that nobody made."""
-    places = np.flatnonzero(run.comparison.partition(KIND, candidate, SEED).labels[source] == cluster)
+    indices = np.flatnonzero(run.comparison.partition(KIND, candidate, SEED).labels[source] == cluster)
     corpus = run.corpora[source]
-    samples = tuple(_sample(corpus, int(place)) for place in places[:SAMPLES])
-    return Side(source, source == HUMAN, int(places.size), samples)
+    samples = tuple(_sample(corpus, int(place)) for place in indices[:SAMPLES])
+    return Side(source, source == HUMAN, int(indices.size), samples)
 
 
 def _sample(corpus: Corpus, place: int) -> Sample:

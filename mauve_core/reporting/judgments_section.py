@@ -76,9 +76,9 @@ def _places(ranking: Ranking, *, folded: bool) -> Table:
     several = frame["group"].nunique() > 1
     rows = []
     for _, row in frame.iterrows():
-        place = NONE if math.isnan(row["rank"]) else rank_label(int(row["rank"]), bool(row["tied"]))
+        rank = NONE if math.isnan(row["rank"]) else rank_label(int(row["rank"]), bool(row["tied"]))
         counts = [f"{row[name]:,}" for name in ("wins", "losses", "ties", "comparisons")]
-        cells = [str(row["source"]), place, _score(row["score"], row["low"], row["high"]), *counts]
+        cells = [str(row["source"]), rank, _score(row["score"], row["low"], row["high"]), *counts]
         rows.append((*cells, *([str(row["group"] + 1)] if several else [])))
     columns = ("Source", "Rank", "Score", "won", "lost", "tied", "n", *(["group"] if several else []))
     title = f"{figures.TITLES[ranking.question]}: {QUESTIONS[ranking.question]}"

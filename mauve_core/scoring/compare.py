@@ -132,7 +132,7 @@ def _map_of(
 
     seed = int(stream(config.score.seed, "projection").generate_state(1)[0])
     reduced = reduce_sides(list(sides.values()), explained_variance=config.score.explained_variance).array
-    strata = np.concatenate([joint.labels[name] + place * joint.k for place, name in enumerate(sides)])
+    strata = np.concatenate([joint.labels[name] + index * joint.k for index, name in enumerate(sides)])
     found = map_of(reduced, strata, seed=seed, progress=lambda *state: progress("drawing the map", *state))
     return found.positions, found.fitted
 

@@ -75,10 +75,10 @@ def shared_ranks(intervals: Sequence[tuple[float, float]]) -> list[tuple[int, bo
         Of each thing, the best first.
     """
     leaders: list[int] = []
-    for place, (low, high) in enumerate(intervals):
-        leader = leaders[-1] if leaders else place
+    for index, (low, high) in enumerate(intervals):
+        leader = leaders[-1] if leaders else index
         overlaps = low <= intervals[leader][1] and intervals[leader][0] <= high
-        leaders.append(leader if overlaps else place)
+        leaders.append(leader if overlaps else index)
     return [(leader + 1, leaders.count(leader) > 1) for leader in leaders]
 
 

@@ -276,9 +276,9 @@ def check_sources(
 ) -> None:
     """Every source has as many texts and, where any has some, features as it was compared with; else InputError."""
     for source in comparison.sources:
-        held: list[tuple[str, Mapping[str, Any]]] = [("corpus", corpora)]
-        held += [] if features is None else [("feature array", features)]
-        for what, mapping in held:
+        found: list[tuple[str, Mapping[str, Any]]] = [("corpus", corpora)]
+        found += [] if features is None else [("feature array", features)]
+        for what, mapping in found:
             if source.name not in mapping or len(mapping[source.name]) != source.n:
                 received = f"{len(mapping[source.name])} rows" if source.name in mapping else "none"
                 raise InputError(

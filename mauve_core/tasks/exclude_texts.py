@@ -63,10 +63,10 @@ class ExcludeTextsTask(NewRunTask):
         """
         run = RunStore().load(self.run)
         run.comparison.candidate(self.candidate)  # for its error
-        places = {name: self._kept(run, name) for name in (HUMAN, self.candidate)}
-        corpora = {name: self._noted(run, name, kept) for name, kept in places.items()}
+        kept_texts = {name: self._kept(run, name) for name in (HUMAN, self.candidate)}
+        corpora = {name: self._noted(run, name, kept) for name, kept in kept_texts.items()}
         features = stored_features(run)
-        given = {name: features[name][kept] for name, kept in places.items()}
+        given = {name: features[name][kept] for name, kept in kept_texts.items()}
         config = dataclasses.replace(run.comparison.config, encoder=None)
         return compare_and_store(self.name, corpora, config, features=given, job=job, progress=progress)
 
@@ -76,7 +76,7 @@ class ExcludeTextsTask(NewRunTask):
         unknown = sorted(gone - set(ids))
         if unknown:
             raise InputError(f"{name!r} has no text of that id", received=", ".join(unknown[:5]))
-        return np.array([place for place, each in enumerate(ids) if each not in gone], dtype=np.intp)
+        return np.array([index for index, each in enumerate(ids) if each not in gone], dtype=np.intp)
 
     def _noted(self, run: Run, name: str, kept: NDArray[np.intp]) -> Corpus:
         """The texts that stay, with a note on where they and their features come from."""

@@ -15,14 +15,14 @@ from mauve_core.analysis.precomputed import (
     derive,
     run_basis,
     run_cluster_words,
-    run_other_partitions,
     run_properties,
+    run_repartition,
     run_sampling_advice,
     run_stability,
     run_words,
 )
 from mauve_core.analysis.properties import PROPERTIES, text_properties
-from mauve_core.analysis.repartition import other_partitions
+from mauve_core.analysis.repartition import repartition
 from mauve_core.analysis.stability import assess_stability
 from mauve_core.analysis.words import count_words, joined
 from mauve_core.base.config import HUMAN, PartitionKind
@@ -52,7 +52,7 @@ def no_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         "count_words",
         "text_properties",
         "trust",
-        "other_partitions",
+        "repartition",
         "recommend_texts",
         "merged",
     ):
@@ -118,9 +118,9 @@ def test_kept_properties_are_those_of_the_texts(run: Run) -> None:
 
 @pytest.mark.usefixtures("no_work")
 def test_kept_trust_and_partitions_of_other_k_are_those_found_out(run: Run) -> None:
-    others = run_other_partitions(run, "close", "joint")
+    others = run_repartition(run, "close", "joint")
     assert others
-    for found, part in zip(others, other_partitions(run, "close", "joint"), strict=True):
+    for found, part in zip(others, repartition(run, "close", "joint"), strict=True):
         assert (found.kind, found.seed, found.k, found.objective) == (part.kind, part.seed, part.k, part.objective)
         assert found.labels.keys() == part.labels.keys()
         for name, labels in part.labels.items():
@@ -163,10 +163,10 @@ def assert_equal_fields(found: object, expected: object) -> None:
 
 
 def test_pairwise_partitions_of_other_k_are_kept_for_each_candidate(run: Run) -> None:
-    found = {name: run_other_partitions(run, name, "pairwise") for name in ("close", "shifted")}
+    found = {name: run_repartition(run, name, "pairwise") for name in ("close", "shifted")}
     for name, parts in found.items():
         assert [part.labels.keys() for part in parts] == [{HUMAN, name}] * len(parts)
-        again = run_other_partitions(run, name, "pairwise")
+        again = run_repartition(run, name, "pairwise")
         for one, two in zip(parts, again, strict=True):
             np.testing.assert_array_equal(one.labels[name], two.labels[name])
     assert len(list((run.path / DERIVED).glob("other-partitions-pairwise-*.npz"))) == 2

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mauve_core.analysis.repartition import other_partitions
+from mauve_core.analysis.repartition import repartition
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.scoring.partitioning import clustering_seeds, partition, reduced_together
@@ -24,7 +24,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 @pytest.mark.parametrize("kind", ["joint", "pairwise"])
 def test_half_and_twice_the_clusters_of_the_same_texts(run: Run, kind: PartitionKind) -> None:
     own = run.comparison.partition(kind, "shifted", 0)
-    found = other_partitions(run, "shifted", kind)
+    found = repartition(run, "shifted", kind)
     assert [part.k for part in found] == [round(own.k / 2), own.k * 2]
     names = list(own.labels)
     sides = {name: np.asarray(run.features(name)) for name in names}
@@ -43,10 +43,10 @@ def test_half_and_twice_the_clusters_of_the_same_texts(run: Run, kind: Partition
 
 def test_what_is_refused(run: Run, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No candidate"):
-        other_partitions(run, HUMAN)
+        repartition(run, HUMAN)
     bare = dataclasses.replace(run, path=tmp_path)
     with pytest.raises(InputError, match="were not kept"):
-        other_partitions(bare, "shifted")
+        repartition(bare, "shifted")
 
 
 def test_more_clusters_than_half_of_the_texts_are_left_out(run: Run) -> None:
@@ -58,4 +58,4 @@ def test_more_clusters_than_half_of_the_texts_are_left_out(run: Run) -> None:
     texts = sum(len(run.corpora[name]) for name in (HUMAN, "shifted"))
     assert 100 < texts < 400
     many = dataclasses.replace(run, comparison=dataclasses.replace(run.comparison, candidates=candidates))
-    assert [part.k for part in other_partitions(many, "shifted", "pairwise")] == [50]
+    assert [part.k for part in repartition(many, "shifted", "pairwise")] == [50]

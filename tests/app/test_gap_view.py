@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_core.analysis.cluster_table import cluster_table, error_intervals
 from mauve_core.analysis.gap_table import error_totals
-from mauve_core.analysis.repartition import other_partitions
+from mauve_core.analysis.repartition import repartition
 from mauve_core.analysis.stability import assess_stability
 from mauve_core.analysis.what_if import WhatIf, prepare, text_weights, what_if
 from mauve_core.base.config import HUMAN, SCORES, PartitionKind
@@ -312,7 +312,7 @@ def test_trust_rests_on_other_seeds_and_other_k(open_page: OpenPage, stored_run:
     app = open_page(VIEW, candidate="shifted")
     comparison = stored_run.comparison
     own = comparison.partition("joint", "shifted", 0)
-    others = other_partitions(stored_run, "shifted", "joint")
+    others = repartition(stored_run, "shifted", "joint")
     ids = {name: stored_run.corpora[name].ids for name in (HUMAN, "shifted")}
     judged = assess_stability(comparison, "shifted", "joint", 0, others=others, prompts=ids)
     assert judged.elsewhere.shape == (comparison.config.score.seeds - 1 + len(others), own.k)

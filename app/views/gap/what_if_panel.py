@@ -275,8 +275,8 @@ def _in_full(here: Focus, state: State, groups: Groups, side: Side) -> None:
 
 
 def _start(here: Focus, gone: dict[str, NDArray[np.intp]]) -> None:
-    count = sum(places.size for places in gone.values())
-    dropped = {name: tuple(here.run.corpora[name].ids[place] for place in places) for name, places in gone.items()}
+    count = sum(indices.size for indices in gone.values())
+    dropped = {name: tuple(here.run.corpora[name].ids[index] for index in indices) for name, indices in gone.items()}
     name = f"{here.run.name}, {short_name(here.candidate)} without {count} texts"
     dropped = {side: ids for side, ids in dropped.items() if ids}
     job_panel.start(lambda: ExcludeTextsTask(name, here.run.id, here.candidate, dropped))

@@ -109,7 +109,7 @@ def read_message(value: Any) -> Message | None:
         return Message(value["turn"], cast("Action", action), {}, None)
     if not isinstance(answers, Mapping) or set(answers) != set(QUESTIONS):
         return None
-    if not all(type(place) is int and 0 <= place < len(OPTIONS) for place in answers.values()):
+    if not all(type(index) is int and 0 <= index < len(OPTIONS) for index in answers.values()):
         return None
     options = {question: OPTIONS[answers[question]] for question in QUESTIONS}
     return Message(value["turn"], "rate", options, _seconds(value.get("seconds")))

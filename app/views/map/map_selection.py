@@ -79,8 +79,8 @@ def show_cluster(here: Focus, stack: Stack, inside: NDArray[np.bool_]) -> None:
 def source_counts(stack: Stack, inside: NDArray[np.bool_]) -> pd.DataFrame:
     """A row a source: its texts inside, its texts in all, the share, and Wilson's interval of the share."""
     rows = []
-    for place, name in enumerate(stack.names):
-        own = stack.source == place
+    for index, name in enumerate(stack.names):
+        own = stack.source == index
         count, n = int((inside & own).sum()), int(own.sum())
         low, high = wilson_interval(count, n)
         rows.append({"source": name, "in area": count, "of": n, "share": count / n, "low": low, "high": high})
@@ -119,17 +119,17 @@ def listed(
 
     With ``shares`` by cluster the largest come first, texts without a cluster last.
     """
-    places = np.flatnonzero(inside)
+    indices = np.flatnonzero(inside)
     if shares is not None:
-        own = np.where(cluster[places] < 0, -np.inf, shares[cluster[places]])
-        places = places[np.argsort(-own, kind="stable")]
-    places = places[:most]
+        own = np.where(cluster[indices] < 0, -np.inf, shares[cluster[indices]])
+        indices = indices[np.argsort(-own, kind="stable")]
+    indices = indices[:most]
     rows = []
-    for place in places:
-        name = stack.names[stack.source[place]]
-        corpus, position = here.run.corpora[name], stack.position[place]
+    for index in indices:
+        name = stack.names[stack.source[index]]
+        corpus, position = here.run.corpora[name], stack.position[index]
         text = corpus.texts[position] if most is None else texts.snippet(corpus.texts[position])
-        rows.append((name, corpus.ids[position], int(cluster[place]), text))
+        rows.append((name, corpus.ids[position], int(cluster[index]), text))
     return pd.DataFrame(rows, columns=["source", "id", "cluster", "text"])
 
 

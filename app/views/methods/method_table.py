@@ -88,8 +88,8 @@ def _scores(run: Run, table: MethodTable) -> None:
         column_config={
             "method": st.column_config.TextColumn("method", pinned=True),
             **{
-                f"line_{place}": st.column_config.TextColumn(short_name(name))
-                for place, name in enumerate(table.candidates)
+                f"line_{index}": st.column_config.TextColumn(short_name(name))
+                for index, name in enumerate(table.candidates)
             },
             "ceiling": st.column_config.TextColumn("ceiling: human vs. human"),
             "seconds": st.column_config.TextColumn("seconds", help="Of the estimator, for all candidates"),

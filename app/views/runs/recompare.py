@@ -110,8 +110,8 @@ def _scores(run_id: str, before: CompareConfig) -> dict[str, Any]:
         "k": None if k is None else int(k),
         "seeds": int(seeds.number_input("k-means seeds", 1, 1000, score.seeds, key=f"again_seeds_{run_id}")),
         **{
-            name: more_settings.number_field(place, name, before, key=f"again_{name}_{run_id}")
-            for place, name in zip(others, _SHOWN, strict=True)
+            name: more_settings.number_field(index, name, before, key=f"again_{name}_{run_id}")
+            for index, name in zip(others, _SHOWN, strict=True)
         },
         "projection": st.toggle(
             more_settings.MAP, before.projection, key=f"again_map_{run_id}", help=more_settings.MAP_HELP

@@ -35,7 +35,7 @@ def show(found: Sequence[RunSummary], tags: Sequence[str], known: Sequence[RunSu
     """
     limit = st.session_state.setdefault(_LIMIT, SHOWN)
     opened, editing = session.current().run, edited()
-    shown = [summary for place, summary in enumerate(found) if place < limit or summary.id == editing]
+    shown = [summary for index, summary in enumerate(found) if index < limit or summary.id == editing]
     if editing not in {summary.id for summary in shown}:
         shown += [summary for summary in known if summary.id == editing]
     for summary in shown:

@@ -103,9 +103,9 @@ def methods_run(
     fitted: dict[str, _Fitted] = {}
     total = len(estimators) * (len(run.comparison.candidates) + 1)
     left_out: dict[str, InputError] = {}
-    for place, estimator in enumerate(estimators):
+    for index, estimator in enumerate(estimators):
         try:
-            fitted[estimator] = work.fitted(estimator, place * (len(run.comparison.candidates) + 1), total)
+            fitted[estimator] = work.fitted(estimator, index * (len(run.comparison.candidates) + 1), total)
         except InputError as error:
             left_out[estimator] = error
     progress(STAGE, total, total)

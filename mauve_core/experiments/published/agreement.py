@@ -130,8 +130,8 @@ def agreements() -> tuple[Agreement, ...]:
     numbers["settings"] = [", ".join(settings(*_key(row))["setting"]) for row in _rows(numbers)]
     # Where both papers rest on the same settings, the same figures have to explain the numbers of both.
     groups = numbers.groupby(["domain", "measure", "settings"], sort=False)
-    found = {place: row for _, group in groups for place, row in zip(group.index, _of_group(group), strict=True)}
-    return tuple(found[place] for place in sorted(found))
+    found = {index: row for _, group in groups for index, row in zip(group.index, _of_group(group), strict=True)}
+    return tuple(found[index] for index in sorted(found))
 
 
 @functools.cache

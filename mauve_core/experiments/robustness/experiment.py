@@ -148,9 +148,9 @@ class _Work:
             made.append((group, self._encoded(item, group, done), done))
         if len(made) == 1:
             made *= len(halves)
-        places = [np.searchsorted(group, half) for half, (group, _, _) in zip(halves, made, strict=True)]
-        features = tuple(array[at] for at, (_, array, _) in zip(places, made, strict=True))
-        changed = tuple(done.changed[at] for at, (_, _, done) in zip(places, made, strict=True))
+        indices = [np.searchsorted(group, half) for half, (group, _, _) in zip(halves, made, strict=True)]
+        features = tuple(array[at] for at, (_, array, _) in zip(indices, made, strict=True))
+        changed = tuple(done.changed[at] for at, (_, _, done) in zip(indices, made, strict=True))
         return _Treated(item, features, changed, made[0][2].notes)
 
     def _encoded(self, item: Perturbation, rows: Rows, done: Perturbed) -> _Array:
@@ -162,12 +162,12 @@ class _Work:
             self.request.progress(f"{stage}: {item.title}", at, total)
 
         for band in range(BANDS):
-            places = np.flatnonzero(done.changed & (np.floor(dose * BANDS) == band))
-            if places.size:
+            indices = np.flatnonzero(done.changed & (np.floor(dose * BANDS) == band))
+            if indices.size:
                 inputs = replace(
-                    self.corpus.take(rows[places]), texts=tuple(done.texts[at] for at in places)
+                    self.corpus.take(rows[indices]), texts=tuple(done.texts[at] for at in indices)
                 ).encoder_inputs(self._with_prompt)
-                array[places] = self._encoder().encode(inputs, store=self.request.feature_store, progress=tell).array
+                array[indices] = self._encoder().encode(inputs, store=self.request.feature_store, progress=tell).array
         return array
 
     @property
@@ -296,10 +296,10 @@ def _notes(work: _Work, treated: Sequence[_Treated], kept: float) -> tuple[str, 
 
 
 def _on_flow(score: ScoreConfig, kept: float) -> str:
-    told = "The flow shows the first cut's comparison half on the run's joint clusters under its first seed"
+    note = "The flow shows the first cut's comparison half on the run's joint clusters under its first seed"
     if kept == 1:
-        return f"{told}."
+        return f"{note}."
     return (
-        f"{told}. {1 - kept:.2%} of the run's own texts lie nearer to another centroid than to that of their cluster "
+        f"{note}. {1 - kept:.2%} of the run's own texts lie nearer to another centroid than to that of their cluster "
         f"(k-means stops after {score.max_iterations} steps): so much movement means nothing."
     )

@@ -72,7 +72,7 @@ def split_rows(
     """
     cuts, draws, starts = (child.spawn(splits) for child in stream(seed, "probes").spawn(3))
     n = len(rows) // 2
-    places = {
+    indices = {
         name: {text_id: row for row, text_id in enumerate(corpus.ids)}
         for name, corpus in corpora.items()
         if name != source and len(corpus) >= n
@@ -83,10 +83,10 @@ def split_rows(
         reference, comparison = np.sort(order[:n]), np.sort(order[n : 2 * n])
         ids = [corpora[source].ids[row] for row in comparison]
         others = {}
-        for (name, place), child in zip(places.items(), draw.spawn(len(places)), strict=True):
-            if all(text_id in place for text_id in ids):
-                others[name] = np.array([place[text_id] for text_id in ids], dtype=np.int64)
+        for (name, index), child in zip(indices.items(), draw.spawn(len(indices)), strict=True):
+            if all(text_id in index for text_id in ids):
+                others[name] = np.array([index[text_id] for text_id in ids], dtype=np.int64)
             else:
-                others[name] = np.sort(np.random.default_rng(child).permutation(len(place))[:n]).astype(np.int64)
+                others[name] = np.sort(np.random.default_rng(child).permutation(len(index))[:n]).astype(np.int64)
         made.append(Split(reference, comparison, others, tuple(start.spawn(seeds))))
     return tuple(made)

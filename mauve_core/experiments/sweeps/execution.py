@@ -100,5 +100,5 @@ def _settings(request: Request) -> dict[str, Any]:
 
 def _in_order(points: Sequence[SweepPoint]) -> tuple[SweepPoint, ...]:
     """A line after the other, in the order in which they first come, each by growing value."""
-    order = {line: place for place, line in enumerate(dict.fromkeys(point.candidate for point in points))}
+    order = {line: index for index, line in enumerate(dict.fromkeys(point.candidate for point in points))}
     return tuple(sorted(points, key=lambda point: (order[point.candidate], point.value)))

@@ -69,9 +69,9 @@ def over_decoder(request: Request) -> Swept:
     notes: list[str] = []
     for candidate in comparison.candidates:
         decoder, reason = decoder_of(candidate.name, request.run.corpora[candidate.name])
-        place = None if decoder is None else place_of(decoder)
-        if place is not None:
-            line, value = place
+        placed = None if decoder is None else place_of(decoder)
+        if placed is not None:
+            line, value = placed
             lines.setdefault(line, []).append(_own_point(request, value, line, candidate, seeds))
         elif decoder is not None and decoder.kind.name == "ancestral":
             ancestral.append(candidate)
@@ -101,10 +101,10 @@ def decoder_of(name: str, corpus: Corpus) -> tuple[Decoder | None, str]:
     """
     column = set(python_values(corpus.metadata[COLUMN])) if COLUMN in corpus.metadata else set()
     written = next(iter(column)) if len(column) == 1 else None
-    named, told = _spelled(name), _spelled(written) if isinstance(written, str) else None
-    if named is not None and told is not None and named.spec != told.spec:
-        return None, f"its name says {named.spec}, its texts {told.spec}"
-    found = named or told
+    named, labelled = _spelled(name), _spelled(written) if isinstance(written, str) else None
+    if named is not None and labelled is not None and named.spec != labelled.spec:
+        return None, f"its name says {named.spec}, its texts {labelled.spec}"
+    found = named or labelled
     return found, "" if found else "neither its name nor its texts say which decoder and value wrote it"
 
 

@@ -109,8 +109,8 @@ def split_by_id(sides: Sequence[Sequence[str]], shares: Sequence[float], rng: np
     part_of: dict[str, int] = {}
     ends = np.cumsum(shares)
     for ids in strata.values():
-        places = (rng.permutation(len(ids)) + 0.5) / len(ids)
-        parts = np.minimum(np.searchsorted(ends, places), len(shares) - 1)
+        indices = (rng.permutation(len(ids)) + 0.5) / len(ids)
+        parts = np.minimum(np.searchsorted(ends, indices), len(shares) - 1)
         part_of.update(zip(ids, parts.tolist(), strict=True))
     return np.array([part_of[identifier] for side in sides for identifier in side], dtype=np.int64)
 

@@ -105,7 +105,7 @@ def _read(path: Path, n: int, columns: int) -> Positions:
     if array.dtype != np.float64 or array.ndim != 2 or array.shape[1] != 2 + columns or not np.isfinite(array).all():
         raise ValueError(f"{array.dtype} array of shape {array.shape}")
     owner = array[:, 0].astype(np.int64)
-    places, first = np.unique(owner, return_index=True)
-    if not np.array_equal(places, np.arange(n)) or (np.diff(array[:, 0]) < 0).any():
+    indices, first = np.unique(owner, return_index=True)
+    if not np.array_equal(indices, np.arange(n)) or (np.diff(array[:, 0]) < 0).any():
         raise ValueError(f"not the tokens of {n} texts")
     return Positions(owner, array[:, 2:], array[first, 1] == 1)

@@ -61,9 +61,9 @@ def coverage(
     inside = np.zeros((len(kept), len(own)), dtype=np.bool_)
     for start in range(0, len(own), BLOCK):
         block = slice(start, start + BLOCK)
-        held = _squared_distances(own[block], others, slack=SLACK) <= radii
+        found = _squared_distances(own[block], others, slack=SLACK) <= radii
         for index, (_, balls) in enumerate(kept):
-            inside[index, block] = (held & balls).any(axis=1)
+            inside[index, block] = (found & balls).any(axis=1)
     return np.array([row[chosen].mean() for row, (chosen, _) in zip(inside, kept, strict=True)], dtype=np.float64)
 
 

@@ -71,10 +71,10 @@ def beta(p: ArrayLike, n: ArrayLike) -> _Floats:
         As :func:`alpha`.
     """
     vector, _ = _checks.distributions(p, p)
-    held = vector > 0
-    surprise = np.maximum(1.0, -np.log(np.where(held, vector, 1.0)))
+    found = vector > 0
+    surprise = np.maximum(1.0, -np.log(np.where(found, vector, 1.0)))
     missed = np.exp(xlog1py(_texts(n)[..., None], -np.minimum(vector, 1.0)))
-    return np.asarray((missed * np.where(held, vector * surprise, 0.0)).sum(axis=-1))
+    return np.asarray((missed * np.where(found, vector * surprise, 0.0)).sum(axis=-1))
 
 
 def oracle_rate(p: ArrayLike, q: ArrayLike, n: ArrayLike, m: ArrayLike | None = None) -> _Floats:
