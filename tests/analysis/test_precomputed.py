@@ -51,7 +51,7 @@ def no_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         "score_basis",
         "count_words",
         "text_properties",
-        "trust",
+        "assess_stability",
         "repartition",
         "recommend_texts",
         "merged",
