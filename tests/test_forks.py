@@ -75,7 +75,7 @@ def test_a_process_may_fork_while_another_thread_computes() -> None:
     script = """
 usual = blas_threads()
 first, begun, over = score(), threading.Barrier(4), threading.Event()
-at_work = threading.Thread(target=threads.each, args=(lambda _: (begun.wait(), over.wait()), range(3)))
+at_work = threading.Thread(target=threads.parallel_map, args=(lambda _: (begun.wait(), over.wait()), range(3)))
 at_work.start()
 begun.wait()  # all of the pool is busy, and BLAS is held to one thread
 print(blas_threads(), in_child(lambda: blas_threads() == usual and score() == first and blas_threads() == usual))

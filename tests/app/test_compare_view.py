@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.components.markup import escaped
 from app.components.score_controls import SMOOTHING_TITLES
 from mauve_core.base.config import HUMAN, SCORES, PartitionKind
 from mauve_core.base.formatting import UNBROKEN
@@ -18,7 +19,7 @@ from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS, probabilities
 from mauve_core.scoring.estimates import basis_of, estimates_of
 from mauve_core.scoring.result import Estimate
-from mauve_core.scoring.tables import standings
+from mauve_core.scoring.tables import HALVES_TITLE, standings
 from mauve_core.store import Run
 from tests.resampled import sample_counts
 from tests.synthetic import make_crowd, make_run
@@ -67,16 +68,16 @@ def test_the_stored_scores_are_shown_with_spread_and_rank(open_page: OpenPage, s
         assert rows[standing.candidate.name]["Rank"].rstrip("=") == str(standing.rank)
     assert list(rows) == [
         *(item.candidate.name for item in standings(stored_run.comparison)),
-        "ceiling: human vs. human",
+        escaped(HALVES_TITLE),
     ]
     halves = stored_run.comparison.halves
     assert halves is not None
-    assert {name: rows["ceiling: human vs. human"][COLUMNS[name]] for name in SCORES} == {
+    assert {name: rows[escaped(HALVES_TITLE)][COLUMNS[name]] for name in SCORES} == {
         name: shown(halves.scores[name]) for name in SCORES
     }
-    assert rows["ceiling: human vs. human"]["Rank"] == "–"
+    assert rows[escaped(HALVES_TITLE)]["Rank"] == "–"
     assert any(f"{halves.source.n:,} a side" in caption.value for caption in app.caption)
-    assert "ceiling: human vs. human" not in leaderboard(open_page(partition="joint"))
+    assert escaped(HALVES_TITLE) not in leaderboard(open_page(partition="joint"))
 
 
 @pytest.mark.usefixtures("run_home")

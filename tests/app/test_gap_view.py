@@ -316,7 +316,7 @@ def test_trust_rests_on_other_seeds_and_other_k(open_page: OpenPage, stored_run:
     ids = {name: stored_run.corpora[name].ids for name in (HUMAN, "shifted")}
     judged = assess_stability(comparison, "shifted", "joint", 0, others=others, prompts=ids)
     assert judged.elsewhere.shape == (comparison.config.score.seeds - 1 + len(others), own.k)
-    told = f"held against {comparison.config.score.seeds - 1} other seeds and k = {others[0].k} and k = {others[1].k}"
+    told = f"compared with {comparison.config.score.seeds - 1} other seeds and k = {others[0].k} and k = {others[1].k}"
     assert any(told in caption.value for caption in app.caption)
     shown = [row for found in lists(app, *LEDGER) for row in found.itertuples() if row.stability]
     assert len(shown) >= own.k

@@ -120,7 +120,7 @@ def test_a_refusal_to_resume_is_said(open_page: OpenPage, monkeypatch: pytest.Mo
     (button,) = [button for button in app.button if button.label == "Resume"]
     button.click().run()
     assert not app.exception
-    assert "no description of a task" in app.toast[0].value
+    assert "task cannot be used" in app.toast[0].value
     (state,) = queue.list()
     assert isinstance(state, JobState)
     assert state.status == "cancelled"
