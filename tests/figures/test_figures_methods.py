@@ -372,5 +372,6 @@ def test_errors_against_k_are_drawn_with_the_loss_and_their_sum() -> None:
 
 
 def test_a_target_that_is_met_already_has_no_star() -> None:
-    advice = recommend_texts(P, Q, replicates=50, target=0.5)
+    advice = recommend_texts(P, Q, replicates=50)
+    advice = replace(advice, target=advice.error, needed_n=advice.n, needed_m=advice.m)
     assert not [trace for trace in texts_figure(advice, STYLE).data if trace.meta == "needed"]
