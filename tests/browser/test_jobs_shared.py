@@ -102,7 +102,7 @@ def test_a_job_ends_as_if_alone_while_the_server_is_killed_ten_times(
     url = f"http://127.0.0.1:{port}"
     with server_process(live_home, port) as server:
         wait_until_healthy(port, server, log)
-        start(page, url, make_task(tmp_path / "files", 400))
+        start(page, url, make_task(tmp_path / "files", 1000))
         server.kill()
         server.wait()
     at_work = [only_job().active]
