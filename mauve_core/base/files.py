@@ -109,15 +109,9 @@ def is_private(path: Path) -> bool:
 
 
 def require_plain_file(path: Path, what: str) -> int:
-    """Return the size in bytes of an input file, checked before it is opened.
+    """Return the size in bytes of an input file, checked before it is opened; messages call it ``what``.
 
     Reading a named pipe would block forever, and a device such as ``/dev/zero`` never ends. Links are followed.
-
-    Parameters
-    ----------
-    path : Path
-    what : str
-        What the file should be, for the message: "feature file", "archive of a run".
 
     Raises
     ------

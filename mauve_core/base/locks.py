@@ -21,13 +21,7 @@ _POLL_S = 0.01
 
 @contextmanager
 def exclusive(handle: int, what: str) -> Iterator[None]:
-    """Hold the lock of an open file or folder, and close it at the end of the block.
-
-    Parameters
-    ----------
-    handle : int
-    what : str
-        What changes under this lock, for the message.
+    """Hold the lock of an open file or folder, and close it at the end of the block; messages call it ``what``.
 
     Raises
     ------

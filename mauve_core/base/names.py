@@ -6,13 +6,9 @@ from mauve_core.base.errors import InputError
 
 
 def require_text(name: str, what: str) -> None:
-    """Raise InputError for a name that cannot be written as UTF-8: other encodings arrive as lone surrogates.
+    """Raise InputError for the name of a ``what`` ("run", "candidate") that UTF-8 cannot encode.
 
-    Parameters
-    ----------
-    name : str
-    what : str
-        What it names, for the message: "run", "candidate".
+    Names in other encodings arrive as lone surrogates.
     """
     try:
         name.encode()

@@ -17,14 +17,9 @@ COLUMNS_SHOWN = 10
 
 
 def entries_of(values: Any, what: str) -> list[Any]:
-    """Return the entries as a list, in order and by position, whatever index they carry.
+    """Return the entries of a list, tuple, generator, array or table column, in order and by position.
 
-    Parameters
-    ----------
-    values : iterable
-        A list, tuple, generator, array, or a column of a table.
-    what : str
-        Name for the message.
+    The index of a column does not matter. Messages call the list ``what``.
 
     Raises
     ------

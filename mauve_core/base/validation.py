@@ -33,15 +33,7 @@ class Holds:
 
 @dataclass(frozen=True)
 class Written:
-    """A value with another form in JSON.
-
-    Attributes
-    ----------
-    kind : annotation
-        Type of the JSON form.
-    write, read : callable
-        Convert the value to the JSON form and back.
-    """
+    """A value whose JSON form has the type ``kind``; ``write`` and ``read`` convert to that form and back."""
 
     kind: Any
     write: Callable[[Any], Any]

@@ -55,16 +55,7 @@ NAME_IT = "Name the one to read: --text-field FIELD on the command line, text_fi
 
 @dataclass(frozen=True)
 class Fields:
-    """The part that each field of a table plays.
-
-    Attributes
-    ----------
-    text : str
-    prompt : str or None
-    id : str or None
-        None when line numbers serve as ids.
-    metadata : tuple of str
-    """
+    """The part that each field of a table plays; ``id`` is None when line numbers serve as ids."""
 
     text: str
     prompt: str | None = None

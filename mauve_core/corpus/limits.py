@@ -11,34 +11,17 @@ from pathlib import Path
 from mauve_core.base.errors import InputError
 
 ROWS_VARIABLE, ROWS = "MAUVE_LENS_MAX_ROWS", 2_000_000
-"""Rows of a file."""
-
 CHARACTERS_VARIABLE, CHARACTERS = "MAUVE_LENS_MAX_CHARACTERS", 1_000_000
-"""Characters of one text, prompt or other value: a thick book."""
-
 UNPACKED_VARIABLE, UNPACKED_MB = "MAUVE_LENS_MAX_UNPACKED_MB", 2048
-"""Megabytes (1,024 x 1,024 bytes) of a file or folder, unpacked and decoded."""
+"""Megabytes of 1,024 x 1,024 bytes."""
 
 CELLS_VARIABLE, CELLS = "MAUVE_LENS_MAX_CELLS", 30_000_000
-"""Values of a file: rows times fields, plus nested values. Each takes about a hundred bytes in memory."""
-
 RESAMPLES_VARIABLE, RESAMPLES = "MAUVE_LENS_MAX_RESAMPLES", 1_000_000
-"""Histogram pairs that the bootstrap of a comparison draws: resamples x seeds x candidates, a kilobyte each."""
-
 LABELS_VARIABLE, LABELS = "MAUVE_LENS_MAX_LABELS", 500_000_000
-"""Cluster labels of a comparison: seeds x texts x partitions of each text. Four bytes each, kept in memory."""
-
 UPLOAD_VARIABLE, UPLOAD_MB = "MAUVE_LENS_MAX_UPLOAD_MB", 500
-"""Megabytes of an uploaded file."""
-
 UPLOAD_DAYS_VARIABLE, UPLOAD_DAYS = "MAUVE_LENS_UPLOAD_DAYS", 14
-"""Days to keep an uploaded file after its last use."""
-
 CACHE_VARIABLE, CACHE_MB = "MAUVE_LENS_CACHE_MB", 1000
-"""Megabytes that the app caches in memory between user actions."""
-
 VALUES_VARIABLE, VALUES = "MAUVE_LENS_MAX_VALUES", 5_000_000
-"""Values of one JSON file of a run; each takes up to a hundred bytes in memory."""
 
 LINES_A_ROW = 10
 """Average lines per row, including blank lines and lines inside cells, at the limit of rows."""
@@ -53,27 +36,27 @@ def rows() -> int:
 
 
 def characters() -> int:
-    """Maximum characters of a value."""
+    """Maximum characters of one text, prompt or other value: a thick book."""
     return _number(CHARACTERS_VARIABLE, CHARACTERS)
 
 
 def unpacked_bytes() -> int:
-    """Maximum bytes of a file, unpacked and decoded."""
+    """Maximum bytes of a file or folder, unpacked and decoded."""
     return _number(UNPACKED_VARIABLE, UNPACKED_MB) << 20
 
 
 def cells() -> int:
-    """Maximum values of a file."""
+    """Maximum values of a file: rows times fields, plus nested values. Each takes about a hundred bytes in memory."""
     return _number(CELLS_VARIABLE, CELLS)
 
 
 def resamples() -> int:
-    """Maximum histogram pairs that the bootstrap of a comparison draws."""
+    """Maximum histogram pairs of a comparison's bootstrap: resamples x seeds x candidates, a kilobyte each."""
     return _number(RESAMPLES_VARIABLE, RESAMPLES)
 
 
 def labels() -> int:
-    """Maximum cluster labels of a comparison."""
+    """Maximum cluster labels of a comparison: seeds x texts x partitions of each text, four bytes each in memory."""
     return _number(LABELS_VARIABLE, LABELS)
 
 
@@ -93,7 +76,7 @@ def cache_mb() -> int:
 
 
 def values() -> int:
-    """Maximum values of one JSON file of a run."""
+    """Maximum values of one JSON file of a run; each takes up to a hundred bytes in memory."""
     return _number(VALUES_VARIABLE, VALUES)
 
 

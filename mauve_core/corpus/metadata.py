@@ -28,15 +28,9 @@ SCALARS = (str, bool, int, float)
 
 
 def frame_of(columns: Mapping[str, Sequence[Any]], n: int, *, typed: bool) -> pd.DataFrame:
-    """Build a frame of n rows from the columns.
+    """Build a frame of n rows from columns of n plain values (str, bool, int, float) or None.
 
-    Parameters
-    ----------
-    columns : mapping of str to sequence
-        Plain values (str, bool, int, float) or None, n per column.
-    n : int
-    typed : bool
-        False if the values are text cells whose type must be parsed.
+    If ``typed`` is False, the values are text cells whose type must be parsed.
     """
     import pandas as pd
 

@@ -50,13 +50,7 @@ _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBL
 
 
 class ParquetTable:
-    """A Parquet file whose row batches are decoded within a budget.
-
-    Parameters
-    ----------
-    stream : seekable stream of bytes
-    path : Path
-        Name of the file in errors.
+    """A Parquet file whose row batches are decoded within a budget; errors call it ``path``.
 
     Attributes
     ----------

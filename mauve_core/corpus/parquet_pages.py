@@ -78,13 +78,9 @@ class Group:
 
 
 def groups_of(footer: bytes, columns: int) -> list[Group]:
-    """Return the row groups of a footer. pyarrow is not used, because some wrong values crash its process.
+    """Return the row groups of a footer, each with chunks of so many columns.
 
-    Parameters
-    ----------
-    footer : bytes
-    columns : int
-        Chunks that each must have.
+    pyarrow is not used, because some wrong values crash its process.
 
     Raises
     ------
@@ -120,16 +116,10 @@ def _structs(fields: _Fields, field: int) -> list[_Fields]:
 def measure_chunk(stream: IO[bytes], place: Place, most_pages: int) -> Chunk:
     """Walk the pages of a chunk as a reader does: until it has its values, or ends.
 
-    Parameters
-    ----------
-    stream : seekable stream of bytes
-    place : Place
-    most_pages : int
-
     Raises
     ------
     ValueError
-        A header is invalid, or there are too many pages.
+        A header is invalid, or there are more than ``most_pages`` pages.
     """
     unpacked = seen = pages = longest = dictionary = 0
     encodings: set[int] = set()

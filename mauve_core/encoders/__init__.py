@@ -1,7 +1,6 @@
-"""Turn texts into features of pretrained transformers or word vectors; besides decoding, only this package uses
-transformers.
+"""Turn texts into features of transformers or word vectors; besides decoding, only this package uses transformers.
 
-Importing this package loads neither torch nor transformers; :func:`encode` loads them when it must compute features.
+Importing it loads neither torch nor transformers; :func:`encode` does when it must compute features.
 """
 
 from mauve_core.encoders.catalogue import AvailableModel, ModelIdentity, available_models, check_model, identify

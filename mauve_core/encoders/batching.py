@@ -53,7 +53,7 @@ def plan_batches(lengths: NDArray[np.int32], batch_tokens: int) -> list[NDArray[
 
 
 def plan_packed(lengths: NDArray[np.int32], batch_tokens: int) -> list[NDArray[np.int64]]:
-    """Like :func:`plan_batches` for packed texts: ``batch_tokens`` bounds their tokens, without padding."""
+    """Like :func:`plan_batches`, errors included, for packed texts: ``batch_tokens`` bounds their tokens."""
     order = np.concatenate([np.empty(0, dtype=np.int64), *plan_batches(lengths, batch_tokens)])
     batches, start, tokens = [], 0, 0
     for index, length in enumerate(np.asarray(lengths, dtype=np.int64)[order]):

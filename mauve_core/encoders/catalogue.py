@@ -151,14 +151,10 @@ def identify(name: str, revision: str | None = None) -> ModelIdentity:
 
 
 def check_model(name: str, revision: str | None = None) -> None:
-    """Refuse a name that is neither a model on this machine nor a hub id, without asking the hub.
+    """Refuse a name that is neither a model on this machine nor a hub id, without asking the hub; raises like
+    :func:`identify`.
 
     Whether the hub has the model shows when it is loaded; ``HF_HUB_OFFLINE`` forbids that.
-
-    Raises
-    ------
-    ModelUnavailableError, InputError
-        As :func:`identify`.
     """
     if hub.is_offline():
         identify(name, revision)

@@ -30,12 +30,9 @@ def resolve_device(device: str) -> str:
 
 
 def resolve_devices(device: str) -> tuple[str, ...]:
-    """Return all torch devices for ``device``: "auto" and "cuda" mean every CUDA device; commas separate names.
+    """Return all torch devices for ``device``; InputError if this machine lacks one.
 
-    Raises
-    ------
-    InputError
-        This machine lacks one of them.
+    "auto" and "cuda" mean every CUDA device; commas separate names.
     """
     import torch
 

@@ -143,11 +143,9 @@ class Encoder:
         return kept_features(array, tokens, self.config, key, device, store)
 
     def encode_tokens(self, token_ids: Sequence[Sequence[int]], *, progress: Progress = silent) -> Features:
-        """Return features of texts given as unmodified token ids of the model's tokenizer; never stored.
+        """Return features of n >= 1 texts, each a sequence, array or CPU tensor of token ids; never stored.
 
-        Parameters
-        ----------
-        token_ids : sequence of n >= 1 sequences of int, or of arrays or CPU tensors of int
+        The ids are those of the model's own tokenizer, used as they are.
         """
         token_ids = entries_of(token_ids, "The token ids")
         if not token_ids:
@@ -221,12 +219,8 @@ class Encoder:
     def _run(self, tokens: Tokenized, missing: NDArray[np.int64], report: Callable[[], None], add: AddRows) -> None:
         """Encode the missing texts batch by batch; if something raises, batches already started are added too.
 
-        Parameters
-        ----------
-        report : callable
-            Called before waiting for each batch.
-        add : callable
-            Called with the indices, features and device of each batch.
+        ``report`` is called before waiting for each batch, ``add`` with the indices, features and device of each
+        batch.
         """
         workers = self._workers(tokens)
         batches = self._batches(tokens, missing, len(workers))
@@ -281,9 +275,7 @@ class Encoder:
         return [batch for batch in kept if batch.size]
 
     def _start(self, loaded: LoadedModel, tokens: Tokenized, indices: NDArray[np.int64]) -> list[Tensor]:
-        """Start the forward pass and return features that may still be in flight; halve a batch that exceeds the
-        memory.
-        """
+        """Start the forward pass and return features that may be in flight; halve a batch that exceeds the memory."""
         import torch
 
         with suppress(torch.OutOfMemoryError):
@@ -341,12 +333,8 @@ class Encoder:
 
 
 def _resolve_layer(layer: int, loaded: LoadedModel) -> int | None:
-    """Return the index into the model's hidden states; None for the last layer, which needs no others.
-
-    Raises
-    ------
-    InputError
-        The model has no such layer.
+    """Return the index into the hidden states, or None for the last layer, which needs no others; InputError if
+    absent.
     """
     layers = int(loaded.model.config.get_text_config().num_hidden_layers)
     if not -layers - 1 <= layer <= layers:

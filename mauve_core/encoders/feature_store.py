@@ -249,9 +249,7 @@ class FeatureStore:
 
 
 class _HashingWriter:
-    """Pass bytes on and hash them. Without a file descriptor, NumPy cannot write past the stream, which would lose the
-    error number of a full disk.
-    """
+    """Pass bytes on and hash them. Without a file descriptor, NumPy reports a full disk with its error number."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream

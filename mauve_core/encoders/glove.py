@@ -55,13 +55,9 @@ def words_of(text: str) -> list[str]:
 
 
 class WordTable:
-    """Numbered words of texts, and their vectors from one file.
+    """Numbered words of texts, and their vectors from the file ``path``.
 
     The table may grow: the file is read again only for new words.
-
-    Parameters
-    ----------
-    path : Path
     """
 
     def __init__(self, path: Path) -> None:

@@ -101,7 +101,7 @@ def _in_time(ask: Callable[[], Given]) -> Given:
     def run() -> None:
         try:
             answer.set_result(ask())
-        except BaseException as error:  # noqa: BLE001 (raised again where the answer is waited for)
+        except BaseException as error:  # noqa: BLE001 (raised again in the caller)
             answer.set_exception(error)
 
     threading.Thread(target=run, name="mauve-hub", daemon=True).start()

@@ -20,7 +20,7 @@ ELSEWHERE = ("onnx/*", "openvino/*", "coreml/*", "original/*", "tf/*", "flax/*")
 
 
 def hub_file(name: str, commit: str, file: str) -> Path | None:
-    """Return a file of the model ``name`` at ``commit`` in the local cache; None if it does not exist or is unknown.
+    """Return a model's file at ``commit`` in the local cache; None if the model has none or the hub does not answer.
 
     Raises
     ------
@@ -45,11 +45,7 @@ def is_known(name: str, commit: str, file: str) -> bool:
 def hub_snapshot(name: str, commit: str, transformer: str = "") -> Path:
     """Return the folder in the local cache with the model's settings, tokenizer and weights.
 
-    Parameters
-    ----------
-    name, commit : str
-    transformer : str
-        The folder inside that has the weights; "" is the top level.
+    ``transformer`` is the subfolder of the weights, or "".
 
     Raises
     ------

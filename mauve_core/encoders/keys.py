@@ -54,10 +54,7 @@ def key_of(texts: Sequence[str], config: EncoderConfig, identity: ModelIdentity)
 def recipe_of(config: EncoderConfig, identity: ModelIdentity) -> SentenceRecipe | None:
     """Return what pooling "auto" means in the model's files; None for another pooling, or if they do not say.
 
-    Raises
-    ------
-    ModelUnavailableError
-        See :func:`mauve_core.encoders.sentence_modules.read_recipe`.
+    Raises like :func:`mauve_core.encoders.sentence_modules.read_recipe`.
     """
     return read_recipe(identity) if config.pooling == "auto" else None
 

@@ -54,15 +54,12 @@ def negative_log_likelihoods(
 ) -> list[NDArray[np.float64]]:
     """Return -log Q(token | preceding tokens), in nats, for each token of each text.
 
+    The exponential of the mean over all tokens is the texts' perplexity under the model. Parameters and errors are
+    those of :func:`over_positions`.
+
     Returns
     -------
     list of (t_i,) float64 arrays
-        The exponential of the mean over all of them is the texts' perplexity under the model.
-
-    Raises
-    ------
-    InputError
-        See :func:`over_positions`.
     """
     import torch
 
@@ -167,9 +164,7 @@ def _row(tokenizer: Any, text: str, prompt: str, limit: int) -> _Row:
 
 
 def _logits(loaded: LoadedModel, rows: Sequence[TokenIds]) -> torch.Tensor:
-    """Return logits (rows, longest, V) of a right-padded batch, whose padding a causal model's real positions never
-    see.
-    """
+    """Return logits (rows, longest, V) of a right-padded batch; in a causal model, no real position sees padding."""
     import torch
 
     ids, mask = (torch.as_tensor(array, device=loaded.device) for array in pad(rows, loaded.tokenizer.pad_token_id))
