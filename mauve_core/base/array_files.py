@@ -91,7 +91,7 @@ def _header(stream: IO[bytes], size: int) -> _Header:
     version = np.lib.format.read_magic(stream)
     if version not in _READERS:
         raise ValueError(f"it is a .npy file of version {version}, not of 1.0 or 2.0")
-    if version == (2, 0):  # NumPy reads as much as the header's length says before it finds that too long
+    if version == (2, 0):  # NumPy reads the declared length before it rejects it as too long
         begins = stream.tell()
         if int.from_bytes(stream.read(4), "little") > _LONGEST_HEADER:
             raise ValueError(f"its header is longer than {_LONGEST_HEADER:,} bytes")

@@ -86,7 +86,7 @@ def _close(path: str | Path) -> None:
 def _close_home(folder: Path) -> None:
     """Close a home folder that an older version left open, once per process.
 
-    Only the program's own folders are closed: ``MAUVE_LENS_HOME`` may name a folder that holds other things.
+    If ``MAUVE_LENS_HOME`` names a folder that holds other things, only the program's own folders in it are closed.
     """
     names: set[str] = {SECRETS + "/"}  # if the folder cannot be read, close nothing
     with suppress(OSError), os.scandir(folder) as entries:

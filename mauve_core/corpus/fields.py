@@ -170,7 +170,7 @@ def _inner_texts(table: Table, unfinished: list[Unfinished]) -> list[str]:
 
 
 def _where_nothing_else_is(free: dict[str, list[Any]], texts: dict[str, list[Any]]) -> list[str]:
-    """Return side fields and fields of single words, unless another field has the name of a text."""
+    """Return side fields and fields of single words; if fields are named like texts, only the blank ones of these."""
     named = [field for field, values in free.items() if _names_text(field) and (hold_text(values) or are_blank(values))]
     if named:
         return [field for field in named if are_blank(free[field])]  # reading it counts the missing texts

@@ -1,8 +1,8 @@
 """Plan batches: group texts of similar length, with no more padded tokens than memory allows.
 
 A padded batch costs its number of rows times its longest row. Sorting by length keeps the padding small. Bounding
-padded tokens, not rows, keeps the memory per batch constant. Packed texts need no padding, but are sorted by length
-too, because attention is faster over equal lengths. These are plain functions of arrays, independent of any model.
+padded tokens, not rows, keeps the memory per batch constant. Packed texts (laid end to end) need no padding, but are
+sorted by length too, because attention is faster over equal lengths. Nothing here depends on a model.
 """
 
 from __future__ import annotations

@@ -20,15 +20,15 @@ from mauve_core.serving.passwords import PasswordHash, parse_hash
 
 PASSWORD_HASH = "MAUVE_LENS_PASSWORD_HASH"
 ALLOWED = "MAUVE_LENS_ALLOWED"
-"""E-mail addresses and domains (``@domain``) that may sign in by OpenID Connect, separated by commas; ``*`` is
-everyone."""
+"""E-mail addresses and domains (``@domain``) allowed to sign in by OpenID Connect, comma-separated; ``*`` is everyone.
+"""
 
 WITHOUT_SIGN_IN = "MAUVE_LENS_WITHOUT_SIGN_IN"
 READ_ONLY = "MAUVE_LENS_READ_ONLY"
 """Ids of the only runs that visitors see, separated by commas; nothing can be changed then."""
 
 HOST_NAMES = "MAUVE_LENS_HOST_NAMES"
-"""Host names of the app besides localhost and addresses, separated by commas."""
+"""Host names by which browsers may request the app, besides localhost and IP addresses, separated by commas."""
 
 ANYONE = "*"
 _NEEDED = ("redirect_uri", "cookie_secret", "client_id", "client_secret", "server_metadata_url")
