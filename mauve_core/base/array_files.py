@@ -1,7 +1,7 @@
-"""Arrays from .npy and .npz files that may be damaged, or made to do harm: measured before memory is taken, no pickle.
+"""Read .npy and .npz files that may be damaged or malicious: check sizes before allocating memory, never unpickle.
 
-A header is a Python literal, so that it may promise 10^30 rows, or be no header at all; NumPy then raises whatever the
-parser, the allocator or the operating system raise. Here it is a ValueError, as for any other damage.
+A header is a Python literal and may promise 10^30 rows, or not be a header at all. NumPy then raises whatever the
+parser, the allocator or the operating system raises. Here, all damage is a ValueError.
 
 Source: numpy.lib.format (the .npy format, versions 1.0 and 2.0).
 """
@@ -24,7 +24,7 @@ from mauve_core.base.files import require_plain_file
 
 _READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 _KINDS = "fiubcU"
-"""Kinds of NumPy types that a file may hold: numbers, truth values, text."""
+"""NumPy kinds that a file may hold: numbers, Booleans, text."""
 
 _LONGEST_HEADER = 1 << 16
 
@@ -32,20 +32,20 @@ _Header = tuple[tuple[int, ...], bool, np.dtype[Any]]
 
 
 def load_array(path: Path, *, mapped: bool = False) -> NDArray[Any]:
-    """The array in a .npy file.
+    """Return the array in a .npy file.
 
     Parameters
     ----------
     path : Path
     mapped : bool
-        As a read-only memory map, of which nothing is read yet.
+        Return a read-only memory map without reading any data.
 
     Raises
     ------
     OSError
         The file is missing or cannot be read.
     ValueError
-        It is no plain file, holds no array of numbers, truth values or text, or less than its header promises.
+        It is not a regular file, holds no array of numbers, Booleans or text, or holds less than its header promises.
     """
     _require_plain_file(path, "array")
     with path.open("rb") as stream, _damage():
@@ -59,14 +59,14 @@ def load_array(path: Path, *, mapped: bool = False) -> NDArray[Any]:
 
 
 def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays in a .npz file, by name, as ``numpy.savez`` writes it.
+    """Return the arrays in a .npz file by name, as ``numpy.savez`` writes it.
 
     Raises
     ------
     OSError
         The file is missing or cannot be read.
     ValueError
-        It is no plain file or archive, is packed, or what it holds is none of the arrays of :func:`load_array`.
+        It is not a regular file or not an archive, is compressed, or holds something that :func:`load_array` refuses.
     """
     _require_plain_file(path, "file of arrays")
     found = {}
@@ -82,16 +82,16 @@ def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def _require_plain_file(path: Path, what: str) -> None:
-    if not stat.S_ISREG(path.stat().st_mode):  # a file that is missing, or removed by now, is an OSError
+    if not stat.S_ISREG(path.stat().st_mode):  # OSError if the file is missing
         require_plain_file(path, what)
 
 
 def _header(stream: IO[bytes], size: int) -> _Header:
-    """Shape, order and type of what follows, all of which is there."""
+    """Return shape, order and type of the array, after checking that all its data is there."""
     version = np.lib.format.read_magic(stream)
     if version not in _READERS:
         raise ValueError(f"it is a .npy file of version {version}, not of 1.0 or 2.0")
-    if version == (2, 0):  # NumPy reads as much as the header's length says before it finds that too long
+    if version == (2, 0):  # NumPy reads the declared length before it rejects it as too long
         begins = stream.tell()
         if int.from_bytes(stream.read(4), "little") > _LONGEST_HEADER:
             raise ValueError(f"its header is longer than {_LONGEST_HEADER:,} bytes")

@@ -1,7 +1,7 @@
-"""What was asked: frozen, validated, hashable settings that travel with every result.
+"""Settings of a run: frozen, validated and hashable; they travel with every result.
 
-Each class checks itself when it is made, so that a wrong setting fails before any work starts, and turns into plain
-JSON with :meth:`as_dict`, so that a stored run says exactly how it was made.
+Each class validates itself on construction, so that a wrong setting fails before any work starts. :meth:`as_dict`
+turns it into plain JSON, so that a stored run records exactly how it was made.
 """
 
 from __future__ import annotations
@@ -24,58 +24,58 @@ HUMAN = "human"
 """Name of the reference side (P) in every partition, table and figure."""
 
 DEFAULT_MODEL = "smollm2-135m"
-"""The encoder where none is named. It comes with the program: a default depends on no machine and on no network."""
+"""The default encoder. It ships with the program, so the default needs no network."""
 
 PAPERS_MODEL = "gpt2-large"
-"""The encoder of the papers, which is fetched from the Hugging Face hub. ``compute_mauve`` alone takes it unasked, as
-the reference package does: who switches imports shall not get other numbers by another encoder."""
+"""The encoder of the papers, from the Hugging Face hub. Only ``compute_mauve`` uses it by default, as the reference
+package does, so that switching imports does not change the scores."""
 
 SCORES = ("mauve", "mauve_star", "frontier_integral", "mid")
-"""The scores of a candidate, in the order in which they are shown."""
+"""The scores of a candidate in display order."""
 
 
 class _Settings:
-    """Shared behaviour of the settings below: a check of every field, JSON out, JSON in, a digest."""
+    """Base class: checks every field, converts to and from JSON, computes a digest."""
 
     def __post_init__(self) -> None:
         check_fields(self, "setting")
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values, in the order of the fields."""
+        """Return plain JSON values in the order of the fields."""
         return to_json(self)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
-        """The settings that ``as_dict`` wrote; an unknown name is an error."""
+        """Return the settings that ``as_dict`` wrote; an unknown name is an error."""
         return from_json(cls, values)
 
     def digest(self) -> str:
-        """SHA-256 of the settings, hexadecimal: equal settings, equal digest."""
+        """Return the SHA-256 of the settings in hexadecimal: equal settings, equal digest."""
         return hashlib.sha256(json.dumps(self.as_dict(), sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class EncoderConfig(_Settings):
-    """How a text becomes a feature vector (SPEC of the papers: NeurIPS 2021 section 4, JMLR 2023 section 4.1).
+    """How a text becomes a feature (NeurIPS 2021 section 4, JMLR 2023 section 4.1).
 
     Attributes
     ----------
     model : str
-        A name of the catalogue (``smollm2-135m``, ``minilm``), a Hugging Face id, a local folder or GGUF file, or a
-        file of word vectors (.txt or .vec, also .gz; JMLR 2023 section 7.5.3). For word vectors the other settings but
-        ``max_tokens`` and ``with_prompt`` must be the defaults (pooling may be "mean"); the encoder refuses the rest.
+        A catalog name (``smollm2-135m``, ``minilm``), a Hugging Face id, a local folder or GGUF file, or a file of
+        word vectors (.txt or .vec, also .gz; JMLR 2023 section 7.5.3). With word vectors, only ``max_tokens`` and
+        ``with_prompt`` may differ from the defaults (pooling may be "mean"); the encoder refuses anything else.
     revision : str or None
-        Commit, tag or branch of a hub model; None takes the default branch.
+        Commit, tag or branch of a hub model; None means the default branch.
     pooling : {"auto", "last", "first", "mean"}
-        Which token stands for the text. "auto": what a sentence-transformers model's own files say (pooling, dense
-        layers, unit length, prompt, length), else the last real token of a causal model, the first token of a masked
-        one, the mean over word vectors. Another pooling is that of the plain model.
+        Which token stands for the text. "auto" follows the files of a sentence-transformers model (pooling, dense
+        layers, unit length, prompt, length). Otherwise it takes the last real token of a causal model, the first token
+        of a masked one, and the mean over word vectors. Any other value applies to the plain model.
     layer : int
-        Hidden layer, counted as transformers does: 0 is the embeddings, -1 the last one.
+        Hidden layer, counted as in transformers: 0 is the embeddings, -1 the last layer.
     max_tokens : int
-        A longer text is cut to this many tokens, and counted as cut. The tokens of word vectors are words.
+        Longer texts are cut to this many tokens and counted as cut. The tokens of word vectors are words.
     dtype : {"float32", "bfloat16", "float16"}
-        Precision of the forward pass; features are float32 in any case.
+        Precision of the forward pass; features are always float32.
     with_prompt : bool
         Encode prompt + text instead of the text alone.
     """
@@ -101,22 +101,22 @@ class ScoreConfig(_Settings):
     Attributes
     ----------
     k : int or None
-        Number of clusters; None takes max(2, round(min(n, m) / 10)), but 5,000 at most.
+        Number of clusters; None means max(2, round(min(n, m) / 10)), at most 5,000.
     explained_variance : float in (0, 1]
         Share of variance that the principal components keep.
     restarts : int
-        k-means starts under one seed; the best objective wins. The published setting is 5 random starts; one k-means++
-        start of ours ends as low (docs/performance.md), and the scores are means over seeds in any case.
+        k-means starts per seed; the best objective wins. The published setting is 5 random starts. One k-means++ start
+        reaches as low an objective (docs/performance.md), and scores are means over seeds anyway.
     max_iterations : int
-        Lloyd iterations of one start at most.
+        Maximum number of Lloyd iterations per start.
     seeds : int
         Independent k-means seeds; scores are means over them, with their standard deviation.
     seed : int
-        The one seed from which every other is spawned.
+        Root seed from which all others are spawned.
     bootstrap : int
-        Resamples of the texts for the interval; at least 100.
+        Number of bootstrap resamples of the texts; at least 100.
     confidence : float in (0, 1)
-        Coverage that the bootstrap interval aims at.
+        Nominal coverage of the bootstrap interval.
     scale : float > 0
         The constant c of MAUVE: larger values stretch differences between good models.
     """
@@ -134,7 +134,7 @@ class ScoreConfig(_Settings):
 
 @dataclass(frozen=True)
 class CompareConfig(_Settings):
-    """Everything that a comparison was asked for, apart from the texts themselves.
+    """All settings of a comparison, apart from the texts themselves.
 
     Attributes
     ----------

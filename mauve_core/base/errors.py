@@ -1,7 +1,7 @@
-"""The errors that the core raises on purpose, and how their messages are put together.
+"""The errors that the core raises on purpose, and the form of their messages.
 
-Every message says what was wrong, what is allowed, what was received and what to do. Pages and the command line
-catch :class:`MauveLensError` and show the message; anything else that escapes is a defect of ours.
+A message says what was wrong, what is allowed, what was received and what to do. Pages and the command line catch
+:class:`MauveLensError` and show the message; any other exception that escapes is a bug.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ class MauveLensError(Exception):
     wrong : str
         What was wrong, naming the file, line, field or argument.
     allowed, received, todo : str, optional
-        What would have been accepted, what came instead, and the next step for the person who reads this.
+        What is accepted, what came instead, and the next step for the user.
     """
 
     def __init__(self, wrong: str, *, allowed: str = "", received: str = "", todo: str = "") -> None:
@@ -28,23 +28,23 @@ class MauveLensError(Exception):
 
 
 class InputError(MauveLensError, ValueError):
-    """What the caller gave cannot be used: a file, a field, an option, an array (exit code 2)."""
+    """The input cannot be used: a file, a field, an option or an array (exit code 2)."""
 
 
 class ModelUnavailableError(InputError):
-    """The model's name is unknown, or its files cannot be reached from this machine (exit code 2)."""
+    """The model's name is unknown, or this machine cannot reach its files (exit code 2)."""
 
 
 class StorageError(MauveLensError):
-    """The disk refused: full, read-only, or a stored file is damaged (exit code 1)."""
+    """The disk is full or read-only, or a stored file is damaged (exit code 1)."""
 
 
 class RefusedError(MauveLensError):
-    """The visitor may not do that: the app is shown read-only (exit code 1)."""
+    """The visitor may not do that: the app is read-only (exit code 1)."""
 
 
 class CancelledError(MauveLensError):
-    """Long work stopped because its owner asked for that (exit code 1)."""
+    """The owner of long work asked it to stop (exit code 1)."""
 
 
 def _sentence(text: str) -> str:

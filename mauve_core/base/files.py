@@ -1,9 +1,8 @@
-"""Where things lie on disk, and how they get there: whole or not at all.
+"""Where files are kept on disk, and how they are written: whole or not at all.
 
-Everything the program keeps lives under one folder (``MAUVE_LENS_HOME``, else the user's data folder of the platform),
-which its owner alone may read: folders have mode 0700 and files 0600, whatever the umask. What is written elsewhere
-follows the umask. A file is written beside its final place, flushed, and renamed, so that a kill or a full disk never
-leaves half of one.
+All data is under one folder (``MAUVE_LENS_HOME``, else the platform's user data folder). Only its owner can read it:
+folders have mode 0700 and files 0600, whatever the umask. Files written elsewhere follow the umask. A file is written
+beside its final place, flushed, and renamed, so that a kill or a full disk never leaves half of one.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ from mauve_core.base.errors import InputError, StorageError
 
 HOME_VARIABLE = "MAUVE_LENS_HOME"
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
-"""Modes of what the program keeps."""
+"""Modes of folders and files below the home folder."""
 
 SECRETS = "secrets.toml"
-"""File below the home folder that its owner writes; its mode is checked and never changed (``sharing.py``)."""
+"""File below the home folder that its owner writes. Its mode is checked and never changed (``sharing.py``)."""
 
 PARTS = frozenset(
     {"features", "jobs", "likelihoods", "models", "runs", "signed-out", "studies", "unfinished", "uploads"}
@@ -41,7 +40,7 @@ _OTHERS = 0o077
 
 
 def home() -> Path:
-    """The folder of runs, features and converted models; made when it is missing, and closed to other users."""
+    """Return the folder of runs, features and converted models; create it if missing, and close it to other users."""
     folder = _home()
     with storage_errors(folder):
         make_folder(folder)
@@ -55,17 +54,17 @@ def _home() -> Path:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder of the program, and those that lead to it, for their owner alone; one that is there stays."""
+    """Create a folder of the program and its parents for their owner alone; leave existing ones alone."""
     if not folder.is_dir():
         make_folder(folder.parent)
         folder.mkdir(PRIVATE_FOLDER, exist_ok=True)
 
 
 def close_to_others(folder: Path) -> None:
-    """Take every right of the group and of others from a folder and what lies in it; links are not followed.
+    """Remove all rights of group and others from a folder and its content, without following links.
 
-    The folder itself comes last, so that its mode says that all is done. What belongs to somebody else, or lies on a
-    disk that cannot be written, stays as it is.
+    The folder itself comes last, so that its mode marks completion. Files of other owners, or on a read-only disk,
+    stay as they are.
     """
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
@@ -78,18 +77,18 @@ def close_to_others(folder: Path) -> None:
 
 def _close(path: str | Path) -> None:
     with suppress(OSError):
-        mode = stat.S_IMODE(os.stat(path).st_mode)  # noqa: PTH116 (as quick as can be)
+        mode = stat.S_IMODE(os.stat(path).st_mode)  # noqa: PTH116 (for speed)
         if mode & _OTHERS:
             os.chmod(path, mode & ~_OTHERS)  # noqa: PTH101
 
 
 @cache
 def _close_home(folder: Path) -> None:
-    """Close a home that an older version left open, once a process.
+    """Close a home folder that an older version left open, once per process.
 
-    Only the program's own folders: the variable may name a folder that holds other things, and that one stays open.
+    If ``MAUVE_LENS_HOME`` names a folder that holds other things, only the program's own folders in it are closed.
     """
-    names: set[str] = {SECRETS + "/"}  # none of ours, where it cannot be read
+    names: set[str] = {SECRETS + "/"}  # if the folder cannot be read, close nothing
     with suppress(OSError), os.scandir(folder) as entries:
         names = {entry.name for entry in entries}
     for part in (folder / name for name in names & PARTS):
@@ -100,30 +99,24 @@ def _close_home(folder: Path) -> None:
 
 
 def private_opener(path: str, flags: int) -> int:
-    """For ``open``: a file that is made by it is for its owner alone."""
+    """Opener for ``open``: a new file is readable by its owner alone."""
     return os.open(path, flags, PRIVATE_FILE)
 
 
 def is_private(path: Path) -> bool:
-    """Whether something lies, or is about to, below the home folder."""
+    """Return whether something is, or will be, below the home folder."""
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(_home()))
 
 
 def require_plain_file(path: Path, what: str) -> int:
-    """Size in bytes of a file that was handed in, seen before it is opened.
+    """Return the size in bytes of an input file, checked before it is opened; messages call it ``what``.
 
-    A named pipe would be waited for without end, and a device such as ``/dev/zero`` never ends. Links are followed.
-
-    Parameters
-    ----------
-    path : Path
-    what : str
-        What the file was to be, for the message: "feature file", "archive of a run".
+    Reading a named pipe would block forever, and a device such as ``/dev/zero`` never ends. Links are followed.
 
     Raises
     ------
     InputError
-        There is none, it cannot be reached, or it is a folder, a named pipe, a socket or a device.
+        It is missing, cannot be reached, or is a folder, a named pipe, a socket or a device.
     """
     try:
         status = path.stat()
@@ -154,12 +147,12 @@ def _reason(error: Exception) -> str:
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Call ``write`` on a temporary file beside ``path``, then rename it into place.
 
-    Below the home folder the file is for its owner alone, elsewhere as the umask says.
+    Below the home folder, only the owner can read the file; elsewhere the umask decides.
 
     Raises
     ------
     StorageError
-        The disk is full or refuses; ``path`` is as it was before.
+        The disk is full or refuses; ``path`` is unchanged.
     """
     with storage_errors(path):
         private = is_private(path)
@@ -179,13 +172,13 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
 
 
 def write_array(path: Path, array: NDArray[Any]) -> None:
-    """Write one array as .npy, atomically and without pickle; StorageError as :func:`write_atomically`."""
+    """Write one array as .npy, atomically and without pickle; raises like :func:`write_atomically`."""
     write_atomically(path, lambda stream: np.save(stream, array, allow_pickle=False))
 
 
 @contextmanager
 def storage_errors(path: Path) -> Iterator[None]:
-    """Turn the operating system's refusals about ``path`` into a StorageError that says what to do."""
+    """Turn an OSError about ``path`` into a StorageError that says what to do."""
     try:
         yield
     except OSError as error:
@@ -197,6 +190,6 @@ def storage_errors(path: Path) -> Iterator[None]:
 
 
 def digest_of_file(path: Path) -> str:
-    """SHA-256 of a file's content, hexadecimal."""
+    """Return the SHA-256 of a file's content in hexadecimal."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,9 +1,8 @@
-"""The one codec: dataclasses to plain JSON and back, by their annotations.
+"""The JSON codec: converts dataclasses to plain JSON and back by their annotations.
 
-A field's annotation is its check: a float is finite, a whole number fits into 64 bits, a text is bounded, a tuple is a
-list of what it holds, a mapping an object, a dataclass an object of its fields. ``Annotated[float, Within(0, 1)]`` says
-a range too. So a new field is written, read and checked without another line, and whoever reads the dataclass need not
-ask.
+The annotation of a field is also its check: floats are finite, integers fit into 64 bits, and text has a maximum
+length. Tuples become lists; mappings and dataclasses become objects. ``Annotated[float, Within(0, 1)]`` adds a range.
+A new field therefore needs no code here, and whoever reads a dataclass can rely on its types.
 """
 
 from __future__ import annotations
@@ -36,14 +35,14 @@ _T = TypeVar("_T")
 
 MAX_WHOLE = 2**63 - 1
 MAX_CHARACTERS = 1_000_000
-"""Of one text."""
+"""Maximum length of one string."""
 
 MAX_DEPTH = 20
-"""Of values that may be anything, such as settings."""
+"""Maximum nesting of free-form values, such as settings."""
 
 
 def to_json(instance: Any) -> dict[str, Any]:
-    """The fields of a dataclass as plain JSON values, in their order; :func:`from_json` reads them back."""
+    """Return the fields of a dataclass as plain JSON values, in order; :func:`from_json` reads them back."""
     hints = _hints(instance.__class__)
     return {
         item.name: _plain(getattr(instance, item.name), hints[item.name])
@@ -53,29 +52,29 @@ def to_json(instance: Any) -> dict[str, Any]:
 
 
 def from_json(kind: type[_T], values: object, what: str = "") -> _T:
-    """The dataclass that plain JSON values stand for.
+    """Build a dataclass from plain JSON values.
 
     Parameters
     ----------
     kind : type
-        A dataclass. Settings with a default may be missing, as in what an older version wrote, and so may None; lists
-        and texts that are empty by default may not. Unknown entries are refused.
+        A dataclass. Fields with a default may be missing, as in files of an older version; so may fields that can be
+        None. Lists and texts that are empty by default may not. Unknown entries are refused.
     values : object
         As ``json.loads`` returns it.
     what : str
-        What it is, for the message; the words of the class's name when left out.
+        Name for the message; default: the words of the class name.
 
     Raises
     ------
     InputError
-        An entry is unknown, missing, of another type or outside its range; the message says where it stands.
+        An entry is unknown, missing, of the wrong type or out of range; the message says where it is.
     """
     with _worded(what or _words(kind)):
         return cast(_T, _read(kind, values, ""))
 
 
 def check_fields(instance: Any, noun: str = "entry") -> None:
-    """InputError for a dataclass with a field that :func:`from_json` would refuse; ``noun`` is the word for a field."""
+    """Raise InputError for a field that :func:`from_json` would refuse; ``noun`` is the word for a field."""
     hints = _hints(instance.__class__)
     with _worded(_words(instance.__class__), noun):
         for name, value in to_json(instance).items():
@@ -83,7 +82,7 @@ def check_fields(instance: Any, noun: str = "entry") -> None:
 
 
 def marks(annotation: Any, kind: type[_T]) -> list[_T]:
-    """What an annotation, or one of its alternatives, carries of that kind."""
+    """Return the markers of class ``kind`` that an annotation, or one of its alternatives, carries."""
     parts = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
     return [mark for part in parts for mark in getattr(part, "__metadata__", ()) if isinstance(mark, kind)]
 
@@ -106,7 +105,7 @@ def _words(kind: type) -> str:
 
 @contextmanager
 def _worded(what: str, noun: str = "entry") -> Iterator[None]:
-    """What is wrong becomes an InputError that says where it stands."""
+    """Turn errors into an InputError that says where they occurred."""
     try:
         yield
     except _WrongError as error:
@@ -190,7 +189,7 @@ def _items(origin: Any, arguments: tuple[Any, ...], value: Any, place: str) -> A
 
 
 def _array(arguments: tuple[Any, ...], value: Any, place: str) -> Any:
-    """One row of numbers of the array's type."""
+    """Return one row of numbers with the dtype of the array."""
     (dtype,) = get_args(arguments[1])
     kind = int if issubclass(dtype, np.integer) else float
     numbers = _items(tuple, (kind, ...), value, place)
@@ -212,7 +211,7 @@ def _fields(kind: type, value: Any, place: str) -> Any:
 
 
 def _is_needed(item: dataclasses.Field[Any]) -> bool:
-    """Whether a field is always written: what has no default, and what is empty by default."""
+    """Return whether a field is always written: it has no default, or is empty by default."""
     if item.default_factory is not dataclasses.MISSING:
         return not item.default_factory()
     return item.default is dataclasses.MISSING or item.default in ((), "")
@@ -233,7 +232,7 @@ def _any(value: Any, place: str, depth: int) -> Any:
 def _number(value: Any, place: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not -1e308 <= value <= 1e308:
         raise _WrongError(place, "a finite number", value)
-    return value if abs(value) <= MAX_WHOLE else float(value)  # 2 stays 2, so that it is written as it was
+    return value if abs(value) <= MAX_WHOLE else float(value)  # 2 stays 2 when written again
 
 
 def _whole(value: Any, place: str) -> int:

@@ -1,6 +1,6 @@
 """Locks of the system on open files and folders (flock).
 
-They hold across processes and threads, and end with whoever holds them.
+They hold across processes and threads, and end when their holder exits.
 """
 
 from __future__ import annotations
@@ -14,25 +14,19 @@ from contextlib import contextmanager
 from mauve_core.base.errors import StorageError
 
 PATIENCE_S = 30.0
-"""A change takes milliseconds, or as long as it waits for what ends."""
+"""A change takes milliseconds, or as long as the wait for another process to end."""
 
 _POLL_S = 0.01
 
 
 @contextmanager
 def exclusive(handle: int, what: str) -> Iterator[None]:
-    """Hold the lock of an open file or folder, which is closed with the block.
-
-    Parameters
-    ----------
-    handle : int
-    what : str
-        What is changed under this lock, for the message.
+    """Hold the lock of an open file or folder, and close it at the end of the block; messages call it ``what``.
 
     Raises
     ------
     StorageError
-        Somebody holds the lock for longer than any change takes: the block does not begin.
+        Someone else has held the lock for longer than any change takes; the block does not start.
     """
     try:
         if not lock_within(handle, PATIENCE_S):
@@ -46,7 +40,7 @@ def exclusive(handle: int, what: str) -> Iterator[None]:
 
 
 def lock_within(handle: int, seconds: float) -> bool:
-    """Lock an open file or folder, waiting at most so long for whoever holds it; whether it is locked now."""
+    """Wait up to ``seconds`` to lock an open file or folder; return whether it is locked."""
     deadline = time.monotonic() + seconds
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Names that people give: runs, candidates, models. They are stored and shown, so they must be text."""
+"""Names of runs, candidates and models. They are stored and shown, so they must be valid text."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ from mauve_core.base.errors import InputError
 
 
 def require_text(name: str, what: str) -> None:
-    """InputError for a name that cannot be written as UTF-8: bytes of another encoding come as half surrogates.
+    """Raise InputError for the name of a ``what`` ("run", "candidate") that UTF-8 cannot encode.
 
-    Parameters
-    ----------
-    name : str
-    what : str
-        What it names, for the message: "run", "candidate".
+    Names in other encodings arrive as lone surrogates.
     """
     try:
         name.encode()

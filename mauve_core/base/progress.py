@@ -1,8 +1,7 @@
-"""How long work tells its owner how far it is.
+"""Progress callbacks: how long work reports its progress.
 
-A progress callback receives the name of the stage, how much of it is done and how much there is. It may raise
-:class:`mauve_core.base.errors.CancelledError`, which stops the work at that point and leaves finished parts in the
-store.
+A callback receives the name of the stage, the amount done and the total. It may raise
+:class:`mauve_core.base.errors.CancelledError`, which stops the work and leaves finished parts in the store.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ def silent(stage: str, done: int, total: int) -> None:
 
 
 def counted(progress: Progress, stage: str, total: int) -> Callable[[], None]:
-    """Report that nothing of the stage is done; what is returned reports one part more at each call."""
+    """Report that a stage starts; each call of the returned function reports one more part as done."""
     done = count(1)
     progress(stage, 0, total)
     return lambda: progress(stage, next(done), total)
 
 
 class ConsoleProgress:
-    """One line a stage on standard error, redrawn in place on a terminal, with an estimate of the time left."""
+    """Show one line per stage on standard error, redrawn in place on a terminal, with an estimate of the time left."""
 
     def __init__(self, interval_s: float = 1.0) -> None:
         self._interval_s = interval_s
@@ -54,12 +53,12 @@ class ConsoleProgress:
 
 
 def remaining_seconds(elapsed_s: float, done: int, total: int) -> float | None:
-    """Seconds left at the pace so far; None while nothing is done."""
+    """Estimate the seconds left from the pace so far; None if nothing is done yet."""
     return None if done <= 0 else elapsed_s * (total - done) / done
 
 
 def format_seconds(seconds: float) -> str:
-    """``45 s``, ``3 min``, ``1 h 20 min``."""
+    """Format ``45 s``, ``3 min``, ``1 h 20 min``."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)

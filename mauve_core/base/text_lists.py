@@ -1,7 +1,7 @@
-"""Lists as callers give them: whatever yields one entry after the other, and nothing that yields something else.
+"""Accept lists as callers give them, and refuse iterables whose entries are not the texts.
 
-Iterating a table gives its column names, a mapping its keys, a text its characters, and a set no order that lasts. A
-score of these looks like any other, so that they are refused; columns of pandas, polars, pyarrow and NumPy are lists.
+Iterating over a table gives column names, over a mapping keys, over a text characters, and over a set no stable order.
+Scores of these would look like any other. Columns of pandas, polars, pyarrow and NumPy are lists.
 """
 
 from __future__ import annotations
@@ -17,19 +17,14 @@ COLUMNS_SHOWN = 10
 
 
 def entries_of(values: Any, what: str) -> list[Any]:
-    """The entries as a list, in order and by position, whatever index they carry.
+    """Return the entries of a list, tuple, generator, array or table column, in order and by position.
 
-    Parameters
-    ----------
-    values : iterable
-        A list, tuple, generator, array, or a column of a table.
-    what : str
-        What errors call it.
+    The index of a column does not matter. Messages call the list ``what``.
 
     Raises
     ------
     InputError
-        A table, a mapping, a set, one text, an open file, or nothing that can be gone through.
+        A table, a mapping, a set, one text, an open file, or something that is not iterable.
     """
     if isinstance(values, (str, bytes, bytearray, memoryview)):
         kind = type(values).__name__
@@ -47,7 +42,7 @@ def entries_of(values: Any, what: str) -> list[Any]:
     if isinstance(values, (io.IOBase, os.PathLike)):
         raise InputError(f"{what}: a file is no list of texts", allowed="a list", todo="Read it with read_corpus")
     if hasattr(values, "to_pylist"):
-        return list(values.to_pylist())  # a column of pyarrow, whose entries are no Python values
+        return list(values.to_pylist())  # a pyarrow column, whose entries are not Python values
     if not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
         todo = "Give its texts" if hasattr(values, "texts") else ""
         raise InputError(f"{what} is no list", allowed="a list", received=type(values).__name__, todo=todo)
@@ -55,7 +50,7 @@ def entries_of(values: Any, what: str) -> list[Any]:
 
 
 def text_list(values: Any, what: str) -> list[Any]:
-    """As :func:`entries_of`, for texts: of an array, one dimension alone. What the entries are is not looked at."""
+    """Like :func:`entries_of`, for texts: an array must have one dimension. The entries are not checked."""
     if getattr(values, "ndim", 1) > 1 and _columns(values) is None:
         received = f"shape {tuple(values.shape)}"
         todo = "Give one column, such as array[:, 0]"
@@ -64,7 +59,7 @@ def text_list(values: Any, what: str) -> list[Any]:
 
 
 def _columns(values: Any) -> list[str] | None:
-    """Names of the columns of a table of pandas, polars, pyarrow or Hugging Face; None for anything else."""
+    """Return the column names of a pandas, polars, pyarrow or Hugging Face table; None for anything else."""
     for name in ("column_names", "columns"):
         columns = getattr(values, name, None)
         if columns is not None and not callable(columns):

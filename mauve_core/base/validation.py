@@ -1,4 +1,4 @@
-"""What an annotation may say of a field besides its type; :mod:`mauve_core.base.json_codec` holds values against it."""
+"""Markers for annotations: constraints beyond the type, which :mod:`mauve_core.base.json_codec` checks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypedDict
 
 @dataclass(frozen=True)
 class Within:
-    """Range of a number, both ends included."""
+    """Range of a number, ends included."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -18,14 +18,14 @@ class Within:
 
 @dataclass(frozen=True)
 class As:
-    """What a mapping holds under the names that somebody reads; under others it may hold anything."""
+    """Types of the named entries of a mapping; other entries may hold anything."""
 
     kind: Any
 
 
 @dataclass(frozen=True)
 class Holds:
-    """What else is asked of a value; ``allowed`` says it to the reader."""
+    """A further condition on a value; ``allowed`` describes it in messages."""
 
     test: Callable[[Any], bool]
     allowed: str
@@ -33,15 +33,7 @@ class Holds:
 
 @dataclass(frozen=True)
 class Written:
-    """A value that stands in JSON as something else.
-
-    Attributes
-    ----------
-    kind : annotation
-        Of what stands in JSON.
-    write, read : callable
-        From the value to that, and back.
-    """
+    """A value whose JSON form has the type ``kind``; ``write`` and ``read`` convert to that form and back."""
 
     kind: Any
     write: Callable[[Any], Any]
@@ -51,30 +43,30 @@ class Written:
 NotBlank = Annotated[str, Holds(lambda text: bool(text.strip()), "text")]
 
 Extended = Annotated[float, Written(Literal["inf", "-inf"] | float, lambda x: x if math.isfinite(x) else str(x), float)]
-"""A number that may be infinite; JSON has no word for that, so that it is written as text."""
+"""A number that may be infinite; JSON has no infinity, so it is written as text."""
 
 Count = Annotated[int, Within(0, 2**53)]
-"""A number of things."""
+"""A count."""
 
 Few = Annotated[int, Within(0, 1000)]
 """A number of repetitions: seeds, splits."""
 
 Seeds = Annotated[int, Within(1, 1000)]
-"""A number of repetitions of which there is at least one."""
+"""A number of repetitions, at least one."""
 
 NotNegative = Annotated[float, Within(0)]
 Share = Annotated[float, Within(0, 1)]
 
 
 class Origin(TypedDict, total=False):
-    """One side of the run that a table was made of."""
+    """One side of the run that a table was made from."""
 
     n: Count
     digest: str
 
 
 class Settings(TypedDict, total=False):
-    """What is read of the settings that stand with a table of results."""
+    """The settings that are read back from a table of results."""
 
     seeds: Few
     splits: Few

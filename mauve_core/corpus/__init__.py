@@ -1,4 +1,4 @@
-"""Files -> texts with stable ids, prompts and metadata; everything left out is counted and named."""
+"""Read files into texts with stable ids, prompts and metadata; count and name everything left out."""
 
 from mauve_core.corpus.corpus import Corpus, Exclusion, corpus_from_table, corpus_from_texts, read_corpus
 from mauve_core.corpus.fields import Fields, guess_fields

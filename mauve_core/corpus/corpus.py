@@ -1,8 +1,8 @@
-"""From a file or a list of texts to a Corpus: texts with stable ids, prompts and metadata, every exclusion counted.
+"""Build a Corpus from a file or a list of texts: stable ids, prompts and metadata, and a count of every exclusion.
 
-A text keeps its id through every later step. Texts are kept letter for letter: nothing is stripped, lower-cased or
-normalised. Only texts that are empty (or white space alone) and rows without a text are left out; both are counted and
-named in ``Corpus.exclusions`` and ``Corpus.notes``. Duplicates are kept and counted.
+A text keeps its id through every later step. Texts stay unchanged: no stripping, lower-casing or normalization. Only
+empty texts (or white space alone) and rows without a text are left out; both are counted and named in
+``Corpus.exclusions`` and ``Corpus.notes``. Duplicates are kept and counted.
 """
 
 from __future__ import annotations
@@ -59,22 +59,22 @@ class Corpus:
     Attributes
     ----------
     name : str
-        How the corpus is called in tables and figures.
+        Name in tables and figures.
     texts : tuple of str
         Never empty or white space alone when made by the functions below.
     ids : tuple of str
-        One a text, all different.
+        One per text, all different.
     prompts : tuple of str or None
-        What each text continues; None when there are no prompts.
+        What each text continues; None without prompts.
     metadata : pandas.DataFrame
-        n rows in the order of the texts, one column a metadata field.
+        n rows in the order of the texts, one column per metadata field.
     origin : str
-        The file the texts came from, or "memory".
+        The file that the texts came from, or "memory".
     notes : tuple of str
-        What a reader must know of the reading: guesses, exclusions, duplicates.
+        What a reader must know about the reading: guesses, exclusions, duplicates.
     exclusions : tuple of Exclusion
     fields : Fields or None
-        Which field played which part; None for texts from memory.
+        The part that each field played; None for texts from memory.
     """
 
     name: str
@@ -104,7 +104,7 @@ class Corpus:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of ids, texts and prompts, hexadecimal: equal digests, equal corpora apart from metadata."""
+        """Return the SHA-256 of ids, texts and prompts in hexadecimal; metadata does not count."""
         state = hashlib.sha256()
         for tag, column in (("ids", self.ids), ("texts", self.texts), ("prompts", self.prompts)):
             state.update(f"{tag} {'none' if column is None else len(column)}\n".encode())
@@ -115,12 +115,12 @@ class Corpus:
         return state.hexdigest()
 
     def encoder_inputs(self, with_prompt: bool) -> list[str]:
-        """What the encoder reads: the texts alone, or each prompt with its text joined on without a space.
+        """Return what the encoder reads: the texts alone, or each prompt and its text joined without a space.
 
         Raises
         ------
         InputError
-            Prompts are asked for and the corpus has none.
+            Prompts are requested and the corpus has none.
         """
         if not with_prompt:
             return list(self.texts)
@@ -132,17 +132,17 @@ class Corpus:
         return [prompt + text for prompt, text in zip(self.prompts, self.texts, strict=True)]
 
     def take(self, indices: ArrayLike) -> Corpus:
-        """The texts at those positions, in that order, each at most once; notes and exclusions stay.
+        """Return the texts at some positions, in that order; notes and exclusions stay.
 
         Parameters
         ----------
         indices : (m,) array_like of int
-            Positions from 0 to n - 1.
+            Positions from 0 to n - 1, each at most once.
 
         Raises
         ------
         InputError
-            Not whole numbers, out of range, or repeated.
+            Positions are not integers, out of range, or repeated.
         """
         positions = np.asarray(indices)
         if positions.size == 0:
@@ -164,7 +164,7 @@ class Corpus:
         )
 
     def to_parquet(self, path: str | Path) -> None:
-        """Write everything to one Parquet file, whole or not at all; ``from_parquet`` reads it back the same."""
+        """Write everything to one Parquet file, atomically; ``from_parquet`` restores it exactly."""
         header = {
             "name": self.name,
             "origin": self.origin,
@@ -177,7 +177,7 @@ class Corpus:
 
     @classmethod
     def from_parquet(cls, path: str | Path) -> Corpus:
-        """The corpus that ``to_parquet`` wrote; a missing or damaged file is a StorageError."""
+        """Read a corpus that ``to_parquet`` wrote; a missing or damaged file is a StorageError."""
         stored = load_parquet(Path(path))
         try:
             corpus = cls._of_stored(stored)
@@ -217,21 +217,21 @@ def read_corpus(
     Parameters
     ----------
     path : str or Path
-        JSONL, CSV, TSV, Parquet or plain text (a text a line), each also gzipped, or a folder of .txt files.
+        JSONL, CSV, TSV, Parquet or plain text (one text per line), each also gzipped, or a folder of .txt files.
     name : str, optional
-        Name of the corpus; the file's name without suffixes when left out.
+        Name of the corpus; default: the file's name without suffixes.
     text_field, prompt_field, id_field : str, optional
         Field that holds each part, or a dotted path such as ``response.body.choices.0.message.content``, in which a
-        number is the place in a list (-1 is the last). Guessed when left out, and the guess stands in ``notes``. An
-        empty string for ``prompt_field`` or ``id_field`` means none: no prompts, and line numbers as ids.
+        number is an index into a list (-1 is the last). Default: guessed, with a sentence in ``notes``. An empty
+        ``prompt_field`` or ``id_field`` means none: no prompts, and line numbers as ids.
     metadata_fields : iterable of str, optional
-        Fields kept as metadata; every other field with plain values when left out.
+        Fields kept as metadata; default: every other field with plain values.
 
     Raises
     ------
     InputError
-        The file cannot be read, a field does not exist or does not hold text, the field of the text cannot be guessed,
-        ids of a chosen field are missing or repeated, or no text is left.
+        The file cannot be read, a field is missing or does not hold text, the text field cannot be guessed, ids of a
+        chosen field are missing or repeated, or no text is left.
     """
     return corpus_from_table(
         read_table(path),
@@ -252,7 +252,7 @@ def corpus_from_table(
     id_field: str | None = None,
     metadata_fields: Iterable[str] | None = None,
 ) -> Corpus:
-    """The corpus in a table that was read already; the arguments and errors are those of ``read_corpus``."""
+    """Build the corpus from a table; arguments and errors as in ``read_corpus``."""
     fields, notes = choose_fields(table, text_field, prompt_field, id_field, metadata_fields)
     texts = table.values(fields.text)
     require_texts(texts, f"The field {fields.text!r} of {table.path}", table.place, todo=_inside(table, fields.text))
@@ -299,27 +299,27 @@ def corpus_from_texts(
     metadata: Mapping[str, Sequence[Any]] | pd.DataFrame | None = None,
     origin: str = "memory",
 ) -> Corpus:
-    """A corpus of texts in memory; empty texts are left out and counted, as when a file is read.
+    """Build a corpus from texts in memory; empty texts are left out and counted.
 
     Parameters
     ----------
     texts : iterable of str
-        A list, a generator or a column of a table; None and NaN stand for a text that is missing.
+        A list, a generator or a column of a table; None and NaN mean a missing text.
     name : str
     ids : sequence of str or int, optional
-        One a text, all different; positions from "1" when left out.
+        One per text, all different; default: positions from "1".
     prompts : sequence of str or None, optional
-        One a text; None stands for an empty prompt.
+        One per text; None means an empty prompt.
     metadata : mapping of str to sequence, or DataFrame, optional
-        Columns with one plain value (text, number, truth value, None) a text.
+        Columns with one plain value (text, number, Boolean, None) per text.
     origin : str, optional
         Where the texts came from.
 
     Raises
     ------
     InputError
-        A table, mapping or set in place of a list; something is not a text, lengths differ, ids are missing or
-        repeated, or no text is left.
+        A table, mapping or set instead of a list; an entry is not a text, lengths differ, ids are missing or repeated,
+        or no text is left.
     """
     where = f"Corpus {name!r}"
     given = _without_gaps(text_list(texts, where))
@@ -357,7 +357,7 @@ def corpus_from_texts(
 
 
 def _without_gaps(values: Sequence[Any]) -> list[Any]:
-    """The values with None for whatever pandas and NumPy put in place of one that is missing."""
+    """Replace the missing values of pandas and NumPy with None."""
     return [None if is_missing(value) else value for value in values]
 
 
@@ -367,7 +367,7 @@ def _require_some(kept: Sequence[int], exclusions: Sequence[Exclusion], where: s
 
 
 def _without_id(fields: Fields, problem: str, notes: list[str], *, metadata_too: bool) -> Fields:
-    """The fields when the guessed ids are of no use: line numbers take over, and the field becomes metadata."""
+    """Drop guessed ids that are unusable: line numbers take over, and the field becomes metadata."""
     notes[:] = [note for note in notes if not note.startswith("Ids were read")]
     notes.append(f"Line numbers serve as ids, because the field {fields.id!r} {problem}.")
     more = (str(fields.id),) if metadata_too else ()
@@ -384,6 +384,6 @@ def _prompts_of(table: Table, field: str | None, kept: Sequence[int], notes: lis
 
 
 def _inside(table: Table, field: str) -> str:
-    """What to do about a field that holds lists or objects with texts in them; empty where it holds none."""
+    """Say what to do about a field whose lists or objects hold texts; empty if it holds none."""
     inner = [path for path in table.inner_fields if path.startswith(f"{field}.")]
     return f"Name what is inside of it, such as {' or '.join(map(repr, inner[:3]))}" if inner else ""

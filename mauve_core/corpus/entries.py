@@ -1,4 +1,4 @@
-"""A list of entries checked one by one: which texts are usable, which ids name them, what a reader must be told."""
+"""Check entries one by one: which texts are usable, which ids name them, and what to tell the reader."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from mauve_core.base.errors import InputError
 from mauve_core.corpus.looks import doubt_about
 
 EXAMPLES = 5
-"""How many excluded or offending entries a message names; the count is always complete."""
+"""Maximum number of entries that a message names; the count is always complete."""
 
 
 @dataclass(frozen=True)
 class Exclusion:
-    """Entries that were left out for one reason.
+    """Entries left out for one reason.
 
     Attributes
     ----------
     reason : str
         "empty or only white space", or "without the field ...".
     count : int
-        How many entries, at least 1.
+        Number of entries, at least 1.
     examples : tuple of str
-        The first few, named by line, row or file, with their id where there is one.
+        The first few, named by line, row or file, with their id if there is one.
     """
 
     reason: str
@@ -42,7 +42,7 @@ class Exclusion:
 def keep(
     texts: Sequence[Any], label: Callable[[int], str], missing_reason: str
 ) -> tuple[list[int], tuple[Exclusion, ...]]:
-    """Positions of the usable texts, and what was left out and why."""
+    """Return the positions of the usable texts, and the exclusions with their reasons."""
     kept: list[int] = []
     missing: list[int] = []
     empty: list[int] = []
@@ -57,7 +57,7 @@ def keep(
 
 
 def require_texts(values: Sequence[Any], where: str, place: Callable[[int], str], *, todo: str = "") -> None:
-    """InputError unless every value is None or text that can be written as UTF-8."""
+    """Raise InputError unless every value is None or text that UTF-8 can encode."""
     for index, value in enumerate(values):
         if value is None:
             continue
@@ -73,7 +73,7 @@ def require_texts(values: Sequence[Any], where: str, place: Callable[[int], str]
 
 
 def require_encodable(value: str, where: str, place: str) -> None:
-    """InputError for half of a surrogate pair, which no encoder and no file can take."""
+    """Raise InputError for a lone surrogate, which no encoder and no file accepts."""
     try:
         value.encode()
     except UnicodeEncodeError as error:
@@ -85,7 +85,7 @@ def require_encodable(value: str, where: str, place: str) -> None:
 
 
 def id_of(value: object) -> str | None:
-    """The id as text; None where it is missing or no id (a truth value, a list)."""
+    """Return the id as text; None if it is missing or not an id (a Boolean, a list)."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     usable = isinstance(value, (str, int, np.integer)) and not isinstance(value, bool)
@@ -93,7 +93,7 @@ def id_of(value: object) -> str | None:
 
 
 def id_problem(ids: Sequence[str | None], places: Sequence[str]) -> str | None:
-    """What keeps these ids from naming each text, or None."""
+    """Return why these ids cannot name each text, or None."""
     missing = [place for entry, place in zip(ids, places, strict=True) if entry is None]
     if missing:
         return f"has no usable id for {len(missing)} texts ({listing(missing)})"
@@ -102,28 +102,28 @@ def id_problem(ids: Sequence[str | None], places: Sequence[str]) -> str | None:
 
 
 def repeated_of(entries: Iterable[str]) -> list[str]:
-    """The entries that occur more than once, each named once."""
+    """Return the entries that occur more than once, each once."""
     return [entry for entry, count in Counter(entries).items() if count > 1]
 
 
 def listing(entries: Sequence[str]) -> str:
-    """The first few entries and how many more there are."""
+    """List the first few entries and the number of the rest."""
     more = f" and {len(entries) - EXAMPLES} more" if len(entries) > EXAMPLES else ""
     return ", ".join(entries[:EXAMPLES]) + more
 
 
 def pick(values: Sequence[Any], positions: Sequence[int]) -> list[Any]:
-    """The values at those positions, in that order."""
+    """Return the values at these positions, in that order."""
     return [values[i] for i in positions]
 
 
 def position(index: int) -> str:
-    """The place of an entry of a list, counted from 1."""
+    """Return the place of a list entry, counted from 1."""
     return f"text {index + 1}"
 
 
 def filled_prompts(prompts: Sequence[str | None], notes: list[str]) -> tuple[str, ...]:
-    """The prompts with missing ones empty; a note says how many were missing."""
+    """Replace missing prompts with empty ones; a note counts them."""
     missing = sum(prompt is None for prompt in prompts)
     if missing:
         notes.append(f"{missing} of {len(prompts)} texts have no prompt; their prompt is taken as empty.")
@@ -131,7 +131,7 @@ def filled_prompts(prompts: Sequence[str | None], notes: list[str]) -> tuple[str
 
 
 def notes_on(texts: Sequence[str], exclusions: Sequence[Exclusion]) -> tuple[str, ...]:
-    """Sentences on texts that do not look like texts, on exclusions and duplicates."""
+    """Return sentences about suspicious texts, exclusions and duplicates."""
     notes = [*filter(None, [doubt_about(texts)]), *(f"{exclusion}." for exclusion in exclusions)]
     duplicates = len(texts) - len(set(texts))
     if duplicates:

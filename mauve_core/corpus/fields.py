@@ -1,7 +1,7 @@
-"""Which field of a table plays which part: text, prompt, id, metadata; chosen by the caller, or guessed and said so.
+"""Find the part that each field of a table plays: text, prompt, id or metadata; chosen by the caller, or guessed.
 
-A field is a column or a dotted path into one (:mod:`mauve_core.corpus.paths`). A guess of the text is never a choice
-between two that might be meant, and never a column of ids, labels or dates: then the caller must choose.
+A field is a column or a dotted path into one (:mod:`mauve_core.corpus.paths`). The text is guessed only if one field
+qualifies, and never from a column of ids, labels or dates; otherwise the caller must choose. Notes report guesses.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TEXT_NAMES = (
     "passage", "review", "highlights",
 )  # fmt: skip
 REFERENCE_NAMES = ("reference", "target", "gold", "human", "original", "expected", "ideal", "truth")
-"""Names of what a model should have written: texts too, but those of the human side."""
+"""Names of reference texts: texts too, but of the human side."""
 
 PROMPT_NAMES = ("prompt", "context", "prefix", "instruction", "question", "input", "query")
 ID_NAMES = (
@@ -40,7 +40,7 @@ SIDE_NAMES = frozenset(
         "generator", "dataset", "split", "language", "lang", *PROMPT_NAMES,
     }
 )  # fmt: skip
-"""Names of what stands beside a text; it is the text only where there is nothing else."""
+"""Names of fields that accompany a text; such a field is the text only if there is no other."""
 
 FILLERS = frozenset({"text", "content", "body", "string"})
 FILLED = frozenset({"source", "title", "headline", "system", *PROMPT_NAMES})
@@ -55,17 +55,7 @@ NAME_IT = "Name the one to read: --text-field FIELD on the command line, text_fi
 
 @dataclass(frozen=True)
 class Fields:
-    """The part that each field of a table plays.
-
-    Attributes
-    ----------
-    text : str
-    prompt : str or None
-        None without prompts.
-    id : str or None
-        None when line numbers serve as ids.
-    metadata : tuple of str
-    """
+    """The part that each field of a table plays; ``id`` is None when line numbers serve as ids."""
 
     text: str
     prompt: str | None = None
@@ -74,15 +64,15 @@ class Fields:
 
 
 def guess_fields(table: Table) -> Fields:
-    """The parts that names and contents suggest.
+    """Guess the fields from names and contents.
 
-    Text: what a well-known layout has inside of lists and objects, the field with one of ``TEXT_NAMES``, or the only
-    field that holds texts. Prompt and id: by layout or name. Metadata: every other field that holds plain values.
+    Text: the field of a well-known layout inside lists and objects, the field with one of ``TEXT_NAMES``, or the only
+    field that holds texts. Prompt and id: by layout or name. Metadata: every other field of plain values.
 
     Raises
     ------
     InputError
-        No field holds text that can be told from ids and labels, or several do.
+        No field holds text that differs from ids and labels, or several do.
     """
     return choose_fields(table, None, None, None, None)[0]
 
@@ -94,10 +84,10 @@ def choose_fields(
     identifier: str | None,
     metadata: Iterable[str] | None,
 ) -> tuple[Fields, list[str]]:
-    """The fields as chosen, the others guessed, with a sentence on every guess that a reader should know of.
+    """Return the chosen fields, with the others guessed, and a sentence for every guess that readers should know.
 
-    An empty string for ``prompt`` or ``identifier`` means none. InputError for a field that does not exist, one field
-    in two parts, a metadata field that holds lists or objects, or a text field that cannot be guessed.
+    An empty string for ``prompt`` or ``identifier`` means none. Raises InputError for a missing field, one field in
+    two parts, a metadata field that holds lists or objects, or a text field that cannot be guessed.
     """
     notes: list[str] = []
     chosen = [field for field in (text, prompt, identifier) if field]
@@ -127,7 +117,7 @@ def choose_fields(
 
 
 def guess_prompt(table: Table) -> str | None:
-    """The field of prompts that a layout or a name suggests; None without one."""
+    """Return the prompt field that a layout or a name suggests; None without one."""
     return _guess_prompt(table, known_texts(table)[0], None, None)[0]
 
 
@@ -150,7 +140,7 @@ def _metadata(table: Table, chosen: Iterable[str] | None, others: list[str], not
 
 
 def _guess_text(table: Table, known: list[Found], unfinished: list[Unfinished], taken: set[str]) -> tuple[str, str]:
-    """The field of text, and how it was found."""
+    """Return the text field and how it was found."""
     if table.format in ("text", "folder"):
         return "text", "by its name"
     free = {field: table.values(field) for field in table.columns if field not in taken}
@@ -173,43 +163,43 @@ def _guess_text(table: Table, known: list[Found], unfinished: list[Unfinished], 
 
 
 def _inner_texts(table: Table, unfinished: list[Unfinished]) -> list[str]:
-    """Paths to texts in a layout that nobody knows; conversations that end otherwise are none."""
+    """Return paths to texts in an unknown layout, except unfinished conversations."""
     begins = tuple(f"{chat.field}." for chat in unfinished)
     paths = (path for path in table.inner_fields if not path.startswith(begins))
     return [path for path in paths if hold_text(values := table.values(path)) and look_like_prose(values)]
 
 
 def _where_nothing_else_is(free: dict[str, list[Any]], texts: dict[str, list[Any]]) -> list[str]:
-    """What usually stands beside a text, and single words; not in place of a field that has the name of a text."""
+    """Return side fields and fields of single words; if fields are named like texts, only the blank ones of these."""
     named = [field for field, values in free.items() if _names_text(field) and (hold_text(values) or are_blank(values))]
     if named:
-        return [field for field in named if are_blank(free[field])]  # reading it counts what is missing
+        return [field for field in named if are_blank(free[field])]  # reading it counts the missing texts
     return [field for field, values in texts.items() if not repeat(values)]
 
 
 def _is_meant(field: str, values: list[Any]) -> bool:
-    """Whether the name says that the values are texts, and they may be: somebody's or a model's."""
+    """Return whether the name says that the values are texts, of a person or a model, and the values allow it."""
     return _names_text(field) and (_plain_name(field) == "text" or not look_like_labels(values))
 
 
 def _names_text(field: str) -> bool:
-    """Whether the name, or a word of it, is that of a text: ``output``, ``gpt4_answer``, ``generations``."""
+    """Return whether the name, or a word of it, names a text: ``output``, ``gpt4_answer``, ``generations``."""
     words = {form for word in _words(field) for form in (word, word.removesuffix("s"))}
     return _plain_name(field) in TEXT_NAMES or (not _stands_beside(field) and not _TEXT_WORDS.isdisjoint(words))
 
 
 def _last_name(path: str) -> str:
-    """The last step of a path that is a name and no place."""
+    """Return the last step of a path that is a name, not an index."""
     return next(step for step in reversed(path.split(".")) if not PLACE.fullmatch(step))
 
 
 def _is_prose(field: str, values: list[Any]) -> bool:
-    """Whether the values may be texts although no name says so."""
+    """Return whether the values may be texts although the name does not say so."""
     return not _stands_beside(field) and look_like_prose(values)
 
 
 def _stands_beside(field: str) -> bool:
-    """Whether the name is that of a prompt, an id or another thing that stands beside a text."""
+    """Return whether the name is that of a prompt, an id or another field that accompanies a text."""
     words = _words(field)
     if not words or _plain_name(field) in TEXT_NAMES:
         return False
@@ -232,7 +222,7 @@ def _no_answer(table: Table, chat: Unfinished) -> InputError:
 
 
 def _guess_prompt(table: Table, known: list[Found], text: str | None, identifier: str | None) -> tuple[str | None, str]:
-    """The field of prompts, where there is one, and how it was found."""
+    """Return the prompt field, if any, and how it was found."""
     for found in known:
         if found.prompt and found.prompt != identifier and text in (None, found.text):
             return found.prompt, found.reason
@@ -244,7 +234,7 @@ def _may_be_prompts(values: list[Any]) -> bool:
 
 
 def _named(table: Table, names: tuple[str, ...], taken: set[Any], suits: Callable[[list[Any]], bool]) -> str | None:
-    """The first field that has one of the names, in the order of the names, and whose values suit."""
+    """Return the first field, in the order of the names, that has one of the names and suitable values."""
     for name in names:
         for field in table.columns:
             if _plain_name(field) == name and field not in taken and suits(table.values(field)):

@@ -1,6 +1,6 @@
-"""A folder of text files: which they are, and the text in each, within the limits of one file.
+"""Find and read the text files in a folder, within the limits of one file.
 
-Links to folders are not followed, so that none is walked twice; pipes, devices and hidden names are passed over.
+Links to folders are not followed, so that no folder is read twice; pipes, devices and hidden files are skipped.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from mauve_core.corpus import limits
 from mauve_core.corpus.streams import BOM, decoded_text, first_bytes, opened, refusals
 
 UTF8_BYTES = 4
-"""Of a character at most."""
+"""Maximum bytes of a character."""
 
 
 def spelled_out(name: str | os.PathLike[str]) -> str:
-    """A name of a file as text: bytes that are not UTF-8, which Python holds as half surrogates, as ``\\udce9``."""
+    """Return a file name as text: bytes that are not UTF-8 (lone surrogates in Python) become ``\\udce9``."""
     return os.fspath(name).encode(errors="backslashreplace").decode()
 
 
 def text_files(folder: Path) -> tuple[list[Path], int]:
-    """Names of the .txt and .txt.gz files below a folder, sorted, and how many other files there are.
+    """Return the sorted names of the .txt and .txt.gz files below a folder, and the number of other files.
 
     Raises
     ------
     InputError
-        There are none, or more files, or bytes, than one file may have rows and bytes.
+        There are none, or the files exceed the limit on rows or bytes of one file.
     """
     wanted: list[str] = []
     others, size, most, most_bytes, pending = 0, 0, limits.rows(), limits.unpacked_bytes(), [""]
@@ -58,12 +58,12 @@ def text_files(folder: Path) -> tuple[list[Path], int]:
 
 
 def texts_of(folder: Path, names: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Name and text of each file, line endings as they are.
+    """Yield the name and text of each file, with line endings unchanged.
 
     Raises
     ------
     InputError
-        A file cannot be read, is not UTF-8 or too long, or all together unpack to more than one file may.
+        A file cannot be read, is not UTF-8 or is too long, or all together unpack to more than one file may.
     """
     left = limits.unpacked_bytes()
     for name in names:
@@ -77,7 +77,7 @@ def texts_of(folder: Path, names: Sequence[Path]) -> Iterator[tuple[Path, str]]:
 
 
 def _content(file: Path) -> bytes:
-    """The bytes of a file that is one text, unpacked where it is packed; InputError where that is too long."""
+    """Return the bytes of one text file, unpacked if necessary; InputError if too long."""
     most = limits.characters() * UTF8_BYTES + 2 * len(BOM.encode()) + len("\r\n")
     with opened(file, file.suffix.lower() == ".gz") as stream:
         data = first_bytes(stream, most)

@@ -1,9 +1,9 @@
-"""From a file to rows: JSONL, CSV, TSV, Parquet, plain text, a folder of text files, each also gzipped.
+"""Read files into rows: JSONL, CSV, TSV, Parquet, plain text, or a folder of text files, each also gzipped.
 
-The suffix decides the format. Text is UTF-8 (a byte order mark is fine); whatever is wrong is an InputError that names
-the file and the line. What a file may hold, unpacked, is bounded (``limits.py``).
+The suffix decides the format. Text is UTF-8, with or without a byte order mark. Every error is an InputError that
+names the file and the line. ``limits.py`` bounds the unpacked content.
 
-Sources: RFC 4180 (CSV; quotes inside a cell are doubled), jsonlines.org (one object a line).
+Sources: RFC 4180 (CSV; quotes inside a cell are doubled), jsonlines.org (one object per line).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mauve_core.corpus.paths import SAMPLED, at_path, text_paths
 from mauve_core.corpus.streams import RowsOfLines, decoded_lines, opened, refusals, unpacked
 
 FIELD_LIMIT = 1000
-"""Different fields of one file; more than that is taken for data in the wrong place."""
+"""Maximum number of fields in a file; more suggests misplaced data."""
 
 SUFFIXES = {
     ".jsonl": "jsonl",
@@ -40,29 +40,29 @@ SUFFIXES = {
     ".parquet": "parquet",
     ".txt": "text",
 }
-"""Format by suffix, small or capital letters; ``.gz`` may follow each."""
+"""Format by suffix, in any case; ``.gz`` may follow."""
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 
 Row = tuple[int, dict[str, Any]]
-"""Line (or row, or file) number from 1, and the values by field."""
+"""Number of the line (or row, or file) from 1, and the values by field."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """What a file holds.
+    """Content of a file.
 
     Attributes
     ----------
     rows : list of (int, dict)
-        Number of the line on which the row begins (row of a Parquet file, file of a folder), and its values.
+        Number of the row's first line (or Parquet row, or file of a folder), and its values.
     columns : tuple of str
-        Every field of any row, in the order in which they first appear.
+        All fields, in the order of their first appearance.
     path : Path
     format : {"jsonl", "csv", "tsv", "parquet", "text", "folder"}
     notes : tuple of str
-        What reading passed over, in sentences: blank lines, files of other kinds.
+        Sentences on what was skipped: blank lines, files of other kinds.
     """
 
     rows: list[Row]
@@ -73,16 +73,16 @@ class Table:
 
     @property
     def typed(self) -> bool:
-        """Whether values have types of their own; cells of CSV and TSV are text, and a number must be read off."""
+        """Return whether values have types; CSV and TSV cells are text, from which numbers must be parsed."""
         return self.format not in DELIMITERS
 
     def values(self, field: str) -> list[Any]:
-        """The value of the field, or at the dotted path, in every row; None where a row lacks it.
+        """Return the value of the field, or at the dotted path, in every row; None where a row lacks it.
 
         Raises
         ------
         InputError
-            No row has it; the message names the fields there are, those inside of others included.
+            No row has it; the message names the existing fields, nested ones included.
         """
         found = self.find(field)
         if found is None:
@@ -96,7 +96,7 @@ class Table:
         return found
 
     def find(self, field: str) -> list[Any] | None:
-        """As ``values``, but None where no row has it."""
+        """Like ``values``, but None if no row has it."""
         if field in self.columns:
             return [row.get(field) for _, row in self.rows]
         found = at_path((row for _, row in self.rows), self.columns, field)
@@ -104,11 +104,11 @@ class Table:
 
     @cached_property
     def inner_fields(self) -> tuple[str, ...]:
-        """Dotted paths to texts inside of lists and objects, as the first rows have them."""
+        """Return dotted paths to texts inside lists and objects of the first rows."""
         return text_paths([row for _, row in self.rows[:SAMPLED]], self.columns)
 
     def place(self, index: int) -> str:
-        """Where the row at that position stands: "line 7", "row 7", or "file notes/a.txt"."""
+        """Return where the row at that position is: "line 7", "row 7", or "file notes/a.txt"."""
         number, row = self.rows[index]
         if self.format == "folder":
             return f"file {row['file']}"
@@ -116,7 +116,7 @@ class Table:
 
 
 class _Rows:
-    """The rows of a file as they are read, within the limits that hold when it is opened."""
+    """Rows of a file during reading, within the limits in force when it is opened."""
 
     def __init__(self, path: Path) -> None:
         self.kept: list[Row] = []
@@ -124,11 +124,11 @@ class _Rows:
         self._cells, self._most_cells = 0, limits.cells()
 
     def add(self, number: int, row: dict[str, Any]) -> None:
-        """Keep a row; InputError when there are too many, too many values, or when a text of it is too long."""
+        """Keep a row; InputError for too many rows or values, or a text that is too long."""
         if len(self.kept) >= self._most:
             raise limits.too_many_rows(self._path, self._most)
         inner = list(row.values())
-        while inner:  # what lists and objects hold, too: a list of nothing takes two bytes of a file, and fifty here
+        while inner:  # nested values count too: an empty list takes 2 bytes in a file and 50 in memory
             self._cells += len(inner)
             if self._cells > self._most_cells:
                 raise limits.too_many_cells(self._path, self._most_cells)
@@ -151,12 +151,12 @@ def read_table(path: str | Path) -> Table:
     Parameters
     ----------
     path : str or Path
-        The suffix tells the format, see ``SUFFIXES``.
+        Its suffix decides the format, see ``SUFFIXES``.
 
     Returns
     -------
     Table
-        With one row at least. Plain text has the field ``text`` (a text a line, blank lines included); a folder has
+        At least one row. Plain text has the field ``text`` (one text per line, blank lines included); a folder has
         ``file`` (the name inside the folder, sorted) and ``text`` (the content without its last line ending).
 
     Raises
@@ -188,14 +188,14 @@ def read_table(path: str | Path) -> Table:
 
 
 def title_of(path: Path) -> str:
-    """The file's name without the suffixes that tell its format."""
+    """Return the file's name without the suffixes of its format."""
     name = spelled_out(path.name).removesuffix(".gz")
     suffix = Path(name).suffix
     return (name[: -len(suffix)] if suffix.lower() in SUFFIXES else name) or path.name or str(path)
 
 
 def _format_of(path: Path) -> tuple[str, bool]:
-    """The format that the suffix tells, and whether the file is gzipped."""
+    """Return the format by suffix, and whether the file is gzipped."""
     packed = path.suffix.lower() == ".gz"
     suffix = (path.with_suffix("") if packed else path).suffix.lower()
     if suffix not in SUFFIXES:
@@ -264,7 +264,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _read_cells(path: Path, lines: Iterator[tuple[int, str]], form: str) -> Table:
     csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
-    # The csv module counts lines as it is fed, so a row that spans lines is named by the line on which it begins.
+    # Number a row that spans several lines by its first line.
     fed = RowsOfLines(path, lines)
     reader = csv.reader(fed, delimiter=DELIMITERS[form], strict=True)
     header: list[str] | None = None
@@ -296,7 +296,7 @@ def _read_cells(path: Path, lines: Iterator[tuple[int, str]], form: str) -> Tabl
 
 
 def _header(cells: list[str], path: Path, notes: list[str]) -> list[str]:
-    """Names of the columns; a nameless one is called by its number."""
+    """Return the column names; a nameless column is called by its number."""
     _check_field_count(cells, path)
     names = [cell or f"column {place}" for place, cell in enumerate(cells, start=1)]
     repeated = sorted(name for name, count in Counter(names).items() if count > 1)
@@ -336,7 +336,7 @@ def _without_ending(text: str) -> str:
 
 
 def _read_folder(path: Path) -> Table:
-    """Each .txt or .txt.gz below the folder as one row, sorted by name."""
+    """Read each .txt or .txt.gz file below the folder as one row, sorted by name."""
     names, others = text_files(path)
     rows = _Rows(path)
     for number, (name, text) in enumerate(texts_of(path, names), start=1):

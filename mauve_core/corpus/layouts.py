@@ -1,8 +1,8 @@
-"""Where well-known tools keep the text that a model wrote, when it is inside of lists and objects.
+"""Layouts of well-known tools that keep the model's text inside lists and objects.
 
-Sources: the OpenAI interface (batch output, chat completions, completions, responses) and its servers (vLLM), the
-message batches of Anthropic, the batches of Gemini, RequestOutput of vLLM, the logged samples of EleutherAI's
-lm-evaluation-harness, the answers of MT-bench, conversations as OpenAI and ShareGPT write them.
+Sources: the OpenAI interface (batch output, chat completions, completions, responses) and compatible servers (vLLM),
+Anthropic message batches, Gemini batches, vLLM's RequestOutput, the logged samples of EleutherAI's
+lm-evaluation-harness, MT-bench answers, and conversations in the OpenAI and ShareGPT formats.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ LAYOUTS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ),
     ("answers of MT-bench", ("choices.0.turns.0",), ()),
 )
-"""What each is called, and the paths of texts and of prompts, of which the first that holds text counts."""
+"""Name of each layout, paths to texts, and paths to prompts; the first path that holds text counts."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """A text inside of lists and objects.
+    """A text inside lists and objects.
 
     Attributes
     ----------
     text : str
-        Its path.
+        Path of the text.
     prompt : str or None
         Path of what the text answers or continues.
     reason : str
@@ -57,15 +57,15 @@ class Found:
 
 @dataclass(frozen=True)
 class Unfinished:
-    """Conversations of a field that do not all end with words of the assistant.
+    """A field of conversations that do not all end with a message of the assistant.
 
     Attributes
     ----------
     field : str
     text : str
-        Path of the last words all the same.
+        Path of the last message's content.
     places : tuple of str
-        The rows that end otherwise; none where the words are no text.
+        The rows that end otherwise; empty if the content is not text.
     """
 
     field: str
@@ -74,7 +74,7 @@ class Unfinished:
 
 
 def known_texts(table: Table) -> tuple[list[Found], list[Unfinished]]:
-    """What the table holds in a well-known layout, and conversations whose text cannot be told."""
+    """Return texts in well-known layouts, and conversations without an unambiguous text."""
     found, unfinished = [], []
     for title, texts, prompts in LAYOUTS:
         text = _first(table, texts)
@@ -90,7 +90,7 @@ def known_texts(table: Table) -> tuple[list[Found], list[Unfinished]]:
 
 
 def several(table: Table, path: str) -> str:
-    """A sentence where a list on the path has more entries than the one that is read; empty otherwise."""
+    """Return a sentence if a list on the path has more entries than the one that is read; else empty."""
     steps = path.split(".")
     for size in range(1, len(steps)):
         if steps[size] == "0":
@@ -102,7 +102,7 @@ def several(table: Table, path: str) -> str:
 
 
 def _first(table: Table, paths: Sequence[str], *, labels: bool = False) -> str | None:
-    """The first of the paths that leads to texts."""
+    """Return the first path that leads to texts."""
     for path in paths:
         values = table.find(path)
         if values and hold_text(values) and not look_like_ids(values) and (labels or not look_like_labels(values)):
@@ -111,7 +111,7 @@ def _first(table: Table, paths: Sequence[str], *, labels: bool = False) -> str |
 
 
 def _conversation(table: Table, field: str) -> Found | Unfinished | None:
-    """The last words of a field of conversations, when they are the assistant's in every row; else which are not."""
+    """Return the last messages of a field of conversations, or the rows whose last message is not the assistant's."""
     values = table.values(field)
     held = [(index, value) for index, value in enumerate(values) if value is not None]
     for speaker, words, assistants, users in CHATS:

@@ -1,4 +1,4 @@
-"""What the values of a field look like: texts, or the ids, labels and dates that a guess must never take for texts."""
+"""Tell texts from the ids, labels and dates that a guess must never take for texts."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 LONGEST_ID = 300
-"""Characters; a longer value without white space, of ASCII alone, is data in another coding."""
+"""Characters; a longer ASCII value without white space is encoded data."""
 
 FEW, LONGEST_LABEL = 4, 40
-"""Values from which repetition tells labels from texts, and their median length at most."""
+"""Minimum number of values to tell labels from texts by repetition, and the maximum median length of labels."""
 
 MANY = 10
-"""Texts from which a corpus is doubted that is one text over and over."""
+"""Minimum number of texts for the warning that a corpus repeats one text."""
 
 _DATE_PART = (
     r"(?:[0-9][0-9,.:/+TZ-]*|[+-][0-9:]+|[AaPp][Mm]|UTC|GMT"
@@ -33,28 +33,28 @@ ID = re.compile(
 
 
 def filled(values: Iterable[Any]) -> list[str]:
-    """The texts that are more than white space."""
+    """Return the texts that are more than white space."""
     return [value for value in values if isinstance(value, str) and value.strip()]
 
 
 def hold_text(values: Sequence[Any]) -> bool:
-    """Whether every value is text or missing, and one at least is more than white space."""
+    """Return whether every value is text or missing, and at least one is more than white space."""
     return all(value is None or isinstance(value, str) for value in values) and bool(filled(values))
 
 
 def are_blank(values: Sequence[Any]) -> bool:
-    """Whether every value is text or missing, and none more than white space."""
+    """Return whether every value is text or missing, and none is more than white space."""
     return all(value is None or isinstance(value, str) for value in values) and not filled(values)
 
 
 def look_like_ids(values: Iterable[Any]) -> bool:
-    """Whether most texts are ids, numbers, hashes, paths, addresses or dates."""
+    """Return whether most texts are ids, numbers, hashes, paths, addresses or dates."""
     texts = filled(values)
     return 2 * sum(map(_is_id, texts)) > len(texts)
 
 
 def look_like_labels(values: Iterable[Any]) -> bool:
-    """Whether the texts are short and each stands there twice on average."""
+    """Return whether the texts are short and each occurs twice on average."""
     texts = filled(values)
     if len(texts) < FEW or 2 * len(set(texts)) > len(texts):
         return False
@@ -62,20 +62,20 @@ def look_like_labels(values: Iterable[Any]) -> bool:
 
 
 def repeat(values: Iterable[Any]) -> bool:
-    """Whether the texts are labels, or nearly all the same few of any length, such as a system's prompt."""
+    """Return whether the texts are labels, or nearly all the same few of any length, such as a system prompt."""
     texts = filled(values)
     return look_like_labels(texts) or (len(texts) >= FEW and len(set(texts)) <= max(1, len(texts) // 10))
 
 
 def look_like_prose(values: Iterable[Any]) -> bool:
-    """Whether the texts are of several words and none of the above; scripts without spaces have words of their own."""
+    """Return whether texts have several words and are not ids or labels; non-ASCII texts need no spaces."""
     texts = filled(values)
     words = sum(text.isascii() and len(text.split(maxsplit=1)) == 1 for text in texts)
     return bool(texts) and 2 * words <= len(texts) and not look_like_ids(texts) and not repeat(texts)
 
 
 def doubt_about(texts: Sequence[str]) -> str:
-    """A sentence where the texts of a corpus do not look like texts; empty otherwise."""
+    """Return a sentence if the texts of a corpus do not look like texts; else empty."""
     if not texts:
         return ""
     if look_like_ids(texts):

@@ -1,8 +1,8 @@
-"""Columns of metadata with types that last: a number stays a number, a missing value stays missing.
+"""Metadata columns with stable types: a number stays a number, a missing value stays missing.
 
-A column is one of: truth values (``bool``, ``boolean`` with gaps), whole numbers (``int64``, ``Int64`` with gaps),
-floats (``float64``, NaN in gaps), text (``str``), or a mixture (``object``). Cells of CSV and TSV come as text; such a
-column is read as numbers only when every filled cell is one, written without leading zeros or plus signs.
+Column types: Booleans (``bool``, ``boolean`` with gaps), integers (``int64``, ``Int64`` with gaps), floats
+(``float64``, NaN in gaps), text (``str``), or a mixture (``object``). CSV and TSV cells are text; a column becomes
+numeric only if every filled cell is a number without leading zeros or a plus sign.
 """
 
 from __future__ import annotations
@@ -28,15 +28,9 @@ SCALARS = (str, bool, int, float)
 
 
 def frame_of(columns: Mapping[str, Sequence[Any]], n: int, *, typed: bool) -> pd.DataFrame:
-    """The columns as a frame of n rows.
+    """Build a frame of n rows from columns of n plain values (str, bool, int, float) or None.
 
-    Parameters
-    ----------
-    columns : mapping of str to sequence
-        Plain values (str, bool, int, float) or None, n a column.
-    n : int
-    typed : bool
-        False when the values are cells of text whose type must be read off.
+    If ``typed`` is False, the values are text cells whose type must be parsed.
     """
     import pandas as pd
 
@@ -48,7 +42,7 @@ def frame_of(columns: Mapping[str, Sequence[Any]], n: int, *, typed: bool) -> pd
 
 
 def values_of(metadata: Mapping[str, Sequence[Any]] | pd.DataFrame | None) -> dict[str, list[Any]]:
-    """Plain Python values of each column; InputError for a field without a text name or a value that is not plain."""
+    """Return plain Python values of each column; InputError if a field's name is not text or a value is not plain."""
     columns: dict[str, list[Any]] = {}
     for field in () if metadata is None else metadata:
         if not isinstance(field, str):
@@ -67,7 +61,7 @@ def values_of(metadata: Mapping[str, Sequence[Any]] | pd.DataFrame | None) -> di
 
 
 def plain(value: Any) -> Any:
-    """The value as str, bool, int, float or None where it is one in disguise; dates and decimals as text."""
+    """Convert equivalents of str, bool, int, float and None to these, and dates and decimals to text."""
     if value is None or type(value) in SCALARS:
         return value
     if type(value).__name__ in ("NAType", "NaTType"):
@@ -82,12 +76,12 @@ def plain(value: Any) -> Any:
 
 
 def is_plain(value: object) -> bool:
-    """Whether the value can stand in a metadata column."""
+    """Return whether a metadata column can hold the value."""
     return value is None or isinstance(value, SCALARS)
 
 
 def parse_cells(cells: Sequence[str | None]) -> list[Any]:
-    """Cells of text as numbers when all filled ones are numbers, otherwise as they are; an empty cell is None."""
+    """Parse cells as numbers if all filled ones are numbers, else keep them; an empty cell is None."""
     filled = [cell for cell in cells if cell]
     if filled and all(WHOLE.fullmatch(cell) for cell in filled):
         return [int(cell) if cell else None for cell in cells]
@@ -97,7 +91,7 @@ def parse_cells(cells: Sequence[str | None]) -> list[Any]:
 
 
 def dtype_of(values: Sequence[Any]) -> str:
-    """Name of the pandas dtype that holds these plain values without changing one."""
+    """Return the pandas dtype that holds these plain values without changing any."""
     kinds = {type(value) for value in values}
     gaps = type(None) in kinds
     kinds -= {type(None)}
@@ -111,12 +105,12 @@ def dtype_of(values: Sequence[Any]) -> str:
 
 
 def python_values(column: pd.Series[Any]) -> list[Any]:
-    """The plain values of a column that ``frame_of`` made, None where one is missing."""
+    """Return the plain values of a column that ``frame_of`` made, None where missing."""
     return [None if is_missing(value) else plain(value) for value in column.tolist()]
 
 
 def is_missing(value: object) -> bool:
-    """Whether the value is None, NaN, NA or NaT."""
+    """Return whether the value is None, NaN, NA or NaT."""
     if isinstance(value, float):
         return math.isnan(value)
     return value is None or type(value).__name__ in ("NAType", "NaTType")

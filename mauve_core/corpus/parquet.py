@@ -1,12 +1,12 @@
-"""Parquet files that nobody vouches for, decoded within a budget that is checked before memory is taken.
+"""Decode untrusted Parquet files within a budget that is checked before memory is allocated.
 
-A kilobyte can say "this text of ten megabytes, a thousand times". Therefore the footer and the pages are measured
-first (``parquet_pages.py``); columns of bytes are read as dictionaries, in which a repeated value lies once; where a
-value may be repeated otherwise, few rows are decoded at a time; and what a batch's values take together is counted
-before any of them is written out.
+A kilobyte can encode "this text of ten megabytes, a thousand times". Therefore ``parquet_pages.py`` measures the
+footer and the pages first. Byte columns are read as dictionaries, which hold a repeated value once. Where a value may
+repeat in other ways, few rows are decoded at a time. The total size of a batch is counted before its values are
+expanded.
 
-Of the footer, Arrow's own copy of the schema is left aside: it adds little to Parquet's (the unit of a duration, the
-name of a time zone), and a small one can describe an arbitrarily large one.
+Arrow's own copy of the schema in the footer is ignored: it adds little to Parquet's (the unit of a duration, the name
+of a time zone), and a small one can describe an arbitrarily large schema.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FREE, RATIO = 256 << 20, 1000
-"""Bytes that any file may become, and how many a byte of it may: degenerate texts repeat a lot."""
+"""Decoded bytes that any file may have, and maximum decoded bytes per byte of file: degenerate texts repeat a lot."""
 
 FOOTER_FREE, FOOTER_SHARE = 1 << 16, 256
-"""Bytes that any footer may have, and the share of the budget that a longer one may: a byte becomes that many."""
+"""Bytes of a footer that are always allowed; beyond them, the budget over 256, since a byte may expand 256-fold."""
 
 ROWS_AT_A_TIME = 1024
 BATCH_BYTES = 64 << 20
-"""What a batch's values may take where pages can repeat one of them for next to nothing."""
+"""Maximum bytes of a batch whose pages can repeat a value at almost no cost."""
 
 COLUMNS = 1000
-"""Columns, those inside of columns included."""
+"""Maximum columns, nested ones included."""
 
 NESTING = 32
-"""How deep lists and structs may be nested."""
+"""Maximum nesting of lists and structs."""
 
 _MAGIC = b"PAR1"
 _ARROW_SCHEMA, _LEFT_ASIDE = b"ARROW:schema", b"ARROW_schema"
@@ -50,25 +50,19 @@ _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBL
 
 
 class ParquetTable:
-    """A Parquet file whose batches of rows are decoded within a budget.
-
-    Parameters
-    ----------
-    stream : seekable stream of bytes
-    path : Path
-        What errors call the file.
+    """A Parquet file whose row batches are decoded within a budget; errors call it ``path``.
 
     Attributes
     ----------
     names : tuple of str
-        Columns.
+        Column names.
     budget : int
-        Bytes that all values may take together, each as often as it occurs.
+        Maximum bytes of all values, each counted as often as it occurs.
 
     Raises
     ------
     InputError
-        No Parquet file, damaged, or beyond the budgets of bytes, rows, columns or cells. Reading batches raises it too.
+        Not a Parquet file, damaged, or over the budget of bytes, rows, columns or cells; also when reading batches.
     """
 
     def __init__(self, stream: IO[bytes], path: Path) -> None:
@@ -84,7 +78,7 @@ class ParquetTable:
             self._chunks = self._measured(groups_of(footer, len(self._columns)))
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows in order, some at a time; a column of text may be a dictionary's places."""
+        """Yield the rows in order, some at a time; a text column may be dictionary-encoded."""
         import pyarrow.parquet as pq
 
         total = 0
@@ -121,7 +115,7 @@ class ParquetTable:
             raise InputError(f"{self._path} has two columns of one name", allowed="different names")
 
     def _measured(self, groups: Sequence[Group]) -> list[list[Chunk]]:
-        """The chunks of every group of rows, all of them within the budgets."""
+        """Return the chunks of every row group, after checking them against the budgets."""
         rows, most_cells = sum(group.rows for group in groups), limits.cells()
         if rows > limits.rows():
             raise limits.too_many_rows(self._path, limits.rows())
@@ -148,7 +142,7 @@ class ParquetTable:
         return bytes_of_text and chunk.encodings <= _SHARED_ENCODINGS
 
     def _rows_at_a_time(self, group: int, shared: Sequence[bool]) -> int:
-        """So many that a batch stays within its bytes, whatever value is repeated; InputError where one row may not."""
+        """Return how many rows fit into a batch whatever value repeats; InputError if not even one does."""
         a_row = 0
         for column, chunk, is_shared in zip(self._columns, self._chunks[group], shared, strict=True):
             if column.physical_type == "BYTE_ARRAY":
@@ -162,12 +156,12 @@ class ParquetTable:
 
 
 def read_metadata(stream: IO[bytes], path: Path) -> Any:
-    """The footer (``pyarrow.parquet.FileMetaData``) without Arrow's own schema; to be given to ``ParquetFile``.
+    """Return the footer (``pyarrow.parquet.FileMetaData``) without Arrow's own schema, for ``ParquetFile``.
 
     Raises
     ------
     ValueError, OSError, pyarrow.ArrowException
-        There is none, or it is damaged.
+        The footer is missing or damaged.
     """
     return _metadata(_footer(stream, path, math.inf))
 
@@ -199,7 +193,7 @@ def _metadata(footer: bytes) -> Any:
 
 @contextmanager
 def refusals(path: Path) -> Iterator[None]:
-    """Turn what is said of a damaged Parquet file into an InputError."""
+    """Turn errors about a damaged Parquet file into an InputError."""
     import pyarrow as pa
 
     try:
@@ -214,7 +208,7 @@ def refusals(path: Path) -> Iterator[None]:
 
 
 def decoded_bytes(array: pa.Array) -> int:
-    """Bytes of the values when each is written out as often as it occurs."""
+    """Return the bytes of the values, each counted as often as it occurs."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -229,7 +223,7 @@ def decoded_bytes(array: pa.Array) -> int:
 
 
 def values_of(array: pa.Array) -> list[Any]:
-    """The values as Python's."""
+    """Return the values as Python objects."""
     import pyarrow as pa
 
     flat = array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array

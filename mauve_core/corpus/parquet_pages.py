@@ -1,7 +1,7 @@
-"""What the pages of a Parquet file would take once they are unpacked, from the footer and their headers alone.
+"""Measure the unpacked size of a Parquet file's pages from the footer and the page headers alone.
 
-The footer says it too, but nobody checks the footer against the pages; a reader takes the memory that a page's own
-header names. So every header of a column chunk is read, and no page is unpacked.
+The footer states sizes too, but nothing checks them against the pages, and readers allocate what a page's own header
+says. Therefore every page header of a column chunk is read, and no page is unpacked.
 
 Source: apache/parquet-format, parquet.thrift (FileMetaData, PageHeader) and Encodings.md; Thrift's compact protocol.
 """
@@ -13,19 +13,19 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 HEADER_WINDOWS = (1 << 10, 1 << 16, 1 << 20)
-"""Bytes that a header is looked for in; statistics of long texts make the second one necessary."""
+"""Bytes in which to look for a header; statistics of long texts require the larger ones."""
 
 PADDING = 100
-"""Bytes that a chunk may go on behind its end: some old writers forgot a part, so readers grant it."""
+"""Bytes that a chunk may exceed its end: some old writers omitted a part, so readers allow it."""
 
 MOST_PAGES = 200_000
-"""Pages of one file; each costs some microseconds."""
+"""Maximum pages of one file; each costs some microseconds."""
 
 DICTIONARY_ENCODINGS = frozenset({2, 8})
-"""PLAIN_DICTIONARY, RLE_DICTIONARY: a value is a place in the dictionary page, so that few bytes repeat a long one."""
+"""PLAIN_DICTIONARY, RLE_DICTIONARY: values are indices into the dictionary page, so few bytes repeat a long one."""
 
 PREFIX_ENCODING = 7
-"""DELTA_BYTE_ARRAY: a value is a share of the one before and what follows, so that few bytes repeat a long one."""
+"""DELTA_BYTE_ARRAY: a value is a prefix of the one before plus a suffix, so few bytes repeat a long one."""
 
 _I32, _BINARY, _STRUCT = 5, 8, 12
 _LISTS, _DOUBLE, _BYTE, _TRUTHS, _WHOLES = (9, 10), 7, 3, (1, 2), (4, 5, 6)
@@ -33,23 +33,23 @@ _I64 = 6
 _DEPTH, _LAST_FIELD = 16, 2**15 - 1
 
 _Fields = dict[int, tuple[int, Any]]
-"""Type and value of a struct's fields, by their numbers."""
+"""Type and value of a struct's fields, by field number."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """One column in one group of rows.
+    """One column in one row group.
 
     Attributes
     ----------
     unpacked : int
-        Bytes of all its pages once they are unpacked.
+        Bytes of all its pages once unpacked.
     values : int
-        Values that its pages say they hold, missing ones included.
+        Values that its pages declare, missing ones included.
     encodings : frozenset of int
-        Of its data pages.
+        Encodings of its data pages.
     repeatable : int
-        Bytes of the longest value that pages can repeat for next to nothing; 0 where none can.
+        Bytes of the longest value that pages can repeat at almost no cost; 0 if none can.
     pages : int
     """
 
@@ -62,7 +62,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the footer says that a chunk lies: its first byte, its bytes, and the values in it."""
+    """Location of a chunk according to the footer: its first byte, its bytes, and its values."""
 
     start: int
     length: int
@@ -71,25 +71,21 @@ class Place:
 
 @dataclass(frozen=True)
 class Group:
-    """A group of rows: how many, and where the chunk of each column lies."""
+    """A row group: its number of rows, and the location of each column's chunk."""
 
     rows: int
     places: tuple[Place, ...]
 
 
 def groups_of(footer: bytes, columns: int) -> list[Group]:
-    """The groups of rows of a footer, read here because pyarrow ends the process where some of what they say is wrong.
+    """Return the row groups of a footer, each with chunks of so many columns.
 
-    Parameters
-    ----------
-    footer : bytes
-    columns : int
-        Chunks that each must have.
+    pyarrow is not used, because some wrong values crash its process.
 
     Raises
     ------
     ValueError
-        It is no footer, or a group does not have all columns.
+        It is not a footer, or a group lacks a column.
     """
     try:
         found = [_group(fields) for fields in _structs(_Compact(footer).struct(), 4)]
@@ -120,16 +116,10 @@ def _structs(fields: _Fields, field: int) -> list[_Fields]:
 def measure_chunk(stream: IO[bytes], place: Place, most_pages: int) -> Chunk:
     """Walk the pages of a chunk as a reader does: until it has its values, or ends.
 
-    Parameters
-    ----------
-    stream : seekable stream of bytes
-    place : Place
-    most_pages : int
-
     Raises
     ------
     ValueError
-        A header is none, or there are too many pages.
+        A header is invalid, or there are more than ``most_pages`` pages.
     """
     unpacked = seen = pages = longest = dictionary = 0
     encodings: set[int] = set()
@@ -151,11 +141,11 @@ def measure_chunk(stream: IO[bytes], place: Place, most_pages: int) -> Chunk:
 
 
 _DICTIONARY_PAGE, _DATA_PAGES = 2, {0: 5, 3: 8}
-"""Kinds of pages; for those of data, the field of the header that says how many values there are."""
+"""Page types; for data pages, the header field that holds the number of values."""
 
 
 def _pages(stream: IO[bytes], start: int, length: int) -> Iterator[tuple[int, int, int, int]]:
-    """Kind, bytes in memory, values and encoding of each page."""
+    """Yield type, bytes in memory, values and encoding of each page."""
     at = start
     while at < start + length:
         header, ends = _header(stream, at)
@@ -171,7 +161,7 @@ def _pages(stream: IO[bytes], start: int, length: int) -> Iterator[tuple[int, in
 
 
 def _header(stream: IO[bytes], at: int) -> tuple[_Fields | None, int]:
-    """The header at that place, and where it ends; None at the end of the file."""
+    """Return the header at that position and its end; None at the end of the file."""
     for window in HEADER_WINDOWS:
         stream.seek(at)
         data = stream.read(window)
@@ -201,16 +191,16 @@ def _part(fields: _Fields, field: int) -> _Fields:
 
 
 class _Compact:
-    """Thrift's compact protocol, as far as a header needs it: numbers are kept, texts passed over.
+    """Parser for Thrift's compact protocol, reduced to what a header needs: it keeps numbers and skips texts.
 
-    Raises IndexError where the data end, ValueError where they cannot be.
+    Raises IndexError if the data end early, ValueError if they are invalid.
     """
 
     def __init__(self, data: bytes) -> None:
         self._data, self.at = data, 0
 
     def struct(self, depth: int = 0) -> _Fields:
-        """Type and value by the number of the field; no field twice, which readers understand differently."""
+        """Return type and value by field number; a repeated field is an error, since readers disagree on it."""
         fields: _Fields = {}
         field = 0
         while head := self._byte():

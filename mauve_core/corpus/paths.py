@@ -1,7 +1,7 @@
-"""Fields inside of fields, by dotted paths such as ``response.body.choices.0.message.content``.
+"""Address nested fields by dotted paths such as ``response.body.choices.0.message.content``.
 
-A step is the name of an entry of an object, or the place of an entry of a list: from 0, or from the end where negative,
-so that ``messages.-1.content`` is what the last message says. A column whose own name has dots comes before a path.
+A step is an object key or a list index, from 0 or negative from the end: ``messages.-1.content`` is the content of the
+last message. A column whose own name contains dots takes precedence.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from mauve_core.corpus.metadata import plain
 PLACE = re.compile(r"-?[0-9]{1,9}")
 
 SAMPLED, DEEPEST, WIDEST, MOST = 100, 12, 100, 100
-"""Rows, levels, entries of an object, and paths altogether that a list of the paths of a table is made from."""
+"""Limits on listing the paths of a table: rows, levels, entries of an object, and paths in all."""
 
 CHATS = (
     ("role", "content", frozenset({"assistant", "model"}), frozenset({"user", "human"})),
     ("from", "value", frozenset({"gpt", "assistant", "chatgpt", "model", "bot"}), frozenset({"human", "user"})),
 )
-"""Names under which a message keeps its speaker and its words, and what speakers are called: OpenAI's, ShareGPT's."""
+"""Keys of a message's speaker and content, and names of assistants and users: OpenAI's, ShareGPT's."""
 
 
 def at_path(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], path: str) -> list[Any] | None:
-    """The value at the path in every row, None where a row ends before it; None when no column begins the path."""
+    """Return the value at the path in every row, None where a row lacks it; None if no column starts the path."""
     head = max((column for column in columns if path.startswith(f"{column}.")), key=len, default=None)
     if head is None:
         return None
@@ -47,9 +47,9 @@ def _followed(value: Any, steps: Sequence[str]) -> Any:
 
 
 def text_paths(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> tuple[str, ...]:
-    """Paths to texts inside of lists and objects of the first rows: those to ids, labels and the like at the end.
+    """Return paths to texts inside lists and objects of the first rows, with ids, labels and the like last.
 
-    Of a list the first entry is followed; of a conversation, the last two.
+    Lists contribute their first entry; conversations, their last two.
     """
     found: dict[str, list[str]] = {}
     for row in rows[:SAMPLED]:

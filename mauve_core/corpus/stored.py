@@ -1,7 +1,7 @@
-"""The content of a corpus as one Parquet file, without pickle: texts and metadata as columns, the rest as JSON.
+"""Store a corpus as one Parquet file, without pickle: texts and metadata as columns, the rest as JSON.
 
-Columns: ``id``, ``text``, ``prompt`` (where there are prompts), and ``metadata.NAME`` for every metadata field; a field
-of mixed types is written as JSON, value by value. The header stands in the metadata of the schema.
+Columns: ``id``, ``text``, ``prompt`` (if there are prompts), and ``metadata.NAME`` for every metadata field. A field
+of mixed types holds one JSON value per row. The schema metadata holds the header.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ REREAD = "Read the original file again"
 
 @dataclass(frozen=True)
 class StoredCorpus:
-    """What one file holds: a JSON header, n ids and texts, n prompts or None, and a frame of n rows."""
+    """Content of one file: a JSON header, n ids and texts, n prompts or None, and a frame of n rows."""
 
     header: dict[str, Any]
     ids: tuple[str, ...]
@@ -37,7 +37,7 @@ class StoredCorpus:
 
 
 def write_parquet(path: Path, stored: StoredCorpus) -> None:
-    """Write the file, whole or not at all; StorageError when the disk refuses."""
+    """Write the file atomically; StorageError if the disk refuses."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -56,7 +56,7 @@ def write_parquet(path: Path, stored: StoredCorpus) -> None:
 
 
 def load_parquet(path: Path) -> StoredCorpus:
-    """What ``write_parquet`` wrote; StorageError when the file is missing, damaged or of another kind."""
+    """Read what ``write_parquet`` wrote; StorageError if the file is missing, damaged or of another kind."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

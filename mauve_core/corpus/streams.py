@@ -1,6 +1,6 @@
-"""Bytes of a file as text: opened, unpacked within a limit, decoded line by line, with errors that name the place.
+"""Read a file's bytes as text: open, unpack within a limit, decode line by line; errors name the place.
 
-Text is UTF-8; byte order marks at the start are passed over: two, where a program added one to a file that had one.
+Text is UTF-8. Byte order marks at the start are skipped, even two, since some programs add one to a file that has one.
 Source: RFC 1952 (gzip).
 """
 
@@ -17,7 +17,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.corpus import limits
 
 PACKED_RATIO, RATIO_FROM = 200, 64 * 1024**2
-"""Times its packed size that a file may unpack to, above so many bytes: text is packed ten times, a bomb a thousand."""
+"""Maximum unpacking ratio above that many bytes: text has a ratio of about 10, a bomb of about 1,000."""
 
 CHUNK = 1024**2
 BOM = "\ufeff"
@@ -26,7 +26,7 @@ UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 @contextmanager
 def refusals(path: Path) -> Iterator[None]:
-    """Turn what the operating system or the unpacking says about ``path`` into an InputError."""
+    """Turn errors of the operating system or the decompressor about ``path`` into an InputError."""
     try:
         yield
     except gzip.BadGzipFile as error:
@@ -42,12 +42,12 @@ def refusals(path: Path) -> Iterator[None]:
 
 
 def opened(path: Path, packed: bool) -> IO[bytes]:
-    """The file's bytes as a stream, unpacked where it is gzipped."""
+    """Open the file as a stream of bytes, unpacked if gzipped."""
     return gzip.open(path, "rb") if packed else path.open("rb")  # type: ignore[return-value]
 
 
 def decoded_lines(stream: IO[bytes], path: Path, packed: bool) -> Iterator[tuple[int, str]]:
-    """Line number and line with its ending, decoded; lines end with a line feed alone, so no text is split."""
+    """Yield line numbers and decoded lines with their endings; only a line feed ends a line, so no text is split."""
     number = total = 0
     most, longest = limits.rows() * limits.LINES_A_ROW, limits.characters() * limits.BYTES_A_CHARACTER
     most_bytes = _unpacked_limit(path) if packed else limits.unpacked_bytes()
@@ -68,7 +68,7 @@ def decoded_lines(stream: IO[bytes], path: Path, packed: bool) -> Iterator[tuple
 
 
 class RowsOfLines:
-    """Lines on their way to the csv module, which takes four bytes a character of a quoted cell until it ends."""
+    """Feed lines to the csv module, which takes four bytes per character of a quoted cell until it ends."""
 
     def __init__(self, path: Path, lines: Iterator[tuple[int, str]]) -> None:
         self._path, self._lines, self._begins, self._length = path, lines, 1, 0
@@ -83,12 +83,12 @@ class RowsOfLines:
             yield line
 
     def row_ends(self) -> None:
-        """The next line begins a row."""
+        """Note that the next line starts a row."""
         self._length = 0
 
 
 def _decoded(data: bytes, path: Path, place: str) -> str:
-    """The bytes as text; anything but UTF-8 without NUL bytes is an error that names the byte."""
+    """Decode the bytes; anything but UTF-8 without NUL bytes is an error that names the byte."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -108,14 +108,14 @@ def _decoded(data: bytes, path: Path, place: str) -> str:
 
 
 def decoded_text(data: bytes, path: Path) -> str:
-    """The whole content as one text, line endings as they are."""
+    """Decode the whole content as one text, with line endings unchanged."""
     lines = data.splitlines(keepends=True)
     text = "".join(_decoded(line, path, f"Line {number}") for number, line in enumerate(lines, start=1))
     return text.lstrip(BOM)
 
 
 def unpacked(path: Path) -> bytes:
-    """The content of a gzip file, unless it is too large; then no more than the limit is ever held."""
+    """Unpack a gzip file unless it is too large; never hold more than the limit."""
     most = _unpacked_limit(path)
     with opened(path, packed=True) as stream:
         data = first_bytes(stream, most)
@@ -125,7 +125,7 @@ def unpacked(path: Path) -> bytes:
 
 
 def first_bytes(stream: IO[bytes], most: int) -> bytes | None:
-    """The whole content; None where it is longer than that, of which no more is ever held."""
+    """Return the whole content, or None if it is longer than ``most``; never hold more than that."""
     data = bytearray()
     while part := stream.read(min(CHUNK, most + 1 - len(data))):
         data += part
@@ -135,5 +135,5 @@ def first_bytes(stream: IO[bytes], most: int) -> bytes | None:
 
 
 def _unpacked_limit(path: Path) -> int:
-    """Bytes that this packed file may unpack to."""
+    """Return the bytes that this gzip file may unpack to."""
     return min(limits.unpacked_bytes(), max(RATIO_FROM, PACKED_RATIO * path.stat().st_size))

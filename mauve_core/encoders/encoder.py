@@ -1,9 +1,9 @@
-"""Texts -> features: one vector a text from a pretrained model, computed once and kept by content.
+"""Encode texts: one feature per text from a pretrained model, computed once and stored by content.
 
 The features are those of NeurIPS 2021 section 4 and JMLR 2023 section 4.1: the hidden state that stands for the whole
-text (see :mod:`mauve_core.encoders.pooling`), by default of the last layer. A text's features do not depend on the
-texts that share its batch, nor on their order, up to the rounding of the forward pass. Where the model is a file of
-word vectors, :mod:`mauve_core.encoders.word_vectors` averages them, and neither torch nor transformers is loaded.
+text (see :mod:`mauve_core.encoders.pooling`), by default from the last layer. A feature does not depend on the other
+texts of its batch, nor on their order, up to rounding in the forward pass. For a file of word vectors,
+:mod:`mauve_core.encoders.word_vectors` computes averages, and neither torch nor transformers is loaded.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ if TYPE_CHECKING:
 AddRows = Callable[[NDArray[np.int64], NDArray[np.float32], str], None]
 
 STAGE = "Encoding tokens"
-"""Stage name of the progress; counts tokens, whose pace is steadier than that of texts sorted by length."""
+"""Stage name for progress. It counts tokens, whose pace is steadier than that of texts sorted by length."""
 
 BATCH_TOKENS = {"cpu": 1024, "cuda": 32768}
-"""Tokens a batch, padding included, where the caller names no number. A CPU gains nothing from larger batches; a CUDA
-device needs many rows to be busy, and a batch too large for its memory is halved."""
+"""Default tokens per batch, padding included. A CPU gains nothing from larger batches. A CUDA device needs many rows
+to be busy; a batch too large for its memory is halved."""
 
 SMALLEST_BATCH, BATCHES_A_WORKER = {"cpu": 256, "cuda": 4096}, 4
-"""Where there is little to do, batches are so small that each worker gets a few, but no smaller than pays."""
+"""For small inputs, batches shrink so that each worker gets several, down to the smallest size worth its cost."""
 
 MOST_LANES = 16
-"""Workers of a CPU, each with the memory of a batch; more cores share a worker."""
+"""Maximum workers on a CPU, each with the memory of a batch; with more cores, workers use several."""
 
 
 def encode(
@@ -66,20 +66,20 @@ def encode(
     batch_tokens: int | None = None,
     progress: Progress = silent,
 ) -> Features:
-    """Features of ``texts``, from the store when they are there; see :class:`Encoder` to encode several lists.
+    """Return the features of ``texts``, from the store if available; use :class:`Encoder` for several lists.
 
     Parameters
     ----------
     texts : sequence of n >= 1 str
-        As the model shall see them (prompt and text already put together).
+        Model input (prompt and text already joined).
     config : EncoderConfig
     store : FeatureStore, optional
-        Where features are looked up and kept; without one nothing is written.
+        Where to look up and keep features; without it nothing is written.
     device : str
-        "auto" takes every CUDA device, else the CPU; several names are separated by commas, and each device takes
-        batches from one queue. Word vectors are averaged on the CPU in any case.
+        "auto" takes every CUDA device, else the CPU. Commas separate several names; all devices take batches from one
+        queue. Word vectors always use the CPU.
     batch_tokens : int, optional
-        Most tokens a batch, padding included; see ``BATCH_TOKENS``. Memory and speed only: the features stay the same.
+        Maximum tokens per batch, padding included; see ``BATCH_TOKENS``. Affects memory and speed, not the features.
     progress : callable
         Called as ``progress("Tokenizing texts", texts done, texts)`` and ``progress("Encoding tokens", tokens done,
         tokens)``, or for word vectors ``progress("Reading word vectors", bytes done, bytes)``. If it raises, the
@@ -89,7 +89,7 @@ def encode(
     ------
     InputError
         No texts, a text that is empty or not valid Unicode, a layer the model lacks, or features that are not finite.
-        Of word vectors: a file that is none, a setting that means nothing for them, or a text without any known word.
+        For word vectors: an invalid file, a setting that does not apply to them, or a text without any known word.
     ModelUnavailableError
         The model is unknown or cannot be reached.
     StorageError
@@ -99,13 +99,13 @@ def encode(
 
 
 class Encoder:
-    """One configuration applied to any number of lists of texts; the model is loaded when it is first needed.
+    """One configuration for any number of lists of texts; loads the model on first use.
 
     Parameters
     ----------
     config, device, batch_tokens : see :func:`encode`
     packed : bool
-        Encode known models without padding (:mod:`mauve_core.encoders.packed`); False runs every model as transformers
+        Encode known models without padding (:mod:`mauve_core.encoders.packed`). False runs every model as transformers
         does, for comparison.
     """
 
@@ -128,13 +128,13 @@ class Encoder:
     def encode(
         self, texts: Sequence[str], *, store: FeatureStore | None = None, progress: Progress = silent
     ) -> Features:
-        """Features of ``texts``; as :func:`encode`."""
+        """Return the features of ``texts``; as :func:`encode`."""
         texts = checked_texts(texts)
         identity = identify(self.config.model, self.config.revision)
         key = key_of(texts, self.config, identity)
         stored = None if store is None else store.get(key)
         if store is not None and stored is not None:
-            store.discard_parts(key)  # of a worker that was killed after its last part
+            store.discard_parts(key)  # left by a worker killed after its last part
             return from_store(key, stored)
         if identity.kind == "word-vectors":
             return self._word_encoder(identity).encode(texts, self.config, key, store, progress)
@@ -143,11 +143,9 @@ class Encoder:
         return kept_features(array, tokens, self.config, key, device, store)
 
     def encode_tokens(self, token_ids: Sequence[Sequence[int]], *, progress: Progress = silent) -> Features:
-        """Features of texts given as token ids of the model's own tokenizer, taken as they are; never stored.
+        """Return features of n >= 1 texts, each a sequence, array or CPU tensor of token ids; never stored.
 
-        Parameters
-        ----------
-        token_ids : sequence of n >= 1 sequences of int, or of arrays or CPU tensors of int
+        The ids are those of the model's own tokenizer, used as they are.
         """
         token_ids = entries_of(token_ids, "The token ids")
         if not token_ids:
@@ -160,7 +158,7 @@ class Encoder:
         return of_tokens(array, tokens, total.hexdigest(), device)
 
     def with_max_tokens(self, max_tokens: int) -> Encoder:
-        """The same encoder with texts cut elsewhere; both share one model in memory."""
+        """Return this encoder with another ``max_tokens``; both share one model in memory."""
         other = Encoder(
             replace(self.config, max_tokens=max_tokens),
             device=self._device,
@@ -176,7 +174,7 @@ class Encoder:
         return other
 
     def _word_encoder(self, identity: ModelIdentity) -> WordEncoder:
-        """The one in use, or a new one where the file has changed."""
+        """Return the current encoder, or a new one if the file has changed."""
         from mauve_core.encoders.word_vectors import WordEncoder
 
         if self._words is None or self._words.identity != identity:
@@ -184,7 +182,7 @@ class Encoder:
         return self._words
 
     def _model(self) -> LoadedModel:
-        """The model on the first device; its replicas on the others are made at the same time."""
+        """Return the model on the first device; also creates its replicas on the other devices."""
         if not self._loaded:
             devices = resolve_devices(self._device)
             loaded = load_model(self.config.model, self.config.revision, self.config.dtype, devices[0])
@@ -196,7 +194,7 @@ class Encoder:
         return self._loaded[0]
 
     def _pack(self, index: int, loaded: LoadedModel) -> None:
-        """Make the packed pass ready where the model and its pooling are known to it."""
+        """Prepare the packed pass if it supports the model and its pooling."""
         weights = read_weights(loaded.model.base_model) if self._allow_packed else None
         pooling = loaded.poolings[0] if len(loaded.poolings) == 1 else None
         if weights is not None and (pooling == "last" or pooling == "first" or pooling == "mean"):
@@ -206,7 +204,7 @@ class Encoder:
     def _compute(
         self, tokens: Tokenized, key: str, store: FeatureStore | None, progress: Progress
     ) -> tuple[NDArray[np.float32], str]:
-        """All rows, in order: those of stored parts, and the rest batch by batch, kept as parts on the way."""
+        """Return all rows in order: stored parts, then the rest batch by batch, saved as parts along the way."""
         self._model()
         rows = Rows(tokens, key, store)
         try:
@@ -219,14 +217,10 @@ class Encoder:
         return rows.finished()
 
     def _run(self, tokens: Tokenized, missing: NDArray[np.int64], report: Callable[[], None], add: AddRows) -> None:
-        """Encode the missing texts batch by batch; what was begun when something raises is added too.
+        """Encode the missing texts batch by batch; if something raises, batches already started are added too.
 
-        Parameters
-        ----------
-        report : callable
-            Called before each batch is waited for.
-        add : callable
-            Called with the indices, features and device of each batch.
+        ``report`` is called before waiting for each batch, ``add`` with the indices, features and device of each
+        batch.
         """
         workers = self._workers(tokens)
         batches = self._batches(tokens, missing, len(workers))
@@ -245,7 +239,7 @@ class Encoder:
             work.stop()
 
     def _workers(self, tokens: Tokenized) -> list[Worker[NDArray[np.int64], tuple[NDArray[np.float32], str]]]:
-        """One a device; on a CPU alone, where the model is known, one for each of torch's threads."""
+        """Return one worker per device; on a CPU alone, for a known model, one per torch thread."""
 
         def worker(index: int, threads: int | None) -> Worker[NDArray[np.int64], tuple[NDArray[np.float32], str]]:
             loaded = self._loaded[index]
@@ -265,10 +259,10 @@ class Encoder:
         return [worker(index, each) for index in range(len(self._loaded))]
 
     def _batches(self, tokens: Tokenized, missing: NDArray[np.int64], workers: int) -> list[NDArray[np.int64]]:
-        """The missing texts' indices, a batch at a time.
+        """Return the indices of the missing texts by batch.
 
-        Batches are those of all texts, whatever is there already: a text's features know its batch by their last digit,
-        and work that was stopped and goes on shall end in the same bits.
+        Batches are planned over all texts, stored or not: the last digit of a feature depends on its batch, and
+        resumed work must yield the same bits.
         """
         device = self._loaded[0].device.split(":")[0]
         device = device if device in BATCH_TOKENS else "cpu"
@@ -281,7 +275,7 @@ class Encoder:
         return [batch for batch in kept if batch.size]
 
     def _start(self, loaded: LoadedModel, tokens: Tokenized, indices: NDArray[np.int64]) -> list[Tensor]:
-        """Features that may still be on their way; a batch that does not fit into the device's memory is halved."""
+        """Start the forward pass and return features that may be in flight; halve a batch that exceeds the memory."""
         import torch
 
         with suppress(torch.OutOfMemoryError):
@@ -292,7 +286,7 @@ class Encoder:
         raise InputError(wrong, todo="Lower max_tokens, choose a smaller model or dtype, or use --device cpu")
 
     def _finish(self, indices: NDArray[np.int64], parts: Sequence[Tensor]) -> NDArray[np.float32]:
-        """(rows, d) finite features, on this side of the device."""
+        """Return (rows, d) finite features in main memory."""
         array: NDArray[np.float32] = np.concatenate([part.cpu().numpy() for part in parts])
         broken = indices[~np.isfinite(array).all(axis=1)]
         precision = "" if self.config.dtype == "float32" else f" in {self.config.dtype} (try float32)"
@@ -300,7 +294,7 @@ class Encoder:
         return array
 
     def _forward(self, loaded: LoadedModel, tokens: Tokenized, indices: NDArray[np.int64]) -> Tensor:
-        """(rows, d) vectors on the device, those of prefixes side by side."""
+        """Return (rows, d) vectors on the device, those of prefixes side by side."""
         import torch
 
         packed = self._packed.get(next(index for index, one in enumerate(self._loaded) if one is loaded))
@@ -334,17 +328,13 @@ class Encoder:
             return self._pool(hidden, device_mask, loaded.poolings)
 
     def _pool(self, hidden: Tensor, mask: Tensor, poolings: Sequence[TokenPooling]) -> Tensor:
-        """(rows, d) vectors from the (rows, longest, d) hidden states of one batch."""
+        """Return (rows, d) vectors from the (rows, longest, d) hidden states of one batch."""
         return pool_jointly(hidden, mask, poolings)
 
 
 def _resolve_layer(layer: int, loaded: LoadedModel) -> int | None:
-    """Index into the model's hidden states; None for the last layer, which needs no other kept.
-
-    Raises
-    ------
-    InputError
-        The model has no such layer.
+    """Return the index into the hidden states, or None for the last layer, which needs no others; InputError if
+    absent.
     """
     layers = int(loaded.model.config.get_text_config().num_hidden_layers)
     if not -layers - 1 <= layer <= layers:

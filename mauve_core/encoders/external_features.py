@@ -1,8 +1,7 @@
-"""Features that were made elsewhere: found, checked and digested where they lie, a block of rows at a time.
+"""Features made elsewhere: open, check and digest them in blocks of rows, without copying the whole.
 
-An array in memory, a memory map or the path of a .npy file, which is mapped: none is copied whole, whatever its
-precision. float16 holds features in half the space; blocks are widened to float32 on the way, so that everything behind
-gets the numbers that the file would give after a conversion of the whole.
+Accepts an array in memory, a memory map or the path of a .npy file, which is mapped, of any precision. float16 takes
+half the space; blocks are widened to float32, so that later steps get the numbers of a fully converted file.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ Given = ArrayLike | str | os.PathLike[str]
 
 
 def open_features(path: str | os.PathLike[str]) -> NDArray[np.floating]:
-    """The array in a .npy file as a read-only memory map; its rows are not looked at.
+    """Open the array in a .npy file as a read-only memory map, without checking its rows.
 
     Raises
     ------
     InputError
-        The file is missing, or no two-dimensional array of numbers (pickled objects are refused).
+        The file is missing, or not a two-dimensional array of numbers (pickled objects are refused).
     """
     path = Path(path)
     try:
@@ -53,12 +52,12 @@ def open_features(path: str | os.PathLike[str]) -> NDArray[np.floating]:
 
 
 def features_of(name: str, corpus: Corpus, given: Given) -> NDArray[np.floating]:
-    """The features of one side, a row for each of its texts: not copied, and their numbers not looked at.
+    """Return the features of one side, one row per text, without copying or checking the numbers.
 
     Raises
     ------
     InputError
-        No such file, not a table of numbers, or another number of rows.
+        The file is missing, not a table of numbers, or has another number of rows.
     """
     path = given if isinstance(given, str | os.PathLike) else None
     array = np.asanyarray(given) if path is None else open_features(path)
@@ -80,7 +79,7 @@ def features_of(name: str, corpus: Corpus, given: Given) -> NDArray[np.floating]
 
 
 def require_one_width(arrays: Mapping[str, NDArray[np.floating]]) -> None:
-    """The sides' features have one dimension, or an InputError says which has which."""
+    """Raise InputError unless all sides have features of the same dimension."""
     widths = {name: array.shape[1] for name, array in arrays.items()}
     if len(set(widths.values())) > 1:
         raise InputError(
@@ -91,12 +90,12 @@ def require_one_width(arrays: Mapping[str, NDArray[np.floating]]) -> None:
 
 
 def checked_digest(name: str, corpus: Corpus, array: NDArray[np.floating]) -> str:
-    """SHA-256 of the shape and of the numbers as float32: equal numbers, equal digest, whatever their precision.
+    """Return the SHA-256 of the shape and the numbers as float32; it does not depend on their precision.
 
     Raises
     ------
     InputError
-        Rows that are not finite in float32 or all zeros; they are named, and the first one's text.
+        Rows are not finite in float32 or all zeros; names them, and the text of the first.
     """
     table = require_usable(array, name=_called(name, array), ids=corpus.ids)
     state = hashlib.sha256(f"{table.shape}".encode())
@@ -106,15 +105,15 @@ def checked_digest(name: str, corpus: Corpus, array: NDArray[np.floating]) -> st
 
 
 def write_features(path: Path, array: NDArray[np.floating], *, half: bool = False) -> None:
-    """Write a .npy file by blocks, whole or not at all: float16 where the array is, as nothing is lost, else float32.
+    """Write a .npy file in blocks, atomically: float16 if the array is (lossless), else float32.
 
     Parameters
     ----------
     path : Path
     array : (n, d) array
     half : bool
-        float16 in any case: half the space, each number to three digits. ``benchmarks/half_precision.py`` measures what
-        that does to scores.
+        Always write float16: half the space, three digits per number. ``benchmarks/half_precision.py`` measures the
+        effect on scores.
 
     Raises
     ------
@@ -149,5 +148,5 @@ def _called(name: str, array: NDArray[np.floating]) -> str:
 
 
 def _file_of(array: NDArray[np.floating]) -> str:
-    """The file that the array is mapped from; empty for an array in memory."""
+    """Return the file that the array is mapped from; empty for an array in memory."""
     return str(getattr(array, "filename", None) or "")

@@ -1,12 +1,12 @@
-"""Features on disk, by content: a key names everything that decided the numbers, so an entry is never out of date.
+"""Features on disk, by content: a key covers everything that decides the numbers, so entries never become stale.
 
 An entry is a folder ``<root>/<key>/`` of plain ``.npy`` arrays (features, lengths, cut) and ``meta.json`` with their
-SHA-256. It is written under another name and renamed, so it is there whole or not at all; of two writers of one key
-the first stays. While the work goes on its finished rows lie beside it as parts, ``<root>/<key>.<random>.npz``, so that
-a killed run loses seconds and not hours. (No folder of parts: another writer that finishes would remove it under our
-hands.) What does not match its digest is removed with a warning and computed anew. Nothing is ever pickled.
-Features stay in float32 here, as the encoder gave them: they may serve what is not scores. Half precision is for files
-of features (``given_features.py``).
+SHA-256. It is written under another name and renamed, so it is complete or absent; of two writers of one key the first
+wins. Finished rows of unfinished work are parts, ``<root>/<key>.<random>.npz``, so that a killed run loses seconds,
+not hours. (Parts have no folder: another writer that finishes would remove it while we write.) Entries that do not
+match their digest are removed with a warning and recomputed. Nothing is ever pickled. Features stay in float32, as the
+encoder gave them, since they may serve more than scores. Half precision is for files of features
+(``external_features.py``).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ABANDONED_AFTER_S = 24 * 3600.0
 
 
 class DamagedEntryWarning(UserWarning):
-    """A stored file did not match its digest; it was removed, and its rows are computed again."""
+    """A stored file did not match its digest; it was removed, and its rows are recomputed."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class StoredFeatures:
     lengths : (n,) int32 array
         Tokens of each text after cutting.
     cut : (n,) bool array
-        Whether the text was longer than that.
+        Whether the text was longer.
     meta : mapping
-        Whatever the writer said about its making; plain JSON.
+        The writer's notes on how it was made; plain JSON.
     """
 
     array: NDArray[np.float32]
@@ -74,7 +74,7 @@ class Part:
         Rows of the entry, each once.
     array : (r, d) float32 array
     device : str
-        Where they were computed.
+        Device that computed them.
     """
 
     indices: NDArray[np.int64]
@@ -95,7 +95,7 @@ class FeatureStore:
         self.root = files.home() / "features" if root is None else Path(root)
 
     def get(self, key: str) -> StoredFeatures | None:
-        """The entry of that key, checked against its digests; None when there is none or it was damaged.
+        """Return the entry of that key, verified by its digests; None if it is missing or damaged.
 
         Warns
         -----
@@ -105,7 +105,7 @@ class FeatureStore:
         Raises
         ------
         StorageError
-            The entry is there but cannot be read.
+            The entry exists but cannot be read.
         """
         folder = self._entry(key)
         if not folder.is_dir():
@@ -130,14 +130,14 @@ class FeatureStore:
         cut: NDArray[np.bool_],
         meta: Mapping[str, Any],
     ) -> StoredFeatures:
-        """Store a finished entry and drop its parts; an entry that is already there stays as it is.
+        """Store a finished entry and drop its parts; an existing entry stays as it is.
 
         Raises
         ------
         InputError
             The arrays are not (n, d), (n,) and (n,) with n >= 1.
         StorageError
-            The disk is full or refuses; nothing that was stored is lost.
+            The disk is full or refuses; stored data is not lost.
         """
         if array.ndim != 2 or not array.size or lengths.shape != (len(array),) or cut.shape != (len(array),):
             shapes = f"{array.shape}, {lengths.shape}, {cut.shape}"
@@ -152,12 +152,12 @@ class FeatureStore:
         return stored
 
     def save_part(self, key: str, part: Part) -> None:
-        """Keep finished rows of an unfinished entry.
+        """Save finished rows of an unfinished entry.
 
         Raises
         ------
         StorageError
-            The disk is full or refuses; earlier parts are as they were.
+            The disk is full or refuses; earlier parts are unchanged.
         """
         path = self._entry(key).with_suffix(f".{uuid.uuid4().hex}.npz")
 
@@ -167,7 +167,7 @@ class FeatureStore:
         files.write_atomically(path, write)
 
     def parts(self, key: str, rows: int) -> list[Part]:
-        """The parts kept so far of an entry of ``rows`` rows; a damaged one is removed with a DamagedEntryWarning."""
+        """Return the saved parts of an entry of ``rows`` rows; remove damaged ones with a DamagedEntryWarning."""
         found = []
         for path in self._parts(key):
             try:
@@ -182,21 +182,21 @@ class FeatureStore:
         return found
 
     def discard_parts(self, key: str) -> None:
-        """Drop the parts of that key."""
+        """Delete the parts of that key."""
         for path in self._parts(key):
             with files.storage_errors(path):
                 path.unlink(missing_ok=True)
 
     def disk_use(self) -> int:
-        """Bytes of everything kept, unfinished parts included."""
+        """Return the bytes of everything stored, unfinished parts included."""
         total = 0
         for path in self.root.rglob("*"):
-            with suppress(FileNotFoundError):  # finished or removed meanwhile
+            with suppress(FileNotFoundError):  # finished or removed in the meantime
                 total += path.lstat().st_size if path.is_file() else 0
         return total
 
     def sweep(self) -> None:
-        """Delete what processes that died left unfinished."""
+        """Delete what dead processes left unfinished."""
         oldest = time.time() - ABANDONED_AFTER_S
         for path in self.root.glob(".*"):
             with suppress(OSError):
@@ -240,7 +240,7 @@ class FeatureStore:
             shutil.rmtree(incoming, ignore_errors=True)
 
     def _remove_damaged(self, folder: Path, reason: str) -> None:
-        """Take an entry out of sight in one step, then delete it."""
+        """Hide an entry in one step, then delete it."""
         aside = folder.with_name(f"{INCOMING}{uuid.uuid4().hex}")
         with files.storage_errors(folder), suppress(FileNotFoundError):
             folder.rename(aside)
@@ -249,8 +249,7 @@ class FeatureStore:
 
 
 class _HashingWriter:
-    """Passes bytes on and digests them. Having no file descriptor, it keeps NumPy from writing past the stream, where
-    a full disk would surface as an error without its number."""
+    """Pass bytes on and hash them. Without a file descriptor, NumPy reports a full disk with its error number."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -262,7 +261,7 @@ class _HashingWriter:
 
 
 def _write_array(path: Path, values: NDArray[Any]) -> str:
-    """Write an ``.npy`` file; its SHA-256."""
+    """Write an ``.npy`` file; return its SHA-256."""
     digest = ""
 
     def write(stream: IO[bytes]) -> None:
@@ -276,7 +275,7 @@ def _write_array(path: Path, values: NDArray[Any]) -> str:
 
 
 def _rename_unless_taken(source: Path, target: Path) -> None:
-    """Rename a folder to ``target``; when a finished entry is already there, that one stays."""
+    """Rename a folder to ``target``, unless a finished entry is already there."""
     try:
         source.rename(target)
     except OSError:

@@ -1,4 +1,4 @@
-"""What an encoder returns, and its way into the store and out of it."""
+"""The result of an encoder, and how it gets into and out of the store."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from mauve_core.encoders.tokenizing import Tokenized
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """What the encoder made of the texts, in their order.
+    """Features of texts, in the order of the texts.
 
     Attributes
     ----------
     array : (n, d) float32 array
-        Read-only; memory-mapped when it lies in the store. Finite.
+        Read-only and finite; memory-mapped if it is in the store.
     lengths : (n,) int32 array
         Tokens of each text after cutting, special tokens included.
     cut : (n,) bool array
@@ -27,11 +27,11 @@ class Features:
     key : str
         Key of these features in the store.
     device : str
-        Where they were computed; several devices are joined by "+".
+        Device that computed them; several are joined by "+".
     limit : int
-        Tokens at which texts were cut: the smaller of ``max_tokens`` and what the model takes.
+        Tokens at which texts were cut: the smaller of ``max_tokens`` and the model's maximum.
     notes : tuple of str
-        What a reader must know, such as a model that takes fewer tokens than were asked for.
+        What a reader must know, such as a model that takes fewer tokens than requested.
     """
 
     array: NDArray[np.float32]
@@ -51,7 +51,7 @@ def kept_features(
     device: str,
     store: FeatureStore | None,
 ) -> Features:
-    """Finished features, stored when there is a store."""
+    """Return finished features, stored if there is a store."""
     if store is None:
         return of_tokens(array, tokens, key, device)
     meta = {"config": config.as_dict(), "device": device, "limit": tokens.limit, "notes": list(tokens.notes)}
@@ -59,14 +59,14 @@ def kept_features(
 
 
 def of_tokens(array: NDArray[np.float32], tokens: Tokenized, key: str, device: str) -> Features:
-    """Features that no store keeps; their arrays can no longer be changed."""
+    """Return features that no store keeps, with read-only arrays."""
     for values in (array, tokens.lengths, tokens.cut):
         values.flags.writeable = False
     return Features(array, tokens.lengths, tokens.cut, key, device, tokens.limit, tokens.notes)
 
 
 def from_store(key: str, stored: StoredFeatures) -> Features:
-    """Features as the store keeps them."""
+    """Return stored features."""
     meta = stored.meta
     return Features(
         array=stored.array,

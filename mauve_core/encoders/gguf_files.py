@@ -1,7 +1,7 @@
-"""GGUF files: their header checked before any library counts on it, and their conversion into a plain checkpoint.
+"""GGUF files: check the header before any library trusts it, and convert the file into a plain checkpoint.
 
-GGUF files load slowly (about 20 s for 135 million weights), so the first use converts one into a plain checkpoint
-under the user's home of the program; later uses load that in a fraction of a second.
+GGUF files load slowly (about 20 s for 135 million weights). The first use converts one into a plain checkpoint in the
+program's home folder; later uses load that in a fraction of a second.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from mauve_core.encoders.loading import SAFE, building_budget, check_loaded, thi
 from mauve_core.encoders.model_files import CONFIG, MOST_OF_A_KIND, Held, damaged
 
 CONVERSION_FORMAT = 1
-"""Part of a converted checkpoint's name; raised when the conversion itself changes."""
+"""Part of a converted checkpoint's name; raise it when the conversion changes."""
 
 MOST_FIELDS, MOST_TENSORS, MOST_DIMENSIONS = 100_000, 1_000_000, 8
 MOST_STRINGS = 10_000_000
-"""Strings of one list; a vocabulary has a few hundred thousand."""
+"""Maximum strings in one list; a vocabulary has a few hundred thousand."""
 
 NUMBERS_A_BYTE = 8
-"""Most weights that a byte holds; the coarsest quantisation takes more than a bit each."""
+"""Maximum weights per byte; the coarsest quantization takes more than one bit each."""
 
 _STRING, _LIST = 8, 9
 _SCALARS = dict(enumerate("BbHhIif?")) | {10: "Q", 11: "q", 12: "d"}
-"""GGUF's types of single values, as struct writes them."""
+"""GGUF's scalar types as struct codes."""
 
 
 def converted(identity: ModelIdentity) -> Path:
-    """The folder with the plain checkpoint of a GGUF file, made when it is missing.
+    """Return the folder of the plain checkpoint of a GGUF file; create it if missing.
 
     Raises
     ------
     ModelUnavailableError, InputError
-        The file is damaged, or lacks weights that its own settings call for.
+        The file is damaged, or lacks weights that its own settings require.
     StorageError
         The disk is full or refuses.
     """
@@ -53,12 +53,12 @@ def converted(identity: ModelIdentity) -> Path:
 
 
 def check_header(path: Path) -> Held:
-    """What the tensors of a GGUF file hold, after every count and length in its header was held against the file.
+    """Check every count and length in the header of a GGUF file; return what its tensors hold.
 
     Raises
     ------
     ModelUnavailableError, InputError
-        It is damaged, or counts what cannot be in it.
+        It is damaged, or declares more than it can hold.
     """
     size = require_plain_file(path, "GGUF file")
     if size < 24:
@@ -71,7 +71,7 @@ def check_header(path: Path) -> Held:
 
 
 class _Header:
-    """A walk through a header, which begins with its magic, version, number of tensors and number of fields."""
+    """Reader of a header, which starts with its magic, version, number of tensors and number of fields."""
 
     def __init__(self, path: Path, data: mmap.mmap) -> None:
         self._path, self._data, self._at = path, data, 4
@@ -146,7 +146,7 @@ class _Header:
 
 
 def _convert(gguf: Path, folder: Path) -> None:
-    """Write the GGUF file's weights (as float32) and tokenizer into ``folder``, whole or not at all."""
+    """Write the GGUF file's weights (as float32) and tokenizer into ``folder``, atomically."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     held = check_header(gguf)
@@ -155,7 +155,7 @@ def _convert(gguf: Path, folder: Path) -> None:
         make_folder(folder.parent)
         scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
         alone = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-        (alone / "model.gguf").symlink_to(gguf)  # the files beside it are none of its own
+        (alone / "model.gguf").symlink_to(gguf)  # alone, since files beside it do not belong to it
     try:
         with third_party(f"The GGUF file {gguf}", gguf.name, gguf), building_budget(held, 4, gguf.name):
             tokenizer = AutoTokenizer.from_pretrained(str(alone), gguf_file="model.gguf", **SAFE)

@@ -1,11 +1,11 @@
-"""Texts -> averages of fixed word vectors, such as GloVe's (Pennington, Socher and Manning, EMNLP 2014).
+"""Average fixed word vectors over texts, such as GloVe's (Pennington, Socher and Manning, EMNLP 2014).
 
-The features of JMLR 2023, section 7.5.3: the sum of the vectors of a text's words over the number of all its words, so
-that a word without a vector counts as zero (after the pipeline has brought rows to unit length, that divisor no longer
-matters). Word order does not count.
+The features of JMLR 2023, section 7.5.3: the sum of the vectors of a text's words over the number of all its words. A
+word without a vector counts as zero. (The divisor no longer matters once the pipeline scales rows to unit length.)
+Word order does not count.
 
-Words are runs of letters, digits and underscores of any script, punctuation marks one by one, and English endings split
-off as in GloVe's own vocabulary (do n't, it 's). They are looked up in lower case, as the common files have them.
+Words are runs of letters, digits and underscores of any script, and single punctuation marks. English endings are
+split off as in GloVe's own vocabulary (do n't, it 's). Words are looked up in lower case, as in the common files.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class WordFeatures:
     Attributes
     ----------
     array : (n, d) float32 array
-        A row for each text, in order; what ``compare(..., features=...)`` takes for a side.
+        One row per text, in order; what ``compare(..., features=...)`` takes for a side.
     words : (n,) int64 array
         Words of each text.
     unknown : (n,) int64 array
-        Those of them without a vector.
+        Words of each text without a vector.
     notes : tuple of str
-        What a reader must know: the share of words without a vector, and what the file has besides vectors.
+        What a reader must know: the share of words without a vector, and entries of the file other than vectors.
     """
 
     array: NDArray[np.float32]
@@ -50,18 +50,14 @@ class WordFeatures:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text that are looked up, in order."""
+    """Return the words of a text to look up, in order."""
     return _WORD.findall(text.replace("\u2019", "'").lower())
 
 
 class WordTable:
-    """The words of texts by number, and their vectors from one file.
+    """Numbered words of texts, and their vectors from the file ``path``.
 
-    The table may grow: the file is read again only when words have come that it was not searched for before.
-
-    Parameters
-    ----------
-    path : Path
+    The table may grow: the file is read again only for new words.
     """
 
     def __init__(self, path: Path) -> None:
@@ -70,17 +66,17 @@ class WordTable:
         self._vectors: WordVectors | None = None
 
     def numbered(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """(t,) numbers of a text's words, in order; a new word takes the next one."""
+        """Return the (t,) numbers of a text's words, in order; a new word gets the next number."""
         ids, encoded = self._ids, (word.encode(errors="surrogatepass") for word in words)
         return np.array([ids.setdefault(word, len(ids)) for word in encoded], dtype=np.int32)
 
     def read(self, progress: Progress = silent) -> None:
-        """Look the new words up in the file.
+        """Look up the new words in the file.
 
         Raises
         ------
         InputError
-            The file cannot be read, a line is no word with finite numbers (both are named), or no line is.
+            The file cannot be read, a line is not a word with finite numbers (names the line), or no line is.
         """
         known = 0 if self._vectors is None else len(self._vectors.found)
         new = {word: number - known for word, number in self._ids.items() if number >= known}
@@ -89,7 +85,7 @@ class WordTable:
             self._vectors = read if self._vectors is None else self._vectors.followed_by(read)
 
     def averages(self, rows: Sequence[NDArray[np.int32]]) -> WordFeatures:
-        """Average the vectors of each text's words; ``read`` must have come after the texts were numbered.
+        """Average the vectors of each text's words; call ``read`` after numbering the texts.
 
         Parameters
         ----------

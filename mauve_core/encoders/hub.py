@@ -1,7 +1,7 @@
-"""What is asked of the Hugging Face hub, when, and for how long: nothing but a hub model that somebody named.
+"""Requests to the Hugging Face hub: only for a hub model that the user named, and with a time limit.
 
-A commit that lies in the hub's local cache is taken from there without a question. A process that serves pages never
-asks at all (:func:`never_ask`): what a person starts there is done by a worker, and that one may.
+A commit in the hub's local cache is used without a request. A process that serves pages never asks the hub
+(:func:`never_ask`); the workers that it starts may.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from mauve_core.base.errors import ModelUnavailableError
 
 HUB_TIMEOUT_S = 5.0
-"""How long the hub may take to say which commit a name stands for, looking up its address included."""
+"""Maximum time to find the commit of a name, address lookup included."""
 
 _CLIENTS = {"httpx", "httpx2", "httpcore", "httpcore2", "requests"}
 
@@ -24,9 +24,9 @@ _by_environment: bool | None = None
 
 
 def never_ask() -> None:
-    """From now on this process takes hub models from the local cache alone; processes that it starts are free to ask.
+    """From now on, this process takes hub models from the local cache alone; its child processes may ask.
 
-    The switch is that of huggingface_hub itself, so that it holds for whatever a library would ask on its own.
+    It sets huggingface_hub's own switch, which also covers requests that other libraries make.
     """
     global _by_environment
     from huggingface_hub import constants
@@ -37,14 +37,14 @@ def never_ask() -> None:
 
 
 def is_offline() -> bool:
-    """Whether ``HF_HUB_OFFLINE`` keeps this process, and those that it starts, from the hub."""
+    """Return whether ``HF_HUB_OFFLINE`` keeps this process and its child processes from the hub."""
     from huggingface_hub import constants
 
     return bool(constants.HF_HUB_OFFLINE) if _by_environment is None else _by_environment
 
 
 def is_id(name: str) -> bool:
-    """Whether the hub could have a model of that name."""
+    """Return whether ``name`` is a valid hub id."""
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
@@ -56,7 +56,7 @@ def is_id(name: str) -> bool:
 
 
 def cached_commit(name: str, revision: str | None) -> str | None:
-    """The commit of a hub model that lies in the hub's local cache with its configuration, or None."""
+    """Return the commit of a hub model whose configuration is in the local cache, or None."""
     from huggingface_hub import try_to_load_from_cache
 
     found = try_to_load_from_cache(name, "config.json", revision=revision)
@@ -64,7 +64,7 @@ def cached_commit(name: str, revision: str | None) -> str | None:
 
 
 def commit_of(name: str, revision: str | None) -> str:
-    """The commit that a name and a revision stand for: the cached one, or else the one that the hub says.
+    """Return the commit of a name and a revision: the cached one, or else the hub's.
 
     Raises
     ------
@@ -95,13 +95,13 @@ def commit_of(name: str, revision: str | None) -> str:
 
 
 def _in_time(ask: Callable[[], Given]) -> Given:
-    """What ``ask`` gives, or TimeoutError (an OSError): a name server's silence obeys no other limit."""
+    """Return the result of ``ask``, or raise TimeoutError (an OSError): no other limit covers a silent name server."""
     answer: Future[Any] = Future()
 
     def run() -> None:
         try:
             answer.set_result(ask())
-        except BaseException as error:  # noqa: BLE001 (raised again where the answer is waited for)
+        except BaseException as error:  # noqa: BLE001 (raised again in the caller)
             answer.set_exception(error)
 
     threading.Thread(target=run, name="mauve-hub", daemon=True).start()

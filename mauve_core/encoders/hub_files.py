@@ -1,7 +1,7 @@
-"""Files of a hub model in the hub's local cache, fetched where they are not there yet.
+"""Files of a hub model in the hub's local cache, fetched if missing.
 
-A model is always read from its snapshot there, as any folder is, so that the same checks hold for it. Once its files
-and its modules.json, or the knowledge that it has none, are in the cache, nobody is asked any more.
+A model is always read from its snapshot in the cache, so that the checks of local folders apply. Once its files and
+its modules.json, or the fact that it has none, are cached, the hub is not asked again.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from mauve_core.encoders.hub import HUB_TIMEOUT_S
 from mauve_core.encoders.model_files import VOCABULARIES, WEIGHTS_IN_ORDER, shards, words_of
 
 SMALL = ("*.json", "*.txt", "*.model", "*.codes", "*.tiktoken", "*.jinja")
-"""Settings and vocabularies; weights are fetched by their names, code never."""
+"""Settings and vocabularies; weights are fetched by name, code never."""
 
 ELSEWHERE = ("onnx/*", "openvino/*", "coreml/*", "original/*", "tf/*", "flax/*")
 
 
 def hub_file(name: str, commit: str, file: str) -> Path | None:
-    """A file of the model ``name`` at ``commit`` in the local cache; None where the model has none, or nobody can tell.
+    """Return a model's file at ``commit`` in the local cache; None if the model has none or the hub does not answer.
 
     Raises
     ------
@@ -36,25 +36,21 @@ def hub_file(name: str, commit: str, file: str) -> Path | None:
 
 
 def is_known(name: str, commit: str, file: str) -> bool:
-    """Whether the local cache says that the model has this file, or that it has none."""
+    """Return whether the local cache knows if the model has this file."""
     from huggingface_hub import try_to_load_from_cache
 
     return try_to_load_from_cache(name, file, revision=commit) is not None
 
 
 def hub_snapshot(name: str, commit: str, transformer: str = "") -> Path:
-    """The folder in the local cache with the model's settings, tokenizer and weights.
+    """Return the folder in the local cache with the model's settings, tokenizer and weights.
 
-    Parameters
-    ----------
-    name, commit : str
-    transformer : str
-        The folder inside that has the weights; "" is the outermost.
+    ``transformer`` is the subfolder of the weights, or "".
 
     Raises
     ------
     ModelUnavailableError
-        They are neither there nor can be fetched.
+        They are neither cached nor can be fetched.
     """
     prefix = f"{transformer}/" if transformer else ""
     config = hub_file(name, commit, f"{prefix}config.json")
@@ -79,7 +75,7 @@ def _vocabularies(folder: Path) -> bool:
 
 
 def _fetch_small_files(name: str, commit: str) -> None:
-    """All settings and vocabularies, as far as the hub answers; what is missing then is named where it is needed."""
+    """Fetch all settings and vocabularies if the hub answers; an error names a missing file where it is needed."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
@@ -96,7 +92,7 @@ def _fetch_small_files(name: str, commit: str) -> None:
 
 @functools.lru_cache(maxsize=1024)
 def _asked(name: str, commit: str, file: str, cache: str) -> Path | None:  # noqa: ARG001 (the cache is part of the key)
-    """What the hub gives; a hub that does not answer is asked once in the life of the process."""
+    """Return what the hub gives; a hub that does not answer is asked once per process."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError
 

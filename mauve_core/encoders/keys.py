@@ -1,4 +1,4 @@
-"""The store's keys of features: digests of everything that decides the numbers, and of nothing else."""
+"""Feature keys of the store: digests of everything that decides the numbers, and nothing else."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from mauve_core.encoders.sentence_modules import SentenceRecipe, read_recipe
 from mauve_core.encoders.tokenizing import refuse_texts
 
 FORMAT = 1
-"""Part of every key; raised when the same settings would give other numbers. The packed pass did not raise it: it
-computes the same functions, and differs from the padded one by what batches of another size differ (1e-6 of a row)."""
+"""Part of every key; raise it when the same settings give other numbers. The packed pass did not raise it: it computes
+the same functions, and differs from the padded pass as little as other batch sizes do (1e-6 of a row)."""
 
 
 def feature_key(texts: Sequence[str], config: EncoderConfig) -> str:
-    """The store's key of these features: SHA-256 over the texts and everything that decides the numbers.
+    """Return the store's key of these features: SHA-256 of the texts and everything that decides the numbers.
 
-    Hexadecimal. Needs neither torch nor the weights in memory. ``with_prompt`` does not enter (the texts are already
-    put together), nor do device and batch size (they change nothing beyond rounding).
+    Hexadecimal. Needs neither torch nor the weights in memory. ``with_prompt`` does not count (the texts already
+    contain the prompts), nor do device and batch size (they only affect rounding).
 
     Raises
     ------
     InputError
-        No texts, a text that is not a valid Unicode string, or a setting that means nothing for word vectors.
+        No texts, a text that is not a valid Unicode string, or a setting that does not apply to word vectors.
     ModelUnavailableError
         The model is unknown or cannot be reached.
     """
@@ -52,18 +52,15 @@ def key_of(texts: Sequence[str], config: EncoderConfig, identity: ModelIdentity)
 
 
 def recipe_of(config: EncoderConfig, identity: ModelIdentity) -> SentenceRecipe | None:
-    """What pooling "auto" means by the model's own files; None where another pooling is asked for, or they do not say.
+    """Return what pooling "auto" means in the model's files; None for another pooling, or if they do not say.
 
-    Raises
-    ------
-    ModelUnavailableError
-        See :func:`mauve_core.encoders.sentence_modules.read_recipe`.
+    Raises like :func:`mauve_core.encoders.sentence_modules.read_recipe`.
     """
     return read_recipe(identity) if config.pooling == "auto" else None
 
 
 def checked_texts(texts: Iterable[str]) -> list[str]:
-    """The texts as a list; InputError unless there is one at least and every one is a string."""
+    """Return the texts as a list; InputError if there is none or one is not a string."""
     found = text_list(texts, "The texts to encode")
     if not found:
         raise InputError("There are no texts to encode")

@@ -1,8 +1,8 @@
-"""What a causal model says about given text, token by token: log-likelihoods, and anything else of its distributions.
+"""Token-level log-likelihoods of given text under a causal model, and other statistics of its distributions.
 
-A text is read behind its prompt, whose tokens give context and are not scored. Without a prompt the text follows the
-model's beginning-of-text token (or end-of-text token, as GPT-2 was trained with); a model that has neither cannot say
-how likely a first token is, so that one goes unscored.
+A text is read after its prompt, whose tokens give context and are not scored. Without a prompt, the text follows the
+model's beginning-of-text token (or end-of-text token, as in GPT-2's training). A model without either leaves the first
+token unscored.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     import torch
 
 STAGE = "Reading texts with the model"
-"""Stage name of the progress; counts tokens."""
+"""Stage name for progress; counts tokens."""
 
 BATCH_TOKENS = 2048
-"""Padded tokens a batch; each has a float for every word of the vocabulary."""
+"""Padded tokens per batch; each has a float for every word of the vocabulary."""
 
 Reduce = Callable[["torch.Tensor", "torch.Tensor"], "torch.Tensor"]
-"""Logits (t, V) float32 and the tokens (t,) that followed -> anything with t rows."""
+"""Logits (t, V) float32 and the next tokens (t,) -> anything with t rows."""
 
 
 @dataclass(frozen=True)
 class _Row:
-    """One text as the model reads it: ``ids``, of which the last ``scored`` are scored."""
+    """One text as model input: ``ids``, of which the last ``scored`` are scored."""
 
     ids: TokenIds
     scored: int
@@ -52,17 +52,14 @@ def negative_log_likelihoods(
     batch_tokens: int = BATCH_TOKENS,
     progress: Progress = silent,
 ) -> list[NDArray[np.float64]]:
-    """-log Q(token | what stands before it), in nats, for each token of each text.
+    """Return -log Q(token | preceding tokens), in nats, for each token of each text.
+
+    The exponential of the mean over all tokens is the texts' perplexity under the model. Parameters and errors are
+    those of :func:`over_positions`.
 
     Returns
     -------
     list of (t_i,) float64 arrays
-        The mean of all of them, exponentiated, is the texts' perplexity under the model.
-
-    Raises
-    ------
-    InputError
-        See :func:`over_positions`.
     """
     import torch
 
@@ -95,7 +92,7 @@ def over_positions(
     reduce : callable
         Logits (t, V) float32 and targets (t,) int64 -> (t, ...), where t counts the text's tokens.
     max_tokens : int, optional
-        Prompt and text together are cut to this many tokens; None takes the model's positions.
+        Prompt and text together are cut to this many tokens; None means the model's positions.
 
     Returns
     -------
@@ -140,7 +137,7 @@ def over_positions(
 def cut_texts(
     loaded: LoadedModel, texts: Sequence[str], prompts: Sequence[str] | None = None, *, max_tokens: int | None = None
 ) -> NDArray[np.bool_]:
-    """(n,) whether :func:`over_positions` leaves out the end of each text."""
+    """Return (n,) whether :func:`over_positions` cuts off the end of each text."""
     texts, prompts = _listed(texts, prompts)
     limit = loaded.max_positions if max_tokens is None else min(max_tokens, loaded.max_positions)
     befores = [""] * len(texts) if prompts is None else prompts
@@ -150,12 +147,12 @@ def cut_texts(
 
 
 def _listed(texts: Sequence[str], prompts: Sequence[str] | None) -> tuple[list[str], list[str] | None]:
-    """Both as lists, of which every entry is found by its position."""
+    """Return both as lists, for access by position."""
     return text_list(texts, "The texts"), None if prompts is None else text_list(prompts, "The prompts")
 
 
 def _row(tokenizer: Any, text: str, prompt: str, limit: int) -> _Row:
-    """Prompt and text tokenised together; the text's tokens are those that reach past the prompt's end."""
+    """Tokenize prompt and text together; the text's tokens are those that extend past the prompt's end."""
     encoded = tokenizer(prompt + text, return_offsets_mapping=True, verbose=False)
     ids = encoded["input_ids"]
     own = sum(end > len(prompt) for _, end in encoded["offset_mapping"])
@@ -167,7 +164,7 @@ def _row(tokenizer: Any, text: str, prompt: str, limit: int) -> _Row:
 
 
 def _logits(loaded: LoadedModel, rows: Sequence[TokenIds]) -> torch.Tensor:
-    """Logits (rows, longest, V) of a right-padded batch: a causal model's real positions never see the padding."""
+    """Return logits (rows, longest, V) of a right-padded batch; in a causal model, no real position sees padding."""
     import torch
 
     ids, mask = (torch.as_tensor(array, device=loaded.device) for array in pad(rows, loaded.tokenizer.pad_token_id))

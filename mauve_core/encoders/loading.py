@@ -1,11 +1,11 @@
-"""Models and tokenizers from folders that may hold anything: by transformers, without code of theirs, within budgets.
+"""Load untrusted models and tokenizers from folders with transformers, without their code and within budgets.
 
-transformers decides what a folder means; here stands what it is kept from. No Python of a model is run and nobody is
-asked whether it may be. Nothing is fetched: a hub model was fetched before, into a folder. A configuration cannot make
-more modules or more numbers than the weights on the disk hold. Every weight comes from the disk: what is missing, left
-over or of another shape is an error, with three exceptions by rule. The pooler of a model like BERT may be missing, for
-its output is not used; heads on top of the bare model may be left over, and so may tables that are not learnt and that
-the model makes for itself, such as masks and positions, which older versions wrote.
+transformers interprets a folder; this module adds the restrictions. A model's Python code never runs, and the user is
+not asked whether it may. Nothing is fetched: hub models are already in a folder. A configuration cannot create more
+modules or numbers than the weights on disk hold. Every weight comes from disk: a missing, extra or misshapen one is an
+error, with three exceptions. The pooler of a model like BERT may be missing, since its output is not used. Heads on
+top of the bare model may be extra. So may buffers that are not learned and that the model creates itself, such as
+masks and positions, which older versions saved.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ from mauve_core.encoders.model_files import (
 )
 
 MOST_MODULES = 200_000
-"""Modules of a model; one of 61 layers with 256 experts in each has about 100,000."""
+"""Maximum modules of a model; one of 61 layers with 256 experts each has about 100,000."""
 
 SPARE_NUMBERS = 50_000_000
-"""Numbers beyond twice those on the disk that a model may have: embeddings that are tied count twice while it is built,
-a pooler may be missing, and tables such as masks are no weights."""
+"""Numbers that a model may have beyond twice those on disk: tied embeddings count twice while it is built, a pooler
+may be missing, and buffers such as masks are not weights."""
 
 ALWAYS_FINE = 100
-"""Layers that a configuration may count whatever the weights hold; weights that are missing are then named."""
+"""Layers that a configuration may always declare; an error then names the missing weights."""
 
 CONVERTED = ("tekken.json", "tokenizer.model*", "tiktoken.model")
-"""Vocabularies that transformers reads in place of a tokenizer's own files."""
+"""Vocabularies that transformers reads instead of a tokenizer's own files."""
 
 SIZES = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim")
 
 MASK = ".masked_bias"
-"""The end of a name in checkpoints of GPT-2's kind that were written before 2023: what the mask put in, a constant."""
+"""Name suffix in GPT-2 checkpoints from before 2023: the constant that the attention mask inserts."""
 
 SAFE = {"trust_remote_code": False, "local_files_only": True}
 
 
 def load_config(folder: Path, name: str) -> Any:
-    """transformers' configuration of the model in ``folder``.
+    """Return transformers' configuration of the model in ``folder``.
 
     Raises
     ------
     ModelUnavailableError, InputError
-        See :func:`mauve_core.encoders.model_files.read_config`; or the type is not known, or settings contradict.
+        See :func:`mauve_core.encoders.model_files.read_config`; or the type is unknown, or settings conflict.
     """
     values = read_config(folder)
     from transformers import AutoConfig
@@ -76,12 +76,12 @@ def load_config(folder: Path, name: str) -> Any:
 
 
 def load_tokenizer_files(folder: Path, name: str) -> Any:
-    """The tokenizer in ``folder``.
+    """Return the tokenizer in ``folder``.
 
     Raises
     ------
     ModelUnavailableError
-        Its files are missing or damaged, or it wants to run code of its own.
+        Its files are missing or damaged, or it requires code of its own.
     """
     from transformers import AutoTokenizer
 
@@ -97,7 +97,7 @@ def load_tokenizer_files(folder: Path, name: str) -> Any:
     others = any(True for pattern in CONVERTED for _ in folder.glob(pattern))
     there = others or (whole is not None and (folder / whole).exists())
     if not there and not all((folder / file).exists() for file in files.values()):
-        # transformers would make an empty one, to which every text is unknown.
+        # transformers would create an empty tokenizer, which knows no text.
         raise _no_tokenizer(folder, " and ".join(files.values()) + (f", or {whole}" if whole else ""))
     longest = tokenizer.model_max_length
     if isinstance(longest, bool) or not isinstance(longest, int | float) or not longest >= 1:
@@ -106,13 +106,7 @@ def load_tokenizer_files(folder: Path, name: str) -> Any:
 
 
 def load_weights(folder: Path, name: str, config: Any, dtype: Any, *, with_head: bool) -> Any:
-    """The model in ``folder``, whose every weight is from there.
-
-    Raises
-    ------
-    ModelUnavailableError, InputError
-        See the module.
-    """
+    """Return the model in ``folder``; raises ModelUnavailableError or InputError unless all weights are from there."""
     from transformers import AutoModel, AutoModelForCausalLM
 
     held = find_weights(folder, read_config(folder))
@@ -135,15 +129,9 @@ def load_weights(folder: Path, name: str, config: Any, dtype: Any, *, with_head:
 
 
 def check_loaded(model: Any, found: Mapping[str, Any], where: str) -> None:
-    """Refuse a model that has weights from elsewhere than its files, or not all of theirs.
+    """Refuse a model with weights that are not from its files, or without some that are.
 
-    Parameters
-    ----------
-    model : transformers.PreTrainedModel
-    found : mapping
-        What ``output_loading_info`` gives.
-    where : str
-        The files, for the message.
+    ``found`` is transformers' ``output_loading_info``; ``where`` names the files in messages.
 
     Raises
     ------
@@ -181,12 +169,8 @@ def check_loaded(model: Any, found: Mapping[str, Any], where: str) -> None:
 def check_vocabulary(model: Any, tokenizer: Any, name: str) -> None:
     """Refuse a tokenizer whose vocabulary is larger than the model's embedding, and give it a padding token.
 
-    Tokens that were added to it may lie beyond, as an unused padding token does in many a model; texts that hold one
-    are refused (:func:`mauve_core.encoders.tokenizing.refuse_unknown_tokens`).
-
-    Raises
-    ------
-    ModelUnavailableError
+    Added tokens may exceed the embedding, as an unused padding token does in many models; texts that contain one are
+    refused (:func:`mauve_core.encoders.tokenizing.refuse_unknown_tokens`).
     """
     known = int(model.get_input_embeddings().num_embeddings)
     if tokenizer.pad_token is None or tokenizer.pad_token_id >= known:
@@ -203,9 +187,9 @@ def check_vocabulary(model: Any, tokenizer: Any, name: str) -> None:
 
 @contextmanager
 def building_budget(held: Held, itemsize: int, name: str) -> Iterator[None]:
-    """Stop the building of a model that the weights on the disk cannot fill, or this machine's memory cannot hold.
+    """Stop building a model that the weights on disk cannot fill or that exceeds this machine's memory.
 
-    transformers builds it without memory first, module by module, and torch tells of each as it is registered.
+    transformers first builds it without memory, module by module; torch hooks report each registration.
     """
     from torch.nn.modules.module import (
         register_module_buffer_registration_hook,
@@ -262,12 +246,7 @@ def building_budget(held: Held, itemsize: int, name: str) -> Iterator[None]:
 
 @contextmanager
 def third_party(what: str, name: str, folder: Path) -> Iterator[None]:
-    """Turn whatever libraries raise over a model's files into an error that names them.
-
-    Raises
-    ------
-    ModelUnavailableError
-    """
+    """Turn any error of a library about a model's files into a ModelUnavailableError that names them."""
     try:
         yield
     except (MauveLensError, MemoryError):

@@ -1,7 +1,7 @@
-"""What a model folder holds, seen before any library opens it.
+"""Check a model folder before any library opens it.
 
-Whatever is read here comes from somewhere else: files must be plain ones of a bearable size, counts must be such as a
-model can have, and weights must hold the tensors that a configuration promises. Needs neither torch nor transformers.
+The content is untrusted: files must be regular and of a reasonable size, counts must be plausible for a model, and
+weights must hold the tensors that a configuration promises. Needs neither torch nor transformers.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from mauve_core.base.files import require_plain_file
 CONFIG, MODULES = "config.json", "modules.json"
 
 MOST_JSON_BYTES = 32 * 2**20
-"""Bytes of a JSON file of settings; those of models have kilobytes, an index of shards a few megabytes."""
+"""Maximum bytes of a JSON settings file; models have kilobytes, an index of shards a few megabytes."""
 
 MOST_TOKENIZER_BYTES = 256 * 2**20
-"""Bytes of a vocabulary; large ones have 40 MB."""
+"""Maximum bytes of a vocabulary; large ones have 40 MB."""
 
 MOST_OF_A_KIND = 10_000
-"""Layers, experts, labels or the like that a configuration may count; models have up to a few hundred."""
+"""Maximum layers, experts, labels or the like in a configuration; models have up to a few hundred."""
 
 MOST_WORDS = 240
-"""Characters of a library's own message in one of ours."""
+"""Maximum characters of a library's message within ours."""
 
 SETTINGS = (
     "config.json",
@@ -50,24 +50,24 @@ WEIGHTS_IN_ORDER = (
     "pytorch_model.bin",
     "pytorch_model.bin.index.json",
 )
-"""What transformers looks for, the first that is there."""
+"""What transformers looks for; the first match counts."""
 
 _COUNTS = re.compile(r"(?:^|_)(?:layers?|blocks?|block_count|depths?|stages?|experts?|labels|attention_types)\Z")
 
 
 FindFile = Callable[[str], Path | None]
-"""From a file's name inside a model's folder to its path; None where there is none."""
+"""From a file name in a model's folder to its path; None if missing."""
 
 
 @dataclass(frozen=True)
 class Held:
-    """What files of weights hold, as their headers say.
+    """Content of weight files, according to their headers.
 
     Attributes
     ----------
     files : tuple of Path
     tensors, numbers : int
-        Most tensors, and most numbers in all of them, that can be there.
+        Upper bounds of the tensors, and of the numbers in all of them.
     """
 
     files: tuple[Path, ...]
@@ -76,7 +76,7 @@ class Held:
 
 
 def require_plain_files(folder: Path) -> None:
-    """Refuse a folder with a named pipe, a device or a socket where a model's files belong, and files beyond all sizes.
+    """Refuse a folder with a named pipe, a device or a socket in place of a model file, or with an oversized file.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def require_plain_files(folder: Path) -> None:
     """
     try:
         entries = sorted(folder.iterdir())
-        templates = folder / "additional_chat_templates"  # transformers reads these beside the tokenizer
+        templates = folder / "additional_chat_templates"  # transformers reads these with the tokenizer
         entries += sorted(templates.iterdir()) if templates.is_dir() else []
     except OSError as error:
         raise ModelUnavailableError(f"The folder {folder} cannot be read: {error.strerror or error}") from error
@@ -103,14 +103,14 @@ def require_plain_files(folder: Path) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """The content of a JSON file of settings.
+    """Return the content of a JSON settings file.
 
     Raises
     ------
     ModelUnavailableError
-        It is no JSON in UTF-8, or too large; names the file.
+        It is not UTF-8 JSON, or too large; names the file.
     InputError
-        It is missing, or no plain file.
+        It is missing, or not a regular file.
     """
     _require_size(path, require_plain_file(path, "model file"), MOST_JSON_BYTES)
     try:
@@ -122,7 +122,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """As :func:`read_json`, for a file that holds an object."""
+    """Like :func:`read_json`, for a file that holds an object."""
     values = read_json(path)
     if not isinstance(values, dict):
         raise damaged(path, f"it holds a JSON {type(values).__name__}", "an object { ... }")
@@ -130,12 +130,12 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """The model's config.json, with the counts that something is built from held against what models have.
+    """Return the model's config.json, after checking the counts that determine what is built.
 
     Raises
     ------
     ModelUnavailableError, InputError
-        It is missing, is no object, names no type, counts beyond ``MOST_OF_A_KIND``, or belongs to an adapter.
+        It is missing, not an object, names no type, has a count above ``MOST_OF_A_KIND``, or belongs to an adapter.
     """
     if (folder / "adapter_config.json").exists():
         raise ModelUnavailableError(
@@ -162,18 +162,18 @@ def _are_names(value: Any) -> bool:
 
 
 def files_in(folder: Path) -> FindFile:
-    """Looks for files in a folder by their names there."""
+    """Return a function that finds files in a folder by name."""
     return lambda name: folder / name if (folder / name).exists() else None
 
 
 def transformer_place(find: FindFile) -> str:
-    """The folder of a model's transformer inside the model's, "" for itself; sentence-transformers may have another."""
+    """Return the subfolder of the transformer, "" for the model's own; sentence-transformers may use another."""
     path = None if find(CONFIG) is not None else find(MODULES)
     return "" if path is None else str(read_modules(path)[0]["path"])
 
 
 def read_modules(path: Path) -> list[dict[str, Any]]:
-    """The entries of modules.json (sentence-transformers), each with its type and a folder inside the model's."""
+    """Return the entries of modules.json (sentence-transformers), each with its type and a subfolder of the model."""
     modules = read_json(path)
     if not isinstance(modules, list) or not modules or not all(isinstance(module, dict) for module in modules):
         raise damaged(path, "it holds no list of modules")
@@ -188,7 +188,7 @@ def read_modules(path: Path) -> list[dict[str, Any]]:
 
 
 def _counts(values: Any, name: str = "") -> Iterator[tuple[str, int]]:
-    """Whole numbers that say how many there are of something, with their names."""
+    """Yield the integers that count something, with their names."""
     if isinstance(values, dict):
         for key, value in values.items():
             yield from _counts(value, str(key))
@@ -200,14 +200,14 @@ def _counts(values: Any, name: str = "") -> Iterator[tuple[str, int]]:
 
 
 def find_weights(folder: Path, config: dict[str, Any]) -> Held:
-    """The files that transformers will load, checked by their headers.
+    """Return the files that transformers will load, after checking their headers.
 
     Raises
     ------
     ModelUnavailableError
         There are none, a shard is missing, or one is damaged; names the file.
     InputError
-        One is no plain file.
+        One is not a regular file.
     """
     named = config.get("transformers_weights")
     choices = (_name_inside(folder / CONFIG, named),) if named is not None else WEIGHTS_IN_ORDER
@@ -220,13 +220,13 @@ def find_weights(folder: Path, config: dict[str, Any]) -> Held:
             raise ModelUnavailableError(f"The file {file} is missing, which {found.name} names", todo="Copy all shards")
     parts = [check_weights(file) for file in files]
     tensors, numbers = (sum(part) for part in zip(*parts, strict=True))
-    if config.get("quantization_config"):  # packed: down to a bit a number
+    if config.get("quantization_config"):  # packed: down to one bit per number
         numbers = 8 * sum(file.stat().st_size for file in files)
     return Held(files, tensors, numbers)
 
 
 def shards(index: Path) -> tuple[str, ...]:
-    """Names of the files that an index names; ModelUnavailableError where it is damaged."""
+    """Return the file names in an index of shards; ModelUnavailableError if it is damaged."""
     weights = read_object(index).get("weight_map")
     if not isinstance(weights, dict) or not weights:
         raise damaged(index, "it names no shards (weight_map)")
@@ -234,19 +234,15 @@ def shards(index: Path) -> tuple[str, ...]:
 
 
 def _name_inside(path: Path, name: Any) -> str:
-    """A file's name in the folder of ``path``, which names it."""
+    """Check a file name that ``path`` mentions: it must be in the same folder."""
     if not isinstance(name, str) or not name or PurePosixPath(name).name != name or "\\" in name:
         raise damaged(path, f"it names weights {name!r}", "names of files in the same folder")
     return name
 
 
 def check_weights(file: Path) -> tuple[int, int]:
-    """Tensors and numbers that a file of weights holds, of a pickle its entries and bytes.
-
-    Raises
-    ------
-    ModelUnavailableError, InputError
-        As :func:`find_weights`.
+    """Return the tensors and numbers in a weight file, or a pickle's entries and bytes; raises like
+    :func:`find_weights`.
     """
     size = require_plain_file(file, "model file")
     if file.suffix == ".safetensors":
@@ -263,7 +259,7 @@ def check_weights(file: Path) -> tuple[int, int]:
 
 
 def tensor_shapes(file: Path) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of the tensors in a safetensors file; ModelUnavailableError where its header is damaged."""
+    """Return names and shapes of the tensors in a safetensors file; ModelUnavailableError if its header is damaged."""
     from safetensors import SafetensorError, safe_open
 
     require_plain_file(file, "model file")
@@ -275,7 +271,7 @@ def tensor_shapes(file: Path) -> dict[str, tuple[int, ...]]:
 
 
 def damaged(path: Path, what: str, allowed: str = "") -> ModelUnavailableError:
-    """The error for a file of a model that cannot be used."""
+    """Return the error for an unusable model file."""
     return ModelUnavailableError(
         f"The model file {path} cannot be used: {what}",
         allowed=allowed,
@@ -284,7 +280,7 @@ def damaged(path: Path, what: str, allowed: str = "") -> ModelUnavailableError:
 
 
 def words_of(error: BaseException) -> str:
-    """What a library says, on one line and not for long, for a message of ours."""
+    """Return a library's message on one line, shortened, for use in ours."""
     words = " ".join(str(error).split())
     return (words[:MOST_WORDS] + "..." if len(words) > MOST_WORDS else words.rstrip(".:")) or type(error).__name__
 

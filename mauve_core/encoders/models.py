@@ -1,4 +1,4 @@
-"""From a model's identity to a model in memory, ready to encode or to write."""
+"""Load a model by its identity, ready to encode or to write."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ class LoadedModel:
     Attributes
     ----------
     model : transformers.PreTrainedModel
-        With its language-model head when asked for, otherwise the bare model.
+        With its language-model head if requested, otherwise the bare model.
     tokenizer : transformers.PreTrainedTokenizerBase
         Always with a padding token.
     kind : {"causal", "masked"}
     device : str
         "cpu", "cuda:0", ...
     max_positions : int
-        Longest sequence, special tokens included, that the model takes.
+        Longest sequence that the model takes, special tokens included.
     default_pooling : {"last", "first"}
-        What pooling "auto" stands for where the model's own files do not say.
+        Meaning of pooling "auto" if the model's own files do not say.
     identity : ModelIdentity
     poolings : tuple of str
-        Kinds of pooling whose vectors are joined; empty until :func:`with_pooling` chooses.
+        Kinds of pooling whose vectors are concatenated; empty until :func:`with_pooling` chooses.
     prompt : str
-        Put before each text.
+        Prefix of each text.
     recipe : SentenceRecipe or None
-        Where the poolings are those that the model's own files ask for.
+        Set if the poolings come from the model's own files.
     steps : sequence of callables
-        What becomes of pooled vectors, (rows, d) float32 on the device.
+        Applied to pooled vectors, (rows, d) float32 on the device.
     notes : tuple of str
         What a reader of the features must know.
     """
@@ -75,14 +75,14 @@ def load_model(
     *,
     with_head: bool = False,
 ) -> LoadedModel:
-    """Load a model by catalogue name, hub id, local folder or GGUF file.
+    """Load a model by catalog name, hub id, local folder or GGUF file.
 
     Parameters
     ----------
     name, revision : see :class:`mauve_core.base.config.EncoderConfig`
     dtype : {"float32", "bfloat16", "float16"}
     device : str
-        "auto" takes the first CUDA device, else the CPU; or any name that torch knows.
+        "auto" takes the first CUDA device, else the CPU; or any torch device name.
     with_head : bool
         Load the language-model head too, to write with the model.
 
@@ -91,7 +91,7 @@ def load_model(
     ModelUnavailableError
         The model is unknown, cannot be reached, is damaged, or lacks weights or its tokenizer.
     InputError
-        The model is neither causal nor masked, does not fit into the memory, or the device does not exist.
+        The model is neither causal nor masked, does not fit into memory, or the device does not exist.
     """
     identity = _language_model(name, revision)
     target = resolve_device(device)
@@ -120,7 +120,7 @@ def load_model(
 
 
 def load_tokenizer(name: str, revision: str | None = None) -> Any:
-    """The tokenizer of a model without its weights; only a GGUF file is converted first, once.
+    """Load the tokenizer of a model without its weights; only a GGUF file is first converted, once.
 
     Raises
     ------
@@ -137,15 +137,15 @@ def load_tokenizer(name: str, revision: str | None = None) -> Any:
 
 
 def with_pooling(loaded: LoadedModel, pooling: Pooling, recipe: SentenceRecipe | None) -> LoadedModel:
-    """The model with its way to one vector a text.
+    """Return the model with its pooling.
 
     Parameters
     ----------
     loaded : LoadedModel
-        Its tokenizer lower-cases from now on where the recipe says so.
+        Its tokenizer lower-cases from now on if the recipe says so.
     pooling : {"auto", "last", "first", "mean"}
     recipe : SentenceRecipe or None
-        What "auto" means by the model's own files.
+        What "auto" means according to the model's own files.
 
     Raises
     ------
@@ -174,12 +174,12 @@ def with_pooling(loaded: LoadedModel, pooling: Pooling, recipe: SentenceRecipe |
 
 
 def _is_told(identity: ModelIdentity) -> bool:
-    """Whether it is known on this machine if the model is one of sentence-transformers."""
+    """Return whether this machine knows if the model is a sentence-transformers model."""
     return identity.kind != "hub" or is_known(identity.location, identity.revision or "main", MODULES)
 
 
 def replicas(loaded: LoadedModel, devices: Sequence[str]) -> list[LoadedModel]:
-    """The model on each of ``devices``, of which the first is its own."""
+    """Return the model on each of ``devices``; the first must be its own."""
     copies = [replace(loaded, model=deepcopy(loaded.model).to(name), device=name) for name in devices[1:]]
     if loaded.recipe is not None:
         copies = [replace(copy, steps=_steps(copy, loaded.recipe, copy.device)) for copy in copies]
@@ -192,7 +192,7 @@ def _steps(loaded: LoadedModel, recipe: SentenceRecipe, device: str) -> list[App
 
 
 def _lower_case(loaded: LoadedModel) -> None:
-    """Lower-case texts before anything else is done to them; special tokens that they spell out stay."""
+    """Lower-case texts before any other step, but not the special tokens that they contain."""
     from tokenizers.normalizers import Lowercase
     from tokenizers.normalizers import Sequence as Normalizers
 
@@ -207,7 +207,7 @@ def _lower_case(loaded: LoadedModel) -> None:
 
 
 def _language_model(name: str, revision: str | None) -> ModelIdentity:
-    """The model's identity; InputError where the name stands for word vectors."""
+    """Return the model's identity; InputError if the name stands for word vectors."""
     identity = identify(name, revision)
     if identity.kind == "word-vectors":
         raise InputError(
@@ -218,14 +218,14 @@ def _language_model(name: str, revision: str | None) -> ModelIdentity:
 
 
 def _checked_folder(identity: ModelIdentity) -> Path:
-    """The folder that transformers can load the model from, all of whose files are plain."""
+    """Return the folder that transformers can load, after checking that all files are regular."""
     folder = _plain_folder(identity)
     require_plain_files(folder)
     return folder
 
 
 def _plain_folder(identity: ModelIdentity) -> Path:
-    """A GGUF file's folder is made first, a hub model's fetched."""
+    """Return the model's folder; convert a GGUF file or fetch a hub model first."""
     if identity.location.endswith(".gguf"):
         return converted(identity)
     if identity.kind == "hub":
@@ -255,13 +255,13 @@ def _kind_of(config: Any, name: str) -> Literal["causal", "masked"]:
 
 
 def _max_positions(config: Any, tokenizer: Any, folder: Path) -> int:
-    """The smaller of what the model's positions and its tokenizer allow."""
+    """Return the smaller of the model's positions and the tokenizer's limit."""
     positions = getattr(config, "max_position_embeddings", getattr(config, "n_positions", None))
     padding = config.pad_token_id if config.model_type in {"roberta", "xlm-roberta", "camembert"} else -1
     if not isinstance(positions, int | None) or not isinstance(padding, int):
         raise damaged(folder / CONFIG, f"{positions!r} positions, padding {padding!r}", "whole numbers")
     if positions is not None:
-        positions -= padding + 1  # these models count positions from the padding id on
+        positions -= padding + 1  # these models count positions from the padding id
         if positions < 1:
             raise damaged(folder / CONFIG, f"it leaves {positions} positions", "a whole number from 1")
     return int(min(positions or tokenizer.model_max_length, tokenizer.model_max_length))
@@ -269,7 +269,7 @@ def _max_positions(config: Any, tokenizer: Any, folder: Path) -> int:
 
 @contextmanager
 def _quiet_transformers() -> Iterator[None]:
-    """Keep loading bars and load reports of transformers off the terminal, and restore them afterwards."""
+    """Silence transformers' progress bars and load reports, and restore them afterwards."""
     from transformers.utils import logging as transformers_logging
 
     verbosity, bars = transformers_logging.get_verbosity(), transformers_logging.is_progress_bar_enabled()

@@ -1,10 +1,9 @@
-"""The forward pass of known models over texts laid end to end, without padding.
+"""Forward pass of known models over packed texts, without padding.
 
-A batch is one row of tokens: linear layers see real tokens alone, and attention goes text by text. Nothing is computed
-that no feature needs: no layer behind the one that is asked for, and in that one, where a text's vector is the state of
-one token, queries and the feed-forward part of these tokens alone. GPT-2's activation is the same function by fewer
-passes over memory. Weights are views of the loaded model's own. What :func:`read_weights` does not know goes through
-the model as transformers runs it.
+A batch is one row of tokens: linear layers see only real tokens, and attention runs text by text. Nothing is computed
+that no feature needs: no layer after the requested one, and in that layer, if one token stands for a text, only these
+tokens' queries and feed-forward parts. GPT-2's activation is the same function in fewer passes over memory. Weights
+are views of the loaded model's own. transformers runs the models that :func:`read_weights` does not know.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ SQRT_8_PI = 1.5957691216057308
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Where the texts of a batch lie.
+    """Positions of the texts in a batch.
 
     Attributes
     ----------
     lengths, starts : tuple of int
         Tokens of each text, and its first row.
     positions : (n,) int64 tensor
-        Of each token in its text, from 0.
+        Position of each token in its text, from 0.
     device : torch.device
     """
 
@@ -48,7 +47,7 @@ class Layout:
     device: torch.device
 
     def rows_of(self, texts: Sequence[int], stops: Sequence[int]) -> tuple[Tensor, NDArray[np.bool_]]:
-        """(rows, longest) rows of the first ``stops`` tokens of some texts, padded; and which of them are real."""
+        """Return (rows, longest) rows of the first ``stops`` tokens of some texts, padded, and which are real."""
         offsets = np.arange(max(stops))
         real = offsets < np.asarray(stops)[:, None]
         rows = np.asarray(self.starts)[list(texts), None] + np.where(real, offsets, 0)
@@ -58,12 +57,7 @@ class Layout:
 class PackedModel:
     """A known model, ready to encode batches of token ids.
 
-    Parameters
-    ----------
-    weights : Weights
-    pooling : {"last", "first", "mean"}
-    layer : int
-        Of the hidden states, 0 (embeddings) to the number of layers.
+    ``layer`` is the index of the hidden states, from 0 (embeddings) to the number of layers.
     """
 
     def __init__(self, weights: Weights, pooling: ResolvedPooling, layer: int) -> None:
@@ -71,11 +65,9 @@ class PackedModel:
         self._attend = _attention_for(weights)
 
     def vectors(self, token_ids: Sequence[TokenIds], prefixes: Sequence[int] = ()) -> Tensor:
-        """Pooled vectors of texts, and of their beginnings where ``prefixes`` says how long.
+        """Return (rows, d) float32 pooled vectors on the model's device.
 
-        Returns
-        -------
-        (rows, d) float32 tensor on the model's device; (rows, len(prefixes) * d), side by side, with prefixes
+        With ``prefixes``, vectors of each text's prefixes of these lengths, side by side: (rows, len(prefixes) * d).
         """
         import torch
 
@@ -120,7 +112,7 @@ class PackedModel:
     def _attention(
         self, layer: Layer, x: Tensor, layout: Layout, rotation: tuple[Tensor, Tensor] | None, wanted: _Wanted | None
     ) -> Tensor:
-        """(n, d) or, with ``wanted``, one row for each of them."""
+        """Return (n, d), or one row for each of ``wanted``."""
         size = self._weights.head_size
         asking = x if wanted is None else x[wanted.rows]
         parts = ((layer.q, asking), (layer.k, x), (layer.v, x))
@@ -131,7 +123,7 @@ class PackedModel:
         if wanted is None:
             found = self._attend(q, k, v, layout, self._weights.causal, layer.scale)
         else:
-            # One query a text, which in a causal model sees what stands before it.
+            # One query per text; in a causal model it sees the tokens before it.
             seen = wanted.stops if self._weights.causal else [layout.lengths[text] for text in wanted.texts]
             found = _attend_to(q, k, v, layout, wanted.texts, seen, layer.scale)
         return layer.o(found.flatten(-2))
@@ -146,7 +138,7 @@ class PackedModel:
 
 @dataclass(frozen=True, eq=False)
 class _Wanted:
-    """Tokens whose states are the vectors: their text, their row, and how many tokens end with them."""
+    """Tokens whose states are the vectors: their text, their row, and the number of tokens up to them."""
 
     texts: Sequence[int]
     rows: Tensor
@@ -154,7 +146,7 @@ class _Wanted:
 
 
 def activate(x: Tensor, name: str) -> Tensor:
-    """The activation, which may overwrite ``x``; "gelu-tanh" is x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3))."""
+    """Apply the activation, possibly overwriting ``x``; "gelu-tanh" is x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3))."""
     import torch
     from torch.nn import functional
 
@@ -172,7 +164,7 @@ def activate(x: Tensor, name: str) -> Tensor:
 
 
 def attend_by_text(q: Tensor, k: Tensor, v: Tensor, layout: Layout, causal: bool, scale: float) -> Tensor:
-    """(n, heads, size) attention within each text; texts of equal length that lie side by side go together."""
+    """Compute (n, heads, size) attention within each text; adjacent texts of equal length go together."""
     import torch
     from torch.nn.functional import scaled_dot_product_attention
 
@@ -188,20 +180,20 @@ def attend_by_text(q: Tensor, k: Tensor, v: Tensor, layout: Layout, causal: bool
 
 
 def attend_padded(q: Tensor, k: Tensor, v: Tensor, layout: Layout, causal: bool, scale: float) -> Tensor:
-    """The same with texts padded to the longest for the attention alone; few kernels, as a GPU wants them."""
+    """The same with texts padded to the longest for attention only: few kernels, which suits a GPU."""
     from torch.nn.functional import scaled_dot_product_attention
 
     rows, real = layout.rows_of(range(len(layout.lengths)), layout.lengths)
     k, v = (_for_all_heads(part, q.shape[-2]) for part in (k, v))
     one, two, three = (part[rows].transpose(1, 2) for part in (q, k, v))
-    # Padding lies on the right: behind a causal mask no real token sees it.
+    # Padding is on the right: with a causal mask, no real token sees it.
     mask = None if causal or real.all() else _to_device(real, layout.device)[:, None, None, :]
     heads = scaled_dot_product_attention(one, two, three, attn_mask=mask, is_causal=causal, scale=scale)
     return heads.transpose(1, 2).flatten(0, 1)[_to_device(np.flatnonzero(real), layout.device)]
 
 
 def attend_varlen(q: Tensor, k: Tensor, v: Tensor, layout: Layout, causal: bool, scale: float) -> Tensor:
-    """The same by one kernel over texts of unequal length (CUDA, bfloat16 and float16)."""
+    """The same with one kernel over texts of unequal length (CUDA, bfloat16 and float16)."""
     from torch.nn.attention.varlen import varlen_attn
 
     bounds = _to_device(np.array([*layout.starts, sum(layout.lengths)], dtype=np.int32), layout.device)
@@ -209,11 +201,11 @@ def attend_varlen(q: Tensor, k: Tensor, v: Tensor, layout: Layout, causal: bool,
     window = (-1, 0) if causal else (-1, -1)
     shared = k.shape[-2] != q.shape[-2]
     found = varlen_attn(q, k, v, bounds, bounds, longest, longest, scale=scale, window_size=window, enable_gqa=shared)
-    return cast("Tensor", found)  # a pair only where the logarithms of the sums are asked for
+    return cast("Tensor", found)  # a pair only if the log-sum-exps are requested
 
 
 def _attention_for(weights: Weights) -> Callable[[Tensor, Tensor, Tensor, Layout, bool, float], Tensor]:
-    """Text by text on a CPU; on CUDA one kernel where flash attention takes the precision, else padded."""
+    """Choose text by text on a CPU; on CUDA one kernel if flash attention supports the precision, else padded."""
     import torch
 
     if weights.device.type != "cuda":
@@ -227,7 +219,7 @@ def _attention_for(weights: Weights) -> Callable[[Tensor, Tensor, Tensor, Layout
 def _attend_to(
     q: Tensor, k: Tensor, v: Tensor, layout: Layout, texts: Sequence[int], seen: Sequence[int], scale: float
 ) -> Tensor:
-    """(rows, heads, size) attention of one query each to the first ``seen`` tokens of its text."""
+    """Compute (rows, heads, size) attention of one query each to the first ``seen`` tokens of its text."""
     from torch.nn.functional import scaled_dot_product_attention
 
     rows, real = layout.rows_of(texts, seen)
@@ -244,7 +236,7 @@ def _layout(token_ids: Sequence[TokenIds], device: torch.device) -> Layout:
 
 
 def _wanted(layout: Layout, texts: Sequence[int], stops: Sequence[int], pooling: ResolvedPooling) -> _Wanted | None:
-    """The tokens whose states are the vectors; None for the mean, which needs every token."""
+    """Return the tokens whose states are the vectors; None for the mean, which needs every token."""
     if pooling == "mean":
         return None
     stops = stops if pooling == "last" else [1] * len(stops)
@@ -253,7 +245,7 @@ def _wanted(layout: Layout, texts: Sequence[int], stops: Sequence[int], pooling:
 
 
 def _means(hidden: Tensor, layout: Layout, texts: Sequence[int], stops: Sequence[int]) -> Tensor:
-    """(rows, d) means over the first ``stops`` tokens of each text."""
+    """Return (rows, d) means over the first ``stops`` tokens of each text."""
     import torch
 
     if list(stops) != list(layout.lengths):
@@ -261,16 +253,16 @@ def _means(hidden: Tensor, layout: Layout, texts: Sequence[int], stops: Sequence
         rows = np.concatenate([start + np.arange(stop) for start, stop in zip(starts, stops, strict=True)])
         hidden = hidden[_to_device(rows, layout.device)]
     counts = _to_device(np.asarray(stops, dtype=np.int64), layout.device)
-    return torch.segment_reduce(hidden, "mean", lengths=counts, axis=0, unsafe=True)  # unchecked: no wait for a GPU
+    return torch.segment_reduce(hidden, "mean", lengths=counts, axis=0, unsafe=True)  # unsafe: no wait for the GPU
 
 
 def _for_all_heads(x: Tensor, heads: int) -> Tensor:
-    """(..., kv heads, size) keys or values, repeated where several heads share them."""
+    """Return (..., kv heads, size) keys or values, repeated if several heads share them."""
     return x if x.shape[-2] == heads else x.repeat_interleave(heads // x.shape[-2], dim=-2)
 
 
 def _rotated(x: Tensor, rotation: tuple[Tensor, Tensor]) -> Tensor:
-    """(n, heads, size) turned by position; the first half of the numbers pairs with the second."""
+    """Rotate (n, heads, size) by position; the first half of the numbers pairs with the second."""
     import torch
 
     cosines, sines = (part[:, None] for part in rotation)
@@ -279,7 +271,7 @@ def _rotated(x: Tensor, rotation: tuple[Tensor, Tensor]) -> Tensor:
 
 
 def _to_device(array: NDArray[Any], device: torch.device) -> Tensor:
-    """On the device; to a GPU from pinned memory, so that the copy waits for nothing."""
+    """Copy to the device; for a GPU from pinned memory, so that the copy does not block."""
     import torch
 
     tensor = torch.from_numpy(array)

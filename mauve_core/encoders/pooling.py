@@ -1,10 +1,10 @@
-"""From one vector a token to one vector a text.
+"""Pool one vector per token into one vector per text.
 
-Causal models: the last real token has seen the whole text (NeurIPS 2021, section 4). Masked models: the first token,
-which is BERT's [CLS] and RoBERTa's <s> (JMLR 2023, section 4.1). Mean over the real tokens, special ones included: any
-model. A sentence-transformers model says itself what it was trained with (:mod:`mauve_core.encoders.sentence_modules`),
-which may be further kinds: the largest of each number, the sum over the square root of the length, or a mean in which
-the token at place i counts i times.
+Causal models: the last real token, which has seen the whole text (NeurIPS 2021, section 4). Masked models: the first
+token, which is BERT's [CLS] and RoBERTa's <s> (JMLR 2023, section 4.1). Any model: the mean over the real tokens,
+special ones included. The files of a sentence-transformers model name the pooling of its training
+(:mod:`mauve_core.encoders.sentence_modules`). Further kinds are the maximum of each number, the sum over the square
+root of the length, and a mean in which the token at position i counts i times.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ TokenPooling = Literal["last", "first", "mean", "max", "mean-sqrt-len", "weighte
 
 
 def resolve_pooling(pooling: Pooling, default: ResolvedPooling) -> ResolvedPooling:
-    """The pooling asked for; "auto" is the model's own default (``LoadedModel.default_pooling``)."""
+    """Return the pooling; "auto" is the model's own default (``LoadedModel.default_pooling``)."""
     return default if pooling == "auto" else pooling
 
 
 def pool(hidden: Tensor, mask: Tensor, pooling: TokenPooling) -> Tensor:
-    """One vector for each text.
+    """Return one vector per text.
 
     Parameters
     ----------
     hidden : (rows, longest, d) floating tensor
     mask : (rows, longest) integer tensor
-        1 at real tokens, at least one a row; padding may lie on either side.
+        1 at real tokens, at least one per row; padding may be on either side.
     pooling : {"last", "first", "mean", "max", "mean-sqrt-len", "weighted-mean"}
 
     Returns
@@ -45,7 +45,7 @@ def pool(hidden: Tensor, mask: Tensor, pooling: TokenPooling) -> Tensor:
     Raises
     ------
     InputError
-        ``pooling`` is none of them.
+        ``pooling`` is none of these.
     """
     import torch
 
@@ -71,7 +71,7 @@ def pool(hidden: Tensor, mask: Tensor, pooling: TokenPooling) -> Tensor:
 
 
 def pool_jointly(hidden: Tensor, mask: Tensor, poolings: Sequence[TokenPooling]) -> Tensor:
-    """(rows, len(poolings) * d) vectors of each kind, side by side; as :func:`pool`."""
+    """Return (rows, len(poolings) * d) vectors of each kind, side by side; as :func:`pool`."""
     import torch
 
     return torch.cat([pool(hidden, mask, pooling) for pooling in poolings], dim=1)

@@ -1,11 +1,10 @@
 """Features of the same texts cut at several lengths (NeurIPS 2021, figure 4; JMLR 2023, figure 8).
 
-In a causal model a token's hidden state depends on the tokens up to it alone, so that one forward pass over the longest
-prefix holds the hidden states of every shorter one, and their pooled vectors are what an encoder with a smaller
-``max_tokens`` would compute. That fails where a shorter text is not a prefix in tokens (a special token at the end), or
-where the model's positions depend on the length of the sequence, or in a masked model: then each length is encoded by
-itself, as it is with word vectors. Either way every length is stored under the key that a plain encoder of that
-``max_tokens`` looks up.
+In a causal model, a token's hidden state depends only on the tokens up to it. One forward pass over the longest prefix
+therefore holds the hidden states of every shorter one, and their pooled vectors are those of an encoder with a smaller
+``max_tokens``. This fails if a shorter text is not a prefix in tokens (a special token at the end), if the model's
+positions depend on the length of the sequence, or in a masked model. Then each length is encoded by itself, as with
+word vectors. Either way, every length is stored under the key of a plain encoder with that ``max_tokens``.
 """
 
 from __future__ import annotations
@@ -36,12 +35,7 @@ if TYPE_CHECKING:
 
 
 class PrefixEncoder(Encoder):
-    """An encoder that can also pool every batch at several lengths; the model is loaded when it is first needed.
-
-    Parameters
-    ----------
-    config, device, batch_tokens : see :func:`mauve_core.encoders.encode`
-    """
+    """An :class:`Encoder` that can also pool every batch at several lengths."""
 
     def encode_prefixes(
         self,
@@ -51,7 +45,7 @@ class PrefixEncoder(Encoder):
         store: FeatureStore | None = None,
         progress: Progress = silent,
     ) -> dict[int, Features]:
-        """Features of ``texts`` cut at each of ``lengths``; ``max_tokens`` of the settings does not enter.
+        """Return features of ``texts`` cut at each of ``lengths``; the configured ``max_tokens`` is ignored.
 
         Parameters
         ----------
@@ -59,19 +53,18 @@ class PrefixEncoder(Encoder):
         lengths : sequence of int
             Tokens, special ones included, as ``max_tokens`` counts them.
         store, progress : see :func:`mauve_core.encoders.encode`
-            Lengths that are in the store are not computed again; if ``progress`` raises, the finished rows of every
-            length stay there.
+            Stored lengths are not recomputed; if ``progress`` raises, the finished rows of every length stay in the
+            store.
 
         Returns
         -------
         dict of int to Features
-            For each length what ``encode`` gives for ``max_tokens`` of that length, to the rounding of the forward
-            pass.
+            For each length, what ``encode`` gives for that ``max_tokens``, up to rounding in the forward pass.
 
         Raises
         ------
         InputError, ModelUnavailableError, StorageError
-            As ``encode``; also for no lengths, or one that leaves no room for text.
+            As ``encode``; also if there are no lengths, or one leaves no room for text.
         """
         texts, wanted = checked_texts(texts), sorted(set(lengths))
         if not wanted:
@@ -84,7 +77,7 @@ class PrefixEncoder(Encoder):
                 found[length] = from_store(key, stored)
         keys = {length: key for length, key in keys.items() if length not in found}
         if keys and names_word_vectors(self.config.model):
-            for length in reversed(keys):  # the longest first: it has the words of all
+            for length in reversed(keys):  # the longest first: it contains all words
                 found[length] = self.with_max_tokens(length).encode(texts, store=store, progress=progress)
         elif keys:
             tokens = {length: tokenize(texts, self._model(), length, progress) for length in keys}
@@ -98,7 +91,7 @@ class PrefixEncoder(Encoder):
     def token_lengths(
         self, texts: Sequence[str], *, store: FeatureStore | None = None, progress: Progress = silent
     ) -> NDArray[np.int32]:
-        """(n,) tokens of each text cut at the configuration's own ``max_tokens``; from the store when it knows them."""
+        """Return (n,) tokens of each text cut at the configured ``max_tokens``; from the store if available."""
         texts = checked_texts(texts)
         stored = None if store is None else store.get(feature_key(texts, self.config))
         if stored is not None:
@@ -114,7 +107,7 @@ class PrefixEncoder(Encoder):
         store: FeatureStore | None,
         progress: Progress,
     ) -> dict[int, Features]:
-        """Every length of every text from one pass over its longest prefix; parts of each are kept on the way."""
+        """Encode every length of every text in one pass over its longest prefix, saving parts along the way."""
         longest = tokens[max(tokens)]
         rows = {length: Rows(tokens[length], key, store) for length, key in keys.items()}
         missing = np.unique(np.concatenate([part.missing() for part in rows.values()]))
@@ -145,7 +138,7 @@ class PrefixEncoder(Encoder):
         return kept_features(array, tokens, replace(self.config, max_tokens=length), key, device, store)
 
     def _pool(self, hidden: Tensor, mask: Tensor, poolings: Sequence[TokenPooling]) -> Tensor:
-        """The vectors of all prefixes side by side, (rows, lengths * d), while prefixes are being encoded."""
+        """Return the vectors of all prefixes side by side, (rows, lengths * d), while encoding prefixes."""
         import torch
 
         if not self._prefixes:
@@ -156,13 +149,9 @@ class PrefixEncoder(Encoder):
 
 
 def _one_pass_will_do(loaded: LoadedModel, tokens: Sequence[Tokenized]) -> bool:
-    """Whether the hidden states of the longest prefixes hold those of the shorter ones.
+    """Return whether the hidden states of the longest prefixes contain those of the shorter ones.
 
-    Parameters
-    ----------
-    loaded : LoadedModel
-    tokens : sequence of Tokenized
-        The same texts at growing lengths.
+    ``tokens`` holds the same texts at growing lengths.
     """
     config = loaded.model.config.get_text_config()
     rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}

@@ -1,4 +1,4 @@
-"""The rows of one entry as batches bring them, in any order, and their way into the store while the work goes on."""
+"""Collect the rows of one entry from batches in any order, and save them in the store during the work."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from mauve_core.encoders.feature_store import FeatureStore, Part
 from mauve_core.encoders.tokenizing import Tokenized
 
 PART_SECONDS = 1.0
-"""Finished rows are stored as a part about this often: what a kill can lose."""
+"""Interval between saved parts, and thus the maximum loss when the process is killed."""
 
 PART_SHARE = 0.02
-"""Where the disk is slow, less often: storing takes at most about this share of the time."""
+"""On a slow disk, parts are less frequent: saving takes at most about this share of the time."""
 
 
 class Rows:
-    """The rows of one entry as they come in, kept in the store as parts."""
+    """Incoming rows of one entry, saved in the store as parts."""
 
     def __init__(self, tokens: Tokenized, key: str, store: FeatureStore | None) -> None:
         self._lengths = tokens.lengths.astype(np.int64)
@@ -49,7 +49,7 @@ class Rows:
                 self.keep()
 
     def keep(self) -> None:
-        """Store what came in since the last time."""
+        """Save what came in since the last time."""
         if self._store is None or not self._pending:
             return
         part = Part(

@@ -1,9 +1,9 @@
-"""How a sentence-transformers model makes one vector of a text, as its own files say.
+"""Read how a sentence-transformers model makes one vector from a text.
 
-Such a model lists its parts in modules.json: the transformer, a pooling of one or several kinds, and what follows it
-(dense layers, layer norms, unit length). Pooling "auto" does what they say, a default prompt, the length at which texts
-are cut and lower-casing included. A part that is not known here is refused by its name. Needs neither torch nor
-transformers; :mod:`mauve_core.encoders.sentence_steps` loads the weights of the parts.
+Such a model lists its parts in modules.json: the transformer, one or several poolings, and further steps (dense
+layers, layer norms, unit length). Pooling "auto" follows them, including a default prompt, the maximum length and
+lower-casing. An unknown part is refused by name. Needs neither torch nor transformers;
+:mod:`mauve_core.encoders.sentence_steps` loads the weights of the parts.
 """
 
 from __future__ import annotations
@@ -50,33 +50,33 @@ _OLDER = {
 }
 
 ACTIVATIONS = ("Identity", "Tanh", "ReLU", "GELU", "SiLU", "Sigmoid")
-"""Activations of a dense layer, all of torch.nn and without settings."""
+"""Activations of a dense layer, all from torch.nn and without settings."""
 
 _TEXT_SETTINGS = tuple(
     f"sentence_{name}_config.json"
     for name in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 )
 _HARMLESS = ("trust_remote_code", "padding_side", "use_fast", "torch_dtype", "dtype", "add_pooling_layer")
-"""Arguments of models and tokenizers that change no vector; the precision is what the encoder was asked for."""
+"""Arguments of models and tokenizers that change no vector; the encoder's settings decide the precision."""
 
 StepKind = Literal["dense", "layer-norm", "unit-length"]
 
 
 @dataclass(frozen=True)
 class Step:
-    """What becomes of pooled vectors.
+    """A step after pooling.
 
     Attributes
     ----------
     kind : {"dense", "layer-norm", "unit-length"}
     weights : Path or None
-        File of its weights, safetensors or a pickle of plain tensors.
+        Weight file: safetensors, or a pickle of plain tensors.
     width : int
-        Numbers that it gives, for kinds that have weights.
+        Output dimension, for kinds with weights.
     activation : str
-        One of ``ACTIVATIONS``, behind a dense layer.
+        One of ``ACTIVATIONS``, after a dense layer.
     residual : bool
-        Whether the dense layer's input is added to what it gives.
+        Whether to add the dense layer's input to its output.
     """
 
     kind: StepKind
@@ -88,21 +88,21 @@ class Step:
 
 @dataclass(frozen=True)
 class SentenceRecipe:
-    """From hidden states to one vector a text.
+    """From hidden states to one vector per text.
 
     Attributes
     ----------
     poolings : tuple of str
-        Their vectors are joined.
+        Their vectors are concatenated.
     steps : tuple of Step
-        Applied to that in turn.
+        Applied to the result in turn.
     max_tokens : int or None
-        Where the model wants texts cut; None leaves it to the model.
+        Maximum length of texts; None leaves it to the model.
     lower_case : bool
     prompt : str
-        Put before each text.
+        Prefix of each text.
     digest : str
-        SHA-256 of all that, weights included.
+        SHA-256 of all of the above, weights included.
     """
 
     poolings: tuple[TokenPooling, ...]
@@ -123,14 +123,14 @@ class SentenceRecipe:
 
 
 def read_recipe(identity: ModelIdentity) -> SentenceRecipe | None:
-    """What pooling "auto" means for this model by its own files; None where it is no sentence-transformers model.
+    """Return what pooling "auto" means in the model's files; None if it is not a sentence-transformers model.
 
     Raises
     ------
     ModelUnavailableError
-        Its files are damaged, or ask for something that is not known here; says which part, and what to choose.
+        Its files are damaged, or require something unknown; says which part, and what to choose.
     InputError
-        One of them is no plain file.
+        One of them is not a regular file.
     """
     if identity.kind not in ("package", "folder", "hub") or Path(identity.location).is_file():
         return None
@@ -166,13 +166,13 @@ def _finder(identity: ModelIdentity) -> FindFile:
 
 
 def _kind(module: dict[str, Any]) -> str:
-    """ "Pooling" of sentence_transformers' own class, whatever its module is called; the whole name of any other."""
+    """Return "Pooling" for sentence_transformers' own class in any module, and the full name of any other class."""
     name = str(module["type"])
     return name.rpartition(".")[2] if name.startswith("sentence_transformers.") else name
 
 
 def _text_settings(find: FindFile, place: str) -> tuple[int | None, bool]:
-    """Where texts are cut, and whether they are lower-cased."""
+    """Return the maximum length of texts, and whether to lower-case them."""
     prefix = f"{place}/" if place else ""
     path = next((found for name in _TEXT_SETTINGS if (found := find(prefix + name)) is not None), None)
     if path is None:
@@ -196,7 +196,7 @@ def _text_settings(find: FindFile, place: str) -> tuple[int | None, bool]:
 
 
 def _poolings(path: Path) -> tuple[tuple[TokenPooling, ...], bool]:
-    """The kinds of pooling, and whether the prompt's tokens belong to the text."""
+    """Return the kinds of pooling, and whether they include the prompt's tokens."""
     values = read_object(path)
     named = values.get("pooling_mode")
     if named is None:
@@ -211,7 +211,7 @@ def _poolings(path: Path) -> tuple[tuple[TokenPooling, ...], bool]:
 
 
 def _prompt(find: FindFile) -> str:
-    """The prompt that stands before each text unless another is asked for."""
+    """Return the default prompt, which precedes each text."""
     path = find("config_sentence_transformers.json")
     if path is None:
         return ""
@@ -226,7 +226,7 @@ def _prompt(find: FindFile) -> str:
 
 
 def _step(find: FindFile, modules: Path, module: dict[str, Any]) -> Step | None:
-    """A part behind the pooling; None for one that does nothing to a trained model."""
+    """Return a step after pooling; None if it has no effect on a trained model."""
     kind, place = _kind(module), module["path"]
     if kind == "Dropout":
         return None
@@ -253,7 +253,7 @@ def _step(find: FindFile, modules: Path, module: dict[str, Any]) -> Step | None:
 
 
 def _activation(path: Path, values: dict[str, Any]) -> str:
-    """The name of a torch.nn class without settings."""
+    """Return the name of a torch.nn class without settings."""
     name = str(values.get("activation_function", "torch.nn.modules.activation.Tanh"))
     first, _, last = name.rpartition(".")
     if not first.startswith("torch.nn") or last not in ACTIVATIONS:

@@ -1,4 +1,4 @@
-"""What becomes of the pooled vectors of a sentence-transformers model: dense layers, layer norms, unit length."""
+"""Steps of a sentence-transformers model after pooling: dense layers, layer norms, unit length."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Apply = Callable[["Tensor"], "Tensor"]
 
 
 def load_steps(steps: Sequence[Step], width: int, device: str) -> list[Apply]:
-    """Functions on (rows, ``width``) float32 vectors, one after the other, with their weights on ``device``.
+    """Return functions on (rows, ``width``) float32 vectors, to apply in turn, with their weights on ``device``.
 
     Raises
     ------
     ModelUnavailableError
-        Weights are damaged, or do not fit one another; names the file.
+        Weights are damaged or do not fit together; names the file.
     """
     made = []
     for step in steps:
@@ -69,7 +69,7 @@ def _dense(step: Step, weights: dict[str, Tensor]) -> Apply:
 
 
 def _weights(path: Path, device: str) -> dict[str, Tensor]:
-    """Float32 tensors by name, of safetensors or of a pickle that holds nothing else."""
+    """Return float32 tensors by name, from safetensors or from a pickle of nothing else."""
     import torch
     from safetensors.torch import load_file
 

@@ -1,4 +1,4 @@
-"""From texts to token ids, cut at the smaller of what was asked for and what the model takes, and every cut counted."""
+"""Turn texts into token ids, cut at the smaller of the requested and the model's maximum, and count every cut."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mauve_core.encoders.batching import TokenIds
 from mauve_core.encoders.models import LoadedModel
 
 STAGE = "Tokenizing texts"
-"""Stage name of the progress; counts texts."""
+"""Stage name for progress; counts texts."""
 
 CHUNK = 512
 """Texts tokenized between two reports of progress."""
@@ -28,16 +28,16 @@ class Tokenized:
     Attributes
     ----------
     ids : tuple of (t,) int32 arrays
-        Special tokens included, at least one token that is not special.
+        Special tokens included, and at least one other token.
     lengths : (n,) int32 array
         Tokens of each text after cutting.
     cut : (n,) bool array
-        Whether the text was longer than that.
+        Whether the text was longer.
     limit : int
-        Where texts were cut: the smaller of ``max_tokens`` and what the model takes.
+        Tokens at which texts were cut: the smaller of ``max_tokens`` and the model's maximum.
     notes : tuple of str
-        What a sentence-transformers model was encoded by; and where texts were cut at the model's limit although
-        ``max_tokens`` allowed more.
+        How a sentence-transformers model was applied, and whether the model's limit cut texts that ``max_tokens``
+        allowed.
     """
 
     ids: tuple[TokenIds, ...]
@@ -87,7 +87,7 @@ def tokenize(texts: Sequence[str], loaded: LoadedModel, max_tokens: int, progres
 
 
 def from_token_ids(token_ids: Sequence[Sequence[int]], loaded: LoadedModel, max_tokens: int) -> Tokenized:
-    """Token ids that the caller made, cut in the same way; nothing is added to them.
+    """Cut token ids from the caller like texts, without adding anything.
 
     Raises
     ------
@@ -104,14 +104,14 @@ def from_token_ids(token_ids: Sequence[Sequence[int]], loaded: LoadedModel, max_
 
 
 def refuse_unknown_tokens(rows: Iterable[NDArray[Any]], loaded: LoadedModel) -> None:
-    """Raise an InputError that names the texts with a token for which the model has no embedding, unless none has."""
+    """Raise an InputError that names the texts with tokens for which the model has no embedding, if any."""
     known = int(loaded.model.get_input_embeddings().num_embeddings)
     outside = (index for index, row in enumerate(rows) if row.size and (row.min() < 0 or row.max() >= known))
     refuse_texts(outside, f"Token ids outside 0 to {known - 1} in")
 
 
 def refuse_texts(indices: Iterable[int], wrong: str) -> None:
-    """Raise an InputError that names the first few texts by their index, unless there are none."""
+    """Raise an InputError that names the first few texts by their index, if any."""
     found = list(indices)
     if found:
         named = ", ".join(map(str, found[:5])) + (", ..." if len(found) > 5 else "")

@@ -1,8 +1,8 @@
-"""Files of word vectors: the vectors of chosen words from a file of many, in one pass.
+"""Read the vectors of chosen words from a file of many, in one pass.
 
-A word and its numbers stand on each line, separated by single spaces, with or without the first line of the word2vec
-format, which tells how many words and how many numbers there are; a file whose name ends in ``.gz`` is unpacked. Such
-files hold hundreds of thousands of words, so they are read line by line, and only what is asked for is kept.
+Each line holds a word and its numbers, separated by single spaces. A first line in the word2vec format, with the
+number of words and of dimensions, is optional. Files ending in ``.gz`` are unpacked. Such files hold hundreds of
+thousands of words, so they are read line by line, and only the chosen words are kept.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus.streams import refusals
 
 STAGE = "Reading word vectors"
-"""Stage name of the progress; counts bytes of the file as it lies on disk."""
+"""Stage name for progress; counts bytes of the file on disk."""
 
 LINE_LIMIT = 1 << 20
-"""Bytes of the longest line that is read; a longer one is no vector."""
+"""Maximum bytes of a line; a longer one is not a vector."""
 
 REPORT = 4096
 """Lines between two reports of progress."""
 
 MOST_NUMBERS = 10_000
-"""Numbers of the longest vector."""
+"""Maximum dimension of a vector."""
 
 MOST_CELLS = 2**30
-"""Numbers of all vectors that are asked for: 4 GiB."""
+"""Maximum numbers in all chosen vectors: 4 GiB."""
 
 _BOM = b"\xef\xbb\xbf"
 _HEADER = re.compile(rb"([0-9]{1,18}) ([0-9]{1,18})")
@@ -52,9 +52,9 @@ class WordVectors:
         Zeros for a word without a vector.
     found : (w,) bool array
     repeated : (w,) int64 array
-        Further vectors of each word, which were passed over.
+        Further vectors of each word, which were skipped.
     phrases : int
-        Entries of several words in the whole file, which were passed over.
+        Entries of several words in the whole file, which were skipped.
     """
 
     array: NDArray[np.float32]
@@ -63,7 +63,7 @@ class WordVectors:
     phrases: int
 
     def followed_by(self, other: WordVectors) -> WordVectors:
-        """These words, then those of another pass over the same file."""
+        """Return these words followed by those of another pass over the same file."""
         return WordVectors(
             np.concatenate([self.array, other.array]),
             np.concatenate([self.found, other.found]),
@@ -84,23 +84,16 @@ def check_beginning(path: Path) -> None:
 
 
 def read_vectors(path: Path, ids: Mapping[bytes, int], progress: Progress = silent) -> WordVectors:
-    """The vectors of chosen words from a file of many.
+    """Return the vectors of chosen words from a file of many.
 
-    Every line must have as many fields as the first; numbers are read on the lines of chosen words alone. An entry of
-    several words (some files have a few) and a second vector of one word are passed over and counted.
-
-    Parameters
-    ----------
-    path : Path
-    ids : mapping of bytes to int
-        Row of each word, in UTF-8, from 0 without gaps.
-    progress : callable
+    ``ids`` maps each word, in UTF-8, to its row, from 0 without gaps. Every line must have as many fields as the
+    first; numbers are parsed only for chosen words. Entries of several words (some files have a few) and second
+    vectors of a word are skipped and counted.
 
     Raises
     ------
     InputError
-        The file cannot be read, a line is no word with finite numbers (the file and the line are named), or lines are
-        missing.
+        The file cannot be read, a line is not a word with finite numbers (names file and line), or lines are missing.
     """
     reading = _Reading(path, ids)
     with _opened(path) as (raw, stream):
@@ -121,14 +114,14 @@ def _without_marks(line: bytes) -> bytes:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    """The file as it lies on disk, and its bytes unpacked."""
+    """Yield the file on disk, and its unpacked bytes."""
     require_plain_file(path, "file of word vectors")
     with refusals(path), path.open("rb") as raw:
         yield raw, gzip.GzipFile(fileobj=raw) if path.suffix.lower() == ".gz" else raw  # type: ignore[misc]
 
 
 class _Reading:
-    """A vector file, line by line."""
+    """Reader of a vector file, line by line."""
 
     def __init__(self, path: Path, ids: Mapping[bytes, int]) -> None:
         self.lines = 0
@@ -139,7 +132,7 @@ class _Reading:
         self._phrases, self._repeated = 0, np.zeros(len(ids), dtype=np.int64)
 
     def take(self, line: bytes) -> None:
-        """The next line; InputError unless it is one of a vector file."""
+        """Read the next line; InputError if it does not belong in a vector file."""
         self.lines += 1
         if len(line) > LINE_LIMIT:
             raise self._refused(f"more than {LINE_LIMIT:,} bytes")
@@ -164,7 +157,7 @@ class _Reading:
                 return
         fields = line.count(b" ")
         if fields > self._numbers:
-            # Either several words or something else: the numbers tell.
+            # Several words or something else: the numbers decide.
             self._parsed(line.split(b" ")[-self._numbers :])
             self._phrases += 1
         elif fields < self._numbers:
@@ -175,7 +168,7 @@ class _Reading:
             self._vectors.setdefault(row, vector)
 
     def finished(self) -> WordVectors:
-        """What was read; InputError if the file holds less, or more, than it says."""
+        """Return the result; InputError if the file holds fewer or more lines than it declares."""
         there = self.lines - (self._declared is not None)
         if there < 1 or (self._declared is not None and there != self._declared):
             allowed = f"{self._declared:,} lines, as its first line says" if self._declared else "a word vector a line"

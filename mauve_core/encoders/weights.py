@@ -1,8 +1,8 @@
-"""The weights of known models, by what they do: GPT-2, Llama, BERT and RoBERTa as one list of layers.
+"""Weights of known models by function: GPT-2, Llama, BERT and RoBERTa as one list of layers.
 
-Every array is a view of the loaded model's own; nothing is copied. A model is known when its type is, its settings are
-those that :mod:`mauve_core.encoders.packed` computes, and each of its weights has found its place, so that a layer that
-a variant adds cannot be left out unnoticed.
+Every array is a view of the loaded model's own; nothing is copied. A model is known if its type is, if
+:mod:`mauve_core.encoders.packed` supports its settings, and if each of its weights has a place, so that a variant's
+extra layer cannot be missed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 LENGTH_DEPENDENT_POSITIONS = frozenset({"dynamic", "longrope"})
-"""Rotary embeddings whose frequencies change with the longest sequence of the batch."""
+"""Rotary embeddings whose frequencies depend on the longest sequence of the batch."""
 
 ACTIVATIONS = {
     "gelu_new": "gelu-tanh",
@@ -27,7 +27,7 @@ ACTIVATIONS = {
     "swish": "silu",
     "relu": "relu",
 }
-"""transformers' names of the activations that are computed here."""
+"""transformers' names of the activations that are implemented here."""
 
 Norm = Callable[["Tensor"], "Tensor"]
 Arrays = dict[str, "Tensor"]
@@ -35,7 +35,7 @@ Arrays = dict[str, "Tensor"]
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """x W + b, with ``weight`` W (in, out) and ``bias`` b (out,) or none."""
+    """x W + b, with ``weight`` W (in, out) and ``bias`` b (out,) or None."""
 
     weight: Tensor
     bias: Tensor | None
@@ -48,7 +48,7 @@ class Linear:
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """One layer; ``gate`` is Llama's second way into the feed-forward part, ``scale`` multiplies attention's logits."""
+    """One layer; ``gate`` is the gate of Llama's feed-forward part, ``scale`` multiplies attention logits."""
 
     q: Linear
     k: Linear
@@ -74,9 +74,9 @@ class Weights:
         (n, d) and positions (n,) -> cosines and sines (n, head_size).
     layers : sequence of Layer
     final_norm : callable or None
-        Behind the last layer alone.
+        After the last layer only.
     post_norm : bool
-        Norms stand behind the sums, as in BERT, rather than before the parts.
+        Norms follow the residual sums, as in BERT, instead of preceding the parts.
     causal : bool
     head_size : int
     activation : {"gelu-tanh", "gelu", "silu", "relu"}
@@ -97,13 +97,13 @@ class Weights:
 
 
 def read_weights(model: Any) -> Weights | None:
-    """The weights of a transformers model without its head; None where the model is not known."""
+    """Return the weights of a transformers model without its head; None if the model is not known."""
     reader = _READERS.get(model.config.model_type)
     if reader is None or type(model).__name__ != _CLASSES[model.config.model_type]:
         return None
     arrays = dict(model.state_dict())
     found = reader(model, arrays)
-    left = [name for name in arrays if not name.startswith("pooler.")]  # a pooler reads what the layers give
+    left = [name for name in arrays if not name.startswith("pooler.")]  # a pooler only reads the layers' output
     return None if left else found
 
 
@@ -213,7 +213,7 @@ _CLASSES = {"gpt2": "GPT2Model", "llama": "LlamaModel", "bert": "BertModel", "ro
 
 
 def _counted_from(padding: int, ids: Tensor, lengths: Sequence[int]) -> Tensor:
-    """RoBERTa's positions: real tokens count from the padding id on, and a padding token that is spelt out has none."""
+    """Return RoBERTa's positions: real tokens count from the padding id; a literal padding token has none."""
     import torch
 
     counted = ids != padding
@@ -226,12 +226,12 @@ def _linear(arrays: Arrays, name: str) -> Linear:
 
 
 def _transposed(arrays: Arrays, name: str) -> Linear:
-    """GPT-2 keeps its weights as (in, out)."""
+    """GPT-2 stores its weights as (in, out)."""
     return Linear(arrays.pop(f"{name}.weight"), arrays.pop(f"{name}.bias", None))
 
 
 def _thirds(arrays: Arrays, name: str) -> list[Linear]:
-    """Queries, keys and values, which GPT-2 keeps side by side."""
+    """Return queries, keys and values, which GPT-2 stores side by side."""
     parts = zip(arrays.pop(f"{name}.weight").chunk(3, dim=1), arrays.pop(f"{name}.bias").chunk(3), strict=True)
     return [Linear(weight, bias) for weight, bias in parts]
 

@@ -1,7 +1,7 @@
-"""A file of word vectors as an encoder: features, keys, lengths and notes like those of any other.
+"""A file of word vectors as an encoder, with features, keys, lengths and notes like any other.
 
-A text is the average of its words' vectors (JMLR 2023, section 7.5.3; see :mod:`mauve_core.encoders.glove`). Its tokens
-are the words that are looked up, punctuation marks among them. Needs neither torch nor transformers.
+A feature is the average of a text's word vectors (JMLR 2023, section 7.5.3; see :mod:`mauve_core.encoders.glove`).
+Words, including punctuation, are the tokens. Needs neither torch nor transformers.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from mauve_core.encoders.glove import WordTable, words_of
 from mauve_core.encoders.tokenizing import CHUNK, STAGE, Tokenized
 
 FORMAT = 1
-"""Part of every key; raised when the same words would be split or averaged otherwise."""
+"""Part of every key; raise it when splitting or averaging of words changes."""
 
 DEVICE = "cpu"
-"""Where averages are computed, whatever the device of other encoders."""
+"""Averages always use the CPU."""
 
 _MEANT = {"pooling": ("auto", "mean"), "layer": (-1,), "dtype": ("float32",), "revision": (None,)}
-"""What the settings of language models may be; anything else would be ignored."""
+"""Allowed settings of language models; anything else would have no effect."""
 
 
 def key_settings(identity: ModelIdentity, config: EncoderConfig) -> list[str | int | bool]:
-    """Everything besides the texts that decides the numbers.
+    """Return everything besides the texts that decides the numbers.
 
     Raises
     ------
     InputError
-        A setting is given that means nothing for word vectors.
+        A setting does not apply to word vectors.
     """
     for name, allowed in _MEANT.items():
         value = getattr(config, name)
@@ -52,13 +52,7 @@ def key_settings(identity: ModelIdentity, config: EncoderConfig) -> list[str | i
 
 
 class WordEncoder:
-    """Averages for any number of lists of texts; the file is read again only for words that are new.
-
-    Parameters
-    ----------
-    identity : ModelIdentity
-        Of kind "word-vectors".
-    """
+    """Averages for any number of lists of texts; the file is read again only for new words."""
 
     def __init__(self, identity: ModelIdentity) -> None:
         self.identity = identity
@@ -72,7 +66,7 @@ class WordEncoder:
         store: FeatureStore | None = None,
         progress: Progress = silent,
     ) -> Features:
-        """Features of ``texts``, kept under ``key`` when there is a store.
+        """Return features of ``texts``, stored under ``key`` if there is a store.
 
         Raises
         ------

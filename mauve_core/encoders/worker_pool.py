@@ -1,10 +1,10 @@
-"""Batches handed out from one queue to several workers: devices, or threads of a CPU; results as they come in.
+"""Distribute batches from one queue to several workers (devices, or threads of a CPU); results come as they finish.
 
-A CPU encodes faster with one worker of one thread a core than batch by batch with all cores, because no worker waits
-for another within a layer. A GPU's worker starts its next batch before it fetches the last one's result, so that the
-device never waits for the way back. Nothing here knows a model.
+A CPU encodes faster with one single-threaded worker per core than with all cores on one batch, because no worker waits
+for another within a layer. A GPU's worker starts its next batch before it fetches the last result, so that the device
+never waits for the transfer. Nothing here depends on a model.
 
-What torch's threads need of a process that forks stands here too: OpenMP's do not survive it.
+This module also handles torch's threads when a process forks: OpenMP's threads do not survive that.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, eq=False)
 class Worker(Generic[Batch, Result]):
-    """Something that works through batches.
+    """A worker that processes batches.
 
     Attributes
     ----------
     start : callable
         Batch -> whatever ``finish`` needs; on a GPU it returns before the work is done.
     finish : callable
-        What ``start`` gave -> the result.
+        Output of ``start`` -> the result.
     ahead : int
-        Batches that are started before the one before them is finished.
+        Batches that may start before the previous one is finished.
     threads : int or None
-        Threads that torch may use within this worker; None leaves its setting alone.
+        Threads that torch may use in this worker; None leaves its setting alone.
     """
 
     start: Callable[[Batch], Any]
@@ -46,13 +46,9 @@ class Worker(Generic[Batch, Result]):
 
 
 class WorkerPool(Generic[Batch, Result]):
-    """Batches on their way through workers; a single worker works in the caller's own thread.
+    """Process batches with at least one worker; a single worker runs in the caller's own thread.
 
-    Parameters
-    ----------
-    workers : sequence of at least one Worker
-    batches : sequence
-        Begun in this order, and finished in any.
+    Batches start in order, and finish in any.
     """
 
     def __init__(self, workers: Sequence[Worker[Batch, Result]], batches: Sequence[Batch]) -> None:
@@ -62,9 +58,9 @@ class WorkerPool(Generic[Batch, Result]):
         self._done: SimpleQueue[tuple[Batch, Result] | BaseException] = SimpleQueue()
 
     def take(self) -> tuple[Batch, Result]:
-        """The next batch that is finished, with its result; raises what a worker raised.
+        """Return the next finished batch with its result; raises what a worker raised.
 
-        May be called as often as there are batches. Work begins with the first call.
+        Call it at most once per batch. Work starts with the first call.
         """
         if len(self._workers) == 1:
             self._walk = self._walk or self._along(self._workers[0])
@@ -81,7 +77,7 @@ class WorkerPool(Generic[Batch, Result]):
         return item
 
     def stop(self) -> list[tuple[Batch, Result]]:
-        """Begin no further batch, and wait for those that were begun: what is finished and was not taken."""
+        """Start no further batch, wait for those in progress, and return finished results that were not taken."""
         self._waiting.clear()
         for thread in self._threads:
             thread.join()
@@ -99,7 +95,7 @@ class WorkerPool(Generic[Batch, Result]):
                 torch.set_num_threads(worker.threads)
             for item in self._along(worker):
                 self._done.put(item)
-        except BaseException as error:  # noqa: BLE001 (raised again where results are taken)
+        except BaseException as error:  # noqa: BLE001 (raised again in take)
             self._waiting.clear()
             self._done.put(error)
 
@@ -124,13 +120,13 @@ _torch_works, _threads_of_parent = False, 0
 
 
 def note_work() -> None:
-    """To be called before torch computes anything here: a forked child has to know."""
+    """Call this before torch computes anything here, so that a forked child knows."""
     global _torch_works
     _torch_works = True
 
 
 def worker_threads() -> int:
-    """Threads for workers of a CPU: as many as torch takes, or took before the process forked."""
+    """Return the threads for CPU workers: torch's number, or its number before the process forked."""
     import torch
 
     return _threads_of_parent or torch.get_num_threads()
@@ -138,7 +134,7 @@ def worker_threads() -> int:
 
 @contextmanager
 def threads_kept() -> Iterator[None]:
-    """Restore torch's number of threads, which workers change for the whole process, when the last user is done."""
+    """Restore torch's process-wide number of threads, which workers change, when the last user is done."""
     global _users, _threads_before
     import torch
 
@@ -156,9 +152,9 @@ def threads_kept() -> Iterator[None]:
 
 
 def _after_fork_in_child() -> None:
-    """Torch goes on with one thread, as in the workers of its own DataLoader; with more it would wait for ever.
+    """Limit torch to one thread, as its own DataLoader workers do; with more it would hang.
 
-    Workers of one thread are threads of ours, and remain as many.
+    The number of CPU workers stays the same, since they are our own threads.
     """
     global _users, _lock, _threads_of_parent
     if _torch_works:

@@ -1,6 +1,6 @@
-"""Passwords as they may be kept: a salted scrypt hash with its parameters, in one word without ``$`` or quotes.
+"""Store passwords as salted scrypt hashes with their parameters, in one word without ``$`` or quotes.
 
-Source: RFC 7914 (scrypt). The parameters cost an attacker 32 MiB and about 0.1 s a guess.
+Source: RFC 7914 (scrypt). The parameters cost an attacker 32 MiB and about 0.1 s per guess.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from mauve_core.base.errors import InputError
 
 MIN_LENGTH = 8
 MAX_BYTES = 1024
-"""Bytes of a password; a longer one is refused before it is hashed."""
+"""Maximum bytes of a password; a longer one is refused before hashing."""
 
 COST, BLOCK, LANES = 2**15, 8, 1
 SALT_BYTES, KEY_BYTES = 16, 32
 MAX_MEMORY = 2**28
-"""Bytes that a hash from outside may ask for."""
+"""Maximum bytes of memory that a given hash may require."""
 
 NAME = "scrypt"
 _FORM = f"{NAME}:cost:block:lanes:salt:key, as mauve-lens password writes it"
@@ -29,14 +29,7 @@ _FORM = f"{NAME}:cost:block:lanes:salt:key, as mauve-lens password writes it"
 
 @dataclass(frozen=True)
 class PasswordHash:
-    """What a password is checked against.
-
-    Attributes
-    ----------
-    cost, block, lanes : int
-        N, r and p of RFC 7914.
-    salt, key : bytes
-    """
+    """Salted hash of a password; ``cost``, ``block`` and ``lanes`` are N, r and p of RFC 7914."""
 
     cost: int
     block: int
@@ -49,14 +42,14 @@ class PasswordHash:
         return ":".join(map(str, parts))
 
     def matches(self, password: str) -> bool:
-        """Whether this is the password; takes as long whether it is or not."""
+        """Return whether this is the password, in constant time."""
         data = password.encode(errors="replace")
         key = _key(data[:MAX_BYTES], self.cost, self.block, self.lanes, self.salt, len(self.key))
         return hmac.compare_digest(key, self.key) and len(data) <= MAX_BYTES
 
 
 def hashed(password: str) -> PasswordHash:
-    """A new hash of the password, with a salt of its own.
+    """Return a new hash of the password, with its own salt.
 
     Raises
     ------
@@ -75,12 +68,12 @@ def hashed(password: str) -> PasswordHash:
 
 
 def parse_hash(text: str) -> PasswordHash:
-    """The hash that ``str`` of one wrote.
+    """Parse the ``str`` of a hash.
 
     Raises
     ------
     InputError
-        It is none; the message does not repeat it.
+        It is not a hash; the message does not repeat it.
     """
     try:
         name, cost, block, lanes, salt, key = text.strip().split(":")

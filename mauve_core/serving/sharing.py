@@ -1,7 +1,7 @@
-"""Who may open the app and what they may do there, as the environment and one file of secrets say it.
+"""Who may open the app and what they may do there, as set in the environment and one file of secrets.
 
-Nothing is set: the app answers this machine alone, and whoever uses it may do everything. Other machines reach it only
-behind a sign-in, or when someone says in so many words that there shall be none.
+By default, the app answers only this machine, and its users may do everything. Other machines reach it only through a
+sign-in, or if the owner explicitly allows access without one.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from mauve_core.serving.passwords import PasswordHash, parse_hash
 
 PASSWORD_HASH = "MAUVE_LENS_PASSWORD_HASH"
 ALLOWED = "MAUVE_LENS_ALLOWED"
-"""E-mail addresses and ``@domain``s that may sign in by OpenID Connect, with commas; ``*`` is everyone."""
+"""E-mail addresses and domains (``@domain``) allowed to sign in by OpenID Connect, comma-separated; ``*`` is everyone.
+"""
 
 WITHOUT_SIGN_IN = "MAUVE_LENS_WITHOUT_SIGN_IN"
 READ_ONLY = "MAUVE_LENS_READ_ONLY"
-"""Ids of the only runs that visitors see, with commas; nothing can be changed then."""
+"""Ids of the only runs that visitors see, separated by commas; nothing can be changed then."""
 
 HOST_NAMES = "MAUVE_LENS_HOST_NAMES"
-"""Names, with commas, by which browsers may ask for the app beside localhost and addresses."""
+"""Host names by which browsers may request the app, besides localhost and IP addresses, separated by commas."""
 
 ANYONE = "*"
 _NEEDED = ("redirect_uri", "cookie_secret", "client_id", "client_secret", "server_metadata_url")
@@ -44,7 +45,7 @@ class SignIn:
     secrets : Path or None
         The file whose section ``auth`` describes the OpenID provider, as Streamlit reads it.
     allowed : tuple of str
-        Addresses and ``@domain``s in small letters, or ``*``.
+        Lower-case addresses and domains (``@domain``), or ``*``.
     """
 
     password: PasswordHash | None = None
@@ -53,11 +54,11 @@ class SignIn:
 
     @property
     def needed(self) -> bool:
-        """Whether nobody gets in without."""
+        """Return whether visitors must sign in."""
         return self.password is not None or self.secrets is not None
 
     def admits(self, email: str) -> bool:
-        """Whether whoever owns that address may sign in by OpenID Connect."""
+        """Return whether the owner of that address may sign in by OpenID Connect."""
         address = email.strip().lower()
         name, at, domain = address.rpartition("@")
         whole = bool(name and at and domain)
@@ -65,17 +66,12 @@ class SignIn:
 
 
 def sign_in(environment: Mapping[str, str] | None = None) -> SignIn:
-    """The sign-in that is set up.
-
-    Parameters
-    ----------
-    environment : mapping or None
-        None takes the process's own.
+    """Return the sign-in that ``environment`` configures; None means the process's own.
 
     Raises
     ------
     InputError
-        What is set up cannot be used: a broken hash, an unreadable file, a provider without ``MAUVE_LENS_ALLOWED``.
+        The configuration is unusable: a broken hash, an unreadable file, a provider without ``MAUVE_LENS_ALLOWED``.
     """
     values = os.environ if environment is None else environment
     written = values.get(PASSWORD_HASH, "").strip()
@@ -91,7 +87,7 @@ def sign_in(environment: Mapping[str, str] | None = None) -> SignIn:
 
 
 def require_protection(address: str, how: SignIn, *, without: bool) -> None:
-    """Refuse to answer other machines unless there is a sign-in, or it was said that there shall be none.
+    """Refuse to answer other machines without a sign-in, unless ``without`` allows it explicitly.
 
     Raises
     ------
@@ -110,7 +106,7 @@ def require_protection(address: str, how: SignIn, *, without: bool) -> None:
 
 
 def is_this_machine(address: str) -> bool:
-    """Whether only this machine can reach a server at that address."""
+    """Return whether only this machine can reach a server at that address."""
     try:
         return ipaddress.ip_address(address.strip("[]")).is_loopback
     except ValueError:
@@ -118,12 +114,12 @@ def is_this_machine(address: str) -> bool:
 
 
 def listed(text: str) -> tuple[str, ...]:
-    """The entries of a list with commas, without blanks."""
+    """Return the entries of a comma-separated list, stripped."""
     return tuple(entry.strip() for entry in text.split(",") if entry.strip())
 
 
 def _secrets_file() -> Path | None:
-    """``secrets.toml`` below the home folder, where it has a section ``auth``."""
+    """Return ``secrets.toml`` in the home folder, if it has a section ``auth``."""
     path = home() / SECRETS
     if not path.is_file():
         return None
