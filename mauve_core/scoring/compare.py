@@ -125,8 +125,7 @@ def _clustering_device(asked: str, used: str) -> str:
 def _map_of(
     sides: Mapping[str, Side], joint: Partition, config: CompareConfig, progress: Progress
 ) -> tuple[NDArray[np.float32] | None, int | None]:
-    """Return the positions of all texts, and the number on which the map was fitted: some of every source and cluster.
-    """
+    """Return the positions of all texts, and how many the map was fitted on: some of every source and cluster."""
     if not config.projection:
         return None, None
     from mauve_core.numerics.feature_space.projection import map_of

@@ -110,8 +110,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
 
 
 def to_table(comparison: Comparison) -> str:
-    """Format a leaderboard with spread and intervals, then texts, settings and warnings; safe to print in a terminal.
-    """
+    """Format a leaderboard with spread and intervals, then texts, settings and warnings; safe for a terminal."""
     parts = [_leaderboard(comparison), _reading_help(comparison.config), _texts(comparison)]
     parts.append("Settings\n" + "\n".join(f"  {line}" for line in _settings(comparison)))
     if comparison.warnings:

@@ -62,7 +62,7 @@ class ExcludeTextsTask(NewRunTask):
             See ``RunStore.load``, ``stored_features`` and ``compare_and_store``; an id that no text has.
         """
         run = RunStore().load(self.run)
-        run.comparison.candidate(self.candidate)  # for its error
+        run.comparison.candidate(self.candidate)  # raises InputError if unknown
         kept_texts = {name: self._kept(run, name) for name in (HUMAN, self.candidate)}
         corpora = {name: self._noted(run, name, kept) for name, kept in kept_texts.items()}
         features = stored_features(run)
