@@ -169,7 +169,7 @@ def what_if(prepared: Prepared, *, human: ArrayLike | None = None, model: ArrayL
     }
     before, confidence = prepared.before, prepared.confidence
     same = all((each == 1).all() for each in weights.values())
-    after = before if same else _spreads(prepared, weights)  # exactly equal, so that no change is 0
+    after = before if same else _spreads(prepared, weights)  # exactly equal, so that an unchanged score has change 0
     change = {
         name: Spread(spread.values - before[name].values, spread.resampled - before[name].resampled)
         for name, spread in after.items()
@@ -291,10 +291,12 @@ class _Resamples:
         self._prepared, self._weights, self._change = prepared, weights, _change(prepared, weights)
 
     def frontier(self, smoothing: str) -> Frontier:
+        """Return (B, seeds) frontiers."""
         kept = self._kept(smoothing)
         return frontier_by_logs(*self._anew(smoothing)) if kept is None else kept[0].frontier(*kept[1:])
 
     def frontier_integral(self, smoothing: str) -> NDArray[np.float64]:
+        """Return (B, seeds) values."""
         kept = self._kept(smoothing)
         return frontier_integral(*self._anew(smoothing)) if kept is None else kept[0].frontier_integral(*kept[1:])
 

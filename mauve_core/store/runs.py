@@ -129,8 +129,7 @@ class RunStore:
         return matching(self._index.summaries(), query, tags)
 
     def damaged(self) -> dict[str, StorageError]:
-        """Return, by id, the errors of runs whose record cannot be read; delete accepts them. Raises as :meth:`list`.
-        """
+        """Return, by id, the errors of runs whose record cannot be read; they can be deleted. Raises as ``list``."""
         return self._index.damaged()
 
     def index_failure(self) -> StorageError | None:
