@@ -36,8 +36,8 @@ CATEGORICAL = ("accuracy", "baseline", "ami", "v_measure", "purity")
 NUMERIC = ("r2",)
 
 MOST_DISTINCT = 0.5
-"""A text column with more distinct values than this share of its texts identifies texts rather than sorts them. Texts
-of equal id count once: continuations of one prompt may share a value that names it.
+"""A text column with more distinct values than this share of its texts names texts rather than sorts them. Texts of
+equal id count once: continuations of one prompt may share a value that names it.
 """
 
 LEAST_TEXTS = 10

@@ -1,4 +1,4 @@
-"""Stability: which clusters differ between the human side and a candidate across seeds, k and resampled texts.
+"""Stability: which clusters differ between the human side and a candidate beyond chance, across seeds and k.
 
 The reference is one stored partition. The partitions of the other k-means seeds, and any others given, such as those
 of another k, show whether its clusters survive (``mauve_core.numerics.resampling.stability``).

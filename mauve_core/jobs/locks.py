@@ -17,7 +17,7 @@ CHANGES = "changes.lock"
 """File beside the jobs, locked while a process starts, resumes, cancels, removes or takes back a job."""
 
 PATIENCE_S = 10.0
-"""A worker that has recorded its end holds its lock until it exits; a check for life holds it for an instant."""
+"""Seconds to wait for a worker's lock: an ending worker holds it until it exits, a liveness check for an instant."""
 
 
 @contextmanager

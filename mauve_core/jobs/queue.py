@@ -99,9 +99,8 @@ def _start(task: Task) -> JobState:
 def status(job_id: str) -> JobState:
     """Return the state of a job.
 
-    A job whose worker ended without notice counts as interrupted (or as cancelled, if that was requested): it was
-    killed, or the machine stopped. A job with a damaged state counts as failed, so that a broken folder hides no other
-    job.
+    A job whose worker ended without notice (killed, or the machine stopped) counts as interrupted, or as cancelled if
+    that was requested. A job with a damaged state counts as failed, so that a broken folder hides no other job.
 
     Raises
     ------

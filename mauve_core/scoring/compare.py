@@ -59,7 +59,7 @@ def compare(
         Features of every side, ``human`` included, in the order of its texts; requires ``config.encoder`` None. Any
         precision; memory maps and paths of .npy files are read in blocks.
     known : mapping of str to Source, optional
-        Every side's source from an earlier comparison that made the given features; ``config.encoder`` is then the
+        Every side's source in the earlier comparison whose features are given; ``config.encoder`` then names the
         encoder that made them.
     feature_store : FeatureStore, optional
         Keeps features between runs; None keeps nothing.

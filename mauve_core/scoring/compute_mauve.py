@@ -121,7 +121,7 @@ def compute_mauve(
     seed : int >= 0
         Decides the k-means starts (and the rows of ``pca_max_data``).
     batch_size : int >= 1
-        Longest texts that the encoder takes at once: affects memory and speed, not the features.
+        Number of full-length texts that the encoder takes at once: affects memory and speed, not the features.
     use_float64 : bool
         No effect on given features: scores are always float64. Encoding in float64 is not supported.
 

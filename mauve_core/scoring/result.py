@@ -1,7 +1,7 @@
 """Result records of a comparison: frozen, plain, and detailed enough to get from a score back to the texts.
 
-P is always the human side, Q a candidate. Labels number clusters from 0 to k - 1, in the order of the texts in their
-corpus, so a cluster's text ids can be looked up.
+P is always the human side, Q a candidate. Labels are cluster numbers from 0 to k - 1, one per text in corpus order, so
+a cluster's text ids can be looked up.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def merged(given: Mapping[str, Any], seen: About, now: About) -> dict[str, Any]:
     Returns
     -------
     dict
-        Without parts that are unchanged since ``seen``. Tags are added and removed one by one, so that changes of
+        Without parts that the person left as seen. Tags are added and removed one by one, so that changes of
         others to other tags stay.
 
     Raises
