@@ -104,7 +104,7 @@ def _remove_upload(folder: Path, kept_s: float) -> None:
     if _unused_s(aside) > kept_s:
         shutil.rmtree(aside, ignore_errors=True)
     else:
-        with suppress(OSError):  # somebody has brought it anew meanwhile
+        with suppress(OSError):  # someone has uploaded it again meanwhile
             aside.rename(folder)
 
 

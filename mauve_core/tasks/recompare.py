@@ -33,7 +33,7 @@ class RecompareTask(NewRunTask):
     run : str
         Id of the run with the texts.
     config : CompareConfig
-        Its ``encoder`` is None only if the run's is, whose features were given.
+        Its ``encoder`` is None only if the run's is, because its features were given.
     left_out : tuple of str
         Candidates of the run to leave out.
     device : str
