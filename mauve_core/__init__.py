@@ -1,7 +1,6 @@
 """MAUVE Lens: how machine-written text differs from human text, from a score to the clusters and texts behind it.
 
-The public names are imported when they are first used, so that ``import mauve_core`` is quick and loads neither torch
-nor transformers.
+Public names are imported on first use, so ``import mauve_core`` is quick and loads neither torch nor transformers.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ def __dir__() -> list[str]:
 
 
 def _show_in_notebooks() -> None:
-    """Where IPython runs, let it show a comparison as its leaderboard and divergence curves."""
+    """Under IPython, show a comparison as its leaderboard and divergence curves."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is not None:
         formatter = shell.display_formatter.formatters["text/html"]

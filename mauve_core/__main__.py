@@ -1,7 +1,7 @@
 """The command line: ``mauve-lens`` or ``python -m mauve_core``.
 
 Exit codes: 0 done, 2 wrong input, 130 stopped with Ctrl-C, 1 anything else. An error is one line on standard error;
-with MAUVE_LENS_DEBUG=1 in the environment the traceback comes before it.
+MAUVE_LENS_DEBUG=1 in the environment prints the traceback before it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code."""
+    """Run one command and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def build_parser() -> Parser:
-    """Every command with its options."""
+    """Return the parser with all commands and their options."""
     parser = Parser(prog="mauve-lens", description="See how machine-written text differs from human text, and why.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for group in (

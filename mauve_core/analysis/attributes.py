@@ -1,8 +1,8 @@
-"""What clusters capture: how well they tell columns of metadata and cheap properties of texts, as k grows.
+"""What clusters capture: how well they predict metadata columns and cheap text properties, as k grows.
 
-For categories, the accuracy of guessing a text's category by its cluster, on texts that were not counted, beside the
-baseline that knows no clusters (ICLR 2023, section 6.1); adjusted mutual information, which is 0 where clusters know
-nothing whatever their number; V-measure; purity. For numbers, R^2 on texts that were not counted (figure 13).
+For categories: held-out accuracy of guessing a text's category from its cluster, beside the baseline without clusters
+(ICLR 2023, section 6.1); adjusted mutual information, which is 0 for uninformative clusters at any k; V-measure;
+purity. For numbers: held-out R^2 (figure 13).
 """
 
 from __future__ import annotations
@@ -27,28 +27,29 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Kind = Literal["category", "number", "surface"]
-"""What a column can be: text and truth values, numbers of the metadata, or a property of the texts."""
+"""Kind of a column: text and truth values, numbers of the metadata, or a property of the texts."""
 
 SURFACE = ("length", "stop_words", "punctuation")
-"""Properties of texts that are numbers, beside the columns of metadata."""
+"""Numeric properties of texts, judged beside the metadata columns."""
 
 CATEGORICAL = ("accuracy", "baseline", "ami", "v_measure", "purity")
 NUMERIC = ("r2",)
 
 MOST_DISTINCT = 0.5
-"""A column of text with more different values than this share of its texts names texts rather than sorts them.
-Texts of equal id count once: what continues the same prompt may share whatever names the prompt."""
+"""A text column with more distinct values than this share of its texts names texts rather than sorts them. Texts of
+equal id count once: continuations of one prompt may share a value that names it.
+"""
 
 LEAST_TEXTS = 10
-"""A column with fewer filled cells than this is left out."""
+"""A column with fewer filled cells is left out."""
 
 STAGE = "Judging columns"
-"""Stage name of the progress; counts columns at each k."""
+"""Progress stage; counts columns at each k."""
 
 
 @dataclass(frozen=True)
 class ValuePurity:
-    """One category: how many texts have it, its share of all, and its mean share in the clusters of its texts."""
+    """One category: its number of texts, its share of all, and its mean share in the clusters of its texts."""
 
     value: str
     n: Count
@@ -58,22 +59,22 @@ class ValuePurity:
 
 @dataclass(frozen=True)
 class Attribute:
-    """How much clusters tell about one column.
+    """How much the clusters tell about one column.
 
     Attributes
     ----------
     column : str
-        A column of metadata, or a name of ``SURFACE``.
+        A metadata column, or a name of ``SURFACE``.
     kind : {"category", "number", "surface"}
     k : int
-        Clusters.
+        Number of clusters.
     n, missing : int
-        Texts with a value, and without.
+        Number of texts with and without a value.
     scores : mapping of str to SeedSpread
-        The names of ``CATEGORICAL``, or of ``NUMERIC``. Accuracy, baseline and r2 have a value for each seed and split,
-        the others one for each seed; by seed, then by split.
+        By name in ``CATEGORICAL`` or ``NUMERIC``. Accuracy, baseline and r2 have a value for each seed and split (by
+        seed, then by split), the others one for each seed.
     by_value : tuple of ValuePurity
-        Of a category, the most frequent first.
+        For a category, the most frequent value first.
     """
 
     column: str
@@ -92,14 +93,7 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Attributes:
-    """Every column at every k, in the order of the columns and of growing k.
-
-    Attributes
-    ----------
-    rows : tuple of Attribute
-    notes : tuple of str
-        Columns that were left out, and why.
-    """
+    """Every column at every k, in the order of the columns, then by increasing k; ``notes`` explain omitted columns."""
 
     rows: tuple[Attribute, ...]
     notes: tuple[str, ...]
@@ -114,19 +108,19 @@ def attributes(
     seed: int | np.random.SeedSequence,
     progress: Progress = silent,
 ) -> Attributes:
-    """How much the clusters of each partition tell about the texts.
+    """Judge how much the clusters of each partition tell about the texts.
 
     Parameters
     ----------
     partitions : sequence of Partition
         Those of equal k are repetitions under other seeds.
     corpora : mapping of str to Corpus
-        Sources of the partitions whose texts are looked at, all together: the human side alone, or both sides.
+        Sources of the partitions whose texts are pooled: the human side alone, or both sides.
     columns : sequence of str, optional
-        Columns of metadata that all these corpora have; None takes all that can be judged.
+        Metadata columns that all these corpora have; None takes all that can be judged.
     splits : int
-        Random halves for training, the same for every column and partition. Texts of equal id, which continue the same
-        prompt, stay in one half.
+        Number of random splits into two halves, the same for every column and partition; one half is for training.
+        Texts of equal id, which continue the same prompt, stay in one half.
     seed : int or numpy.random.SeedSequence
     progress : callable
         May raise CancelledError.
@@ -134,7 +128,7 @@ def attributes(
     Raises
     ------
     InputError
-        No partition, a source that a partition does not have with as many texts, or a column that is not there.
+        No partition, a source that a partition does not have with as many texts, or an unknown column.
     """
     _require_fit(partitions, corpora)
     rng = np.random.default_rng(seed)
@@ -168,12 +162,9 @@ def attributes(
 
 
 def category_columns(corpora: Mapping[str, Corpus]) -> dict[str, NDArray[Any]]:
-    """The columns that sort texts: those of text or truth values that :func:`attributes` takes from all corpora.
+    """Return the category columns, text or truth values, that :func:`attributes` takes from all corpora.
 
-    Returns
-    -------
-    dict of str to (n,) object array
-        The cells of all corpora, one after the other; None where one is missing.
+    Each is an (n,) object array: the cells of all corpora in order, None where one is missing.
     """
     ids = np.array([text_id for corpus in corpora.values() for text_id in corpus.ids])
     usable = {}
@@ -196,7 +187,7 @@ def _require_fit(partitions: Sequence[Partition], corpora: Mapping[str, Corpus])
 def _columns(
     corpora: Mapping[str, Corpus], asked: Sequence[str] | None
 ) -> tuple[list[tuple[str, Kind, NDArray[Any]]], list[str]]:
-    """(name, kind, cells) of each column that all corpora have, and notes on the others."""
+    """Return (name, kind, cells) of each column that all corpora have, and notes on the others."""
     frames = [corpus.metadata for corpus in corpora.values()]
     names = list(dict.fromkeys(str(name) for frame in frames for name in frame.columns))
     everywhere = [name for name in names if all(name in frame.columns for frame in frames)]
@@ -217,7 +208,6 @@ def _is_number(column: pd.Series[Any]) -> bool:
 
 
 def _problem(kind: str, cells: NDArray[Any], ids: NDArray[np.str_]) -> str:
-    """Why the column cannot be judged, or an empty string."""
     if cells.size < LEAST_TEXTS:
         return f"it has {cells.size} values, and {LEAST_TEXTS} are needed"
     distinct, told_apart = len({str(cell) for cell in cells}), np.unique(ids).size
@@ -231,7 +221,7 @@ def _problem(kind: str, cells: NDArray[Any], ids: NDArray[np.str_]) -> str:
 
 
 def _problem_of_halves(kind: str, cells: NDArray[Any], train: NDArray[np.bool_]) -> str:
-    """Why the column cannot be judged by these splits, or an empty string."""
+    """Return why these splits cannot judge the column, or an empty string."""
     if not (train.any(axis=1) & ~train.all(axis=1)).all():
         return "one half of a split has no value"
     if kind != "category" and any(np.ptp(cells[~half].astype(np.float64)) == 0 for half in train):
@@ -245,7 +235,7 @@ def _category(
     from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
 
     names, codes, counts = np.unique([str(cell) for cell in cells], return_inverse=True, return_counts=True)
-    # The most frequent value gets number 0, so that ties of a cluster go to it.
+    # The most frequent value gets number 0, so that it wins ties in a cluster.
     order = np.argsort(-counts, kind="stable")
     codes = np.argsort(order)[codes.ravel()]
     guesses = [guess_categories(row, codes, train) for row in labels]

@@ -1,8 +1,8 @@
-"""Counts of two sides over clusters -> the table behind the histogram, the detail panel and the map's log ratio.
+"""Cluster table: counts of two sides over clusters, behind the histogram, the detail panel and the map's log ratio.
 
 p is the human share of a cluster, q the candidate's. A cluster's share of an error is its own term of the divergence
-(``mauve_core.numerics.divergences.kl.error_shares``; JMLR 2023, section 3.1) over the divergence: shares sum to 1,
-and one is negative where that side writes less than the mixture.
+(``mauve_core.numerics.divergences.kl.error_shares``; JMLR 2023, section 3.1) over the divergence. Shares sum to 1; a
+share is negative if that side is below the mixture.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mauve_core.numerics.divergences.smoothing import probabilities
 
 CONFIDENCE = 0.95
 REPLICATES = 400
-"""Resamples behind the intervals of the error shares: enough for two digits of a 95 % interval."""
+"""Resamples for the intervals of the error shares: enough for two digits of a 95 % interval."""
 
 ORDERS = {
     "difference": "Difference p − q",
@@ -30,19 +30,19 @@ ORDERS = {
     "type_2": "Type II error",
     "cluster": "Cluster number",
 }
-"""Column -> how the histogram can be sorted by it; all but the number from the largest down."""
+"""Columns by which the histogram can be sorted; all descending except the cluster number."""
 
 MIXTURE_MARGIN = 0.01
-"""At weight 0 or 1 an error can be infinite, and shares of it mean nothing: the pages stay this far from the ends."""
+"""Pages keep this distance from weights 0 and 1, where an error can be infinite and its shares mean nothing."""
 
 
 def cluster_table(human: ArrayLike, model: ArrayLike, weight: float, smoothing: str = "none") -> pd.DataFrame:
-    """One row a cluster.
+    """Return a table with one row per cluster.
 
     Parameters
     ----------
     human, model : (k,) arrays of int
-        Texts of each side in each cluster; neither side is empty.
+        Number of each side's texts in each cluster; neither side is empty.
     weight : float in (0, 1)
         Weight of P in the mixture R.
     smoothing : str
@@ -52,10 +52,10 @@ def cluster_table(human: ArrayLike, model: ArrayLike, weight: float, smoothing: 
     Returns
     -------
     DataFrame
-        cluster, human, model (counts), p, q, difference (p - q), log2_ratio (of the Krichevsky-Trofimov shares, so that
-        an empty side stays finite), type_1_nats, type_2_nats (the cluster's terms of KL(Q|R) and KL(P|R): negative
-        where q, or p, is below the mixture), type_1, type_2 (the same as shares of the two divergences; 0 where an
-        error is 0, and far beyond 1 either way where the histograms nearly agree).
+        cluster, human, model (counts), p, q, difference (p - q), log2_ratio (of shares with Krichevsky-Trofimov
+        smoothing, so that an empty side stays finite), type_1_nats, type_2_nats (the cluster's terms of KL(Q|R) and
+        KL(P|R): negative where q, or p, is below the mixture), type_1, type_2 (the same as shares of the two
+        divergences; 0 if an error is 0, and far beyond ±1 if the histograms nearly agree).
 
     Raises
     ------
@@ -87,14 +87,14 @@ def cluster_table(human: ArrayLike, model: ArrayLike, weight: float, smoothing: 
 
 
 def ordered(table: pd.DataFrame, order: str) -> pd.DataFrame:
-    """The rows by a column of ``ORDERS``, largest first (the cluster's number: smallest first), ties by number."""
+    """Sort the rows by a column of ``ORDERS``, descending (the cluster number: ascending), ties by number."""
     return table.sort_values([order, "cluster"], ascending=[order == "cluster", True], ignore_index=True)
 
 
 def wilson_interval(
     count: ArrayLike, n: ArrayLike, confidence: float = CONFIDENCE
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Score interval of a share (Wilson 1927): it stays in [0, 1] and has width also at 0 and at n.
+    """Return the score interval of a share (Wilson 1927): it stays in [0, 1] and has width even at 0 and n.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def wilson_interval(
 def resampled_counts(
     human: ArrayLike, model: ArrayLike, *, seed: int = 0
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(REPLICATES, k) histograms of resamples of either side's texts."""
+    """Return (REPLICATES, k) histograms of resamples of each side's texts."""
     drawn = []
     for side, stream in zip((human, model), np.random.SeedSequence(seed).spawn(2), strict=True):
         counts = np.asarray(side, dtype=np.int64)
@@ -135,23 +135,23 @@ def error_intervals(
     *,
     resampled: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
 ) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Bootstrap intervals over texts of each cluster's shares of the two errors, the clusters held fixed.
+    """Compute bootstrap intervals over texts of each cluster's shares of the two errors, with fixed clusters.
 
-    A share is a term over an error. A replicate is its linear part about the estimate, share + (term - share x error) /
-    estimated error: two resamples that nearly agree have a tiny error of their own, and a quotient by it means nothing.
-    Centred, as ``mauve_core.numerics.resampling.bootstrap.centred_interval`` explains.
+    A share is a term over an error. A replicate is its linearization at the estimate, share + (term - share x error) /
+    estimated error, because two resamples that nearly agree have a tiny error, and dividing by it means nothing.
+    Intervals are centered, see ``mauve_core.numerics.resampling.bootstrap.centred_interval``.
 
     Parameters
     ----------
     human, model, weight, smoothing
         As in :func:`cluster_table`.
     resampled : two (REPLICATES, k) int64 arrays, optional
-        From :func:`resampled_counts` of the same, where they are at hand: they serve every weight and smoothing.
+        From :func:`resampled_counts` of the same counts; they serve every weight and smoothing.
 
     Returns
     -------
     dict
-        "type_1" and "type_2" -> (low, high), each (k,), shares of the error, at ``CONFIDENCE``; 0 where an error is 0.
+        "type_1" and "type_2" -> (low, high), each (k,), shares of the error, at ``CONFIDENCE``; 0 if an error is 0.
     """
     sides = probabilities(human, smoothing), probabilities(model, smoothing)
     estimates, totals = error_shares(*sides, weight), _errors(*sides, weight)
@@ -167,14 +167,14 @@ def error_intervals(
 
 
 def value_counts(human: pd.Series | None, model: pd.Series | None, in_human: Any, in_model: Any) -> pd.DataFrame:
-    """How often each value of a metadata column stands inside a cluster, and in all texts of each side.
+    """Count each value of a metadata column inside a cluster, and in all texts of each side.
 
     Parameters
     ----------
     human, model : Series or None
-        The column on either side; None where that side has no such column.
+        The column on each side; None if that side has no such column.
     in_human, in_model : arrays of int
-        Places of the cluster's texts on either side.
+        Rows of the cluster's texts on each side.
 
     Returns
     -------
@@ -196,7 +196,7 @@ def value_counts(human: pd.Series | None, model: pd.Series | None, in_human: Any
 
 
 def _errors(p: NDArray[np.float64], q: NDArray[np.float64], weight: float) -> tuple[NDArray[np.float64], ...]:
-    """KL(Q|R) and KL(P|R), from the terms that cannot cancel."""
+    """Return KL(Q|R) and KL(P|R), from the terms that cannot cancel."""
     return tuple(np.asarray(terms.sum(axis=-1)) for terms in mixture_terms(p, q, weight, 1 - weight))
 
 

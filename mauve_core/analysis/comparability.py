@@ -1,21 +1,21 @@
-"""What differs between two comparisons, and whether their scores may stand in one leaderboard.
+"""Differences between two comparisons, and whether their scores may share a leaderboard.
 
-JMLR 2023, section 8: scores are comparable only under equal settings and equal sizes. Setting by setting:
+JMLR 2023, section 8: scores are comparable only under equal settings and equal sizes. By setting:
 
 Counted, because the scores would measure something else
     the human texts (P itself) and their number; the candidates' number of texts (the bias of a divergence depends on
     it); the encoder, its revision, pooling, layer, precision, and whether it read the prompts (other features); the
-    length at which texts are cut, where a text was cut; the number of clusters, as it came out; the variance that PCA
-    keeps and the iterations of k-means (other clusters); the scaling constant; the coverage of the intervals, because
-    ties are read off them.
+    length at which texts are cut, if any text was cut; the resulting number of clusters; the variance that PCA keeps
+    and the iterations of k-means (other clusters); the scaling constant; the coverage of the intervals, which decide
+    ties.
 Not counted, because the score estimates the same quantity
-    the number of k-means seeds, the one seed of everything, restarts (one start ends as low, docs/performance.md),
-    resamples of the bootstrap: all four change the spread, which stands beside every score; the map; the device and the
-    versions of libraries, which change rounding. An encoder's setting that led to the very same features of the same
-    human texts (a model's folder that was moved) is not counted either.
+    the number of k-means seeds, the base seed, restarts (one start ends as low, docs/performance.md), resamples of the
+    bootstrap: all four change the spread, which is shown beside every score; the map; the device and the library
+    versions, which change rounding; an encoder setting that led to identical features of the same human texts (such as
+    a model folder that was moved).
 
-Smoothing and the kind of partition are no settings of a run: pages choose them for all scores alike. A leaderboard over
-two runs is always of the pairwise partition; a joint one is of a run's own candidates.
+Smoothing and the kind of partition are not settings of a run: pages choose them for all scores. A leaderboard over two
+runs always uses pairwise partitions; a joint partition covers one run's own candidates.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _SCORE = (
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing in which two comparisons differ.
+    """One difference between two comparisons.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Difference:
 
 
 def differences(left: Comparison, right: Comparison) -> tuple[Difference, ...]:
-    """Everything in which the two were made differently, what counts first; candidates and scores are no settings."""
+    """Return all differences in settings, those that count first; candidates and scores are not settings."""
     found = [
         *_of_texts(left, right),
         *_of_encoders(left, right),
@@ -88,7 +88,7 @@ def differences(left: Comparison, right: Comparison) -> tuple[Difference, ...]:
 
 
 def require_comparable(left: Comparison, right: Comparison) -> None:
-    """Nothing, or an InputError that names every difference for which the scores must not be ranked together."""
+    """Raise an InputError that names every difference that makes the scores incomparable, if there is one."""
     counted = [item for item in differences(left, right) if item.counts]
     if counted:
         raise InputError(
@@ -100,17 +100,17 @@ def require_comparable(left: Comparison, right: Comparison) -> None:
 
 
 def one_leaderboard(left: Comparison, right: Comparison, titles: tuple[str, str]) -> Comparison:
-    """The candidates of both against the human texts that they share, for ``standings`` and the figures of scores.
+    """Join the candidates of both, against the human texts that they share, for ``standings`` and the score figures.
 
     Parameters
     ----------
     titles : (str, str)
-        What tells the runs apart; a candidate is called ``name · title``.
+        Distinguish the runs; a candidate is named ``name · title``.
 
     Returns
     -------
     Comparison
-        Without joint partitions, map and halves of its own; settings, warnings and circumstances are the left run's.
+        Without joint partitions, map or halves; settings, warnings and environment are the left run's.
 
     Raises
     ------
@@ -198,7 +198,6 @@ def _several(numbers: Iterable[int]) -> str:
 
 
 def _said(value: object) -> str:
-    """A setting's value in words."""
     if value is None:
         return "default"
     if isinstance(value, bool):

@@ -1,8 +1,7 @@
-"""The two errors as a ledger over clusters, and the few clusters that make most of the gap, as tables.
+"""The two errors as a ledger over clusters, and the few clusters that make up most of the gap.
 
-A cluster's share of an error is its own term of the divergence, as in ``mauve_core.analysis.cluster_table``: shares
-sum to the error and may be negative. A table that shows the largest sums up the others in rows of their own, so that
-what is shown adds up to the total.
+Shares of divergence are as in ``mauve_core.analysis.cluster_table``: they sum to the error and may be negative. A
+table of the largest shares sums up the others in separate rows, so that the rows add up to the total.
 """
 
 from __future__ import annotations
@@ -30,26 +29,22 @@ MOST_SHOWN = 12
 """Clusters of an error that have a row of their own."""
 
 TOGETHER = -1
-"""Stands for the number of a cluster where a row sums up several."""
+"""Cluster number of a row that sums up several clusters."""
 
 
 def error_totals(
     human: ArrayLike, model: ArrayLike, weight: float, smoothing: str = "none"
 ) -> dict[str, NDArray[np.float64]]:
-    """Both errors in nats, "type_1" KL(Q|R) and "type_2" KL(P|R), of one or many pairs of histograms.
+    """Return both errors of one or many pairs of histograms, in nats: "type_1" KL(Q|R) and "type_2" KL(P|R), (...).
 
     Parameters
     ----------
     human, model : (..., k) arrays of int
-        Texts of each side in each cluster.
+        Number of each side's texts in each cluster.
     weight : float in (0, 1)
         Weight of P in the mixture R.
     smoothing : str
         A key of ``mauve_core.numerics.divergences.smoothing.SMOOTHINGS``.
-
-    Returns
-    -------
-    dict of str to (...) float64 array
     """
     p, q = probabilities(human, smoothing), probabilities(model, smoothing)
     return {
@@ -64,12 +59,12 @@ def ledger_rows(
     intervals: tuple[NDArray[np.float64], NDArray[np.float64]],
     most: int = MOST_SHOWN,
 ) -> pd.DataFrame:
-    """The clusters that add most to an error, and the others summed up.
+    """Return the clusters that add most to an error, and sums of the others.
 
     Parameters
     ----------
     table : DataFrame
-        Of ``mauve_core.analysis.cluster_table.cluster_table``.
+        From ``mauve_core.analysis.cluster_table.cluster_table``.
     error : {"type_1", "type_2"}
     intervals : two (k,) arrays
         Lower and upper end of each cluster's share of the error.
@@ -79,9 +74,9 @@ def ledger_rows(
     Returns
     -------
     DataFrame
-        cluster (``TOGETHER`` where a row sums up several), clusters (how many it stands for), nats, share (of the
-        error), low, high (of the share; NaN for a sum), human, model (counts). The largest first, then the rest that
-        adds to the error, then the rest that offsets part of it. nats sum to the error.
+        cluster (``TOGETHER`` for a sum), clusters (how many the row covers), nats, share (of the error), low, high (of
+        the share; NaN for a sum), human, model (counts). The largest first, then the rest that adds to the error, then
+        the rest that offsets part of it. nats sum to the error.
     """
     nats = table[f"{error}_nats"].to_numpy()
     columns = {
@@ -111,7 +106,7 @@ def _together(columns: dict[str, NDArray[Any]], indices: NDArray[np.intp]) -> di
 
 
 def row_labels(rows: pd.DataFrame) -> list[str]:
-    """Names of the rows: the number of a cluster, or how many are summed up and which way they go."""
+    """Return row names: a cluster's number, or how many are summed up and whether they add or offset."""
     parts = zip(*(rows[name].tolist() for name in ("cluster", "clusters", "nats")), strict=True)
     return [
         str(int(cluster)) if cluster != TOGETHER else f"{int(number)} {'more' if nats >= 0 else 'that offset it'}"
@@ -130,27 +125,27 @@ def step_rows(
     scale: float,
     smoothing: str,
 ) -> pd.DataFrame:
-    """The greedy list as a table, with the spread over the k-means seeds.
+    """Return the greedy list as a table, with the spread over the k-means seeds.
 
-    The list was made in one partition. In the others the same texts are weighted in the same way, which shows how much
-    of the gain hangs on where one clustering drew its borders.
+    The list comes from one partition. Weighting the same texts in the other partitions shows how much of the gain
+    depends on one clustering's borders.
 
     Parameters
     ----------
     steps : sequence of Step
         From ``mauve_core.numerics.divergences.greedy.greedy`` on the counts of ``shown``.
     partitions : sequence of Partition
-        One a seed, ``shown`` among them.
+        One per seed, including ``shown``.
     action : {"match", "drop"}
     score : str
-        The score that the list went by.
+        The score that the list was made by.
 
     Returns
     -------
     DataFrame
-        step (0: as it is), cluster (``TOGETHER`` at step 0), filled, closed (share of the gap), every score by name in
-        ``shown``; mean, sd of ``score`` over the seeds. NaN from the first cluster on that the candidate has no text
-        in, because no weight of its texts fills it, and for sd where there is one seed.
+        step (0: unchanged), cluster (``TOGETHER`` at step 0), filled, closed (share of the gap), every score by name
+        in ``shown``; mean, sd of ``score`` over the seeds. mean and sd are NaN from the first cluster without
+        candidate texts, which no weights can fill; sd is NaN with one seed.
     """
     p, q = shown.counts(HUMAN), shown.counts(candidate)
     first = {name: float(value) for name, value in score_counts(p, q, scale=scale, smoothing=smoothing).items()}
@@ -167,7 +162,7 @@ def step_rows(
 def _weights_after(
     steps: Sequence[Step], p: NDArray[np.int64], q: NDArray[np.int64], action: str
 ) -> NDArray[np.float64] | None:
-    """(k,) weights of the candidate's texts after these steps; None where weights cannot do it."""
+    """Return the (k,) weights of the candidate's texts after these steps; None if no weights achieve them."""
     clusters = [step.cluster for step in steps]
     if action == "drop":
         return dropped(p.size, clusters)
@@ -187,7 +182,7 @@ def _spreads(
     scale: float,
     smoothing: str,
 ) -> list[tuple[float, float]]:
-    """Mean and standard deviation of the score over the seeds, under each of the weights; NaN for None."""
+    """Return the score's mean and standard deviation over the seeds, under each of the weights; NaN for None."""
     usable = [index for index, each in enumerate(weights) if each is not None]
     texts = np.stack([text_weights(shown, candidate, each) for each in weights if each is not None])
     human = np.stack([part.counts(HUMAN) for part in partitions])

@@ -1,8 +1,8 @@
-"""Phrases of one to three words that one set of texts has more often than another, with intervals.
+"""Phrases of one to three words that one set of texts uses more often than another, with intervals.
 
 Log odds with an informative Dirichlet prior (Monroe, Colaresi and Quinn 2008;
-``mauve_core.numerics.statistics.log_odds``), the background being both sets together. Counted are documents, so that
-a text that repeats a phrase counts once, or tokens.
+``mauve_core.numerics.statistics.log_odds``); the background is both sets together. The unit is documents, so that a
+text that repeats a phrase counts once, or tokens.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PATTERN = r"(?u)\b\w+\b"
 LONGEST = 3
 
 PRIOR = 10.0
-"""Texts that the prior is worth in each set; by tokens, as many tokens as so many texts have on average."""
+"""Weight of the prior in each set, in texts; by tokens, in texts of average length."""
 
 UNITS = ("documents", "tokens")
 
@@ -38,14 +38,14 @@ class Phrase:
     Attributes
     ----------
     text : str
-        Its words in lower case, one space between them.
+        Its words in lower case, separated by single spaces.
     log_odds, low, high : float
-        Difference of its log odds to the other set, and its interval; by tokens, which are no independent draws, the
-        interval is too narrow. Each interval is about one phrase: among many that are no different, some lie off 0.
+        Difference of its log odds to the other set, and its interval, too narrow by tokens, which are not independent
+        draws. Each interval covers one phrase: among many phrases that do not differ, some intervals exclude 0.
     z : float
-        The difference over its standard deviation: what phrases are ranked by.
+        The difference over its standard deviation; ranks phrases.
     texts, other_texts : int
-        Texts of this and of the other set that have it.
+        Number of texts of this and of the other set with the phrase.
     tokens, other_tokens : int
         Occurrences.
     """
@@ -71,7 +71,7 @@ def distinctive_phrases(
     stop_words: frozenset[str] = frozenset(),
     confidence: float = 0.95,
 ) -> tuple[tuple[Phrase, ...], tuple[Phrase, ...]]:
-    """The phrases of each set that tell it from the other.
+    """Return the phrases that tell each set from the other.
 
     Parameters
     ----------
@@ -80,19 +80,19 @@ def distinctive_phrases(
     unit : {"documents", "tokens"}
         What is counted.
     top : int
-        Phrases a set at most.
+        Most phrases per set.
     min_texts : int
-        Texts of its set that a phrase must be in.
+        Fewest texts of its set that a phrase must be in.
     stop_words : frozenset of str
-        A phrase made of these alone is left out.
+        A phrase of these words alone is left out.
     confidence : float in (0, 1)
         Of the intervals.
 
     Returns
     -------
     of_first, of_second : tuple of Phrase
-        Only phrases whose interval lies above 0, the largest z first. One that is part of an earlier one, or has an
-        earlier one in it, is left out.
+        Only phrases whose interval lies above 0, the largest z first. A phrase that contains, or is part of, an
+        earlier one is left out.
 
     Raises
     ------
@@ -129,18 +129,18 @@ def distinctive_phrases(
 
 
 def _by_set(matrix: Any, n: int) -> NDArray[np.int64]:
-    """(2, phrases) column sums of the first n rows and of the others."""
+    """Return (2, phrases) column sums of the first n rows and of the others."""
     return np.stack([np.asarray(part.sum(axis=0), dtype=np.int64).ravel() for part in (matrix[:n], matrix[n:])])
 
 
 def _chosen(
     counted: WordCounts, z: NDArray[np.float64], usable: NDArray[np.bool_], top: int, stop_words: frozenset[str]
 ) -> list[int]:
-    """The phrases of largest z without repeating themselves; of equal z the longer one, then by the alphabet."""
+    """Choose phrases by largest z without repetition; for equal z the longer one, then in alphabetical order."""
     indices = np.flatnonzero(usable)
     words = {int(at): str(counted.vocabulary[at]) for at in indices}
     chosen: list[int] = []
-    # z is rounded so that phrases with equal counts are equal.
+    # Rounding z makes phrases with equal counts tie.
     for at in sorted(words, key=lambda index: (-round(float(z[index]), 9), -words[index].count(" "), words[index])):
         if stop_words.issuperset(words[at].split()):
             continue

@@ -1,9 +1,9 @@
-"""What takes long to find out about a run and never changes, kept beside it: scores, words, stability, errors.
+"""Precomputed results of a run, kept beside it: scores, words, stability, errors.
 
-Files lie in the run's folder, below ``derived``, one an item: plain arrays, no pickle. They follow from the run alone,
-so they may be deleted at any time; what is missing, damaged, of another format, of another run or of another item (each
-file says whose it is) is found out again and kept. A folder that cannot be written keeps nothing, and everything is
-found out each time.
+Each file below ``derived`` in the run's folder holds one item as plain arrays, without pickle. The results depend only
+on the run, so the files may be deleted at any time. An item that is missing, damaged, of another format, run or item
+(each file names its own) is computed again and stored. If the folder is not writable, everything is computed each
+time.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ from mauve_core.store import Run
 
 DERIVED = "derived"
 FORMAT = 2
-"""Version of the files; those of another version are made again."""
+"""Version of the files; other versions are computed again."""
 
 ABOUT = "about"
-"""Entry of a file that says which version, run and item it is of."""
+"""Entry of a file that names its version, run and item."""
 
 KEPT_SMOOTHINGS: tuple[Smoothing, ...] = ("none", "krichevsky-trofimov", "laplace")
-"""Smoothings whose score bases are kept; about 2 MB a candidate, partition and smoothing."""
+"""Smoothings whose score bases are kept; about 2 MB per candidate, partition and smoothing."""
 
 SAMPLED_CELLS = 100_000
 """Cells of drawn histograms at each number of texts or clusters: a third of a second in all for a thousand texts."""
 
 READING = "reading the texts"
-"""Stage of the work, for whoever shows progress."""
+"""Progress stage."""
 
 _STABILITY_ARRAYS = (
     "excess",
@@ -70,10 +70,10 @@ _Arrays = dict[str, NDArray[Any]]
 
 
 def derive(run: Run, progress: Progress = silent) -> None:
-    """Find out and keep what a page asks for first, for a run that was just made; what is there already stays.
+    """Precompute what a page needs first, for a run that was just made; existing results stay.
 
-    Words and stability of clusters are those of the joint partition under the first seed; those of others are kept when
-    they are asked for.
+    Words and cluster stability are those of the joint partition under the first seed; others are kept on first
+    request.
     """
     sources = [source.name for source in run.comparison.sources]
     steps: list[Callable[[], object]] = [
@@ -110,7 +110,7 @@ def run_basis(run: Run, kind: PartitionKind, smoothing: Smoothing) -> dict[str, 
 
 
 def run_words(run: Run, source: str) -> WordCounts:
-    """The words of one source's texts, as ``mauve_core.analysis.words.count_words`` has them."""
+    """Words of one source's texts, from ``mauve_core.analysis.words.count_words``."""
 
     def make() -> _Arrays:
         found = count_words(run.corpora[source].texts)
@@ -128,7 +128,7 @@ def run_words(run: Run, source: str) -> WordCounts:
 
 
 def run_cluster_words(run: Run, kind: PartitionKind, candidate: str, seed: int) -> list[tuple[DistinctiveWord, ...]]:
-    """For each cluster, what tells its human and candidate texts from those of the other clusters, at most 12 words."""
+    """For each cluster, at most 12 words that tell its human and candidate texts from those of the other clusters."""
     names = [field.name for field in dataclasses.fields(DistinctiveWord)]
 
     def make() -> _Arrays:
@@ -147,19 +147,13 @@ def run_cluster_words(run: Run, kind: PartitionKind, candidate: str, seed: int) 
 
 
 def run_properties(run: Run, source: str) -> dict[str, NDArray[np.float64]]:
-    """As ``mauve_core.analysis.properties.text_properties`` of one source's texts."""
+    """Properties of one source's texts, from ``mauve_core.analysis.properties.text_properties``."""
     arrays = _kept(run, f"properties-{_index(run, source)}", lambda: text_properties(run.corpora[source].texts))
     return {name: arrays[name] for name in PROPERTIES}
 
 
 def run_repartition(run: Run, candidate: str, kind: PartitionKind) -> tuple[Partition, ...]:
-    """As ``mauve_core.analysis.repartition.repartition``; the joint ones are those of all candidates alike.
-
-    Raises
-    ------
-    InputError
-        As there.
-    """
+    """As ``mauve_core.analysis.repartition.repartition``, errors included; all candidates share joint partitions."""
     own = run.comparison.partition(kind, candidate, 0)
 
     def make() -> _Arrays:
@@ -180,10 +174,10 @@ def run_repartition(run: Run, candidate: str, kind: PartitionKind) -> tuple[Part
 
 
 def run_stability(run: Run, kind: PartitionKind, candidate: str, seed: int) -> Stability:
-    """Which clusters differ beyond chance, and in the other seeds' partitions and under other k too.
+    """Find the clusters that differ beyond chance, and also do so in other seeds' partitions and under other k.
 
-    Sides are exchanged within texts of one id where both sides have texts of the same ids. Without features there are
-    no partitions of other k, and stability rests on the other seeds.
+    If both sides have texts of the same ids, the test exchanges sides within texts of one id. Without features, there
+    are no partitions of other k, and stability depends on the other seeds alone.
 
     Raises
     ------
@@ -192,7 +186,7 @@ def run_stability(run: Run, kind: PartitionKind, candidate: str, seed: int) -> S
     """
 
     others: tuple[Partition, ...] = ()
-    with suppress(MauveLensError):  # whoever asks for them by themselves is told why there are none
+    with suppress(MauveLensError):  # a direct request reports why there are none
         others = run_repartition(run, candidate, kind)
 
     def make() -> _Arrays:
@@ -202,7 +196,7 @@ def run_stability(run: Run, kind: PartitionKind, candidate: str, seed: int) -> S
         arrays: _Arrays = {name: getattr(found, name) for name in _STABILITY_ARRAYS}
         return arrays | {"permutations": np.array(found.permutations), "notes": np.array(found.notes, dtype=np.str_)}
 
-    # What was found without partitions of other k must not stand for what is found with them.
+    # The number of partitions is in the name: a result without those of other k must not replace one with them.
     arrays = _kept(run, f"trust-{kind}-{_index(run, candidate)}-{seed}-{len(others)}", make)
     return Stability(
         **{name: arrays[name] for name in _STABILITY_ARRAYS},
@@ -212,7 +206,7 @@ def run_stability(run: Run, kind: PartitionKind, candidate: str, seed: int) -> S
 
 
 def run_sampling_advice(run: Run, candidate: str) -> tuple[TextAdvice, ClusterAdvice]:
-    """How many texts, and how many clusters: from the pairwise partition of the first seed.
+    """Advise how many texts and clusters to use, from the pairwise partition of the first seed.
 
     Fewer clusters than the run's are its own, merged; their number is halved down to two.
 
@@ -242,7 +236,7 @@ def run_sampling_advice(run: Run, candidate: str) -> tuple[TextAdvice, ClusterAd
 
 
 def _flat(parts: Mapping[str, Any]) -> _Arrays:
-    """The fields of dataclasses, and of those in them, as arrays; None is left out."""
+    """Return the fields of dataclasses, nested ones included, as arrays; None is left out."""
     arrays: _Arrays = {}
     for name, value in parts.items():
         if dataclasses.is_dataclass(value):
@@ -253,13 +247,13 @@ def _flat(parts: Mapping[str, Any]) -> _Arrays:
 
 
 def _fields(arrays: Mapping[str, NDArray[Any]], name: str, kind: type) -> dict[str, Any]:
-    """What :func:`_flat` made of a dataclass' plain fields; a single number or word is one again."""
+    """Restore a dataclass' plain fields from :func:`_flat`; a single number or word becomes a scalar again."""
     found = {field.name: arrays.get(f"{name}-{field.name}") for field in dataclasses.fields(kind)}
     return {key: each if each.ndim else each.item() for key, each in found.items() if each is not None}
 
 
 def _if_any(find: Callable[..., object], *about: Any) -> None:
-    with suppress(MauveLensError):  # the page that asks for it says why there is none
+    with suppress(MauveLensError):  # the page that needs it reports why there is none
         find(*about)
 
 
@@ -271,17 +265,17 @@ def _index(run: Run, source: str) -> int:
 
 
 def _kept(run: Run, name: str, make: Callable[[], Mapping[str, NDArray[Any]]]) -> _Arrays:
-    """The arrays kept under that name, else those that ``make`` returns, which are then kept."""
+    """Return the arrays stored under that name, or store and return those of ``make``."""
     path, about = run.path / DERIVED / f"{name}.npz", f"{FORMAT} {run.digest} {name}"
     try:
         arrays = load_arrays(path)
         if str(arrays[ABOUT]) == about:
             return arrays
     except (OSError, ValueError, TypeError, KeyError):
-        pass  # not there, damaged or of another format: made again
+        pass  # missing, damaged or of another format: computed again
     arrays = dict(make())
     if run.path.is_dir():
-        with suppress(StorageError):  # a home that is full or read-only can still be looked at
+        with suppress(StorageError):  # a full or read-only home can still be viewed
             write_atomically(path, lambda stream: np.savez(stream, **{ABOUT: np.array(about)}, **arrays))  # type: ignore[arg-type]
     return arrays
 

@@ -1,7 +1,7 @@
-"""Cheap properties of single texts: length, stop words, punctuation, repetition, truncation. No model is read.
+"""Cheap properties of single texts: length, stop words, punctuation, repetition, truncation. No model is needed.
 
-A token is a word, with the apostrophes inside it, or one character that is neither a word's nor white space. Shares of
-stop words and punctuation are shares of tokens, as in figure 13 of Pimentel, Meister and Cotterell, ICLR 2023.
+A token is a word, with its inner apostrophes, or one character that is neither part of a word nor white space. Shares
+of stop words and punctuation are shares of tokens, as in figure 13 of Pimentel, Meister and Cotterell, ICLR 2023.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ NGRAM = 4
 """Words of an n-gram of distinct-n."""
 
 ENDS = ".!?…。！？｡؟۔।"
-"""What a finished sentence ends with, before closing quotes and brackets."""
+"""Characters that end a finished sentence, before closing quotes and brackets."""
 
 CLOSERS = "\"'”’»›)]}*_」』）"
 
 
 @dataclass(frozen=True)
 class Property:
-    """What a property is.
+    """Description of a property.
 
     Attributes
     ----------
     name, title, unit : str
     description : str
     binary : bool
-        Whether a text has it or has it not.
+        Whether a text either has it or not.
     """
 
     name: str
@@ -63,24 +63,24 @@ PROPERTIES = {
         Property("truncated", "Truncated end", "", "Does not end like a finished sentence.", binary=True),
     )
 }
-"""By name, in the order in which they are shown."""
+"""By name, in display order."""
 
 
 @cache
 def stop_words() -> frozenset[str]:
-    """The English stop words, in lower case: scikit-learn's list."""
+    """Return scikit-learn's English stop words, in lower case."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     return frozenset(ENGLISH_STOP_WORDS)
 
 
 def text_properties(texts: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-    """Every property of every text.
+    """Compute every property of every text.
 
     Returns
     -------
     dict of str to (n,) float64 array
-        By name of :data:`PROPERTIES`; 0 or 1 where binary, nan where a text is too short to have it.
+        By name of :data:`PROPERTIES`; 0 or 1 if binary, nan if a text is too short to have it.
     """
     texts, stop = text_list(texts, "The texts"), stop_words()
     lowered = [text.lower() for text in texts]
@@ -102,12 +102,12 @@ def text_properties(texts: Sequence[str]) -> dict[str, NDArray[np.float64]]:
 
 
 def _shares(counts: NDArray[np.int64], totals: NDArray[np.int64]) -> NDArray[np.float64]:
-    """(n,) counts / totals; nan where the total is 0."""
+    """Return (n,) counts / totals; nan where the total is 0."""
     return np.asarray(np.divide(counts, totals, out=np.full(totals.size, np.nan), where=totals > 0))
 
 
 def _distinct(ids: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
-    """(n,) share of different n-grams among all of each text; nan where it has none."""
+    """Return the (n,) shares of distinct n-grams in each text; nan if it has none."""
     n = len(ids)
     flat = np.concatenate([*ids, np.zeros(0, dtype=np.int64)])
     found = ngrams(flat, np.array([each.size for each in ids], dtype=np.int64), NGRAM)[-1]

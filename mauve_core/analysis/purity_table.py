@@ -1,4 +1,4 @@
-"""Clusters by how pure they are in one column: the most frequent value of each, and its share with an interval."""
+"""Clusters by their purity in one column: the most frequent value of each, and its share with an interval."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mauve_core.numerics.statistics.attributes import purity
 
 
 def purest_clusters(labels: ArrayLike, k: int, cells: NDArray[Any]) -> pd.DataFrame:
-    """Every cluster that has a text with a value, the purest first.
+    """Return every cluster that has a text with a value, the purest first.
 
-    Ordered by the lower end of the interval, so that a cluster of one text does not lead.
+    Clusters are sorted by the lower end of the interval, so that a cluster of one text does not lead.
 
     Parameters
     ----------
@@ -25,14 +25,14 @@ def purest_clusters(labels: ArrayLike, k: int, cells: NDArray[Any]) -> pd.DataFr
         Cluster of each text, 0 to k - 1.
     k : int
     cells : (n,) object array
-        Value of each text, None where it has none.
+        Value of each text, None if it has none.
 
     Returns
     -------
     DataFrame
-        cluster, value (its most frequent, as text; of equally frequent ones that which more of all texts have), count
-        (texts here with that value), n (texts here with a value), share (count / n), low, high (Wilson's interval of
-        the share at 95 %, as if the value had been named beforehand), of_all (share of the value in all texts).
+        cluster, value (its most frequent, as text; ties go to the value that is more frequent in all texts), count
+        (texts here with that value), n (texts here with a value), share (count / n), low, high (Wilson's 95 % interval
+        of the share, as if the value had been chosen beforehand), of_all (share of the value in all texts).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A stored run clustered again into fewer and into more clusters: what survives that does not hang on k."""
+"""Cluster a stored run again into fewer and more clusters: differences that persist do not depend on k."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from mauve_core.store import Run
 from mauve_core.store.features import stored_features
 
 FACTORS = (0.5, 2.0)
-"""Clusters beside those of the run's own partitions."""
+"""Multiples of the run's own k at which it is clustered again."""
 
 
 def repartition(run: Run, candidate: str, kind: PartitionKind = "joint") -> tuple[Partition, ...]:
-    """One partition for each of ``FACTORS`` times the run's own k, of the same texts in the same space.
+    """Return one partition for each of ``FACTORS`` times the run's own k, of the same texts in the same space.
 
-    The first k-means seed of the run's own partitions, one start: enough to say whether a cluster's texts still differ.
-    A number of clusters that is the run's own, or more than half of the texts, is left out.
+    Uses the first k-means seed of the run's own partitions and one start: enough to tell whether a cluster's texts
+    still differ. A k equal to the run's own, or larger than half of the texts, is left out.
 
     Raises
     ------
     InputError
-        No such candidate, features that were not kept, or fewer texts that can be told apart than clusters.
+        An unknown candidate, features that were not kept, or fewer distinct features than clusters.
     """
     comparison = run.comparison
-    comparison.candidate(candidate)  # for its error
+    comparison.candidate(candidate)  # raises InputError if unknown
     own, score = comparison.partition(kind, candidate, 0), comparison.config.score
     features = stored_features(run)
     sides = {name: features[name] for name in ((HUMAN, candidate) if kind == "pairwise" else features)}

@@ -1,4 +1,4 @@
-"""Which texts are chosen: those in a polygon on the map, in a cluster, or with some values of metadata."""
+"""Select texts: in a polygon on the map, in a cluster, or with given metadata values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.scoring.result import Comparison, Partition
 
 MISSING = "(missing)"
-"""Stands for a gap in a column of metadata."""
+"""Label of a gap in a metadata column."""
 
 _BLOCK = 1_000_000
 """Point-edge pairs tested at once: about 30 MB of temporary arrays."""
@@ -39,7 +39,7 @@ class Stack:
 
     @classmethod
     def of(cls, comparison: Comparison) -> Stack:
-        """The stack of a comparison's sources."""
+        """Return the stack of a comparison's sources."""
         sizes = [source.n for source in comparison.sources]
         return cls(
             names=tuple(source.name for source in comparison.sources),
@@ -48,7 +48,7 @@ class Stack:
         )
 
     def labels(self, partition: Partition) -> NDArray[np.int32]:
-        """(n_total,) cluster of each text; -1 for texts of a source that the partition leaves out."""
+        """Return the (n_total,) cluster of each text; -1 for texts of a source that the partition leaves out."""
         labels = np.full(self.source.size, -1, dtype=np.int32)
         for index, name in enumerate(self.names):
             if name in partition.labels:
@@ -56,20 +56,20 @@ class Stack:
         return labels
 
     def positions(self, mask: NDArray[np.bool_], name: str) -> NDArray[np.int32]:
-        """Rows, in the corpus of source ``name``, of the texts where ``mask`` (n_total,) is true."""
+        """Return the rows in the corpus of source ``name`` of its texts where ``mask`` (n_total,) is true."""
         positions: NDArray[np.int32] = self.position[mask & (self.source == self.names.index(name))]
         return positions
 
     def visible(self, hidden: Sequence[int]) -> NDArray[np.bool_]:
-        """(n_total,) whether a text's source is shown."""
+        """Return, as (n_total,), whether each text's source is shown."""
         return ~np.isin(self.source, np.asarray(hidden, dtype=np.int16))
 
 
 def inside_polygon(points: ArrayLike, polygon: ArrayLike) -> NDArray[np.bool_]:
-    """Whether each point lies inside a closed polygon, by the even-odd rule.
+    """Return, as (n,) bool, whether each point lies inside a closed polygon, by the even-odd rule.
 
     A ray from the point to the right crosses the outline an odd number of times. Edges are half-open (they own their
-    lower end), so that polygons which share an edge never both hold a point, and never both miss one.
+    lower end), so that of two polygons that share an edge, exactly one holds a point on it.
 
     Parameters
     ----------
@@ -78,14 +78,10 @@ def inside_polygon(points: ArrayLike, polygon: ArrayLike) -> NDArray[np.bool_]:
     polygon : (m, 2) array, m >= 3
         Corners in order; the last is joined to the first. The outline may cross itself.
 
-    Returns
-    -------
-    (n,) bool array
-
     Raises
     ------
     InputError
-        Not points of the plane, fewer than three corners, or a corner that is not finite.
+        Points that are not two-dimensional, fewer than three corners, or a corner that is not finite.
     """
     array = _planar(points, "The points")
     corners = _planar(polygon, "The polygon")
@@ -101,14 +97,14 @@ def inside_polygon(points: ArrayLike, polygon: ArrayLike) -> NDArray[np.bool_]:
 
 
 def rows_in_cluster(partition: Partition, source: str, cluster: int | None) -> tuple[int, ...]:
-    """Rows of a source in a cluster; none without a cluster, or where the partition leaves the source out."""
+    """Return the rows of a source in a cluster; empty without a cluster or if the partition leaves the source out."""
     if cluster is None or source not in partition.labels:
         return ()
     return _rows(np.asarray(partition.labels[source]) == cluster)
 
 
 def rows_in_lasso(comparison: Comparison, source: str, lasso: Sequence[tuple[float, float]] | None) -> tuple[int, ...]:
-    """Rows of a source within a polygon on the run's map; none without one of the two."""
+    """Return the rows of a source in a polygon on the run's map; empty without a polygon or a map."""
     if lasso is None or comparison.projection is None:
         return ()
     stack = Stack.of(comparison)
@@ -117,17 +113,17 @@ def rows_in_lasso(comparison: Comparison, source: str, lasso: Sequence[tuple[flo
 
 
 def rows_with_values(column: pd.Series, values: Collection[str]) -> tuple[int, ...]:
-    """Rows whose value, as text, is one of those."""
+    """Return the rows whose value, as text, is in ``values``."""
     return _rows(as_text(column).isin(list(values)).to_numpy(dtype=bool))
 
 
 def value_counts(column: pd.Series) -> dict[str, int]:
-    """How often each value of a metadata column occurs, as text, the most frequent first."""
+    """Count each value of a metadata column, as text, the most frequent first."""
     return {str(value): int(count) for value, count in as_text(column).value_counts().items()}
 
 
 def as_text(column: pd.Series) -> pd.Series:
-    """The values of a metadata column as they are listed."""
+    """Return the values of a metadata column as lists show them."""
     return column.astype(object).map(lambda value: MISSING if pd.isna(value) else str(value))
 
 
@@ -143,7 +139,7 @@ def _planar(values: ArrayLike, name: str) -> NDArray[np.float64]:
 
 
 def _crossings(points: NDArray[np.float64], corners: NDArray[np.float64]) -> NDArray[np.int64]:
-    """(n,) edges that the ray from each point to the right crosses."""
+    """Return, as (n,), how many edges the ray from each point to the right crosses."""
     following = np.roll(corners, -1, axis=0)
     y = points[:, 1:]
     spans = (corners[:, 1] > y) != (following[:, 1] > y)

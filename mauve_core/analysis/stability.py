@@ -1,7 +1,7 @@
-"""Which clusters of a comparison differ between the human side and a candidate for real: over seeds, k and texts.
+"""Stability: which clusters differ between the human side and a candidate beyond chance, across seeds and k.
 
-The reference is one stored partition; the other k-means seeds of its kind, and any partition of the same texts that is
-given, such as one of another k, say whether its clusters survive (``mauve_core.numerics.resampling.stability``).
+The reference is one stored partition. The partitions of the other k-means seeds, and any others given, such as those
+of another k, show whether its clusters survive (``mauve_core.numerics.resampling.stability``).
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def assess_stability(
     prompts: Mapping[str, Sequence[str]] | None = None,
     permutations: int | None = None,
 ) -> Stability:
-    """Judge the clusters of one partition.
+    """Judge the clusters of one partition, from the stored labels and the run's seed alone, so results are
+    reproducible.
 
     Parameters
     ----------
@@ -38,20 +39,15 @@ def assess_stability(
     others : sequence of Partition
         More partitions of the same texts, beside those of the other seeds.
     prompts : mapping of str to sequence of str, optional
-        The prompt, or id, of each text of the human side and of the candidate: texts of one prompt are alike, and sides
-        are then exchanged within a prompt only. Give it where both sides continue the same prompts.
+        The prompt, or id, of each text of the human side and of the candidate. Texts of one prompt are alike, so sides
+        are then exchanged only within a prompt. Give it if both sides continue the same prompts.
     permutations : int, optional
         As in :func:`mauve_core.numerics.resampling.stability.cluster_stability`.
-
-    Returns
-    -------
-    Stability
-        Depends on the stored labels and the run's seed alone: the same question gets the same numbers every time.
 
     Raises
     ------
     InputError
-        No such candidate or partition, or partitions or prompts of other texts.
+        An unknown candidate or partition, or partitions or prompts of other texts.
     """
     reference = comparison.partition(kind, candidate, seed)
     stored = comparison.joint if kind == "joint" else comparison.candidate(candidate).partitions

@@ -1,4 +1,4 @@
-"""Two versions of a text with what differs marked, as HTML in which every character of the texts is escaped."""
+"""Mark the differences between two versions of a text, as HTML with every character of the texts escaped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 MOST_WORDS = 1200
-"""Words and marks of a version beyond which nothing is compared: the time grows with their product."""
+"""Versions with more words and marks are not compared: the time grows with the product of their lengths."""
 
 _PIECES = re.compile(r"\s*(?:\w+(?:['’]\w+)*|[^\w\s])|\s+")
 
@@ -27,9 +27,9 @@ class Marked:
     Attributes
     ----------
     before, after : str
-        HTML: deletions stand in ``before``, in ``<del>``; insertions in ``after``, in ``<ins>``.
+        HTML: ``before`` marks deletions with ``<del>``, ``after`` marks insertions with ``<ins>``.
     compared : bool
-        False where a version has more than ``MOST_WORDS`` words, and nothing is marked.
+        False if a version has more than ``MOST_WORDS`` words, so that nothing is marked.
     """
 
     before: str
@@ -38,7 +38,7 @@ class Marked:
 
 
 def marked(before: str, after: str) -> Marked:
-    """Both versions with the words marked that the other one lacks; white space alone is never marked."""
+    """Mark the words in each version that the other lacks; white space alone is never marked."""
     old, new = _PIECES.findall(before), _PIECES.findall(after)
     if max(len(old), len(new)) > MOST_WORDS:
         return Marked(_box(html.escape(before)), _box(html.escape(after)), compared=False)
@@ -52,7 +52,7 @@ def marked(before: str, after: str) -> Marked:
 
 
 def _joined(pieces: Sequence[str], differs: Sequence[bool], tag: str) -> str:
-    """The pieces escaped, neighbours that differ in one mark, white space around them outside of it."""
+    """Escape and join the pieces; adjacent differences share one mark, without the white space around them."""
     parts: list[str] = []
     run: list[str] = []
     for piece, other in [*zip(pieces, differs, strict=True), ("", False)]:

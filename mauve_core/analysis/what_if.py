@@ -1,11 +1,10 @@
-"""The scores of a candidate with other texts, under every k-means seed and with their bootstrap intervals.
+"""Score a candidate with other text weights, under every k-means seed and with bootstrap intervals.
 
-Weights belong to texts, because a cluster of one partition is no cluster of another: to drop a cluster of one seed is
-to drop its texts (:func:`text_weights`), and the other seeds' partitions then show the same texts dropped. Partitions
-stay those of all texts (``mauve_core.numerics.divergences.what_if``). Resamples are those of the comparison's own
-intervals, each text in them counted by its weight, so that the change of a score has an interval of its own, narrower
-than the difference of two intervals. Where few clusters change, sums over the others are not taken again
-(``mauve_core.numerics.divergences.shifted_frontiers``).
+Weights belong to texts, because clusters of different partitions do not match: dropping a cluster of one seed drops
+its texts (:func:`text_weights`), and the other seeds' partitions then lack the same texts. Partitions stay those of
+all texts (``mauve_core.numerics.divergences.what_if``). The resamples are those of the comparison's own intervals,
+with each text weighted, so the change of a score has its own interval, narrower than the difference of two intervals.
+If few clusters change, sums over the others are reused (``mauve_core.numerics.divergences.shifted_frontiers``).
 """
 
 from __future__ import annotations
@@ -35,22 +34,22 @@ from mauve_core.scoring.result import Comparison, Estimate, Partition
 _Totals = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 MOST_CELLS = 2**30
-"""Numbers of drawn texts and counts that are kept for what-ifs about one candidate; four to sixteen bytes each."""
+"""Limit of draws and counts kept for what-ifs about one candidate; four to sixteen bytes each."""
 
 MOST_TOUCHED = 0.2
-"""Share of the clusters that may change before it is faster to count all anew."""
+"""If a larger share of the clusters changes, counting all anew is faster."""
 
 
 @dataclass(frozen=True)
 class WhatIf:
-    """Scores of one candidate as it is and with other weights.
+    """Scores of one candidate, unchanged and with other weights.
 
     Attributes
     ----------
     before, after, change : mapping of str to Estimate
         By score; ``change`` is after - before, resampled together.
     texts : mapping of str to float
-        What the texts of the human side and of the candidate count for together, after.
+        Total weight, after, of the texts of the human side and of the candidate.
     """
 
     before: Mapping[str, Estimate]
@@ -61,23 +60,23 @@ class WhatIf:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """One candidate's partitions, resamples and scores as it is.
+    """One candidate's partitions, resamples and unchanged scores.
 
     Attributes
     ----------
     candidate : str
     partitions : tuple of Partition
-        One a k-means seed.
+        One per k-means seed.
     drawn : mapping of str to (n, B) int32 array
-        Of the human side and the candidate: how often each text is drawn in each resample.
+        By side, human and candidate: how often each resample draws each text.
     counts : mapping of str to (B, seeds, k) float64 array
-        Of the same: texts of each resample in each cluster.
+        By side: texts of each resample in each cluster.
     basis : ScoreBasis
         With all weights 1.
     sums : mapping of float to ShiftedSums
-        By the count that a smoothing adds, for MAUVE* and, where it adds one, for the smoothing.
+        By the count that a smoothing adds: for MAUVE*, and for the smoothing if it adds one.
     scale, smoothing, confidence
-        Settings of the scores and of their intervals. Another ``scale`` may be put in their place.
+        Settings of the scores and their intervals. ``scale`` may be replaced.
     """
 
     candidate: str
@@ -92,12 +91,12 @@ class Prepared:
 
     @property
     def before(self) -> dict[str, Spread]:
-        """Every score with all weights 1."""
+        """Return every score with all weights 1."""
         return spreads_of(self.basis, self.scale)
 
 
 def text_weights(partition: Partition, source: str, weights: ArrayLike) -> NDArray[np.float64]:
-    """(n,) the weight of each text of ``source``, that of its cluster in ``weights`` (k,)."""
+    """Return the (n,) weight of each text of ``source``: that of its cluster in ``weights`` (k,)."""
     by_cluster = np.asarray(weights, dtype=np.float64)
     if source not in partition.labels:
         raise InputError(f"No source named {source!r} in this partition", allowed=", ".join(partition.labels))
@@ -114,7 +113,7 @@ def prepare(
     smoothing: str = "none",
     basis: ScoreBasis | None = None,
 ) -> Prepared:
-    """What every what-if about a candidate needs; worth keeping between calls of :func:`what_if`.
+    """Prepare what-ifs about a candidate; keep the result between calls of :func:`what_if`.
 
     Parameters
     ----------
@@ -122,15 +121,15 @@ def prepare(
     kind : {"pairwise", "joint"}
         The partitions that are kept.
     smoothing : str
-        As :func:`mauve_core.numerics.divergences.smoothing.probabilities` reads it, for every score but
-        ``mauve_star``. One that asks for whole counts refuses weights that are not whole.
+        As in :func:`mauve_core.numerics.divergences.smoothing.probabilities`, for every score but ``mauve_star``. A
+        smoothing that needs whole counts refuses fractional weights.
     basis : ScoreBasis, optional
-        The candidate's, of ``mauve_core.scoring.estimates.score_basis`` of the same, where it is known.
+        The candidate's ``mauve_core.scoring.estimates.score_basis`` under the same settings, if known.
 
     Raises
     ------
     InputError
-        No such candidate or smoothing.
+        An unknown candidate or smoothing.
     """
     added = added_count(smoothing)
     partitions = comparison.joint if kind == "joint" else comparison.candidate(candidate).partitions
@@ -157,12 +156,12 @@ def what_if(prepared: Prepared, *, human: ArrayLike | None = None, model: ArrayL
     ----------
     prepared : Prepared
     human, model : (n,) array, optional
-        What each text of the human side and of the candidate counts for; a mask keeps texts. None counts all once.
+        Weight of each text of the human side and of the candidate; a mask selects texts. None gives all weight 1.
 
     Raises
     ------
     InputError
-        Weights that are not usable or not one for each text, or that leave a side, or a resample of it, without texts.
+        Weights that are unusable or not one per text, or that leave a side, or a resample of it, without texts.
     """
     weights = {
         source: np.ones(len(draws)) if given is None else _usable(given, source, len(draws))
@@ -170,7 +169,7 @@ def what_if(prepared: Prepared, *, human: ArrayLike | None = None, model: ArrayL
     }
     before, confidence = prepared.before, prepared.confidence
     same = all((each == 1).all() for each in weights.values())
-    after = before if same else _spreads(prepared, weights)  # to the last digit, so that nothing is no change
+    after = before if same else _spreads(prepared, weights)  # exactly equal, so that an unchanged score has change 0
     change = {
         name: Spread(spread.values - before[name].values, spread.resampled - before[name].resampled)
         for name, spread in after.items()
@@ -209,7 +208,7 @@ def _usable(given: ArrayLike, source: str, n: int) -> NDArray[np.float64]:
 
 
 def _spreads(prepared: Prepared, weights: Mapping[str, NDArray[np.float64]]) -> dict[str, Spread]:
-    """Every score of the weighted texts and of their resamples; of the latter to some 1e-13."""
+    """Return every score of the weighted texts and of their resamples, the latter to about 1e-13."""
     partitions, scale, smoothing = prepared.partitions, prepared.scale, prepared.smoothing
     p, q = (
         np.stack([weighted_counts(part.labels[source], part.k, each) for part in partitions])
@@ -219,7 +218,7 @@ def _spreads(prepared: Prepared, weights: Mapping[str, NDArray[np.float64]]) -> 
     resamples_of = _Resamples(prepared, weights)
     plain, integral = resamples_of.frontier(smoothing), resamples_of.frontier_integral(smoothing)
     star = plain if smoothing == STAR_SMOOTHING else resamples_of.frontier(STAR_SMOOTHING)
-    half = int(np.abs(REFERENCE_WEIGHTS - 0.5).argmin())  # the middle of the grid, where Mid is taken
+    half = int(np.abs(REFERENCE_WEIGHTS - 0.5).argmin())  # the middle of the grid, where Mid is computed
     resampled = {
         "mauve": trapezoid_area(*plain.curve(scale)),
         "mauve_star": trapezoid_area(*star.curve(scale)),
@@ -231,14 +230,14 @@ def _spreads(prepared: Prepared, weights: Mapping[str, NDArray[np.float64]]) -> 
 
 @dataclass(frozen=True, eq=False)
 class _Change:
-    """What weights change of the resamples, when each side's most frequent weight is taken for 1.
+    """How weights change the resamples, relative to each side's most frequent weight.
 
     Attributes
     ----------
     usual : (2,) float64 array
         Those weights.
     totals : two (B,) arrays
-        Sums of the weights of a resample's texts, over ``usual``.
+        Total weight of each resample's texts, over ``usual``.
     bins : Bins
         Clusters with texts of any other weight, without smoothing.
     """
@@ -249,7 +248,7 @@ class _Change:
 
 
 def _change(prepared: Prepared, weights: Mapping[str, NDArray[np.float64]]) -> _Change | None:
-    """None where so many clusters change that it is no use to tell them from the others."""
+    """Return the change; None if too many clusters change for the shortcut to pay off."""
     sources, partitions = list(weights), prepared.partitions
     usual = [_most_frequent(each) for each in weights.values()]
     if min(usual) == 0:
@@ -273,7 +272,7 @@ def _change(prepared: Prepared, weights: Mapping[str, NDArray[np.float64]]) -> _
         columns = np.tile(np.arange(texts.size), len(partitions))
         member = csr_array((extra[columns], (bins, columns)), shape=(seeds.size, texts.size))
         before.append(prepared.counts[source][:, seeds, clusters])
-        after.append(np.maximum(before[-1] + (member @ moved).T, 0.0))  # what is left of a rounded 0 is none
+        after.append(np.maximum(before[-1] + (member @ moved).T, 0.0))  # rounding must not leave a negative count
         totals.append(len(draws) + extra @ moved)
     belongs = (seeds == np.arange(len(partitions))[:, None]).astype(np.float64)
     bins_changed = Bins((before[0], before[1]), (after[0], after[1]), belongs)
@@ -286,18 +285,18 @@ def _most_frequent(weights: NDArray[np.float64]) -> float:
 
 
 class _Resamples:
-    """The weighted resamples: from what is kept of them where that is quick, else counted anew."""
+    """The weighted resamples, from the kept sums if that is fast, else counted anew."""
 
     def __init__(self, prepared: Prepared, weights: Mapping[str, NDArray[np.float64]]) -> None:
         self._prepared, self._weights, self._change = prepared, weights, _change(prepared, weights)
 
     def frontier(self, smoothing: str) -> Frontier:
-        """(B, seeds) frontiers."""
+        """Return (B, seeds) frontiers."""
         kept = self._kept(smoothing)
         return frontier_by_logs(*self._anew(smoothing)) if kept is None else kept[0].frontier(*kept[1:])
 
     def frontier_integral(self, smoothing: str) -> NDArray[np.float64]:
-        """(B, seeds)."""
+        """Return (B, seeds) values."""
         kept = self._kept(smoothing)
         return frontier_integral(*self._anew(smoothing)) if kept is None else kept[0].frontier_integral(*kept[1:])
 
@@ -306,7 +305,7 @@ class _Resamples:
         if change is None or added is None or min(total.min() for total in change.totals) <= 0:
             return None
         if added and (change.usual != 1).any():
-            return None  # what is added would have to be weighted like the texts
+            return None  # the added counts would need the same weight as the texts
         sums, more = self._prepared.sums[added], added * self._prepared.partitions[0].k
         totals = change.totals[0] + more, change.totals[1] + more
         if not sums.serves(totals):
@@ -335,7 +334,7 @@ class _Resamples:
 def _resampled(
     partitions: Sequence[Partition], source: str, drawn: NDArray[np.int32], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """(B, seeds, k) weighted counts of the resamples."""
+    """Return the (B, seeds, k) weighted counts of the resamples."""
     texts, at_once = np.arange(weights.size), max(1, WEIGHT_BYTES // (8 * weights.size))
     found = np.empty((drawn.shape[1], len(partitions), partitions[0].k))
     members = [csr_array((weights, (part.labels[source], texts)), shape=(part.k, weights.size)) for part in partitions]

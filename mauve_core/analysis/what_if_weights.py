@@ -1,12 +1,12 @@
-"""Which texts a what-if changes, and what each of them counts for then.
+"""Choose the texts that a what-if changes, and their weights.
 
-Chosen texts form groups: a group for each chosen cluster, or a single one for the texts of an area of the map or of a
-slice of the metadata. Actions that look at shares look at those of a group:
+Chosen texts form groups: one per chosen cluster, or a single one for an area of the map or a slice of the metadata.
+Actions on shares use the group's shares:
 
-    drop      its texts count nothing
-    weight    each counts a factor
-    cap       the candidate's texts count less where the group has more than the human share of texts
-    match     the candidate's texts count so that the group has the human share, all others thinned or raised alike
+    drop      texts get weight 0
+    weight    texts get a factor as weight
+    cap       candidate texts lose weight if the group's share of them exceeds the human share
+    match     candidate texts get the weight that gives the group the human share; all others scale alike
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mauve_core.scoring.result import Partition
 SIDES = ("model", "human", "both")
 ACTIONS = ("drop", "cap", "match", "weight")
 OF_THE_MODEL = ("cap", "match")
-"""Actions that change the candidate's texts alone, whatever the side."""
+"""Actions that change only the candidate's texts, whatever the side."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Groups:
     Attributes
     ----------
     count : int
-        Groups.
+        Number of groups.
     labels : mapping of str to (n,) int array
         For both sources, the group of each text, 0 to count - 1; ``count`` for a text that is not chosen.
     """
@@ -46,16 +46,16 @@ class Groups:
     labels: Mapping[str, NDArray[np.intp]]
 
     def chosen(self, source: str) -> NDArray[np.bool_]:
-        """(n,) whether a text of ``source`` is in any group."""
+        """Return, as (n,), whether each text of ``source`` is in any group."""
         return np.asarray(self.labels[source] < self.count)
 
     def sizes(self, source: str) -> NDArray[np.int64]:
-        """(count + 1,) texts of ``source`` in each group, and of the texts that are not chosen."""
+        """Return the (count + 1,) number of texts of ``source`` in each group and, last, outside all groups."""
         return np.bincount(self.labels[source], minlength=self.count + 1).astype(np.int64)
 
 
 def groups_of_clusters(partition: Partition, candidate: str, clusters: Sequence[int]) -> Groups:
-    """A group for each of these clusters; InputError for one that the partition does not have."""
+    """Return one group per cluster; InputError for a cluster that the partition does not have."""
     if any(not 0 <= cluster < partition.k for cluster in clusters):
         raise InputError("No cluster of that number", allowed=f"0 to {partition.k - 1}", received=str(list(clusters)))
     group = np.full(partition.k, len(clusters), dtype=np.intp)
@@ -64,20 +64,20 @@ def groups_of_clusters(partition: Partition, candidate: str, clusters: Sequence[
 
 
 def one_group(candidate: str, human: ArrayLike, model: ArrayLike) -> Groups:
-    """One group: the texts where these masks hold."""
+    """Return one group of the texts where these masks hold."""
     masks = {HUMAN: np.asarray(human, dtype=np.bool_), candidate: np.asarray(model, dtype=np.bool_)}
     return Groups(1, {name: np.where(mask, 0, 1).astype(np.intp) for name, mask in masks.items()})
 
 
 def slice_mask(metadata: pd.DataFrame, field: str, value: str) -> NDArray[np.bool_]:
-    """(n,) whether a text's ``field``, as text, is ``value``; nowhere in metadata without that field."""
+    """Return, as (n,), whether each text's ``field``, as text, is ``value``; all False without that field."""
     if field not in metadata.columns:
         return np.zeros(len(metadata), dtype=np.bool_)
     return (as_text(metadata[field]) == value).to_numpy(dtype=np.bool_)
 
 
 def slice_values(human: pd.DataFrame, model: pd.DataFrame, field: str) -> list[str]:
-    """Every value of a field on either side as text, the most frequent first, ties in alphabetical order."""
+    """Return a field's values on either side as text, the most frequent first, ties in alphabetical order."""
     found = pd.concat([as_text(side[field]) for side in (human, model) if field in side.columns])
     counts = found.value_counts()
     return sorted(counts.index, key=lambda value: (-int(counts[value]), value))
@@ -86,7 +86,7 @@ def slice_values(human: pd.DataFrame, model: pd.DataFrame, field: str) -> list[s
 def weights_of(
     groups: Groups, candidate: str, action: str, side: str = "model", factor: float = 1.0
 ) -> dict[str, NDArray[np.float64]]:
-    """What every text counts for.
+    """Return the (n,) text weights of each source that is changed.
 
     Parameters
     ----------
@@ -98,15 +98,10 @@ def weights_of(
     factor : float >= 0
         For "weight".
 
-    Returns
-    -------
-    dict of str to (n,) float64 array
-        Of the sources that are changed.
-
     Raises
     ------
     InputError
-        No such action or side, or a group that has to be matched and holds no text of the candidate.
+        An unknown action or side, or a group to match that has no text of the candidate.
     """
     for what, given, known in (("action", action, ACTIONS), ("side", side, SIDES)):
         if given not in known:

@@ -1,8 +1,8 @@
-"""Why a cluster is one, and why the two sides differ in it: a card of phrases, properties and pairs of texts.
+"""Why texts share a cluster, and why the two sides differ in it: a card of phrases, properties and text pairs.
 
-Phrases tell the two sides within the cluster apart, and the cluster from its neighbours. Properties, such as length or
-a truncated end, are compared between the sides within the cluster, and between the cluster and all other texts; one
-that tells them apart by itself is flagged, since then there is little else to look for. The nearest pairs are a human
+Phrases distinguish the two sides within the cluster, and the cluster from its neighbors. Properties, such as length or
+a truncated end, are compared between the sides within the cluster, and between the cluster and all other texts. A
+property that separates them by itself is flagged, since it explains most of the difference. A nearest pair is a human
 text and a model text that the encoder finds alike.
 """
 
@@ -25,7 +25,7 @@ from mauve_core.numerics.statistics.effects import Effect, effect
 from mauve_core.scoring.result import Partition
 
 SEPARATES = 0.8
-"""A property tells two sets of texts apart by itself where the whole interval of its AUC lies beyond this."""
+"""A property separates two sets of texts by itself if the whole interval of its AUC lies beyond this."""
 
 Properties = Mapping[str, NDArray[np.float64]]
 
@@ -35,7 +35,7 @@ PAIRS = 5
 
 @dataclass(frozen=True, eq=False)
 class WhySource:
-    """Two sides under one partition, ready for cards.
+    """Two sides under one partition, prepared for cards.
 
     Attributes
     ----------
@@ -43,13 +43,13 @@ class WhySource:
     texts : tuple of str
         The human side's, then the candidate's.
     humans : int
-        How many of them are the human side's.
+        Number of human texts.
     labels : (n,) int32 array
     k : int
     features : (n, d) float32 array or None
         In the encoder's own space.
     centres : (k, d) float64 array or None
-        Mean features of each cluster; nan where it is empty.
+        Mean features of each cluster; nan if it is empty.
     properties : dict of str to (n,) float64 array
     """
 
@@ -70,11 +70,11 @@ class PropertyEffect:
     Attributes
     ----------
     name : str
-        Of ``mauve_core.analysis.properties.PROPERTIES``.
+        A key of ``mauve_core.analysis.properties.PROPERTIES``.
     effect : Effect or None
-        First set against second; None where a set has no text with the property.
+        First set against second; None if a set has no text with the property.
     separates : bool
-        Whether it tells the two apart by itself.
+        Whether it separates the two by itself.
     """
 
     name: str
@@ -84,7 +84,7 @@ class PropertyEffect:
 
 @dataclass(frozen=True)
 class Pair:
-    """A human text and a model text that lie near each other: their rows on their sides, and their distance."""
+    """A human text and a nearby model text: their rows on their sides, and their distance."""
 
     human: int
     model: int
@@ -93,29 +93,29 @@ class Pair:
 
 @dataclass(frozen=True)
 class WhyCard:
-    """What tells about one cluster.
+    """What distinguishes one cluster.
 
     Attributes
     ----------
     cluster : int
     human, model : int
-        Texts of either side.
+        Number of texts of each side.
     unit : {"documents", "tokens"}
-        What phrases are counted by.
+        Unit in which phrases are counted.
     human_phrases, model_phrases : tuple of Phrase
-        Of either side within the cluster, against the other side's texts in it.
+        Of each side within the cluster, against the other side's texts in it.
     neighbours : tuple of int
-        The clusters whose centres are nearest, the nearest first; empty without features.
+        The clusters with the nearest centers, the nearest first; empty without features.
     cluster_phrases : tuple of Phrase
-        Of both sides' texts in the cluster, against those in its neighbours.
+        Of both sides' texts in the cluster, against those in its neighbors.
     sides : tuple of PropertyEffect
         The human side against the model's within the cluster.
     rest : tuple of PropertyEffect
         The cluster against all other texts, both sides together.
     pairs : tuple of Pair
-        The closest first; no text is in two.
+        The closest first; no text is in two pairs.
     notes : tuple of str
-        What could not be said, and why.
+        What is missing, and why.
     """
 
     cluster: int
@@ -140,7 +140,7 @@ def why_source(
     features: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
     properties: tuple[Properties, Properties] | None = None,
 ) -> WhySource:
-    """Read the texts of both sides once; worth keeping between calls of :func:`why_card`.
+    """Read the texts of both sides once; keep the result between calls of :func:`why_card`.
 
     Parameters
     ----------
@@ -149,14 +149,14 @@ def why_source(
     name : str
         The candidate's name in the partition.
     features : ((n, d) array, (m, d) array), optional
-        Of both sides, as the encoder gave them; without them there are neither neighbours nor pairs.
+        Of both sides, as the encoder gave them; without them there are neither neighbors nor pairs.
     properties : (dict, dict), optional
-        ``text_properties`` of either side, where they are known.
+        ``text_properties`` of each side, if known.
 
     Raises
     ------
     InputError
-        Corpora or features that the partition is not of.
+        Corpora or features that do not belong to the partition.
     """
     sides = {HUMAN: human, name: candidate}
     for source, corpus in sides.items():
@@ -186,24 +186,24 @@ def why_card(
     neighbours: int = NEIGHBOURS,
     confidence: float = 0.95,
 ) -> WhyCard:
-    """The card of one cluster.
+    """Return the card of one cluster.
 
     Parameters
     ----------
     cluster : int
     unit : {"documents", "tokens"}
-        What phrases are counted by.
+        Unit in which phrases are counted.
     top : int
-        Phrases of each kind at most.
+        Most phrases of each kind.
     neighbours : int
-        Clusters that stand for its surroundings.
+        Number of neighbor clusters to compare with.
     confidence : float in (0, 1)
         Of all intervals.
 
     Raises
     ------
     InputError
-        No such cluster, or settings that are not usable.
+        An unknown cluster, or unusable settings.
     """
     if not 0 <= cluster < source.k:
         raise InputError("No cluster of that number", allowed=f"0 to {source.k - 1}", received=str(cluster))

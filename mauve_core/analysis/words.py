@@ -1,16 +1,16 @@
-"""Words that tell one group of texts from the others: class-based TF-IDF over scikit-learn's word counts.
+"""Words that distinguish one group of texts from the others: class-based TF-IDF over scikit-learn's word counts.
 
-All texts of a group are read as one long document. A word weighs more where the group uses it often and the other
-groups seldom do (Grootendorst 2022, "BERTopic: Neural topic modeling with a class-based TF-IDF procedure", equation 2):
+All texts of a group form one long document. A word weighs more if the group uses it often and the other groups rarely
+(Grootendorst 2022, "BERTopic: Neural topic modeling with a class-based TF-IDF procedure", equation 2):
 
     W[t, c] = tf[t, c] * log(1 + A / tf[t])
 
 with tf[t, c] the share of word t among the words of group c, tf[t] its count over all groups, and A the mean number of
-words of a group. Shares rather than counts, so that weights of groups of unequal size can be compared; the order of the
-words within a group is the same for both. Groups without a single word are left out of A.
+words of a group. Shares make weights comparable between groups of unequal size; counts would order a group's words
+equally. Groups without a single word are left out of A.
 
-For two sides of one cluster, :meth:`WordCounts.contrast` ranks by the difference of the two sides' weights, since a
-word that both use equally tells nothing about either.
+For two sides of one cluster, :meth:`WordCounts.contrast` ranks words by the difference of the two sides' weights,
+since a word that both use equally distinguishes neither.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class DistinctiveWord:
     count : int
         Occurrences in the group.
     texts : int
-        Texts of the group that hold the word: a word that one text repeats a hundred times shows itself here.
+        Number of texts of the group with the word; reveals a word that one text repeats a hundred times.
     """
 
     word: str
@@ -73,7 +73,7 @@ class WordCounts:
     def by_group(
         self, labels: ArrayLike, groups: int, *, top: int = 10, min_texts: int = 1
     ) -> list[tuple[DistinctiveWord, ...]]:
-        """The most distinctive words of each group against all others.
+        """Return the most distinctive words of each group against all others.
 
         Parameters
         ----------
@@ -81,19 +81,19 @@ class WordCounts:
             Group of each text, 0 to ``groups`` - 1; a negative label leaves the text out.
         groups : int
         top : int
-            Words a group at most; fewer where a group has fewer.
+            Most words per group.
         min_texts : int
-            A word counts only where at least so many texts of the group hold it; weights do not change.
+            Fewest texts of the group that a word must be in; weights do not change.
 
         Returns
         -------
         list of tuple
-            One tuple a group, heaviest word first, ties in alphabetical order; empty for a group without words.
+            One tuple per group, heaviest word first, ties in alphabetical order; empty for a group without words.
 
         Raises
         ------
         InputError
-            The labels are not one whole number below ``groups`` for each text.
+            The labels are not one whole number below ``groups`` per text.
         """
         indicator = self._indicator(labels, groups)
         counts = (indicator @ self.matrix).tocsr()
@@ -107,19 +107,19 @@ class WordCounts:
     def contrast(
         self, first: ArrayLike, second: ArrayLike, *, top: int = 10
     ) -> tuple[tuple[DistinctiveWord, ...], tuple[DistinctiveWord, ...]]:
-        """Words that tell two sets of texts apart, each side's own first.
+        """Return the words that distinguish two sets of texts, by side.
 
         Parameters
         ----------
         first, second : arrays of int
-            Indices of the texts of either side; no text may be on both.
+            Indices of each side's texts; no text may be on both sides.
         top : int
-            Words a side at most; only words with a positive difference of class-based TF-IDF are given.
+            Most words per side; only words with a positive difference of class-based TF-IDF are given.
 
         Raises
         ------
         InputError
-            A text is on both sides, or an index lies outside the texts.
+            A text is on both sides, or an index is out of range.
         """
         labels = np.full(self.matrix.shape[0], -1)
         sides = [np.asarray(side, dtype=np.intp) for side in (first, second)]
@@ -140,7 +140,7 @@ class WordCounts:
         )
 
     def _indicator(self, labels: ArrayLike, groups: int) -> Any:
-        """(groups, texts) sparse matrix with a one where a text belongs to a group."""
+        """Return a (groups, texts) sparse matrix with a one where a text belongs to a group."""
         from scipy.sparse import csr_matrix
 
         values = np.asarray(labels)
@@ -158,7 +158,7 @@ class WordCounts:
         return csr_matrix((ones, (values[kept], kept)), shape=(groups, texts))
 
     def _top(self, weights: _Row, counts: _Row, texts: _Row, top: int) -> tuple[DistinctiveWord, ...]:
-        """The heaviest words of a group; words follow the alphabet, so a stable sort breaks ties."""
+        """Return the heaviest words of a group; words are in alphabetical order, so a stable sort breaks ties."""
         words, values = weights
         order = np.argsort(-values, kind="stable")[:top]
         order = order[values[order] > 0]
@@ -171,14 +171,14 @@ class WordCounts:
 
 
 def _row(table: Any, row: int) -> _Row:
-    """Columns, in order, and values of one row of a sparse table."""
+    """Return the columns, in order, and values of one row of a sparse table."""
     table.sort_indices()
     part = slice(table.indptr[row], table.indptr[row + 1])
     return table.indices[part], table.data[part]
 
 
 def _values_at(row: _Row, columns: NDArray[Any]) -> NDArray[Any]:
-    """The row's values in those columns, all of which it holds."""
+    """Return the row's values in those columns, all of which it holds."""
     found, values = row
     return np.asarray(values[np.searchsorted(found, columns)])
 
@@ -196,11 +196,11 @@ def count_words(
     ----------
     texts : sequence of str
     stop_words : "english", list of str or None
-        Words left out: scikit-learn's English list, a list of one's own (in lower case), or none.
+        Words left out: scikit-learn's English list, a custom list (in lower case), or none.
     longest : int
-        Phrases of 1 to so many words are counted, joined by a space, after stop words are left out.
+        Count phrases of 1 to this many words, joined by a space, after stop words are left out.
     pattern : str
-        What a word is, as a regular expression.
+        Regular expression of a word.
 
     Returns
     -------
@@ -221,7 +221,7 @@ def count_words(
 
 
 def joined(first: WordCounts, second: WordCounts) -> WordCounts:
-    """The counts of the texts of both, the first one's texts before the second one's, over the words of either."""
+    """Join the counts of both lists of texts, the first list's first, over the words of either."""
     from scipy.sparse import csr_matrix, vstack
 
     vocabulary = np.array(sorted({*first.vocabulary.tolist(), *second.vocabulary.tolist()}), dtype=object)
@@ -235,7 +235,7 @@ def joined(first: WordCounts, second: WordCounts) -> WordCounts:
 
 
 def class_based_tfidf(counts: Any) -> Any:
-    """Class-based TF-IDF of a table of counts (Grootendorst 2022, equation 2, with tf as a share; see the module).
+    """Compute class-based TF-IDF of a table of counts (Grootendorst 2022, equation 2; tf is a share, see the module).
 
     Parameters
     ----------

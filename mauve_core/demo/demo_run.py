@@ -1,9 +1,8 @@
-"""The demo study: Wikipedia paragraphs against what SmolLM2-135M writes after their first words, decoder by decoder.
+"""The demo study: Wikipedia paragraphs against SmolLM2-135M's continuations of their first words, by decoder.
 
-Both sides are ``TEXT_TOKENS`` tokens long and start after the same ``PROMPT_TOKENS`` tokens, so that length tells the
-sides apart no more than topic does. The human text is read from an installed package
-(:mod:`mauve_core.demo.wikipedia`); the model's text, the features of all sides and the text measures lie under
-``data/demo``, made by :func:`build_demo`.
+Both sides have ``TEXT_TOKENS`` tokens after the same ``PROMPT_TOKENS`` tokens, so neither length nor topic tells them
+apart. The human text comes from an installed package (:mod:`mauve_core.demo.wikipedia`). The model's text, all
+features and the text measures are in ``data/demo``, made by :func:`build_demo`.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ DECODERS = (
     "contrastive:alpha=0.6,k=5",
     ADVERSARIAL,
 )
-"""As a study takes them: the last one's perplexity is that of the human texts."""
+"""As for a study; the last one takes the perplexity of the human texts."""
 
 MEASURES_FILE = "measures.json"
 N = 512
@@ -60,18 +59,14 @@ TEXT_TOKENS = 128
 SEED = 2021
 ENCODER = EncoderConfig(model=MODEL, max_tokens=160)
 CONFIG = CompareConfig(encoder=ENCODER, score=ScoreConfig())
-"""Encoder and scores of the demo study; 160 tokens, so that no text of 128 is cut when it is tokenised again."""
+"""Encoder and scores of the demo study; 160 tokens, so that no text of 128 is cut when tokenized again."""
 
 
 def build_demo(data: Path = DATA, *, device: str = "auto", progress: Progress = silent) -> Path:
-    """Make everything under ``data`` anew: excerpts, model text, features, measures. Hours on two cores.
+    """Rebuild everything under ``data``: excerpts, model text, features, measures. Takes hours on two cores.
 
-    The run that is stored under the demo's name is replaced with the new one.
-
-    Returns
-    -------
-    Path
-        The manifest. A build that was stopped goes on where it was, batch by batch.
+    Replaces the run stored under the demo's name. A stopped build resumes, batch by batch. Returns the manifest's
+    path.
     """
     excerpts = _choose()
     human = _human(excerpts)
@@ -110,17 +105,17 @@ def build_demo(data: Path = DATA, *, device: str = "auto", progress: Progress = 
 
 
 def prepare_demo(data: Path = DATA, *, progress: Progress = silent) -> str:
-    """Store the demo study as a run, with its measures and its sweep over p, from what is committed; about a minute.
+    """Store the demo study as a run, with its measures and its sweep over p, from committed data, in about a minute.
 
     Returns
     -------
     str
-        Id of the run. A run of the same texts and settings that is already stored is kept.
+        Id of the run. A stored run of the same texts and settings is kept.
 
     Raises
     ------
     StorageError
-        The data are missing or do not belong to the installed packages.
+        The data are missing or do not match the installed packages.
     """
     human, candidates = demo_corpora(data)
     corpora = {HUMAN: human, **candidates}
@@ -140,12 +135,12 @@ def prepare_demo(data: Path = DATA, *, progress: Progress = silent) -> str:
 
 
 def demo_corpora(data: Path = DATA) -> tuple[Corpus, dict[str, Corpus]]:
-    """The human side and the candidates, by decoder.
+    """Return the human side and the candidates, by decoder.
 
     Raises
     ------
     StorageError
-        The data are missing, or the human text is not the one that the model's texts belong to.
+        The data are missing, or the human text does not match the model's texts.
     """
     manifest = read_manifest(data)
     human = _human([Excerpt(*item) for item in manifest["human"]["excerpts"]])
@@ -172,7 +167,7 @@ def demo_corpora(data: Path = DATA) -> tuple[Corpus, dict[str, Corpus]]:
 
 
 def read_manifest(data: Path = DATA) -> dict[str, Any]:
-    """What the demo was made of; StorageError when there is none."""
+    """Read the manifest, which says what the demo was made of; StorageError if there is none."""
     path = data / "manifest.json"
     if not path.exists():
         raise StorageError(f"No demo study under {data}", todo="Make it: mauve-lens demo --rebuild (takes hours)")
@@ -211,7 +206,7 @@ def _human(excerpts: list[Excerpt]) -> Corpus:
 
 
 def _build_features(data: Path, device: str, progress: Progress) -> dict[str, Any]:
-    """Encode all sides, write an array for each beside their token counts, and say how in the manifest's words."""
+    """Encode all sides, write each side's array beside its token counts, and return the manifest entry."""
     human, candidates = demo_corpora(data)
     encoder = Encoder(ENCODER, device=device)
     entries = {}
@@ -250,7 +245,7 @@ def _import_features(corpora: dict[str, Corpus], data: Path) -> dict[str, Any]:
 
 
 def _is_stored(runs: RunStore, corpora: dict[str, Corpus]) -> bool:
-    """Whether the demo run is there, with these texts and settings."""
+    """Whether the demo run exists with these texts and settings."""
     if all(summary.id != DEMO_RUN for summary in runs.list()):
         return False
     stored = runs.load(DEMO_RUN).comparison
@@ -259,7 +254,7 @@ def _is_stored(runs: RunStore, corpora: dict[str, Corpus]) -> bool:
 
 
 def _build_measures(data: Path, device: str, progress: Progress) -> dict[str, Any]:
-    """Measure all sides with the model that wrote them; which texts that were, in the manifest's words."""
+    """Measure all sides with the model that wrote them, and return the manifest entry on the texts measured."""
     run = RunStore().load(prepare_demo(data, progress=progress))
     measured = measure_run(run, model=MODEL, device=device, progress=progress)
     _write(data / MEASURES_FILE, json.dumps(to_json(measured), indent=1, ensure_ascii=False) + "\n")
@@ -268,7 +263,7 @@ def _build_measures(data: Path, device: str, progress: Progress) -> dict[str, An
 
 
 def _import_measures(run: Run, data: Path) -> None:
-    """Put the committed measures beside the run; StorageError when they are of other texts."""
+    """Put the committed measures beside the run; StorageError if they belong to other texts."""
     entry = read_manifest(data).get("measures")
     if entry is None:  # a build that is under way
         return

@@ -1,7 +1,7 @@
-"""Human text that comes with an installed package: paragraphs of the Wikipedia sample in gensim's test data.
+"""Human text from an installed package: paragraphs of the Wikipedia sample in gensim's test data.
 
 The sample (about 100 articles of English Wikipedia, CC BY-SA) is read from the package at run time and never copied
-into this project; what is kept of it are positions: which paragraph, and where its prompt and its text end.
+into this project, which keeps only positions: the paragraph, and the ends of its prompt and its text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Paragraph:
     Attributes
     ----------
     id : str
-        Page id of Wikipedia and number of the paragraph on its page, as ``12-3``.
+        Wikipedia page id and number of the paragraph on the page, as ``12-3``.
     title : str
         Title of the article.
     text : str
@@ -51,7 +51,7 @@ class Excerpt:
 
 
 def sample_path() -> Path:
-    """Where the installed gensim keeps its Wikipedia sample; InputError when it does not."""
+    """Return the path of the installed gensim's Wikipedia sample; InputError if it is missing."""
     spec = importlib.util.find_spec("gensim")
     path = Path(spec.submodule_search_locations[0]) / SAMPLE if spec and spec.submodule_search_locations else None
     if path is None or not path.exists():
@@ -60,7 +60,7 @@ def sample_path() -> Path:
 
 
 def paragraphs(min_words: int = MIN_WORDS) -> list[Paragraph]:
-    """Paragraphs of at least ``min_words`` words, as plain text: no headings, lists, tables or marks."""
+    """Return paragraphs of at least ``min_words`` words as plain text: no headings, lists, tables or markup."""
     from gensim.corpora.wikicorpus import extract_pages, filter_wiki
 
     found = []
@@ -82,15 +82,14 @@ def choose_excerpts(
     text_tokens: int,
     seed: int,
 ) -> list[Excerpt]:
-    """Draw n paragraphs that are long enough, and find where prompt and text end in each.
+    """Draw n paragraphs of at least ``prompt_tokens + text_tokens`` tokens, and find the ends of prompt and text.
 
     Parameters
     ----------
     candidates : sequence of Paragraph
     offsets : callable
-        Gives the (start, end) character positions of each token of a text.
+        Returns the (start, end) character positions of each token of a text.
     n, prompt_tokens, text_tokens, seed : int
-        A paragraph is long enough when it has ``prompt_tokens + text_tokens`` tokens.
 
     Raises
     ------

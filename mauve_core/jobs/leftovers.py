@@ -1,13 +1,13 @@
-"""What nobody needs any more below the home folder: old uploads, and what killed processes were writing.
+"""Remove leftovers below the home folder: old uploads, and partial files of killed processes.
 
-Looked for when the app's server starts and when a file is uploaded. Runs and the bin are the store's; parts of
-unfinished work go with their work (``finished.py``).
+Runs when the app's server starts and when a file is uploaded. The store cleans up runs and the trash; parts of
+unfinished work are removed with their work (``checkpoints.py``).
 
-- An upload goes once nobody has used it for ``MAUVE_LENS_UPLOAD_DAYS`` days, unless a job that is not done names it: a
-  run has its own copy of the texts, a job that is resumed reads the file again.
-- Names that begin with a dot are of things that are being written; after a day whoever wrote them is gone.
-- A job's folder without a state is that of a process that was killed as it started the job: nobody starts one while
-  this is looked at.
+- An upload is removed if nobody has used it for ``MAUVE_LENS_UPLOAD_DAYS`` days, unless an unfinished job names it: a
+  run has its own copy of the texts, but a resumed job reads the file again.
+- Names that begin with a dot belong to partial files; after a day, their writer is gone.
+- A job's folder without a state comes from a process that was killed while starting the job. A lock keeps new jobs
+  from starting meanwhile.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from mauve_core.jobs.locks import changing, is_alive
 from mauve_core.jobs.state import STATE, TASK, read_state
 
 UPLOADS = "uploads"
-"""Folder of the uploads below the home folder; one folder a content, named by its SHA-256."""
+"""Folder of uploads below the home folder; one folder per content, named by its SHA-256."""
 
 DAY_S = 24 * 3600.0
 ABANDONED_AFTER_S = DAY_S
@@ -39,12 +39,12 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def uploads_folder() -> Path:
-    """The folder of all uploads."""
+    """Return the folder of all uploads."""
     return home().absolute() / UPLOADS
 
 
 def use_upload(folder: Path) -> bool:
-    """Note that the upload in that folder is used, so that its days begin anew; False where it is gone."""
+    """Record a use of the upload in that folder, so that its days start again; False if it is gone."""
     try:
         os.utime(folder)
     except FileNotFoundError:
@@ -55,12 +55,12 @@ def use_upload(folder: Path) -> bool:
 
 
 def remove_leftovers() -> None:
-    """Remove all of it.
+    """Remove all leftovers.
 
     Raises
     ------
     InputError
-        ``MAUVE_LENS_UPLOAD_DAYS`` is no number of days.
+        ``MAUVE_LENS_UPLOAD_DAYS`` is not a number of days.
     StorageError
         The disk refused.
     """
@@ -73,7 +73,7 @@ def remove_leftovers() -> None:
 
 
 def _remove_uploads(kept_s: float) -> None:
-    """Old uploads that no job needs, and what was left of writing others; no job is started meanwhile."""
+    """Remove old uploads that no job needs, and partial ones; no job can start meanwhile."""
     if not uploads_folder().is_dir():
         return
     needed = set(_needed())
@@ -88,7 +88,7 @@ def _remove_uploads(kept_s: float) -> None:
 
 
 def _needed() -> Iterator[str]:
-    """Digests that stand in the tasks of jobs that are not done, those among them that may be taken back."""
+    """Yield digests in the tasks of unfinished jobs, including removed jobs that can be taken back."""
     folder = queue.jobs_folder()
     for path in (*folder.glob(f"*/{TASK}"), *folder.glob(f"{queue.REMOVED}/*/{TASK}")):
         with suppress(StorageError):  # a state that is damaged: it may be resumed by hand
@@ -98,18 +98,18 @@ def _needed() -> Iterator[str]:
 
 
 def _remove_upload(folder: Path, kept_s: float) -> None:
-    """Take it out of sight, unless it was used just now."""
+    """Hide and remove the upload, unless it was just used."""
     aside = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}")
     folder.rename(aside)
     if _unused_s(aside) > kept_s:
         shutil.rmtree(aside, ignore_errors=True)
     else:
-        with suppress(OSError):  # somebody has brought it anew meanwhile
+        with suppress(OSError):  # someone has uploaded it again meanwhile
             aside.rename(folder)
 
 
 def _remove_half_jobs() -> None:
-    """Folders in which no job came to be, and what workers that are gone were writing."""
+    """Remove folders without a complete job, and partial files of dead workers."""
     for folder in queue.folders():
         if is_alive(folder):
             continue
@@ -128,7 +128,7 @@ def _remove_hidden(path: Path) -> None:
 
 
 def _unused_s(path: Path) -> float:
-    """Seconds since it was written or used; 0 where it has gone meanwhile."""
+    """Return the seconds since the path was written or used; 0 if it has vanished."""
     try:
         return max(time.time() - path.lstat().st_mtime, 0.0)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The locks of jobs: one that says that a worker lives, one for whoever starts jobs or says what becomes of them."""
+"""Locks of jobs: one shows that a worker is alive, the other serializes changes to jobs."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from mauve_core.base.locks import exclusive, lock_within
 from mauve_core.jobs.state import ALIVE
 
 CHANGES = "changes.lock"
-"""A file beside the jobs; who starts, resumes, cancels, removes or takes back a job holds it locked meanwhile."""
+"""File beside the jobs, locked while a process starts, resumes, cancels, removes or takes back a job."""
 
 PATIENCE_S = 10.0
-"""A worker that has written its end holds its lock until it is gone; whoever looks whether it lives, for an instant."""
+"""Seconds to wait for a worker's lock: an ending worker holds it until it exits, a liveness check for an instant."""
 
 
 @contextmanager
 def changing(jobs: Path) -> Iterator[None]:
-    """Hold the lock under which jobs are looked at and changed, so that two who ask at once do so one after another.
+    """Hold the lock for reading and changing jobs, so that concurrent requests run one after another.
 
     Parameters
     ----------
     jobs : Path
-        The folder of all jobs; made when it is missing.
+        The folder of all jobs; created if missing.
 
     Raises
     ------
     StorageError
-        The disk refused, or somebody holds the lock for longer than any change takes.
+        The disk refused, or another process holds the lock for longer than any change takes.
     """
     with storage_errors(jobs):
         make_folder(jobs)
@@ -43,13 +43,7 @@ def changing(jobs: Path) -> Iterator[None]:
 
 @contextmanager
 def lock_of_worker(folder: Path) -> Iterator[int]:
-    """The lock that says that a worker lives, for whoever starts one, or makes sure that there is none.
-
-    Raises
-    ------
-    InputError
-        A worker holds it.
-    """
+    """Hold a worker's lock, to start the worker or to ensure that there is none; InputError if a worker holds it."""
     with storage_errors(folder):
         handle = private_opener(str(folder / ALIVE), os.O_RDWR | os.O_CREAT)
     try:
@@ -61,7 +55,7 @@ def lock_of_worker(folder: Path) -> Iterator[int]:
 
 
 def is_alive(folder: Path) -> bool:
-    """Whether the worker of the job in that folder lives."""
+    """Whether the worker of the job in that folder is alive."""
     try:
         with storage_errors(folder / ALIVE):
             handle = os.open(folder / ALIVE, os.O_RDONLY)
@@ -80,5 +74,5 @@ def is_alive(folder: Path) -> bool:
 
 
 def at_work(job_id: str) -> InputError:
-    """What a job that is at work answers to whoever asks for what it cannot do then."""
+    """Return the error for an action that a job at work does not allow."""
     return InputError(f"The job {job_id} is still at work", todo="Cancel it first, or wait for it")

@@ -1,9 +1,9 @@
-"""Long work in a process of its own, so that a page may be left, reloaded or closed while it goes on.
+"""Long work in a separate process, so that a page may be left, reloaded or closed while it runs.
 
-A job is a folder ``<home>/jobs/<id>`` (:mod:`mauve_core.jobs.state`). Its worker (:mod:`mauve_core.jobs.worker`)
-belongs to nobody: whoever started it may end. What a killed worker had finished is kept elsewhere, by content, so that
-:func:`resume` goes on from there; nothing is resumed unless a person asks. What a job can do is listed in
-:mod:`mauve_core.tasks.registry`.
+A job is a folder ``<home>/jobs/<id>`` (:mod:`mauve_core.jobs.state`). Its worker (:mod:`mauve_core.jobs.worker`) is
+independent of the process that started it. Finished parts of a killed worker are stored elsewhere, by content, and
+:func:`resume` continues from there; only a person resumes a job. :mod:`mauve_core.tasks.registry` lists what a job can
+do.
 """
 
 from __future__ import annotations
@@ -48,25 +48,25 @@ from mauve_core.tasks.base import Task
 from mauve_core.tasks.registry import KEPT, read_task
 
 LOG_LINES = 40
-"""Lines of a log that are shown."""
+"""Number of log lines to show."""
 
 REMOVED = ".removed"
-"""The folder of jobs that were forgotten lately."""
+"""Folder of recently removed jobs."""
 
 REMOVED_KEPT_S = 24 * 3600
-"""How long they can be taken back."""
+"""Seconds for which they can be taken back."""
 
 _ID = re.compile(r"\d{8}-\d{12}-[0-9a-f]{4}")
 _children: dict[str, subprocess.Popen[bytes]] = {}
 
 
 def start(task: Task) -> JobState:
-    """Start a worker on a task; the same work that waits or runs is not started again.
+    """Start a worker on a task, unless a job with the same work waits or runs.
 
     Returns
     -------
     JobState
-        Poll :func:`status` with its id. ``queued``, or the job that does this work already.
+        ``queued``, or the state of the job that does this work already. Poll :func:`status` with its id.
 
     Raises
     ------
@@ -97,10 +97,10 @@ def _start(task: Task) -> JobState:
 
 
 def status(job_id: str) -> JobState:
-    """How far the job is.
+    """Return the state of a job.
 
-    One whose worker went without a word counts as interrupted (or as cancelled, if that was asked for): it was killed,
-    or the machine stopped. One whose state is damaged counts as failed, so that a broken folder hides no other job.
+    A job whose worker ended without notice (killed, or the machine stopped) counts as interrupted, or as cancelled if
+    that was requested. A job with a damaged state counts as failed, so that a broken folder hides no other job.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def status(job_id: str) -> JobState:
 
 
 def cancel(job_id: str) -> None:
-    """Ask the job to stop; it does at its next sign of progress. Nothing happens to a job that has ended.
+    """Ask the job to stop, which it does at its next progress report. A job that has ended is not affected.
 
     Raises
     ------
@@ -145,19 +145,19 @@ def cancel(job_id: str) -> None:
 
 
 def is_stopping(job: JobState) -> bool:
-    """Whether somebody has asked a job to stop that waits or works still."""
+    """Whether a job that waits or runs has been asked to stop."""
     return job.active and (jobs_folder() / job.id / CANCEL).exists()
 
 
 def resume(job_id: str) -> JobState:
-    """Put a job that ended before it was done back into the queue: the same job, with its log.
+    """Put a job that ended unfinished back into the queue, with its log.
 
-    What was finished is not done again, as far as its kind keeps it (``mauve_core.tasks.registry.KEPT``).
+    Finished work is not repeated, as far as the kind of job keeps it (``mauve_core.tasks.registry.KEPT``).
 
     Raises
     ------
     InputError
-        No job has that id, it is at work, another one does its work, or it is done.
+        No job has that id, it is at work or done, or another job does its work.
     StorageError
         Its description is damaged, or the disk refused.
     """
@@ -186,7 +186,7 @@ def _resume(folder: Path) -> None:
 
 
 def remove(job_id: str) -> None:
-    """Forget a job that has ended, which :func:`take_back` undoes for a day; the run it made stays.
+    """Remove a job that has ended, which :func:`take_back` can undo for a day; its run stays.
 
     Raises
     ------
@@ -208,7 +208,7 @@ def remove(job_id: str) -> None:
 
 
 def take_back(job_id: str) -> JobState:
-    """A job that was removed is there again, with its log.
+    """Restore a removed job with its log.
 
     Raises
     ------
@@ -226,7 +226,7 @@ def take_back(job_id: str) -> JobState:
 
 
 def list() -> tuple[JobState, ...]:  # noqa: A001 (jobs.list() reads well, and nothing here needs the builtin)
-    """Every job, the newest first."""
+    """Return every job, the newest first."""
     names = sorted(path.parent.name for path in jobs_folder().glob(f"*/{STATE}"))
     found = []
     for name in reversed(names):
@@ -236,28 +236,28 @@ def list() -> tuple[JobState, ...]:  # noqa: A001 (jobs.list() reads well, and n
 
 
 def ahead_of(job_id: str, found: Sequence[JobState]) -> int:
-    """How many of these jobs a waiting job waits for: whatever runs, and what waits and was asked for before it."""
+    """Count the jobs ahead of a waiting job: those that run, and those that were queued before it."""
     others = [job for job in found if job.id != job_id]
     return sum(job.status == "running" or (job.status == "queued" and job.id < job_id) for job in others)
 
 
 def log_lines(job_id: str, count: int = LOG_LINES) -> tuple[str, ...]:
-    """The last lines of a job's log."""
+    """Return the last lines of a job's log."""
     return tuple(last_lines(_folder(job_id) / LOG, count))
 
 
 def log_tail(job_id: str) -> str:
-    """The last line of a job's log; empty when there is none."""
+    """Return the last line of a job's log; empty if there is none."""
     return "".join(log_lines(job_id, 1))
 
 
 def folders() -> Iterator[Path]:
-    """The folder of every job, of those that are not whole, too."""
+    """Yield the folder of every job, including incomplete ones."""
     return (path for path in jobs_folder().glob("*") if _ID.fullmatch(path.name))
 
 
 def jobs_folder() -> Path:
-    """The folder of all jobs."""
+    """Return the folder of all jobs."""
     return home().absolute() / "jobs"
 
 
@@ -269,7 +269,7 @@ def _folder(job_id: str) -> Path:
 
 
 def _at_work_on(task: Task, besides: str = "") -> JobState | None:
-    """The job that waits or works and has this task, unless it is to stop; a second click asks for no second."""
+    """Return the job that waits or runs with this task, unless it is to stop; a second click starts no second job."""
     wanted = task.to_json()
     for job in list():
         if job.active and job.kind == task.kind and job.id != besides and not is_stopping(job):
@@ -285,7 +285,7 @@ def _require_ended(job_id: str) -> None:
 
 
 def _spawn(folder: Path, lock: int) -> None:
-    """Start the worker with its own lock already held, so that there is no moment in which it looks dead."""
+    """Start the worker with its lock already held, so that it never looks dead."""
     package = Path(__file__).resolve().parents[2]
     paths = os.pathsep.join(filter(None, [str(package), os.environ.get("PYTHONPATH")]))
     known = {"PYTHONPATH": paths, HOME_VARIABLE: str(home().absolute())}

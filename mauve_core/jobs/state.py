@@ -1,9 +1,8 @@
-"""What stands in a job's folder: its state, replaced whole, and its log, to which lines are added.
+"""Content of a job's folder: its state, always replaced as a whole, and its log, which is appended to.
 
-A folder ``<home>/jobs/<id>`` holds ``task.json`` (what to do), ``state.json`` (how far it is), ``cancel`` (present once
-somebody asked to stop), ``log.txt`` (what the worker says of its work) and ``alive``, a file that the worker holds
-locked from birth to death: whoever finds it unlocked knows that the worker is gone, whatever the state says and
-whichever process has its number now.
+A folder ``<home>/jobs/<id>`` holds ``task.json`` (the work), ``state.json`` (its progress), ``cancel`` (present once a
+stop was requested), ``log.txt`` (messages of the worker) and ``alive``. The worker locks ``alive`` for its lifetime:
+if it is unlocked, the worker is gone, whatever the state says and whichever process now has its process id.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ Status = Literal["queued", "running", "done", "failed", "cancelled", "interrupte
 TASK, STATE, CANCEL, LOG, ALIVE = "task.json", "state.json", "cancel", "log.txt", "alive"
 
 LOG_BYTES = 64 * 1024
-"""The end of a log in which its last lines are looked for."""
+"""Bytes at the end of a log that are searched for its last lines."""
 
 LINE_CHARACTERS = 400
-"""A longer line of a log is cut."""
+"""Longer log lines are cut."""
 
 
 def _is_time(text: str) -> bool:
-    """A time with its zone, or empty."""
+    """Whether the text is a time with its zone, or empty."""
     try:
         return text == "" or datetime.fromisoformat(text).tzinfo is not None
     except ValueError:
@@ -45,28 +44,28 @@ Time = Annotated[str, Holds(_is_time, "a time with its zone, ISO 8601")]
 
 @dataclass(frozen=True)
 class JobState:
-    """How far a job is.
+    """Progress of a job.
 
     Attributes
     ----------
     id : str
-        Begins with the time at which it was asked for, so that ids sort by it.
+        Begins with the time of the request, so that ids sort by it.
     name : str
-        What it makes, in words: the name of a run, or of what is added to one.
+        What it makes, in words: the name of a run, or of a result added to one.
     kind : str
         One of ``mauve_core.tasks.registry.KINDS``.
     status : {"queued", "running", "done", "failed", "cancelled", "interrupted"}
-        Interrupted: the worker went without a word.
+        Interrupted: the worker ended without notice.
     stage : str
-        What it is doing, in words.
+        Current work, in words.
     done, total : int
         Progress within the stage.
     done_before : int
-        What of the stage was done when it began, because an earlier worker had finished it.
+        Progress at the start of the stage, from an earlier worker.
     created : str
-        When it was asked for; ISO 8601, UTC.
+        Time of the request; ISO 8601, UTC.
     started : str or None
-        When its turn came, the last time.
+        Time of its last turn.
     stage_started : str or None
     updated : str
     message : str
@@ -92,12 +91,12 @@ class JobState:
 
     @property
     def active(self) -> bool:
-        """Whether it waits or works."""
+        """Whether it waits or runs."""
         return self.status in ("queued", "running")
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds left in this stage at its pace so far; None while that is unknown."""
+        """Return the seconds left in this stage at its pace so far; None if unknown."""
         if self.status != "running" or self.stage_started is None:
             return None
         elapsed = datetime.fromisoformat(self.updated) - datetime.fromisoformat(self.stage_started)
@@ -105,7 +104,7 @@ class JobState:
 
 
 def read_state(folder: Path) -> JobState:
-    """The state in a job's folder, as it was last written; StorageError when it is damaged."""
+    """Read the last state written to a job's folder; StorageError if it is damaged."""
     todo = "Remove the job and start it again"
     try:
         state = from_json(JobState, read_json(folder / STATE))
@@ -117,14 +116,14 @@ def read_state(folder: Path) -> JobState:
 
 
 def write_state(folder: Path, state: JobState) -> JobState:
-    """Replace the state in a job's folder; returns what was written, with the time of writing in it."""
+    """Replace the state in a job's folder; return it with its time of writing."""
     state = replace(state, updated=datetime.now(UTC).isoformat())
     write_json(folder / STATE, to_json(state))
     return state
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The object in a JSON file of ours; StorageError when it is damaged."""
+    """Read the object in one of our JSON files; StorageError if it is damaged."""
     try:
         values = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
@@ -135,13 +134,13 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def write_json(path: Path, values: Mapping[str, Any]) -> None:
-    """Write a JSON object, whole or not at all."""
+    """Write a JSON object atomically."""
     text = json.dumps(values, ensure_ascii=False, indent=1)
     write_atomically(path, lambda stream: stream.write(text.encode()))
 
 
 def last_lines(path: Path, count: int) -> list[str]:
-    """The last lines of a log, each cut to a readable length; none when there is no log that can be read."""
+    """Return the last lines of a log, each cut to a readable length; none if the log is missing or unreadable."""
     try:
         with path.open("rb") as stream:
             stream.seek(max(0, stream.seek(0, 2) - LOG_BYTES))

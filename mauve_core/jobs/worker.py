@@ -1,8 +1,8 @@
-"""The process behind a job: waits for its turn, carries the task out, and writes how far it is.
+"""The process behind a job: wait for its turn, carry out the task, and record its progress.
 
-Workers run at low priority, so that the page stays quick, and one at a time, because two would share the same cores
-and the same memory: in the order in which they were asked for. A worker looks for the request to stop whenever the
-work reports progress. What it does goes, with the time, to standard error, which is the job's log.
+Workers run at low priority, to keep pages responsive, and one at a time in the order requested, because two would
+share the same cores and memory. A worker checks for a stop request at every progress report. It logs to standard
+error, with the time, which goes to the job's log.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from mauve_core.tasks.registry import read_task
 
 NICENESS = 10
 TURN = "turn.lock"
-"""A file beside the jobs; the worker whose turn it is holds it locked."""
+"""File beside the jobs, locked by the worker whose turn it is."""
 
 POLL_INTERVAL_S = 0.25
 WRITE_INTERVAL_S = 0.5
 """Progress within a stage is written at most this often; a new stage always is."""
 
 LOG_INTERVAL_S = 60.0
-"""Progress within a stage is put into the log at most this often."""
+"""Progress within a stage is logged at most this often."""
 
 SLEEP_S = 5.0
-"""By which the clock runs ahead of the time that the machine was awake, before that counts as sleep."""
+"""Clock time beyond the machine's awake time counts as sleep from this many seconds on."""
 
 LONGEST_LINE = 2000
 
@@ -56,8 +56,8 @@ def work(folder: Path) -> JobState:
     Raises
     ------
     MauveLensError
-        What stopped the work, after it was written to the job's state and log. Any other exception is a defect of
-        ours, or memory that ran out; it is written there too.
+        The error that stopped the work, once it is in the job's state and log. Any other exception, also recorded
+        there, is a defect or a lack of memory.
     """
     os.nice(NICENESS)
     reporter = _Reporter(folder)
@@ -81,7 +81,7 @@ def work(folder: Path) -> JobState:
 
 
 def log(text: str, *, lines: bool = False) -> None:
-    """Write to standard error with the time: one line, or each of several. A disk that refuses a line stops no work."""
+    """Write one line, or several, to standard error with the time; a disk that refuses a line stops no work."""
     now = f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S}"
     with suppress(OSError):
         for line in text.splitlines() if lines else [" ".join(text.split())]:
@@ -90,7 +90,7 @@ def log(text: str, *, lines: bool = False) -> None:
 
 
 class _Reporter:
-    """A progress callback that keeps the job's state on disk and raises CancelledError when asked to stop."""
+    """A progress callback that keeps the job's state on disk and raises CancelledError if asked to stop."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -166,7 +166,7 @@ class _Reporter:
             os.close(handle)
 
     def _leave_out_sleep(self) -> None:
-        """Begin the stage later by the time for which the machine slept, or for which its clock was set forward."""
+        """Shift the start of the stage by the time that the machine slept or its clock was set forward."""
         before, self._clocks = self._clocks, (time.time(), time.monotonic())
         slept = (self._clocks[0] - before[0]) - (self._clocks[1] - before[1])
         begun = self._state.stage_started
@@ -185,7 +185,7 @@ class _Reporter:
 
 @contextmanager
 def _logged() -> Iterator[None]:
-    """Warnings go to the log; so does the system's request to end, which then unwinds the work as an error would."""
+    """Send warnings to the log, and turn the system's request to end into an exception that unwinds the work."""
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
         log(f"Warning: {message}")

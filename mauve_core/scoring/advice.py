@@ -1,6 +1,6 @@
-"""What a reader must know before trusting a comparison: the papers' own advice, where it applies.
+"""Advice that a reader needs before trusting a comparison, where it applies.
 
-JMLR 2023, section 8: enough texts, long enough texts, equal settings and equal sizes, and always the spread.
+JMLR 2023, section 8: use enough and long enough texts, equal settings and equal sizes, and always report the spread.
 """
 
 from __future__ import annotations
@@ -16,26 +16,17 @@ from mauve_core.scoring.result import Source
 
 FEW_TEXTS = 1000
 SHORT_TEXTS = 256
-"""Texts a side, and tokens a text, under which small gaps are not to be trusted."""
+"""Below this many texts per side, or tokens per text, small gaps are not reliable."""
 
 FEW_PER_CLUSTER = 5
-"""Texts a side and cluster under which histograms are mostly noise; the papers take 10 (JMLR 2023, section 4.1)."""
+"""Below this many texts per side and cluster, histograms are mostly noise; the papers use 10 (JMLR 2023, 4.1)."""
 
 TOPIC_ENCODERS = frozenset({"minilm"})
-"""Encoders that see what a text is about and little of how it is written."""
+"""Encoders that capture what a text is about but little of its style."""
 
 
 def advice(sources: Sequence[Source], corpora: Mapping[str, Corpus], config: CompareConfig) -> tuple[str, ...]:
-    """The sentences that apply to these sides and settings, the gravest first.
-
-    Parameters
-    ----------
-    sources : sequence of Source
-        The human side first.
-    corpora : mapping of str to Corpus
-        The texts, by the sources' names.
-    config : CompareConfig
-    """
+    """Return the warnings that apply to these sides, the human side first, and settings; the most serious first."""
     rules = (_unequal_sizes(sources), _few(sources), _many_clusters(sources, config), _short(sources))
     found = [
         *_doubts(corpora),
@@ -103,7 +94,7 @@ def _cut(sources: Sequence[Source], config: CompareConfig) -> str:
 
 
 def _joined(corpora: Mapping[str, Corpus], config: CompareConfig) -> str:
-    """Whether words may run together where prompt and text meet: both sides of the seam are letters or digits."""
+    """Warn when prompt and text meet between two letters or digits, so that words may run together."""
     if config.encoder is None or not config.encoder.with_prompt:
         return ""
     counts = {
@@ -117,13 +108,11 @@ def _joined(corpora: Mapping[str, Corpus], config: CompareConfig) -> str:
 
 
 def _doubts(corpora: Mapping[str, Corpus]) -> list[str]:
-    """What is odd about the texts of each side."""
     doubts = {name: doubt_about(corpus.texts) for name, corpus in corpora.items()}
     return [f"{name}: {doubt}" for name, doubt in doubts.items() if doubt]
 
 
 def _same_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> list[str]:
-    """Which sides hold the same texts, in whatever order."""
     alike: dict[tuple[str, ...], list[str]] = {}
     for source in sources:
         alike.setdefault(tuple(sorted(corpora[source.name].texts)), []).append(source.name)

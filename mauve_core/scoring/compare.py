@@ -1,8 +1,8 @@
-"""The one pipeline: a human corpus P and any number of candidates Q -> a Comparison.
+"""The pipeline: one human corpus P and any number of candidates Q become a Comparison.
 
-Texts become features, features become clusters (pairwise as published, and jointly so that clusters are comparable
-across candidates), clusters become histograms, histograms become scores with their spread: a standard deviation over
-k-means seeds and a bootstrap interval over texts. NeurIPS 2021 algorithm 1; JMLR 2023 sections 4.1 and 8.
+Texts become features; features become clusters, both pairwise as published and jointly so that clusters are comparable
+across candidates; clusters become histograms; histograms become scores. Each score has a standard deviation over
+k-means seeds and a bootstrap interval over texts. NeurIPS 2021, algorithm 1; JMLR 2023, sections 4.1 and 8.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ def compare(
     human : Corpus
         The reference side, P.
     candidates : mapping of str to Corpus
-        The candidates, Q, by the name they are shown under; ``human`` is taken.
+        The candidates, Q, by display name; ``human`` is reserved.
     config : CompareConfig, optional
     features : mapping of str to (n, d) array or path, optional
-        Features of every side, ``human`` included, in the order of its texts; ``config.encoder`` must then be None.
-        Any precision; memory maps and the paths of .npy files are read by blocks.
+        Features of every side, ``human`` included, in the order of its texts; requires ``config.encoder`` None. Any
+        precision; memory maps and paths of .npy files are read in blocks.
     known : mapping of str to Source, optional
-        What an earlier comparison says of every side, where the given features are those of its texts; then
-        ``config.encoder`` is the one that made them.
+        Every side's source in the earlier comparison whose features are given; ``config.encoder`` then names the
+        encoder that made them.
     feature_store : FeatureStore, optional
-        Where features are kept between runs; None keeps nothing.
+        Keeps features between runs; None keeps nothing.
     device : str
         "auto", "cpu", "cuda", ...
     progress : callable
@@ -71,9 +71,9 @@ def compare(
     Raises
     ------
     InputError
-        Too few texts, a name used twice, features that do not fit, all texts equal, an unknown model.
+        Too few texts, a name used twice, features that do not fit, all texts equal, or an unknown model.
     StorageError
-        The disk refuses while features are being kept; finished parts stay.
+        The disk refuses while features are being stored; finished parts stay.
     """
     config = config or CompareConfig()
     check_sides(human, candidates, config, features, known)
@@ -111,21 +111,21 @@ def compare(
 
 
 def _halves(human: Source, partitions: tuple[Partition, ...]) -> Candidate | None:
-    """The human texts against themselves, without scores yet."""
+    """Return the human texts against themselves, without scores yet."""
     if not partitions:
         return None
     return Candidate(dataclasses.replace(human, name=OTHER_HALF, n=human.n // 2), {}, {}, partitions)
 
 
 def _clustering_device(asked: str, used: str) -> str:
-    """Where k-means runs: on the CUDA device that was asked for or that the encoder found, else on the CPU."""
+    """Return the device for k-means: the CUDA device that was requested or that the encoder found, else the CPU."""
     return next((name.split("+")[0] for name in (used, asked) if name.startswith("cuda")), "cpu")
 
 
 def _map_of(
     sides: Mapping[str, Side], joint: Partition, config: CompareConfig, progress: Progress
 ) -> tuple[NDArray[np.float32] | None, int | None]:
-    """Positions of all texts, and on how many the map was fitted; every source and joint cluster has some of these."""
+    """Return the positions of all texts, and how many the map was fitted on: some of every source and cluster."""
     if not config.projection:
         return None, None
     from mauve_core.numerics.feature_space.projection import map_of
@@ -138,8 +138,6 @@ def _map_of(
 
 
 class _Clock:
-    """Seconds of each stage."""
-
     def __init__(self) -> None:
         self.started = datetime.now(UTC).isoformat(timespec="seconds")
         self.seconds: dict[str, float] = {}

@@ -1,9 +1,9 @@
-"""``compute_mauve`` with the arguments and the result of the package mauve-text 0.4, so that code can switch by import.
+"""``compute_mauve`` with the arguments and result of mauve-text 0.4, a drop-in replacement.
 
-Features are normalised, reduced and clustered by :mod:`mauve_core.numerics`; texts and token ids are encoded by
-:mod:`mauve_core.encoders`. From equal histograms the four scores are those of that package to 1e-9; from equal
-features they differ as two runs under different seeds do, because the k-means starts differ. Where that package
-leaves its own definition, this one keeps it: scores stay in [0, 1] and equal histograms score 1 and 0.
+:mod:`mauve_core.numerics` normalizes, reduces and clusters features; :mod:`mauve_core.encoders` encodes texts and
+token ids. For equal histograms, the four scores match mauve-text to 1e-9. For equal features, they differ as two runs
+under different seeds do, because the k-means starts differ. Where mauve-text departs from its own definition, this
+module keeps the definition: scores stay in [0, 1], and equal histograms score 1 and 0.
 
 NeurIPS 2021, equations 1 and 2; JMLR 2023, sections 3.1, 3.2 and 4.1.
 """
@@ -34,7 +34,7 @@ from mauve_core.numerics.kmeans.clustering import default_k, kmeans
 
 @dataclass(frozen=True, eq=False)
 class MauveResult:
-    """What :func:`compute_mauve` returns.
+    """Result of :func:`compute_mauve`.
 
     Attributes
     ----------
@@ -45,11 +45,11 @@ class MauveResult:
     frontier_integral, frontier_integral_star : float
         In [0, 1], 0 for equal histograms; without and with that smoothing.
     p_hist, q_hist : (num_buckets,) float64 arrays
-        Share of the human side's and of the candidate's texts in each cluster, without smoothing.
+        Share of human texts and of candidate texts in each cluster, without smoothing.
     divergence_curve : (m + 2, 2) float64 array
-        Points (exp(-c KL(Q || R)), exp(-c KL(P || R))) from (1, 0) to (0, 1), in the order of growing weight of P in R.
+        Points (exp(-c KL(Q || R)), exp(-c KL(P || R))) from (1, 0) to (0, 1), by increasing weight of P in R.
     num_buckets : int
-        Clusters.
+        Number of clusters.
     """
 
     mauve: float
@@ -84,46 +84,46 @@ def compute_mauve(
     batch_size: int = 1,
     use_float64: bool = False,
 ) -> MauveResult:
-    """MAUVE and its companions of a candidate (Q) against human text (P).
+    """Compute MAUVE and related scores of a candidate (Q) against human text (P).
 
-    Each side comes as features, token ids or texts; the first of these that is given is used, and a warning names
-    what is left aside.
+    Each side is given as features, token ids or texts. The first form given, in that order, is used; a warning names
+    the forms that are ignored.
 
     Parameters
     ----------
     p_features, q_features : (n, d) and (m, d) arrays or CPU tensors, optional
     p_tokens, q_tokens : sequences of token id lists, arrays or CPU tensors, optional
-        Ids of the tokenizer of ``featurize_model_name``.
+        Ids from the tokenizer of ``featurize_model_name``.
     p_text, q_text : sequences of str, optional
-        A list, a generator or a column of a table.
+        A list, a generator or a table column.
     num_buckets : "auto" or int >= 2
-        Clusters; "auto" takes max(2, round(min(n, m) / 10)).
+        Number of clusters; "auto" takes max(2, round(min(n, m) / 10)).
     pca_max_data : int
-        Fit the principal components on so many rows, drawn at random; -1 takes all.
+        Number of random rows on which the principal components are fitted; -1 takes all.
     kmeans_explained_var : float in (0, 1]
         Share of variance that the components keep.
     kmeans_num_redo, kmeans_max_iter : int >= 1
-        k-means restarts, and iterations of each at most.
+        k-means restarts, and the most iterations of each.
     featurize_model_name : str
-        See ``mauve_core.encoders.available_models``. The default is the reference package's, ``gpt2-large``, which is
-        fetched from the Hugging Face hub once; everything else here defaults to ``smollm2-135m``. Whatever the model,
-        the last real token in the last layer stands for a text.
+        See ``mauve_core.encoders.available_models``. The default is that of mauve-text, ``gpt2-large``, fetched once
+        from the Hugging Face hub; the rest of this package defaults to ``smollm2-135m``. With any model, a text's
+        feature is the last layer's state of its last real token.
     device_id : int
         CUDA device of the encoder; -1 takes the CPU.
     max_text_length : int
-        Tokens at which texts are cut.
+        Texts are cut at this many tokens.
     divergence_curve_discretization_size : int >= 2
-        Mixture weights of the curve, m.
+        Number of mixture weights of the curve, m.
     mauve_scaling_factor : float > 0
-        The constant c.
+        The scaling constant c.
     verbose : bool
         Report the encoder's progress on standard error.
     seed : int >= 0
         Decides the k-means starts (and the rows of ``pca_max_data``).
     batch_size : int >= 1
-        Longest texts that the encoder takes at once: memory and speed, not the features.
+        Number of full-length texts that the encoder takes at once: affects memory and speed, not the features.
     use_float64 : bool
-        Without effect on given features: scores are float64 in any case. Encoding in float64 is not supported.
+        No effect on given features: scores are always float64. Encoding in float64 is not supported.
 
     Returns
     -------
@@ -132,8 +132,8 @@ def compute_mauve(
     Raises
     ------
     InputError
-        A side is missing, or is a table, a mapping or a set where a list is needed; the sides have different
-        dimensions, an argument is out of its range, or texts or tokens are to be encoded in float64.
+        A side is missing, or is a table, a mapping or a set instead of a list; the sides have different dimensions; an
+        argument is out of range; or texts or tokens would have to be encoded in float64.
     ModelUnavailableError
         The encoder is unknown or cannot be reached.
 
@@ -186,8 +186,6 @@ def _result(
 
 
 class _LazyEncoder:
-    """The encoder of both sides, made when a side first needs it."""
-
     def __init__(
         self, model: str, device_id: int, max_tokens: int, batch_size: int, verbose: bool, double: bool
     ) -> None:
@@ -209,7 +207,7 @@ class _LazyEncoder:
 
 
 def _choose(side: str, features: Any, tokens: Any, text: Any) -> tuple[str, Any]:
-    """The form in which a side is given, and the values."""
+    """Return the form in which a side is given, and its values."""
     forms = {"features": features, "tokens": tokens, "text": text}
     given = [name for name, values in forms.items() if values is not None]
     if not given:
@@ -224,18 +222,18 @@ def _choose(side: str, features: Any, tokens: Any, text: Any) -> tuple[str, Any]
 
 
 def _features(side: str, form: str, values: Any, encoder: _LazyEncoder) -> Stacked | NDArray[np.float32]:
-    """(n, d) features of a side, not copied."""
+    """Return the (n, d) features of a side without copying them."""
     if form == "text":
         return encoder.get().encode(values, progress=encoder.progress).array
     if form == "tokens":
-        # The usual tokenizer call with return_tensors gives (1, t) for each text.
+        # A tokenizer called with return_tensors gives (1, t) per text.
         rows = [np.asarray(row).reshape(-1) for row in entries_of(values, f"{side}_tokens")]
         return encoder.get().encode_tokens(rows, progress=encoder.progress).array  # type: ignore[arg-type]
     return require_usable(values, name=f"{side}_features")
 
 
 def _subset(n: int, most: int, seed: np.random.SeedSequence) -> NDArray[np.int64] | None:
-    """Rows on which the principal components are fitted; None for all of them."""
+    """Return the rows on which the principal components are fitted; None for all."""
     if most == -1:
         return None
     _require_whole("pca_max_data (-1 for all)", most, low=2)

@@ -1,10 +1,10 @@
-"""Partitions to scores with their spread: a standard deviation over k-means seeds, a bootstrap interval over texts.
+"""Turn partitions into scores, with standard deviations over k-means seeds and bootstrap intervals over texts.
 
-Works on the labels that a comparison keeps, so that another scaling constant or smoothing needs no new clustering and
-is fast enough for a slider. Two facts make it fast. A frontier does not depend on the scaling constant (JMLR 2023,
-section 3.1), so the frontiers of all resamples can be kept, and only the area under exp(-c x), exp(-c y) is taken anew.
-And a bin's share of an error, unless the smoothing asks for the other counts, depends on nothing but its two counts, of
-which there are few different pairs, so shares are tabulated by pair and summed by a sparse product.
+The input is the labels that a comparison keeps, so another scaling constant or smoothing needs no new clustering and
+is fast enough for a slider, for two reasons. First, a frontier does not depend on the scaling constant (JMLR 2023,
+section 3.1): the frontiers of all resamples are kept, and only the area under exp(-c x), exp(-c y) is recomputed.
+Second, a bin's share of an error depends only on its two counts, unless the smoothing needs the other counts. Few
+pairs of counts are distinct, so shares are tabulated by pair and summed by a sparse product.
 """
 
 from __future__ import annotations
@@ -38,20 +38,18 @@ _STAR_ADDED = ADDED_COUNT[STAR_SMOOTHING]
 
 
 def _drawn_parts(comparison: Comparison, kind: PartitionKind) -> tuple[Parts, Generators]:
-    """Each candidate's partitions, and every side's random stream."""
     parts = {each.name: comparison.joint if kind == "joint" else each.partitions for each in comparison.candidates}
     return parts, {name: _bootstrap_rng(comparison, name) for name in (HUMAN, *parts)}
 
 
 def _halves_parts(halves: Candidate, score: ScoreConfig) -> tuple[Parts, Generators]:
-    """The same for the halves of the human texts."""
     seeds = half_seeds(score).resampling.spawn(2)
     rngs = {side: np.random.default_rng(child) for side, child in zip((HUMAN, halves.name), seeds, strict=True)}
     return {halves.name: halves.partitions}, rngs
 
 
 def resamples(comparison: Comparison, source: str) -> NDArray[np.int32]:
-    """(B, n) how often each text of ``source`` is drawn in each resample of the bootstrap."""
+    """Return, as (B, n), how often each bootstrap resample draws each text of ``source``."""
     rng = _bootstrap_rng(comparison, source)
     n = next(each.n for each in comparison.sources if each.name == source)
     return resample_weights(n, comparison.config.score.bootstrap, rng)
@@ -67,13 +65,7 @@ def _bootstrap_rng(comparison: Comparison, source: str) -> np.random.Generator:
 
 @dataclass(frozen=True)
 class Spread:
-    """A quantity of one candidate under each seed, and again for each resample of the texts.
-
-    Attributes
-    ----------
-    values : (seeds,) float64 array
-    resampled : (B, seeds) float64 array
-    """
+    """A quantity of one candidate: ``values`` (seeds,) of the texts, ``resampled`` (B, seeds) of their resamples."""
 
     values: NDArray[np.float64]
     resampled: NDArray[np.float64]
@@ -81,12 +73,12 @@ class Spread:
 
 @dataclass(frozen=True)
 class ScoreBasis:
-    """What the scores of one candidate need under one smoothing, whatever the scaling constant.
+    """The parts of one candidate's scores, under one smoothing, that do not depend on the scaling constant.
 
     Attributes
     ----------
     plain, star : (Frontier, Frontier)
-        Of the texts, (seeds, m), and of the resamples, (B, seeds, m); ``star`` is Krichevsky-Trofimov smoothed.
+        Of the texts, (seeds, m), and of the resamples, (B, seeds, m); ``star`` has Krichevsky-Trofimov smoothing.
     frontier_integral, mid : Spread
     """
 
@@ -97,21 +89,17 @@ class ScoreBasis:
 
 
 def score_basis(comparison: Comparison, kind: PartitionKind, smoothing: str) -> dict[str, ScoreBasis]:
-    """Everything but the scaling constant, for every candidate; worth keeping between calls of :func:`rescored`.
+    """Compute the score basis of every candidate; keep it between calls of :func:`rescored`.
 
-    Of the pairwise partitions, also for the halves of the human texts where there are any, under the key ``human``.
-
-    Parameters
-    ----------
-    smoothing : str
-        As :func:`mauve_core.numerics.divergences.smoothing.probabilities` reads it.
+    With pairwise partitions, the key ``human`` holds the basis of the halves of the human texts, if there are any. The
+    smoothing is as in :func:`mauve_core.numerics.divergences.smoothing.probabilities`.
 
     Raises
     ------
     InputError
-        The smoothing has no such name.
+        The smoothing is unknown.
     """
-    added_count(smoothing)  # for its error, before anything is drawn
+    added_count(smoothing)  # raises InputError before anything is drawn
     score, halves = comparison.config.score, comparison.halves
     found = _basis_by_blocks(*_drawn_parts(comparison, kind), score, smoothing)
     if kind == "pairwise" and halves is not None:
@@ -128,7 +116,6 @@ def _basis_by_blocks(parts: Parts, rngs: Generators, score: ScoreConfig, smoothi
 
 
 def _joined(blocks: Sequence[ScoreBasis]) -> ScoreBasis:
-    """The basis of all resamples from those of some each."""
     first = blocks[0]
     if len(blocks) == 1:
         return first
@@ -147,7 +134,7 @@ def _joined(blocks: Sequence[ScoreBasis]) -> ScoreBasis:
 
 
 def scored(comparison: Comparison, progress: Progress = silent) -> Comparison:
-    """The comparison with the scores of its pairwise and joint partitions under its own settings."""
+    """Score the pairwise and joint partitions of a comparison under its own settings."""
     kinds: tuple[PartitionKind, ...] = ("pairwise", "joint")
     for done, kind in enumerate(kinds):
         progress("scoring", done, len(kinds))
@@ -158,16 +145,16 @@ def scored(comparison: Comparison, progress: Progress = silent) -> Comparison:
 
 
 def rescored(comparison: Comparison, kind: PartitionKind, basis: Mapping[str, ScoreBasis], scale: float) -> Comparison:
-    """The comparison with the scores of that partition under ``scale`` and the smoothing of ``basis``.
+    """Score the partitions of one kind again under ``scale`` and the smoothing of ``basis``.
 
     Parameters
     ----------
     kind : {"pairwise", "joint"}
-        The partition that ``basis`` was made from; the scores of the other one stay as they are.
+        The partitions that ``basis`` was made from; the scores of the other kind stay.
     basis : mapping
         From :func:`score_basis`.
     scale : float > 0
-        The constant c of MAUVE; stands in ``config.score.scale`` of what is returned.
+        The scaling constant c of MAUVE; becomes ``config.score.scale`` of the result.
     """
     score = dataclasses.replace(comparison.config.score, scale=scale)
     candidates = []
@@ -188,7 +175,7 @@ def _with_scores(candidate: Candidate, kind: PartitionKind, scores: Mapping[str,
 
 
 def basis_of(counts: CountSamples, smoothing: str) -> ScoreBasis:
-    """Everything but the scaling constant, from one candidate's histograms."""
+    """Compute the score basis from one candidate's histograms."""
     own, resampled = count_pairs(counts.p, counts.q), count_pairs(counts.p_resampled, counts.q_resampled)
     star = _tabulated(own, _STAR_ADDED), _tabulated(resampled, _STAR_ADDED)
     added = added_count(smoothing)
@@ -206,7 +193,7 @@ def basis_of(counts: CountSamples, smoothing: str) -> ScoreBasis:
 
 @dataclass(frozen=True)
 class _Taken:
-    """What is taken of histograms, whatever the scaling constant: the frontiers and both summaries without one."""
+    """Quantities of histograms that do not depend on the scaling constant: the frontiers and the two summaries."""
 
     frontier: Frontier
     integral: NDArray[np.float64]
@@ -233,16 +220,16 @@ def _by_bins(p_counts: NDArray[np.int64], q_counts: NDArray[np.int64], smoothing
 
 
 def estimates_of(basis: ScoreBasis, scale: float, confidence: float) -> dict[str, Estimate]:
-    """The scores of one candidate: mean and standard deviation over seeds, and the bootstrap's interval of the mean.
+    """Return one candidate's scores: mean and standard deviation over seeds, and the bootstrap interval of the mean.
 
-    The interval is centred on the mean (see :func:`mauve_core.numerics.resampling.bootstrap.centred_interval`).
+    The interval is centered on the mean (see :func:`mauve_core.numerics.resampling.bootstrap.centred_interval`).
     """
     spreads = spreads_of(basis, scale)
     return {score: estimate_of(spread, confidence, SCORE_BOUNDS[score]) for score, spread in spreads.items()}
 
 
 def spreads_of(basis: ScoreBasis, scale: float) -> dict[str, Spread]:
-    """Every score of one candidate under each seed, of the texts and of their resamples."""
+    """Return every score of one candidate under each seed, for the texts and for their resamples."""
     return {
         "mauve": Spread(*(_areas(frontier, scale) for frontier in basis.plain)),
         "mauve_star": Spread(*(_areas(frontier, scale) for frontier in basis.star)),
@@ -252,7 +239,7 @@ def spreads_of(basis: ScoreBasis, scale: float) -> dict[str, Spread]:
 
 
 def _areas(frontier: Frontier, scale: float) -> NDArray[np.float64]:
-    """Some curves at a time, because a curve takes more memory than its frontier."""
+    """Compute areas a few curves at a time, because a curve takes more memory than its frontier."""
     rows = range(0, len(frontier.type1), CURVES_AT_ONCE)
     parts = (slice(start, start + CURVES_AT_ONCE) for start in rows)
     some = (Frontier(frontier.weights, frontier.type1[part], frontier.type2[part]) for part in parts)
@@ -260,7 +247,7 @@ def _areas(frontier: Frontier, scale: float) -> NDArray[np.float64]:
 
 
 def estimate_of(spread: Spread, confidence: float, bounds: tuple[float, float]) -> Estimate:
-    """Mean and standard deviation over seeds, and the interval of the mean, centred on it, from its resamples."""
+    """Return mean and standard deviation over seeds, and the interval from the resamples, centered on the mean."""
     mean = float(spread.values.mean())
     low, high = centred_interval(mean, spread.resampled.mean(axis=1), confidence, bounds=bounds)
     sd = float(spread.values.std(ddof=1)) if len(spread.values) > 1 else None

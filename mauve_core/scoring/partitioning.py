@@ -1,8 +1,7 @@
-"""Features of several sides to partitions: one space for all of them, then k-means under each seed.
+"""Turn features of several sides into partitions: one space for all sides, then k-means under each seed.
 
-NeurIPS 2021, appendix C.3; JMLR 2023, section 4.1. Which random stream a partition gets depends on the run's seed, the
-candidate's place and the index of the k-means seed alone, so that whoever clusters the same features again under the
-same settings gets the same clusters.
+NeurIPS 2021, appendix C.3; JMLR 2023, section 4.1. A partition's random stream depends only on the run's seed, the
+candidate's place and the index of the k-means seed, so the same features and settings always give the same clusters.
 """
 
 from __future__ import annotations
@@ -29,28 +28,28 @@ from mauve_core.scoring.streams import half_seeds, stream
 Features = NDArray[np.float32] | Stacked
 
 MIN_TEXTS = 20
-"""Fewest texts on a side: below it, not even two clusters would have ten texts each."""
+"""Fewest texts per side: with fewer, not even two clusters would have ten texts each."""
 
 BYTES_TOGETHER = 2**30
-"""Most memory for the coordinates of candidates that are clustered at the same time."""
+"""Memory limit for the coordinates of candidates that are clustered at the same time."""
 
 
 @dataclass(frozen=True)
 class Clusterings:
-    """Every partition of a comparison.
+    """All partitions of a comparison.
 
     Attributes
     ----------
     sides : mapping of str to Side
         From :func:`measured`, the human side first.
     joint : tuple of Partition
-        One a seed, of all sides.
+        Of all sides, one per seed.
     pairwise : mapping of str to tuple of Partition
-        By candidate, one a seed.
+        By candidate, one per seed.
     halves : tuple of Partition
-        Of one half of the human texts with the other, one a seed; empty where they cannot be halved.
+        Of one half of the human texts with the other, one per seed; empty if they cannot be halved.
     why_no_halves : str
-        Why not; empty where they can.
+        Why they cannot be halved; empty if they can.
     """
 
     sides: Mapping[str, Side]
@@ -61,7 +60,7 @@ class Clusterings:
 
 
 def partition_all(features: Mapping[str, Features], score: ScoreConfig, device: str, progress: Progress) -> Clusterings:
-    """Cluster the human side with each candidate, with all of them, and one half of it with the other.
+    """Cluster the human side with each candidate, with all candidates, and one half of it with the other.
 
     Parameters
     ----------
@@ -75,7 +74,7 @@ def partition_all(features: Mapping[str, Features], score: ScoreConfig, device: 
     Raises
     ------
     InputError
-        As :func:`partitions`, but not for the halves.
+        As :func:`partitions`, except for the halves.
     """
     sides = measured(features)
     candidates = list(sides)[1:]
@@ -92,10 +91,9 @@ def partition_all(features: Mapping[str, Features], score: ScoreConfig, device: 
 def _halves(
     human: Features, k: int, score: ScoreConfig, device: str, progress: Progress
 ) -> tuple[tuple[Partition, ...], str]:
-    """One random half of the human texts clustered with the other under each seed; or nothing, and why.
+    """Cluster one random half of the human texts with the other under each seed, or return nothing and the reason.
 
-    The halves get half of the candidates' k clusters, so that a cluster holds as many texts. An odd text is
-    left out.
+    The halves get half of the candidates' k clusters, so that a cluster holds as many texts. An odd text is left out.
     """
     if len(human) < 2 * MIN_TEXTS:
         return (), f"{len(human)} human texts are too few to hold one half of them against the other."
@@ -112,13 +110,13 @@ def _halves(
 
 
 def clustering_seeds(score: ScoreConfig, candidates: int) -> tuple[list[SeedSequence], list[list[SeedSequence]]]:
-    """The k-means seeds of the joint partitions, and those of each candidate's pairwise ones, in their order."""
+    """Return the k-means seeds of the joint partitions, and those of each candidate's pairwise partitions."""
     joint, *pairwise = (child.spawn(score.seeds) for child in stream(score.seed, "clustering").spawn(1 + candidates))
     return joint, pairwise
 
 
 def measured(features: Mapping[str, Features]) -> dict[str, Side]:
-    """Every side ready to be reduced with any others, about the mean of the human side, which comes first."""
+    """Prepare every side for reduction with any others, centered on the mean of the human side, which comes first."""
     human, *others = features
     sides = {human: measure_side(features[human])}
     for name in others:
@@ -150,7 +148,7 @@ def partitions(
     Raises
     ------
     InputError
-        All features are equal, or fewer can be told apart than there are clusters.
+        All features are equal, or there are fewer distinct ones than clusters.
     """
     return grouped_partitions(kind, {"": measured(features)}, {"": seeds}, score, advance, device)[""]
 
@@ -163,19 +161,14 @@ def grouped_partitions(
     advance: Callable[[], None],
     device: str = "cpu",
 ) -> dict[str, tuple[Partition, ...]]:
-    """The same for many groups of sides, such as the pairs of all candidates, spread over all cores.
+    """As :func:`partitions` for many groups of sides, such as the pairs of all candidates, spread over all cores.
 
     Parameters
     ----------
     groups : mapping of str to mapping of str to Side
-        Sides from :func:`measured`, which may stand in many groups.
+        Sides from :func:`measured`; a side may be in many groups.
     seeds : mapping of str to sequence of SeedSequence
-        Of each group.
-
-    Returns
-    -------
-    dict of str to tuple of Partition
-        By group, one a seed.
+        Seeds of each group; the result has one partition per seed.
     """
     made: dict[str, list[Partition]] = {name: [] for name in groups}
     reduce = partial(reduce_sides, explained_variance=score.explained_variance)
@@ -198,7 +191,7 @@ def grouped_partitions(
 
 
 def _batches(groups: Mapping[str, Mapping[str, Side]]) -> list[list[str]]:
-    """Groups whose coordinates are held in memory together; one at least."""
+    """Return batches of groups whose coordinates are in memory together; at least one group each."""
     batches: list[list[str]] = [[]]
     held = 0
     for name, sides in groups.items():
@@ -212,7 +205,7 @@ def _batches(groups: Mapping[str, Mapping[str, Side]]) -> list[list[str]]:
 
 
 def reduced_together(features: Mapping[str, Features], score: ScoreConfig) -> NDArray[np.float32]:
-    """(n_total, components) coordinates of all sides, in the order of the mapping, in one space."""
+    """Return the (n_total, components) coordinates of all sides in one space, in the order of the mapping."""
     return reduce_sides(list(measured(features).values()), explained_variance=score.explained_variance).array
 
 
@@ -225,7 +218,7 @@ def partition(
     score: ScoreConfig,
     device: str = "cpu",
 ) -> Partition:
-    """The clustering of the rows of :func:`reduced_together` under one seed; ``sizes`` are those of the sides."""
+    """Cluster the rows of :func:`reduced_together` under one seed; ``sizes`` are the sides' numbers of texts."""
     human, *others = sizes.values()
     k = score.k or usual_k(human, min(others))
     found = kmeans(reduced, k, restarts=score.restarts, max_iterations=score.max_iterations, seed=seed, device=device)

@@ -1,4 +1,4 @@
-"""Histograms of resamples of texts, some resamples at a time, and what a comparison's resamples may take in memory."""
+"""Histograms of text resamples, computed in blocks, and the memory limit of a comparison's resamples."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from mauve_core.numerics.resampling.bootstrap import WEIGHT_BYTES, resample_weig
 from mauve_core.scoring.result import Partition
 
 COUNT_BYTES = 2**27
-"""Memory of the histograms of resamples that are held at once."""
+"""Memory of the resamples' histograms that are held at once."""
 
 Parts = Mapping[str, Sequence[Partition]]
-"""Partitions of the human side with each candidate, by its name; one a seed."""
+"""Partitions of the human side with each candidate, by candidate name; one per seed."""
 
 Generators = Mapping[str, np.random.Generator]
-"""The random stream of every side, the human one included."""
+"""Random stream of every side, the human side included."""
 
 
 @dataclass(frozen=True)
 class CountSamples:
-    """Histograms of one candidate: of the texts as they are, and of the bootstrap's resamples.
+    """Histograms of one candidate, for the texts and for the bootstrap resamples.
 
     Attributes
     ----------
     p, q : (seeds, k) int64 arrays
         Human and candidate counts under each k-means seed.
     p_resampled, q_resampled : (B, seeds, k) int64 arrays
-        The same for each resample of the texts, which all seeds share.
+        The same for each resample of the texts; all seeds share the resamples.
     """
 
     p: NDArray[np.int64]
@@ -43,17 +43,9 @@ class CountSamples:
 
 
 def require_room(score: ScoreConfig, sizes: Sequence[int]) -> None:
-    """Refuse a comparison whose labels or resamples would fill the memory, before anything is computed.
+    """Raise InputError if a comparison's labels or resamples would exceed the memory.
 
-    Parameters
-    ----------
-    score : ScoreConfig
-    sizes : sequence of int
-        Texts of the human side, then those of each candidate.
-
-    Raises
-    ------
-    InputError
+    The human side comes first in ``sizes``, the numbers of texts.
     """
     human, *others = sizes
     labels = score.seeds * (sum(sizes) + sum(human + n for n in others))
@@ -75,7 +67,7 @@ def require_room(score: ScoreConfig, sizes: Sequence[int]) -> None:
 
 
 def count_blocks(parts: Parts, rngs: Generators, score: ScoreConfig) -> Iterator[dict[str, CountSamples]]:
-    """Counts of every candidate, some resamples at a time: all of them would grow with resamples, seeds and k."""
+    """Yield the counts of every candidate in blocks of resamples, so that memory does not grow with their number."""
     own = {name: [np.stack([part.counts(side) for part in of]) for side in (HUMAN, name)] for name, of in parts.items()}
     sizes = [len(next(iter(parts.values()))[0].labels[HUMAN]), *(len(of[0].labels[name]) for name, of in parts.items())]
     cells = sum(p.size + q.size for p, q in own.values())
@@ -92,5 +84,5 @@ def count_blocks(parts: Parts, rngs: Generators, score: ScoreConfig) -> Iterator
 
 
 def _resampled(source: str, partitions: Sequence[Partition], weights: NDArray[np.int32]) -> NDArray[np.int64]:
-    """(B, seeds, k) counts of one source's resamples."""
+    """Return the (B, seeds, k) counts of one source's resamples."""
     return np.stack([resampled_counts(part.labels[source], part.k, weights) for part in partitions], axis=1)

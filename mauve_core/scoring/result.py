@@ -1,7 +1,7 @@
-"""What a comparison returns: plain, frozen records with everything the next screen needs to walk back to the texts.
+"""Result records of a comparison: frozen, plain, and detailed enough to get from a score back to the texts.
 
-P is always the human side, Q a candidate. Labels index clusters from 0 to k - 1 and follow the order of the texts in
-the corpus they came from, so that a cluster knows its text ids.
+P is always the human side, Q a candidate. Labels are cluster numbers from 0 to k - 1, one per text in corpus order, so
+a cluster's text ids can be looked up.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Estimate:
     sd : float or None
         Standard deviation over the seeds (denominator seeds - 1); None with one seed.
     low, high : float
-        Bootstrap interval over texts of the seed mean (see ``mauve_core.numerics.resampling.bootstrap``).
+        Bootstrap interval over texts of the mean over seeds (see ``mauve_core.numerics.resampling.bootstrap``).
     values : tuple of float
         The score under each seed.
     """
@@ -53,9 +53,9 @@ class SeedSpread:
     ----------
     mean : float
     sd : float or None
-        Standard deviation of one value (denominator: their number - 1); None with one value.
+        Standard deviation of the values (denominator: their number - 1); None with one value.
     values : tuple of float
-        By seed; where texts are split, in the order that the holder of the spread says.
+        By seed; if texts are split, in the order that the class with this field documents.
     """
 
     mean: float
@@ -64,7 +64,7 @@ class SeedSpread:
 
     @classmethod
     def of(cls, values: Sequence[float] | NDArray[np.float64]) -> Self:
-        """The spread of at least one value."""
+        """Return the spread of one or more values."""
         array = np.asarray(values, dtype=np.float64)
         sd = float(array.std(ddof=1)) if array.size > 1 else None
         return cls(float(array.mean()), sd, tuple(array.tolist()))
@@ -72,7 +72,7 @@ class SeedSpread:
 
 @dataclass(frozen=True)
 class Partition:
-    """One clustering of the human side with one candidate (pairwise) or with all of them (joint), under one seed.
+    """A clustering of the human side with one candidate (pairwise) or with all candidates (joint), under one seed.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Partition:
         Index of the seed, 0 to seeds - 1.
     k : int
     objective : float
-        Sum of squared distances to the own centre, in the reduced space.
+        Sum of squared distances to the nearest center, in the reduced space.
     labels : mapping of str to (n,) int32 array
         For each source, the cluster of each of its texts.
     """
@@ -108,19 +108,19 @@ class Source:
     name : str
         ``human`` for P, otherwise the candidate's name.
     n : int
-        Texts scored.
+        Number of texts scored.
     origin : str
-        File the texts came from, or "memory".
+        File of the texts, or "memory".
     digest : str
         SHA-256 of ids and texts.
     features_key : str
-        Key of the features in the store, or SHA-256 of the array when features were given.
+        Key of the features in the store, or SHA-256 of the array if features were given.
     tokens_median : float or None
-        Median length in the encoder's tokens after cutting; None when features were given.
+        Median length in the encoder's tokens after cutting; None if features were given.
     cut : int
-        Texts that the encoder cut at its maximum length.
+        Number of texts that the encoder cut at its maximum length.
     notes : tuple of str
-        Everything that reading the file counted: exclusions, duplicates, guesses.
+        Notes from reading the file: exclusions, duplicates, guesses.
     """
 
     name: str
@@ -135,17 +135,17 @@ class Source:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One candidate's result.
+    """Result of one candidate.
 
     Attributes
     ----------
     source : Source
     scores : mapping of str to Estimate
-        For each name of ``mauve_core.base.config.SCORES``, from the pairwise partitions (as published).
+        By name in ``mauve_core.base.config.SCORES``, from the pairwise partitions (as published).
     joint_scores : mapping of str to Estimate
         The same from the joint partitions, whose clusters are comparable across candidates.
     partitions : tuple of Partition
-        The pairwise partitions, one a seed.
+        The pairwise partitions, one per seed.
     """
 
     source: Source
@@ -159,7 +159,7 @@ class Candidate:
 
 
 OTHER_HALF = "the other half"
-"""Name of the side that stands for a candidate where one half of the human texts is held against the other."""
+"""Name of the side that takes the candidate's place when one half of the human texts is compared with the other."""
 
 
 @dataclass(frozen=True)
@@ -170,23 +170,23 @@ class Comparison:
     ----------
     human : Source
     candidates : tuple of Candidate
-        In the order in which they were given.
+        In the order given.
     joint : tuple of Partition
-        One partition a seed of the human side and all candidates together.
+        Partitions of the human side and all candidates together, one per seed.
     config : CompareConfig
     warnings : tuple of str
-        Advice that applies to these scores (JMLR 2023, section 8) and anything a reader must know.
+        Advice that applies to these scores (JMLR 2023, section 8), and anything else a reader must know.
     environment : mapping
-        Versions, device, start time (ISO 8601, UTC) and seconds for each stage.
+        Versions, device, start time (ISO 8601, UTC) and seconds of each stage.
     projection : (n_total, 2) float32 array or None
         UMAP positions, the human side first, then the candidates in order. For navigation only.
     halves : Candidate or None
-        One random half of the human texts against the other, ``OTHER_HALF``, under every k-means seed: about what a
-        candidate that writes like people would come to. Half as many texts in half as many clusters; no joint scores.
-        None where the human texts are too few, or too alike, to be halved.
+        Ceiling: one random half of the human texts against the other, ``OTHER_HALF``, under every k-means seed; about
+        the score of a candidate that writes like people. Half as many texts in half as many clusters; no joint scores.
+        None if the human texts are too few or too alike to be halved.
     map_fitted : int or None
-        Texts on which the map was fitted; each other one stands among its nearest of these. None without a map, or
-        in a run stored before large maps were made so.
+        Number of texts on which the map was fitted; every other text is placed among its nearest of these. None
+        without a map, or in a run stored before large maps were made this way.
     """
 
     human: Source
@@ -205,7 +205,7 @@ class Comparison:
         return (self.human, *(candidate.source for candidate in self.candidates))
 
     def candidate(self, name: str) -> Candidate:
-        """The candidate of that name; InputError names those there are."""
+        """Return the candidate of that name; an InputError lists the names."""
         for candidate in self.candidates:
             if candidate.name == name:
                 return candidate
@@ -214,14 +214,14 @@ class Comparison:
         )
 
     def partition(self, kind: PartitionKind, candidate: str, seed: int = 0) -> Partition:
-        """The partition of that kind under seed index ``seed``; the joint one is the same for every candidate."""
+        """Return the partition of that kind and seed index; the joint one is the same for every candidate."""
         partitions = self.joint if kind == "joint" else self.candidate(candidate).partitions
         if not 0 <= seed < len(partitions):
             raise InputError("No partition under that seed", allowed=f"0 to {len(partitions) - 1}", received=str(seed))
         return partitions[seed]
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 (the signature is IPython's)
-        """What a terminal shows under IPython, instead of every label."""
+        """Print the leaderboard under IPython, instead of every label."""
         from mauve_core.scoring.tables import to_table
 
         printer.text(to_table(self))

@@ -1,8 +1,7 @@
-"""A comparison as plain JSON values plus a few arrays, and back without losing a bit.
+"""Convert a comparison to JSON values and a few arrays, and back without losing a bit.
 
-JSON carries names, settings and scores (Python writes a float so that it reads back equal); the labels and the map
-stay arrays: ``joint``, ``pairwise-<i>`` and ``halves`` are (seeds, n) int32 with the human side first, and
-``projection`` is (n, 2).
+JSON holds names, settings and scores; Python writes floats so that they read back equal. Labels and map are arrays:
+``joint``, ``pairwise-<i>`` and ``halves`` are (seeds, n) int32 with the human side first, ``projection`` is (n, 2).
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from mauve_core.scoring.result import Candidate, Comparison, Estimate, Partition
 
 JOINT, PROJECTION, HALVES = "joint", "projection", "halves"
 ROUNDING = 1e-9
-"""By which a stored score may lie outside its range."""
+"""A stored score may lie outside its range by this much."""
 
 
 def record_of_comparison(comparison: Comparison) -> dict[str, Any]:
-    """Everything of a comparison that is not an array, as JSON values."""
+    """Return everything of a comparison but the arrays, as JSON values."""
     return {
         "human": dataclasses.asdict(comparison.human),
         "candidates": [_record_of_candidate(candidate) for candidate in comparison.candidates],
@@ -42,7 +41,7 @@ def record_of_comparison(comparison: Comparison) -> dict[str, Any]:
 
 
 def arrays_of_comparison(comparison: Comparison) -> dict[str, NDArray[Any]]:
-    """The arrays that belong to the record, by key."""
+    """Return the arrays that belong to the record, by key."""
     arrays: dict[str, NDArray[Any]] = {}
     names = [source.name for source in comparison.sources]
     if comparison.joint:
@@ -85,7 +84,7 @@ class CandidateRecord:
 
 
 class Environment(TypedDict, total=False):
-    """What is read of where a comparison was made."""
+    """The parts of a comparison's environment that are read."""
 
     started: str
     seconds: Mapping[str, NotNegative]
@@ -121,12 +120,11 @@ class ComparisonRecord:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The human side, then the candidates."""
         return (self.human, *(candidate.source for candidate in self.candidates))
 
     @property
     def array_keys(self) -> list[str]:
-        """The keys of the arrays that belong to the record."""
+        """Keys of the arrays that belong to the record."""
         keys = [JOINT] if self.joint else []
         keys += [_pairwise(index) for index in range(len(self.candidates))]
         keys += [HALVES] if self.halves else []
@@ -134,7 +132,7 @@ class ComparisonRecord:
 
 
 def comparison_from_record(record: ComparisonRecord, arrays: Mapping[str, NDArray[Any]]) -> Comparison:
-    """The comparison that ``record_of_comparison`` and ``arrays_of_comparison`` took apart.
+    """Rebuild the comparison from ``record_of_comparison`` and ``arrays_of_comparison``.
 
     Raises
     ------
@@ -169,7 +167,7 @@ def _candidate(item: CandidateRecord, labels: NDArray[np.int32], human: Source) 
 
 
 def _check_estimate(name: str, estimate: Estimate) -> None:
-    """Within the range of its score; the interval is centred on the mean and then cut to that range."""
+    """Check that a score lies in its range; its interval is centered on the mean and then cut to that range."""
     low, high = SCORE_BOUNDS[name]
     numbers = (estimate.mean, estimate.low, estimate.high, *estimate.values)
     if not all(low - ROUNDING <= number <= high + ROUNDING for number in numbers):

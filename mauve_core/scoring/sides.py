@@ -1,4 +1,4 @@
-"""The sides of a comparison before they are clustered: checked, and encoded or held against given features."""
+"""The sides of a comparison before clustering: check them, then encode them or match them with given features."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mauve_core.scoring.result import Source
 
 @dataclass(frozen=True)
 class EncodedSide:
-    """What a comparison keeps of one side, and its (n, d) features."""
+    """A side's source and its (n, d) features."""
 
     source: Source
     features: NDArray[np.floating]
@@ -36,12 +36,7 @@ def check_sides(
     features: Mapping[str, Given] | None,
     known: Mapping[str, Source] | None,
 ) -> None:
-    """Refuse sides and settings that cannot be compared, before any work starts.
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise InputError for sides or settings that cannot be compared, before any work starts."""
     if not candidates:
         raise InputError("There is nothing to compare with", allowed="at least one candidate")
     for name in candidates:
@@ -73,7 +68,7 @@ def check_sides(
 def encode_sides(
     corpora: Mapping[str, Corpus], config: CompareConfig, store: FeatureStore | None, device: str, progress: Progress
 ) -> tuple[dict[str, EncodedSide], str]:
-    """Every side encoded under ``config.encoder``, and the device that did it."""
+    """Encode every side under ``config.encoder``; return the sides and the device used."""
     from mauve_core.encoders import Encoder
 
     if config.encoder is None:
@@ -98,7 +93,7 @@ def encode_sides(
 def take_features(
     corpora: Mapping[str, Corpus], features: Mapping[str, Given], known: Mapping[str, Source] | None
 ) -> dict[str, EncodedSide]:
-    """Every side with the features that were given for its texts."""
+    """Return every side with the features given for its texts."""
     if set(features) != set(corpora):
         raise InputError(
             "Features must be given for every side and no other",

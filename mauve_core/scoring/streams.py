@@ -1,4 +1,4 @@
-"""One seed to the random streams of a run: one for each purpose, so that none depends on what another draws."""
+"""Derive a run's random streams from one seed: one per purpose, so that no stream depends on what another draws."""
 
 from __future__ import annotations
 
@@ -22,22 +22,13 @@ _PURPOSES = (
 
 
 def stream(seed: int, purpose: str) -> SeedSequence:
-    """The seed sequence of a purpose, one of those above, from the one seed."""
+    """Return the seed sequence of one of the purposes above."""
     return SeedSequence(seed).spawn(len(_PURPOSES))[_PURPOSES.index(purpose)]
 
 
 @dataclass(frozen=True)
 class HalfSeeds:
-    """Streams of the comparison of the human texts with themselves.
-
-    Attributes
-    ----------
-    cut : SeedSequence
-        Of which text falls into which half.
-    clustering : tuple of SeedSequence
-        A k-means seed each.
-    resampling : SeedSequence
-    """
+    """Streams of the halves: ``cut`` assigns texts to halves; ``clustering`` has one entry per k-means seed."""
 
     cut: SeedSequence
     clustering: tuple[SeedSequence, ...]
@@ -45,6 +36,6 @@ class HalfSeeds:
 
 
 def half_seeds(score: ScoreConfig) -> HalfSeeds:
-    """Those that follow from the one seed."""
+    """Return the streams of the halves under the run's seed."""
     cut, clustering, resampling = stream(score.seed, "halves").spawn(3)
     return HalfSeeds(cut, tuple(clustering.spawn(score.seeds)), resampling)

@@ -1,7 +1,7 @@
-"""A comparison for a reader: one JSON object for programs, one table for people.
+"""Present a comparison as one JSON object for programs and one table for people.
 
-Neither ever shows a bare score: each has its mean and spread over k-means seeds and its bootstrap interval, beside n, k
-and the encoder, and candidates that the intervals do not tell apart share a rank.
+Neither shows a bare score: each has its mean and spread over k-means seeds and its bootstrap interval, beside n, k and
+the encoder. Candidates that the intervals do not separate share a rank.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from mauve_core.base.formatting import NONE, SCORE_DECIMALS, interval, with_plai
 from mauve_core.scoring.result import Candidate, Comparison, Estimate, Source
 
 HIGHER_IS_CLOSER = {"mauve": True, "mauve_star": True, "frontier_integral": False, "mid": False}
-"""Whether a larger value of the score means closer to the human side."""
+"""Whether a larger score means closer to the human side."""
 
 TITLES = {"mauve": "MAUVE", "mauve_star": "MAUVE*", "frontier_integral": "Frontier integral", "mid": "Mid-point"}
 
 HALVES_TITLE = "ceiling: human vs. human"
-"""What a table calls the human texts held against themselves."""
+"""Table label of the human texts compared with themselves."""
 
 _GAP = "  "
 
@@ -33,7 +33,7 @@ class Standing:
     Attributes
     ----------
     rank : int
-        1 is the closest to the human side; tied candidates have the same rank and the next rank is left out.
+        1 is closest to the human side; tied candidates share a rank, and the ranks they take up are skipped.
     tied : bool
         Whether another candidate has the same rank.
     candidate : Candidate
@@ -47,14 +47,14 @@ class Standing:
 def standings(comparison: Comparison, score: str = "mauve", kind: PartitionKind = "pairwise") -> list[Standing]:
     """Rank the candidates, the best first, with ties.
 
-    Candidates are sorted by the mean of ``score``. The first opens a group. Going down, a candidate whose interval
-    shares a point with the interval of the first of the group ties with it; the first candidate for which that fails
-    opens the next group. Every member of a group has the place of its first as its rank.
+    Candidates are sorted by the mean of ``score``. The first opens a group. A candidate ties with the group if its
+    interval overlaps that of the group's first candidate; otherwise it opens the next group. Every member of a group
+    has the rank of its first candidate.
 
     Raises
     ------
     InputError
-        No score has that name.
+        The score is unknown.
     """
     if score not in HIGHER_IS_CLOSER:
         raise InputError(f"No score is named {score!r}", allowed=", ".join(HIGHER_IS_CLOSER))
@@ -67,12 +67,8 @@ def standings(comparison: Comparison, score: str = "mauve", kind: PartitionKind 
 
 
 def shared_ranks(intervals: Sequence[tuple[float, float]]) -> list[tuple[int, bool]]:
-    """Rank of each of a sorted list of things, and whether it is shared, by the rule of :func:`standings`.
-
-    Parameters
-    ----------
-    intervals : sequence of (low, high)
-        Of each thing, the best first.
+    """Return each item's rank and whether it is shared, by the rule of :func:`standings`; the best interval comes
+    first.
     """
     leaders: list[int] = []
     for index, (low, high) in enumerate(intervals):
@@ -83,16 +79,16 @@ def shared_ranks(intervals: Sequence[tuple[float, float]]) -> list[tuple[int, bo
 
 
 def to_json(comparison: Comparison) -> dict[str, Any]:
-    """The comparison without its arrays, as JSON values.
+    """Return the comparison without its arrays, as JSON values.
 
     Returns
     -------
     dict
-        ``human`` (name, n, origin, digest, tokens_median, cut, notes), ``settings`` (of the comparison, as
-        :meth:`CompareConfig.as_dict` gives them), ``warnings`` (list of str), ``candidates`` (list in the order given:
-        the same entries as ``human``, ``k``, ``rank``, and for each score an object with ``mean``, ``sd`` (None with
-        one seed), ``low`` and ``high``), ``halves`` (of one half of the human texts against the other: ``n``, ``k`` and
-        the scores; None where they could not be halved) and ``environment``.
+        ``human`` (name, n, origin, digest, tokens_median, cut, notes), ``settings`` (from
+        :meth:`CompareConfig.as_dict`), ``warnings`` (list of str), ``candidates`` (list in the order given: the
+        entries of ``human``, ``k``, ``rank``, and for each score an object with ``mean``, ``sd`` (None with one seed),
+        ``low`` and ``high``), ``halves`` (one half of the human texts against the other: ``n``, ``k`` and the scores;
+        None if they could not be halved) and ``environment``.
     """
     ranks = {standing.candidate.name: standing.rank for standing in standings(comparison)}
     return {
@@ -114,7 +110,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
 
 
 def to_table(comparison: Comparison) -> str:
-    """A leaderboard with spread and intervals, then texts, settings and warnings; safe to print to a terminal."""
+    """Format a leaderboard with spread and intervals, then texts, settings and warnings; safe for a terminal."""
     parts = [_leaderboard(comparison), _reading_help(comparison.config), _texts(comparison)]
     parts.append("Settings\n" + "\n".join(f"  {line}" for line in _settings(comparison)))
     if comparison.warnings:
@@ -123,9 +119,9 @@ def to_table(comparison: Comparison) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of cells as left-aligned columns, without trailing blanks; every row has as many cells as the first.
+    """Format rows of cells as left-aligned columns without trailing blanks; every row has as many cells as the first.
 
-    Unbroken spaces become plain ones, because what stands in a terminal is searched.
+    Non-breaking spaces become plain ones, so that a search in the terminal finds them.
     """
     rows = [[with_plain_spaces(cell) for cell in row] for row in rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -134,17 +130,17 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
 
 
 def printable(text: str) -> str:
-    """One line without control characters: text from files must not steer a terminal."""
+    """Escape control characters to get one line: text from files must not control the terminal."""
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
 def mean_and_spread(estimate: Estimate) -> str:
-    """``0.843 ± 0.012``: the mean and, with several seeds, their spread."""
+    """Format the mean and, with several seeds, their spread: ``0.843 ± 0.012``."""
     return with_spread(estimate.mean, estimate.sd, SCORE_DECIMALS)
 
 
 def interval_of(estimate: Estimate) -> str:
-    """``0.790 to 0.900``."""
+    """Format the interval: ``0.790 to 0.900``."""
     return interval(estimate.low, estimate.high, SCORE_DECIMALS)
 
 

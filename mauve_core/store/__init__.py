@@ -1,10 +1,9 @@
-"""Runs on disk: a comparison with its texts, labels, map and features, saved whole or not at all, reopened bit for bit.
+"""Runs on disk: a comparison with its texts, labels, map and features, saved atomically and restored bit for bit.
 
 A run is one folder below ``<home>/runs`` (``folder.py``), written under a hidden name and renamed when complete
-(``runs.py``), with what people say of it (``about.py``). Deleted ones stay in a bin until a person empties it
-(``trash.py``); one travels as one file (``archive.py``, ``unpacking.py``). An SQLite file indexes those folders and is
-brought up to date from them whenever runs are listed (``index.py``). Nothing is pickled, and loading imports neither
-torch nor transformers.
+(``runs.py``). ``about.py`` holds its name, tags and notes; ``trash.py`` keeps deleted runs until a person purges them;
+``archive.py`` and ``unpacking.py`` move a run as one file. An SQLite file indexes the folders and is updated whenever
+runs are listed (``index.py``). Nothing is pickled, and loading imports neither torch nor transformers.
 """
 
 from mauve_core.store.about import About, ChangedMeanwhileError

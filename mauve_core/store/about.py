@@ -1,7 +1,7 @@
-"""What people say of a run: its name, tags and notes, in ``about.json`` beside the comparison.
+"""A run's name, tags and notes, in ``about.json`` beside the comparison.
 
-They lie in the run's folder, so that they go wherever it goes. A run without the file has the name that it was saved
-under, no tags and no notes. Others may have changed them since somebody looked who changes them now (:func:`merged`).
+The file is in the run's folder, so it moves with the run. A run without it has the name it was saved under, no tags
+and no notes. :func:`merged` handles changes that others made since a person last looked.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from mauve_core.base.files import write_atomically
 
 ABOUT = "about.json"
 MAX_NAME, MAX_TAG, MAX_TAGS, MAX_NOTES = 200, 40, 20, 20_000
-"""Characters of a name, of a tag, tags of a run, characters of its notes."""
+"""Limits: characters of a name, characters of a tag, tags per run, characters of the notes."""
 
 
 @dataclass(frozen=True)
 class About:
-    """Name (None: as the run was saved), tags in alphabetical order, notes."""
+    """Name (None: as the run was saved), tags in alphabetical order, and notes."""
 
     name: str | None = None
     tags: tuple[str, ...] = ()
@@ -30,12 +30,12 @@ class About:
 
 
 class ChangedMeanwhileError(InputError):
-    """A name or notes that somebody else has changed too, since they were shown to whoever changes them now.
+    """Someone else has changed the name or notes since they were shown to the person who changes them now.
 
     Attributes
     ----------
     now : dict of str to str
-        What stands there, by part: ``name``, ``notes``.
+        The current values, by part: ``name``, ``notes``.
     """
 
     def __init__(self, now: Mapping[str, str]) -> None:
@@ -47,7 +47,7 @@ class ChangedMeanwhileError(InputError):
 
 
 def read_about(folder: Path) -> About:
-    """What ``about.json`` holds, or nothing where there is none.
+    """Read ``about.json``; empty if there is no such file.
 
     Raises
     ------
@@ -65,14 +65,14 @@ def read_about(folder: Path) -> About:
 
 
 def write_about(folder: Path, about: About) -> None:
-    """Put ``about.json`` in its place, whole; StorageError when the disk refuses."""
+    """Write ``about.json`` atomically; StorageError if the disk refuses."""
     values = {"name": about.name, "tags": list(about.tags), "notes": about.notes}
     text = json.dumps(values, ensure_ascii=False, indent=1)
     write_atomically(folder / ABOUT, lambda stream: stream.write(text.encode()))
 
 
 def merged(given: Mapping[str, Any], seen: About, now: About) -> dict[str, Any]:
-    """What to write for somebody who saw ``seen`` and gives this, where ``now`` stands there.
+    """Return the parts to write when a person who saw ``seen`` submits ``given`` and the file now holds ``now``.
 
     Parameters
     ----------
@@ -84,15 +84,15 @@ def merged(given: Mapping[str, Any], seen: About, now: About) -> dict[str, Any]:
     Returns
     -------
     dict
-        The parts to write: not those left as they were seen; tags with what was added and without what was removed,
-        whatever others did with other tags.
+        Without parts that the person left as seen. Tags are added and removed one by one, so that changes of
+        others to other tags stay.
 
     Raises
     ------
     ChangedMeanwhileError
-        A name or notes were changed on both sides, to different texts.
+        Both sides changed the name or the notes, to different texts.
     InputError
-        There are too many tags together.
+        The merged tags are too many.
     """
     changes = {part: value for part, value in given.items() if value != getattr(seen, part)}
     if "tags" in changes:
@@ -109,7 +109,7 @@ def merged(given: Mapping[str, Any], seen: About, now: About) -> dict[str, Any]:
 
 
 def checked_name(name: str) -> str:
-    """The name on one line; InputError when nothing is left or it is too long."""
+    """Return the name on one line; InputError if it is empty or too long."""
     line = " ".join(_text(name, "name").split())
     if not line or len(line) > MAX_NAME:
         raise InputError("The run's name cannot be used", allowed=f"1 to {MAX_NAME} characters", received=_short(line))
@@ -117,7 +117,7 @@ def checked_name(name: str) -> str:
 
 
 def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
-    """Tags on one line each, every one once, in alphabetical order; InputError for one that cannot be used."""
+    """Return the distinct tags, each on one line, in alphabetical order; InputError for an invalid tag."""
     if isinstance(tags, str):
         raise InputError("Tags come as a list", allowed="a list of words", received=_short(tags))
     lines = {" ".join(_text(tag, "tag").split()) for tag in tags} - {""}
@@ -132,7 +132,7 @@ def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
 
 
 def checked_notes(notes: str) -> str:
-    """The notes without white space around them; InputError when they are too long."""
+    """Return the notes without surrounding white space; InputError if they are too long."""
     text = _text(notes, "notes").strip()
     if len(text) > MAX_NOTES:
         wrong, received = "The notes are too long", f"{len(text)} characters"
@@ -147,7 +147,7 @@ def _text(value: object, what: str) -> str:
 
 
 def storable(text: str) -> str:
-    """Without what some files and pages refuse: NUL, halves of surrogate pairs."""
+    """Remove characters that some files and pages refuse: NUL and lone surrogates."""
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
 
 

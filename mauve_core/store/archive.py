@@ -1,7 +1,7 @@
-"""A run as one file: a zip of its folder's files with a manifest, ``manifest.json``, of their sizes and digests.
+"""A run as one zip file: the files of its folder and ``manifest.json`` with their sizes and digests.
 
-Arrays and tables are stored as they are, so that the file is written and read at the disk's speed; JSON is compressed.
-What follows from the run alone (``derived``) stays behind and is found out again where the run is opened.
+Arrays and tables are stored uncompressed, so that reading and writing run at disk speed; JSON is compressed.
+Precomputed results (``derived``) are left out and computed again where the run is opened.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from mauve_core.store.folder import ATTACHED, COMPARISON, RATINGS, damaged
 SUFFIX = ".mauve-run.zip"
 MANIFEST = "manifest.json"
 FORMAT = 1
-"""Version of the archive's layout; one of another version is refused."""
+"""Version of the archive layout; other versions are refused."""
 
 KNOWN_FILES = re.compile(
     rf"{re.escape(COMPARISON)}|{re.escape(ABOUT)}|{re.escape(RATINGS)}|(joint|projection|halves|pairwise-\d{{1,6}})\.npy"
     rf"|texts-\d{{1,6}}\.parquet|features-\d{{1,6}}\.npy|{ATTACHED}/[a-z0-9][a-z0-9-]{{0,79}}\.json"
 )
-"""What an archive may hold beside its manifest: the files of a run's folder (``folder.py``)."""
+"""Files that an archive may hold besides its manifest: those of a run's folder (``folder.py``)."""
 
 CHUNK = 1 << 20
 _START_OF_TIME = (1980, 1, 1, 0, 0, 0)
@@ -38,14 +38,14 @@ _LARGE = 1 << 31
 
 
 def archive_path(run_id: str, path: Path) -> Path:
-    """Where the archive goes: into ``path`` when that is a folder, else there."""
+    """Return the archive's path: inside ``path`` if that is a folder, else ``path``."""
     return path / f"{run_id}{SUFFIX}" if path.is_dir() else path
 
 
 def write_archive(folder: Path, path: Path, *, ratings: bool = True) -> None:
-    """Write a run's folder to one file, whole or not at all.
+    """Write a run's folder to one file, atomically.
 
-    Ratings are copied in a state that they were in, whoever is rating meanwhile; or left out.
+    Ratings are copied as a consistent snapshot, even while people are rating, or left out.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def write_archive(folder: Path, path: Path, *, ratings: bool = True) -> None:
 
 
 def _copy_ratings(source: Path, target: Path) -> None:
-    from mauve_core.judgments import RatingStore  # and SciPy, which loading a run does without
+    from mauve_core.judgments import RatingStore  # imports SciPy, which loading a run does not need
 
     try:
         RatingStore(source).copy_to(target)
@@ -72,7 +72,7 @@ def _copy_ratings(source: Path, target: Path) -> None:
 
 
 def _names(folder: Path) -> Iterator[str]:
-    """Of all files that belong to the run, the comparison first."""
+    """Yield the names of all files that belong to the run, the comparison first."""
     found = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     yield from sorted((name for name in found if KNOWN_FILES.fullmatch(name)), key=lambda name: name != COMPARISON)
 
@@ -97,7 +97,7 @@ def _add(archive: zipfile.ZipFile, name: str, source: IO[bytes], size: int) -> d
 
 
 def _info(name: str) -> zipfile.ZipInfo:
-    """An entry that says nothing about when or where it was made."""
+    """Return a zip entry without time or origin."""
     info = zipfile.ZipInfo(name, date_time=_START_OF_TIME)
     info.external_attr = 0o600 << 16
     info.compress_type = zipfile.ZIP_DEFLATED if name.endswith(".json") else zipfile.ZIP_STORED

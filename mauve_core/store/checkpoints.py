@@ -1,7 +1,7 @@
-"""Finished parts of unfinished work, kept until all of it is done, for whoever begins it again after a kill.
+"""Finished parts of unfinished work, kept until all of it is done, so that work resumes after a kill.
 
-A part is a small JSON object ``<home>/unfinished/<key>/<name>.json``; the key is a digest of everything that decides
-the parts, this program's version among it. Features and texts have stores of their own, which outlast the work.
+A part is a small JSON object ``<home>/unfinished/<key>/<name>.json``. The key is a digest of everything that decides
+the parts, including this program's version. Features and texts have stores of their own, which outlast the work.
 """
 
 from __future__ import annotations
@@ -20,24 +20,18 @@ from mauve_core.base.errors import StorageError
 from mauve_core.base.files import home, write_atomically
 
 ABANDONED_AFTER_S = 14 * 24 * 3600.0
-"""Parts of work that nobody went on with for so long are removed."""
+"""Parts of work that nobody has continued for this long are removed."""
 
 
 class FinishedParts:
-    """The finished parts of one piece of work.
-
-    Parameters
-    ----------
-    decides : mapping
-        Whatever the parts depend on; plain JSON.
-    """
+    """Finished parts of one piece of work; ``decides`` holds everything that they depend on, as plain JSON."""
 
     def __init__(self, decides: Mapping[str, Any]) -> None:
         content = json.dumps({"version": version("mauve-lens"), **decides}, sort_keys=True)
         self._folder = home() / "unfinished" / hashlib.sha256(content.encode()).hexdigest()[:32]
 
     def get(self, name: str) -> dict[str, Any] | None:
-        """The part of that name; None when it is not there, or damaged, and has to be made again."""
+        """Return the part of that name; None if it is missing or damaged and must be made again."""
         with suppress(OSError, ValueError):
             values = json.loads(self._path(name).read_bytes())
             if isinstance(values, dict):
@@ -45,13 +39,13 @@ class FinishedParts:
         return None
 
     def keep(self, name: str, values: Mapping[str, Any]) -> None:
-        """Keep a part; where the disk refuses, the work goes on without."""
+        """Keep a part; if the disk refuses, the work continues without it."""
         text = json.dumps(dict(values), allow_nan=False)
         with suppress(StorageError):
             write_atomically(self._path(name), lambda stream: stream.write(text.encode()))
 
     def discard(self) -> None:
-        """Drop all parts, the work being done; and those of other work that nobody went on with."""
+        """Remove all parts of this work, now done, and those of abandoned work."""
         shutil.rmtree(self._folder, ignore_errors=True)
         for folder in self._folder.parent.glob("*"):
             with suppress(OSError):

@@ -1,4 +1,4 @@
-"""The features that a stored run was scored with: beside the run, or by their key in the feature store."""
+"""Features that a stored run was scored with, from the run's folder or by key from the feature store."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from mauve_core.store import Run
 
 
 def stored_features(run: Run, feature_store: FeatureStore | None = None) -> dict[str, NDArray[np.floating]]:
-    """(n, d) features of every source, in the order of its texts; float32, or float16 where they were given so.
+    """Return the (n, d) features of every source, in the order of its texts; float32, or float16 if given so.
 
     Parameters
     ----------
     feature_store : FeatureStore, optional
-        Where features are found that were not kept with the run; by default the user's own.
+        Searched for features that were not kept with the run; by default the user's own.
 
     Raises
     ------
     InputError
-        The features of a source are nowhere.
+        The features of a source are not found.
     """
     found = _found(run, feature_store)
     for name, array in found.items():
@@ -33,7 +33,7 @@ def stored_features(run: Run, feature_store: FeatureStore | None = None) -> dict
 
 
 def without_features(run: Run, feature_store: FeatureStore | None = None) -> list[str]:
-    """The sources whose features are nowhere."""
+    """Return the sources whose features are not found."""
     return [name for name, array in _found(run, feature_store).items() if array is None]
 
 

@@ -1,7 +1,7 @@
-"""Which complete runs lie below a root, and for each a fingerprint that changes with its folder.
+"""List the complete runs below a root, each with a fingerprint that changes with its folder.
 
-The fingerprint is the times at which the folder, its parts and the comparison were last written, and which files those
-are: cheap enough to be looked at on every rerun of a page. Files that grow in place (ratings) do not change it.
+The fingerprint combines the last write times of the folder, its parts and the comparison with the identities of these
+files. It is cheap enough to check on every rerun of a page. Files that grow in place (ratings) do not change it.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from mauve_core.store.about import ABOUT
 from mauve_core.store.folder import ATTACHED, COMPARISON, is_id
 
 _PARTS = ("", COMPARISON, ABOUT, ATTACHED, "derived")
-"""What of a run's folder its fingerprint is made of."""
+"""Parts of a run's folder that its fingerprint covers."""
 
 _SHOWN_PARTS = (COMPARISON, ABOUT, ATTACHED)
-"""What of it a page shows that other programs change: not ratings, nor what follows from the rest."""
+"""Parts that pages show and other programs change; neither ratings nor precomputed results."""
 
 
 def folder_fingerprints(root: Path) -> dict[str, str]:
-    """The fingerprint of each complete run by its id."""
+    """Return the fingerprint of each complete run, by id."""
     return _fingerprints(root, _PARTS)
 
 
 def shown_fingerprints(root: Path) -> dict[str, str]:
-    """The same, made of what pages show alone: it stays while people rate and while pages keep what they found out."""
+    """As :func:`folder_fingerprints`, for what pages show; unchanged by ratings and precomputed results."""
     return _fingerprints(root, _SHOWN_PARTS)
 
 
@@ -37,7 +37,7 @@ def _fingerprints(root: Path, parts: tuple[str, ...]) -> dict[str, str]:
 
 
 def _fingerprint(folder: str, parts: tuple[str, ...]) -> str:
-    """Empty when no complete run is there."""
+    """Return the folder's fingerprint; empty if it holds no complete run."""
     found = []
     for part in parts:
         try:

@@ -1,10 +1,10 @@
-"""One run's folder: what lies in it, how it is written, how it is read back.
+"""One run's folder: its files, and how to write and read them.
 
-``comparison.json`` (settings, scores, sources), ``joint.npy`` and one ``pairwise-<i>.npy`` a candidate ((seeds, n)
-int32 labels, the human side first), ``halves.npy`` (of the human texts against themselves), ``projection.npy``, and for
-each source ``texts-<i>.parquet`` and ``features-<i>.npy`` (float32, or float16 where they were given so).
-What is found out about a run later stands beside it: ``attached/<name>.json`` (measures, sweeps), ``ratings.sqlite``.
-What people say of it is ``about.json`` (``about.py``).
+``comparison.json`` (settings, scores, sources), ``joint.npy`` and one ``pairwise-<i>.npy`` per candidate ((seeds, n)
+int32 labels, the human side first), ``halves.npy`` (labels of the halves of the human texts), ``projection.npy``, and
+for each source ``texts-<i>.parquet`` and ``features-<i>.npy`` (float32, or float16 if given so). Later results are
+beside them: ``attached/<name>.json`` (measures, sweeps) and ``ratings.sqlite``; ``about.json`` has name, tags and
+notes.
 """
 
 from __future__ import annotations
@@ -43,43 +43,43 @@ COMPARISON = "comparison.json"
 ATTACHED = "attached"
 RATINGS = "ratings.sqlite"
 FORMAT = 1
-"""Version of the folder's layout; a run of another version is refused, never guessed at."""
+"""Version of the folder layout; other versions are refused."""
 
 BROKEN = (
     *(OSError, ValueError, KeyError, TypeError, IndexError, EOFError, AttributeError, RecursionError),
-    *(MemoryError, OverflowError, SyntaxError, TokenError, BadZipFile),  # the headers of .npy files
+    *(MemoryError, OverflowError, SyntaxError, TokenError, BadZipFile),  # from headers of .npy files
 )
-"""What reading a broken file may raise."""
+"""Exceptions that reading a broken file may raise."""
 
 MAX_WORD = 10_000
-"""Characters of a name or a path in a run's line."""
+"""Most characters of a name or path in a run's summary."""
 
 ID_PATTERN = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
 
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What a list of runs shows.
+    """A run as lists show it.
 
     Attributes
     ----------
     id : str
-        Unique, safe in a URL and as a folder's name.
+        Unique, safe in a URL and as a folder name.
     name : str
         As given by the person who started the run.
     created : str
         ISO 8601, UTC.
     human : str
-        Where the human texts came from.
+        Origin of the human texts.
     candidates : tuple of str
     n : int
         Number of human texts.
     encoder : str or None
-        The encoder's model; None when features were given.
+        The encoder's model; None if features were given.
     tags : tuple of str
     notes : str
     bytes : int
-        What the folder's files take, as far as the index knows.
+        Size of the folder's files, as far as the index knows.
     """
 
     id: str
@@ -96,7 +96,7 @@ class RunSummary:
 
 @dataclass(frozen=True)
 class Line:
-    """What of a run's line is known when it is made, as it stands in its record."""
+    """The part of a run's summary that is known when the run is made and stored in its record."""
 
     name: str
     created: str
@@ -114,7 +114,7 @@ class Line:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What ``comparison.json`` holds."""
+    """Content of ``comparison.json``."""
 
     format: int
     name: str
@@ -129,7 +129,7 @@ class RunRecord:
 
 @dataclass(frozen=True)
 class Run:
-    """A stored comparison with the texts behind it; ``corpora`` has a key for each source, ``human`` included."""
+    """A stored comparison with its texts; ``corpora`` has a key for each source, ``human`` included."""
 
     id: str
     name: str
@@ -141,9 +141,9 @@ class Run:
     notes: str = ""
 
     def features(self, source: str) -> NDArray[np.floating] | None:
-        """(n, d) features of ``source`` as a read-only memory map; None when the run was saved without them.
+        """Return the (n, d) features of ``source`` as a read-only memory map; None if the run was saved without them.
 
-        float32, or float16 where they were given in half precision.
+        float32, or float16 if they were given in half precision.
 
         Raises
         ------
@@ -166,12 +166,12 @@ class Run:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the comparison's record, hexadecimal: what follows from this run alone is known by it."""
+        """SHA-256 of the comparison's record, hexadecimal: identifies what was precomputed from this run."""
         record = serialization.record_of_comparison(self.comparison)
         return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
     def require_sources(self, names: Iterable[str], what: str) -> None:
-        """InputError unless all names are of sources of this run."""
+        """Raise InputError unless all names are sources of this run."""
         known = [item.name for item in self.comparison.sources]
         for name in names:
             if name not in known:
@@ -179,11 +179,11 @@ class Run:
 
     @property
     def ratings_path(self) -> Path:
-        """Where people's ratings of this run's texts are kept; the file need not exist yet."""
+        """Path of people's ratings of this run's texts; the file need not exist yet."""
         return self.path / RATINGS
 
     def attachment(self, name: str) -> dict[str, Any] | None:
-        """What :meth:`RunStore.attach` kept under that name, read anew each time; None when there is nothing.
+        """Read what :meth:`RunStore.attach` kept under that name, anew on each call; None if there is nothing.
 
         Raises
         ------
@@ -198,13 +198,13 @@ class Run:
 
     @property
     def summary(self) -> RunSummary:
-        """The line that stands for this run in a list."""
+        """Return the run as lists show it."""
         about = About(None, self.tags, self.notes)
         return _described(summary_of(self.id, self.name, self.created, self.comparison), about, folder_bytes(self.path))
 
 
 def read_run(folder: Path) -> Run:
-    """The run in a folder, with all texts in memory and features left on disk; StorageError where a file is damaged."""
+    """Read a run with all texts in memory and features left on disk; StorageError if a file is damaged."""
     meta = read_record(folder)
     with damaged(folder.name, "the labels or the map"):
         comparison = serialization.comparison_from_record(meta.comparison, _read_arrays(folder, meta.comparison))
@@ -221,14 +221,14 @@ def read_run(folder: Path) -> Run:
 
 
 def read_summary(folder: Path) -> RunSummary:
-    """A run's line in a list; neither texts nor features are read."""
+    """Read a run's summary without its texts or features."""
     line = read_record(folder).summary
     summary = RunSummary(folder.name, **vars(line))
     return _described(summary, about_run(folder), folder_bytes(folder))
 
 
 def about_run(folder: Path) -> About:
-    """What people said of the run; StorageError when the file is damaged."""
+    """Read a run's name, tags and notes; StorageError if the file is damaged."""
     with damaged(
         folder.name, ABOUT, todo=f"Repair or delete {folder / ABOUT}; it holds the name, tags and notes alone"
     ):
@@ -236,7 +236,7 @@ def about_run(folder: Path) -> About:
 
 
 def folder_bytes(folder: str | os.PathLike[str]) -> int:
-    """The size of all files below a folder; what vanishes meanwhile counts nothing."""
+    """Return the size of all files below a folder; files that vanish meanwhile count nothing."""
     total = 0
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
@@ -256,7 +256,7 @@ def write_run(
     corpora: Mapping[str, Corpus],
     features: Mapping[str, NDArray[np.floating]] | None,
 ) -> None:
-    """Fill the folder; the record comes last, so that a folder with one is complete."""
+    """Fill the folder. The record is written last, so a folder with a record is complete."""
     for key, array in serialization.arrays_of_comparison(comparison).items():
         write_array(folder / f"{key}.npy", array)
     for index, source in enumerate(comparison.sources):
@@ -274,7 +274,7 @@ def write_run(
 def check_sources(
     comparison: Comparison, corpora: Mapping[str, Corpus], features: Mapping[str, NDArray[np.floating]] | None
 ) -> None:
-    """Every source has as many texts and, where any has some, features as it was compared with; else InputError."""
+    """Raise InputError unless every source has as many texts, and features if any are given, as were compared."""
     for source in comparison.sources:
         found: list[tuple[str, Mapping[str, Any]]] = [("corpus", corpora)]
         found += [] if features is None else [("feature array", features)]
@@ -287,7 +287,6 @@ def check_sources(
 
 
 def summary_of(identifier: str, name: str, created: str, comparison: Comparison) -> RunSummary:
-    """The line that stands for a run in a list."""
     encoder = comparison.config.encoder
     human, names = comparison.human, tuple(candidate.name for candidate in comparison.candidates)
     model = None if encoder is None else encoder.model
@@ -300,7 +299,7 @@ def _described(summary: RunSummary, about: About, size: int) -> RunSummary:
 
 
 def run_id(name: str) -> str:
-    """The id that a run of that name asks for: ``My Run (1)`` -> ``my-run-1``; InputError when nothing is left."""
+    """Return the id for a run name: ``My Run (1)`` -> ``my-run-1``; InputError if nothing is left."""
     require_text(name, "run")
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60].strip("-")
     if not slug:
@@ -309,13 +308,13 @@ def run_id(name: str) -> str:
 
 
 def is_id(text: str) -> bool:
-    """Whether a run or an attachment can be called so."""
+    """Whether the text is a valid id of a run or an attachment."""
     return ID_PATTERN.fullmatch(text) is not None
 
 
 @contextmanager
 def damaged(run_id: str, what: str, *, todo: str = "") -> Iterator[None]:
-    """Turn what a broken file raises into a StorageError that names the run."""
+    """Turn exceptions from a broken file into a StorageError that names the run."""
     try:
         yield
     except BROKEN as error:
@@ -326,7 +325,7 @@ def damaged(run_id: str, what: str, *, todo: str = "") -> Iterator[None]:
 
 
 def read_record(folder: Path) -> RunRecord:
-    """What ``comparison.json`` holds, every leaf checked; StorageError when it is damaged or of another layout."""
+    """Read ``comparison.json`` and check every leaf; StorageError if it is damaged or of another layout."""
     with damaged(folder.name, COMPARISON):
         values = parse_json((folder / COMPARISON).read_bytes())
         if values["format"] != FORMAT:
@@ -335,12 +334,12 @@ def read_record(folder: Path) -> RunRecord:
 
 
 def parse_json(data: bytes) -> dict[str, Any]:
-    """The object in JSON that may come from elsewhere.
+    """Parse a JSON object from an untrusted source.
 
     Raises
     ------
     ValueError
-        It is no JSON object, holds NaN or Infinity, or more values than ``limits.values`` allows.
+        It is no JSON object, holds NaN or Infinity, or has more values than ``limits.values`` allows.
     RecursionError
         It is nested too deep.
     """

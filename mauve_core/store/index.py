@@ -1,8 +1,8 @@
-"""The index of the runs' folders: an SQLite file beside them, which may be deleted at any time.
+"""Index of the runs' folders: an SQLite file beside them, which may be deleted at any time.
 
-The folders are the truth. Whenever runs are listed, a line whose folder has another fingerprint (``fingerprints.py``)
-is read again from the folder and written. A file of another layout is made anew, and so is a damaged one, which is put
-aside. Where the file cannot be used at all, runs are listed from their folders alone.
+The folders are authoritative. Whenever runs are listed, a row whose folder has another fingerprint
+(``fingerprints.py``) is read again from the folder. A file of another layout is rebuilt; a damaged one is put aside
+and rebuilt. If the file cannot be used at all, runs are listed from their folders alone.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from mauve_core.store.placing import locked
 
 INDEX = "index.sqlite"
 ASIDE = "index.damaged.sqlite"
-"""What was put aside last, beside the index; nothing reads it."""
+"""Name under which the last damaged index is put aside; nothing reads it."""
 
 FORMAT = 1
-"""Layout of the table and of the summaries in it, kept as the file's user_version; raise it when either changes."""
+"""Layout of the table and its summaries, kept as the file's user_version; raise it when either changes."""
 
 WAIT_S = 5
-"""How long to wait for another writer, who takes milliseconds."""
+"""Seconds to wait for another writer, who takes milliseconds."""
 
 SERVER_VARIABLE = "MAUVE_LENS_DATABASE"
 SERVER_MARK = ".root-id"
-"""What earlier versions left in each folder of runs, to know it by on the server that the variable named."""
+"""File that earlier versions left in each folder of runs, to identify it on the server that the variable named."""
 
 _NOTICE = (
     f"The PostgreSQL server that {SERVER_VARIABLE} names is no longer used: the runs' index is now a file beside them."
@@ -50,35 +50,31 @@ _TABLE = (
 )
 
 _Lines = dict[str, tuple[str, RunSummary]]
-"""By id: the folder's fingerprint when it was read, and what was read."""
+"""By id: the folder's fingerprint when it was read, and its summary."""
 
 _Listed = tuple[_Lines, dict[str, StorageError]]
-"""What can be read, and why the other runs cannot."""
+"""Runs that can be read, and the errors of the others."""
 
 _last: dict[Path, _Lines] = {}
-"""By root: what was listed last, for when the index cannot be used."""
+"""By root: the last listing, for when the index cannot be used."""
 
 _failed: dict[Path, StorageError] = {}
-"""By root: why the index could not be used when runs were listed last."""
+"""By root: why the index could not be used at the last listing."""
 
 
 class IndexWarning(UserWarning):
-    """The index was damaged and is made anew, cannot be used, or is no longer on a server."""
+    """The index was damaged and is rebuilt, cannot be used, or is no longer on a server."""
 
 
 class _DamagedIndexError(StorageError):
-    """The content of the file cannot be used; it can be put aside and made anew."""
+    """The file's content is unusable; the file can be put aside and rebuilt."""
 
 
 class RunIndex:
-    """The index of the runs below one folder.
+    """Index of the runs below the folder ``root``.
 
-    Methods that list runs warn with an IndexWarning where the index cannot be used, and go on without; they raise
-    StorageError when the folder itself cannot be read.
-
-    Parameters
-    ----------
-    root : Path
+    Methods that list runs issue an IndexWarning and go on without the index if it cannot be used. They raise
+    StorageError if the folder itself cannot be read.
     """
 
     def __init__(self, root: Path) -> None:
@@ -86,24 +82,24 @@ class RunIndex:
         self.path = self.root / INDEX
 
     def summaries(self) -> list[RunSummary]:
-        """Every complete run that can be read, the newest first; the others are :meth:`damaged`."""
+        """Return every complete, readable run, the newest first; the others are in :meth:`damaged`."""
         return _newest_first(self._listed()[0])
 
     def damaged(self) -> dict[str, StorageError]:
-        """By id, why a run's record cannot be read."""
+        """Return, by id, why a run's record cannot be read."""
         return self._listed()[1]
 
     def measured(self) -> list[RunSummary]:
-        """As :meth:`summaries`, with the sizes as they are now."""
+        """As :meth:`summaries`, with current sizes."""
         sizes = {run_id: folder_bytes(self.root / run_id) for run_id in self._listed()[0]}
         return _newest_first(self._listed(sizes)[0])
 
     def failure(self) -> StorageError | None:
-        """Why the index could not be used when runs were listed last; None where it could."""
+        """Return why the index could not be used at the last listing; None if it could."""
         return _failed.get(self.root)
 
     def _listed(self, sizes: Mapping[str, int] | None = None) -> _Listed:
-        """By the index where it can be used; bytes by id are taken from ``sizes`` where given."""
+        """List runs by the index if possible, with the bytes in ``sizes`` where given."""
         self._tell_of_server()
         try:
             found = self._mended(sizes or {})
@@ -116,13 +112,13 @@ class RunIndex:
         return found
 
     def _mended(self, sizes: Mapping[str, int]) -> _Listed:
-        """As :meth:`_updated`; a damaged file is put aside and made anew, by one process alone."""
+        """As :meth:`_updated`; one process alone puts a damaged file aside and rebuilds it."""
         try:
             return self._updated(sizes)
         except _DamagedIndexError:
             with locked(self.root):
                 try:
-                    return self._updated(sizes)  # another process may have made it anew
+                    return self._updated(sizes)  # another process may have rebuilt it
                 except _DamagedIndexError as error:
                     aside = self.path.with_name(ASIDE)
                     message = f"{error.wrong}. It is put aside as {aside} and made anew from the runs"
@@ -139,7 +135,7 @@ class RunIndex:
         return lines, damaged
 
     def _read_folders(self, known: _Lines, sizes: Mapping[str, int]) -> _Listed:
-        """What is known of folders that look as they did, and what is read of the others."""
+        """Keep the rows of unchanged folders and read the other folders."""
         lines: _Lines = {}
         damaged = {}
         with storage_errors(self.root):
@@ -156,7 +152,7 @@ class RunIndex:
         return lines, damaged
 
     def _load(self) -> _Lines:
-        """What the table holds; nothing where it has another layout."""
+        """Return the table's rows; none if it has another layout."""
         with self._transaction("DEFERRED") as connection:
             if not _is_current(connection):
                 return {}
@@ -167,7 +163,6 @@ class RunIndex:
                 raise sqlite3.DatabaseError(str(error)) from error
 
     def _store(self, known: _Lines, lines: _Lines) -> None:
-        """Write what differs."""
         with self._transaction("IMMEDIATE") as connection:
             if not _is_current(connection):
                 for statement in _TABLE:
@@ -180,9 +175,9 @@ class RunIndex:
 
     @contextmanager
     def _transaction(self, kind: str) -> Iterator[sqlite3.Connection]:
-        """A connection of its own, so that a file that was deleted meanwhile is made again."""
+        """Open a separate connection, which recreates a file that was deleted meanwhile."""
         try:
-            with suppress(OSError):  # SQLite says what is wrong; by itself, it would make a file that others may read
+            with suppress(OSError):  # SQLite reports errors; alone, it would make a file that others can read
                 os.close(private_opener(str(self.path), os.O_RDONLY | os.O_CREAT))
             with closing(sqlite3.connect(self.path, timeout=WAIT_S, isolation_level=None)) as connection:
                 connection.execute(f"BEGIN {kind}")
@@ -196,9 +191,9 @@ class RunIndex:
             raise StorageError(f"The index {self.path} cannot be used: {error}", todo=todo) from error
 
     def _tell_of_server(self) -> None:
-        """Once for each folder of runs that was used with an index on a server."""
+        """Warn once for each folder of runs that was used with an index on a server."""
         if os.environ.get(SERVER_VARIABLE):
-            with suppress(OSError):  # it was not, or another process was first
+            with suppress(OSError):  # it did not exist, or another process was first
                 (self.root / SERVER_MARK).unlink()
                 warnings.warn(_NOTICE, IndexWarning, stacklevel=5)
 

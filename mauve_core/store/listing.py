@@ -1,4 +1,4 @@
-"""What is made of a list of runs: those that match, the tags in use, what they take on the disk."""
+"""Search runs, count their tags, and report their disk use."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from mauve_core.store.folder import RunSummary
 
 @dataclass(frozen=True)
 class DiskUse:
-    """Bytes of each run by id, the newest first, and of the bin."""
+    """Bytes of each run by id, the newest first, and of the trash."""
 
     runs: Mapping[str, int]
     bin: int
 
     @property
     def total(self) -> int:
-        """Of all runs and the bin."""
+        """Bytes of all runs and the trash."""
         return sum(self.runs.values()) + self.bin
 
 
 def matching(summaries: Sequence[RunSummary], query: str, tags: Iterable[str]) -> list[RunSummary]:
-    """The runs that hold every word of ``query``, in small or capital letters, and have all ``tags``."""
+    """Return the runs that contain every word of ``query``, ignoring case, and have all ``tags``."""
     words, wanted = query.casefold().split(), set(tags)
     return [summary for summary in summaries if wanted <= set(summary.tags) and _holds(summary, words)]
 
 
 def used_tags(summaries: Iterable[RunSummary]) -> dict[str, int]:
-    """Every tag, in alphabetical order, with its number of runs."""
+    """Return every tag, in alphabetical order, with its number of runs."""
     counts = Counter(tag for summary in summaries for tag in summary.tags)
     return {tag: counts[tag] for tag in sorted(counts, key=lambda tag: (tag.casefold(), tag))}
 

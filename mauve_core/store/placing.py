@@ -1,4 +1,4 @@
-"""How a run's folder is filled out of sight, and gets its id and its place."""
+"""Fill a run's folder under a hidden name, then give it its id and place."""
 
 from __future__ import annotations
 
@@ -23,12 +23,9 @@ ABOUT_ASIDE = "about.damaged.json"
 
 @contextmanager
 def locked(root: Path) -> Iterator[None]:
-    """Only one such block runs for these runs at any time, over all processes.
+    """Let only one such block run at a time for these runs, across processes.
 
-    Raises
-    ------
-    StorageError
-        Another process does not end its own, or the folder cannot be read: the block does not begin.
+    StorageError if another process does not finish its block or the folder cannot be read: this block does not begin.
     """
     with storage_errors(root):
         handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
@@ -38,7 +35,7 @@ def locked(root: Path) -> Iterator[None]:
 
 @contextmanager
 def partial_folder(root: Path) -> Iterator[Path]:
-    """A hidden folder to be filled and renamed in the block; removed when that raises. What others left goes first."""
+    """Yield a hidden folder to fill and rename; remove it if the block raises. Removes leftovers of others first."""
     clear_away(root)
     partial, lock = _locked_folder(root)
     try:
@@ -51,7 +48,7 @@ def partial_folder(root: Path) -> Iterator[Path]:
 
 
 def clear_away(root: Path) -> None:
-    """Remove the hidden folders of processes that were killed: those that nobody holds locked."""
+    """Remove the hidden folders of killed processes: those that nobody holds locked."""
     for folder in root.glob(f"{PARTIAL}*"):
         with suppress(OSError):  # it is gone, or locked
             lock = _lock(folder)
@@ -62,10 +59,10 @@ def clear_away(root: Path) -> None:
 
 
 def _locked_folder(root: Path) -> tuple[Path, int]:
-    """A new hidden folder, and the lock that says that its process lives; the system releases it with the process."""
+    """Return a new hidden folder and its lock, which shows that this process is alive; the system releases it."""
     while True:
         folder = Path(tempfile.mkdtemp(dir=root, prefix=PARTIAL))
-        with suppress(FileNotFoundError, BlockingIOError):  # cleared away before it was locked
+        with suppress(FileNotFoundError, BlockingIOError):  # another process removed it before it was locked
             lock = _lock(folder)
             if folder.exists():
                 return folder, lock
@@ -73,7 +70,7 @@ def _locked_folder(root: Path) -> tuple[Path, int]:
 
 
 def _lock(folder: Path) -> int:
-    """BlockingIOError where another process holds it."""
+    """Lock the folder; BlockingIOError if another process holds it."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     if lock_within(handle, 0):
         return handle
@@ -82,7 +79,7 @@ def _lock(folder: Path) -> int:
 
 
 def put(folder: Path, root: Path, base: str) -> Path:
-    """Rename a finished folder to the first free of the ids ``base``, ``base-2``, ``base-3`` ..."""
+    """Rename a finished folder to the first free id among ``base``, ``base-2``, ``base-3`` ..."""
     number = 1
     while True:
         final = root / (base if number == 1 else f"{base}-{number}")
@@ -96,9 +93,9 @@ def put(folder: Path, root: Path, base: str) -> Path:
 
 
 def take_place(folder: Path, final: Path) -> Path:
-    """Rename a finished folder over a run, which leaves its ratings, tags and notes."""
+    """Replace a run by a finished folder, which takes over its ratings, tags and notes."""
     _take_what_people_made(final, folder)
-    entry = trash.discard(final.parent, final.name)  # a kill before the next line leaves it to be restored
+    entry = trash.discard(final.parent, final.name)  # after a kill here, it can still be restored
     try:
         folder.rename(final)
     except OSError:
@@ -109,8 +106,8 @@ def take_place(folder: Path, final: Path) -> Path:
 
 
 def _take_what_people_made(old: Path, folder: Path) -> None:
-    """Ratings, tags and notes. Damaged ones are kept as they are: the new run must not be lost for them."""
-    from mauve_core.judgments import RatingStore  # and SciPy, which listing runs does without
+    """Move ratings, tags and notes; damaged ones are kept as they are, so that the new run is not lost for them."""
+    from mauve_core.judgments import RatingStore  # imports SciPy, which listing runs does not need
 
     if (old / RATINGS).exists():
         try:

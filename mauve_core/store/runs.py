@@ -1,4 +1,4 @@
-"""The store of runs: each in a folder of its own, written under a hidden name and renamed when complete."""
+"""The store of runs: one folder per run, written under a hidden name and renamed when complete."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Deleted = list[DeletedRun]
 
 @cache
 def _clear_away_once(root: Path) -> None:
-    """What killed processes left, when a process first looks at a store."""
+    """Remove leftovers of killed processes when this process first uses a store."""
     clear_away(root)
 
 
@@ -80,18 +80,18 @@ class RunStore:
         Parameters
         ----------
         name : str
-            Any text with a letter or a digit; a second run of that name gets ``-2``, ``-3`` ... behind its id.
+            Any text with a letter or a digit; the id of a second run of that name ends in ``-2``, then ``-3`` ...
         corpora, features : mapping of str to Corpus, of str to (n, d) array
-            For each source of the comparison, ``human`` included; features may be left out, but not in part.
+            One for each source of the comparison, ``human`` included; give features for all sources or for none.
         replace : bool
-            Take the place of the run with the same id instead.
+            Replace the run with the same id.
 
         Raises
         ------
         InputError
-            The name is empty, or a source has no corpus, or a corpus or array has another number of rows.
+            The name is empty, a source has no corpus, or a corpus or array has a wrong number of rows.
         StorageError
-            The disk refused; the runs stored so far are as they were.
+            The disk refused; runs stored so far are unchanged.
         """
         base = run_id(name)
         check_sources(comparison, corpora, features)
@@ -106,15 +106,15 @@ class RunStore:
         return Run(final.name, name, created, comparison, dict(corpora), final, about.tags, about.notes)
 
     def list(self, query: str = "", tags: Iterable[str] = ()) -> Summaries:
-        """Complete runs, the newest first; neither texts nor features are read. Not those that are :meth:`damaged`.
+        """List complete runs, the newest first, without the :meth:`damaged` ones; reads neither texts nor features.
 
         Parameters
         ----------
         query : str
-            Words, all of which occur in the run's name, id, notes, tags, human side, candidates or encoder, in small
-            or capital letters.
+            Words that must all occur in the run's name, id, notes, tags, human side, candidates or encoder, ignoring
+            case.
         tags : iterable of str
-            The run has all of them.
+            Tags that the run must all have.
 
         Raises
         ------
@@ -124,29 +124,29 @@ class RunStore:
         Warns
         -----
         IndexWarning
-            The index was damaged and is made anew, or cannot be used, and the folders are read in its stead.
+            The index was damaged and is rebuilt, or cannot be used, so that the folders are read instead.
         """
         return matching(self._index.summaries(), query, tags)
 
     def damaged(self) -> dict[str, StorageError]:
-        """By id, what is wrong with runs whose record cannot be read; they can be deleted. Raises as :meth:`list`."""
+        """Return, by id, the errors of runs whose record cannot be read; they can be deleted. Raises as ``list``."""
         return self._index.damaged()
 
     def index_failure(self) -> StorageError | None:
-        """Why the index could not be used when runs were listed last; None where it could."""
+        """Return why the index could not be used at the last listing; None if it could."""
         return self._index.failure()
 
     def fingerprints(self) -> dict[str, str]:
-        """By id, what changes when a run comes, goes, is described or gets results; cheap. Raises as :meth:`list`."""
+        """Return, by id, a value that changes with the run, its description or results. Raises as :meth:`list`."""
         with storage_errors(self.root):
             return shown_fingerprints(self.root)
 
     def tags(self) -> dict[str, int]:
-        """Every tag in use, in alphabetical order, with its number of runs; StorageError as :meth:`list`."""
+        """Return every tag in use, in alphabetical order, with its number of runs; StorageError as :meth:`list`."""
         return used_tags(self.list())
 
     def load(self, run_id: str) -> Run:
-        """The run with that id, with all texts in memory and features left on disk.
+        """Load a run with all texts in memory and features left on disk.
 
         Raises
         ------
@@ -158,14 +158,14 @@ class RunStore:
         return read_run(self._folder(run_id))
 
     def attach(self, run_id: str, name: str, values: Mapping[str, Any]) -> None:
-        """Keep a JSON object beside a run, in place of an earlier one of that name.
+        """Keep a JSON object beside a run; replaces an earlier one of that name.
 
         Raises
         ------
         InputError
-            No run has that id, or ``name`` is not made of small letters, digits and dashes.
+            No run has that id, or ``name`` is not made of lower-case letters, digits and dashes.
         StorageError
-            The disk refused; what was there stays.
+            The disk refused; the earlier object stays.
         """
         if not is_id(name):
             raise InputError("Nothing can be attached under that name", allowed="a-z, 0-9, dashes", received=repr(name))
@@ -182,28 +182,28 @@ class RunStore:
         notes: str | None = None,
         seen: About | None = None,
     ) -> RunSummary:
-        """Change what is said of a run; None leaves a part as it is.
+        """Change a run's name, tags or notes; None leaves a part as it is.
 
         Parameters
         ----------
         run_id : str
         name : str, optional
-            Shown in its stead from now on; the id stays.
+            New display name; the id stays.
         tags : iterable of str, optional
-            In place of all earlier ones.
+            Replaces all earlier tags.
         notes : str, optional
         seen : About, optional
-            What stood there, the name included, when whoever changes it now looked. Parts given as they were seen are
-            left as they are by now, and tags are added and taken away one by one.
+            The values, name included, that were shown to the person who changes them. Parts given as they were seen
+            keep their current value, and tags are added and removed one by one.
 
         Raises
         ------
         ChangedMeanwhileError
-            The name or the notes have changed since they were seen, to something else: nothing is changed.
+            Someone else has changed the name or the notes since ``seen``, to something else: nothing is changed.
         InputError
-            No run has that id, or one part is empty, too long or no text: nothing is changed.
+            No run has that id, or a part is empty, too long or no text: nothing is changed.
         StorageError
-            The disk refuses, or what was said is damaged.
+            The disk refuses, or the description is damaged.
         """
         given: dict[str, Any] = {}
         given |= {} if name is None else {"name": checked_name(name)}
@@ -219,7 +219,7 @@ class RunStore:
         return self._said(run_id, described)
 
     def tag(self, run_id: str, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> RunSummary:
-        """Give a run tags and take some from it, whatever another process does with others; raises as describe."""
+        """Add and remove tags of a run, whatever other processes do with other tags; raises as :meth:`describe`."""
         more, fewer = checked_tags(add), set(checked_tags(remove))
 
         def retagged(about: About) -> About:
@@ -228,7 +228,7 @@ class RunStore:
         return self._said(run_id, retagged)
 
     def delete(self, run_id: str) -> None:
-        """Move a run to the bin, where it can be restored from until it is purged.
+        """Move a run to the trash, where it can be restored until it is purged.
 
         Raises
         ------
@@ -241,16 +241,16 @@ class RunStore:
             trash.discard(self.root, self._folder(run_id).name)
 
     def deleted(self) -> Deleted:
-        """What the bin holds, the latest first; a damaged entry says so and hides no other."""
+        """Return the content of the trash, the latest first; a damaged entry is marked and hides no other."""
         return trash.entries(self.root)
 
     def restore(self, token: str) -> RunSummary:
-        """Take a run out of the bin, under its old id or, when that is taken, with ``-2``, ``-3`` ... behind it.
+        """Take a run out of the trash, under its old id or, if that is taken, with ``-2``, ``-3`` ... appended.
 
         Raises
         ------
         InputError
-            The bin holds nothing under that token.
+            The trash holds nothing under that token.
         StorageError
             The disk refuses.
         """
@@ -261,17 +261,12 @@ class RunStore:
             return dataclasses.replace(entry.summary, id=final.name)
 
     def purge(self, token: str | None = None) -> int:
-        """Remove one deleted run for good, or all.
-
-        Returns
-        -------
-        int
-            Bytes freed.
+        """Remove one deleted run for good, or all; return the bytes freed.
 
         Raises
         ------
         InputError
-            The bin holds nothing under that token.
+            The trash holds nothing under that token.
         StorageError
             The disk refuses.
         """
@@ -280,45 +275,40 @@ class RunStore:
             return sum(trash.remove(self.root, each) for each in tokens)
 
     def export(self, run_id: str, path: Path, *, ratings: bool = True) -> Path:
-        """Write a run to one file, which :meth:`import_` reads, here or elsewhere.
+        """Write a run to one file for :meth:`import_`, and return the file's path.
 
         Parameters
         ----------
         run_id : str
         path : Path
-            The file, or a folder where it becomes ``<id>.mauve-run.zip``; a file that is there is replaced.
+            The file, or a folder in which it becomes ``<id>.mauve-run.zip``; an existing file is replaced.
         ratings : bool
-            With people's ratings.
-
-        Returns
-        -------
-        Path
-            The file.
+            Include people's ratings.
 
         Raises
         ------
         InputError
             No run has that id.
         StorageError
-            A file of the run is missing, the ratings are damaged, or the disk refuses; no half file is left.
+            A file of the run is missing, the ratings are damaged, or the disk refuses; no partial file is left.
         """
         folder, target = self._folder(run_id), archive.archive_path(run_id, Path(path))
         archive.write_archive(folder, target, ratings=ratings)
         return target
 
     def import_(self, path: Path, *, name: str | None = None) -> RunSummary:
-        """Store a run that was exported, under its old id or, when that is taken, with ``-2``, ``-3`` ... behind it.
+        """Store an exported run, under its old id or, if that is taken, with ``-2``, ``-3`` ... appended.
 
         Parameters
         ----------
         path : Path
         name : str, optional
-            Calls the run so from now on; the id follows from it.
+            New name of the run, from which its id is made.
 
         Raises
         ------
         InputError
-            The file is no exported run, is damaged or too large, or holds what no run has: nothing is stored.
+            The file is no exported run, is damaged or too large, or has unknown content: nothing is stored.
         StorageError
             The disk refuses.
         """
@@ -334,19 +324,19 @@ class RunStore:
         return read_summary(final)
 
     def disk_use(self) -> DiskUse:
-        """What runs and bin take, every file looked at; the sizes in :meth:`list` are brought up to date by it."""
+        """Measure runs and trash, looking at every file; also updates the sizes in :meth:`list`."""
         runs = {summary.id: summary.bytes for summary in self._index.measured()}
         return DiskUse(runs, sum(folder_bytes(trash.folder_of(self.root, token)) for token in trash.tokens(self.root)))
 
     def _said(self, run_id: str, change: Callable[[About], About]) -> RunSummary:
-        """Nobody else changes what is said of the run between its being read and written."""
+        """Change a run's description; a lock keeps others out between reading and writing it."""
         with locked(self.root):
             folder = self._folder(run_id)
             write_about(folder, change(about_run(folder)))
             return read_summary(folder)
 
     def _replaced(self, partial: Path, final: Path) -> Path:
-        """The new run in place of the old one; beside it where that cannot be done, so that it is not lost."""
+        """Put the new run in place of the old one; if that fails, beside it, so that it is not lost."""
         try:
             with locked(self.root):
                 return take_place(partial, final)

@@ -1,8 +1,8 @@
-"""Deleted runs, whole, below ``.bin``: ``<token>/run`` is the run's folder, ``<token>/deleted.json`` what it was.
+"""Deleted runs below ``.bin``: ``<token>/run`` is the run's folder, ``<token>/deleted.json`` its summary.
 
-A run gets there and back by one rename each. An entry whose folder never arrived, or left, is no entry. Nothing leaves
-the bin but by a person's word: an age would be the clock's word, and clocks jump. Each entry stands for itself: one
-whose ``deleted.json`` is damaged is described by the run itself, and can be restored and removed like any other.
+One rename moves a run in or out. An entry without a run's folder does not count. Only a person empties the trash: an
+age limit would depend on the clock, and clocks jump. Entries are independent: if ``deleted.json`` is damaged, the run
+itself describes the entry, which can be restored and removed like any other.
 """
 
 from __future__ import annotations
@@ -32,18 +32,17 @@ _TOKEN = re.compile(r"\d{8}T\d{12}-[0-9a-f]{8}")
 
 @dataclass(frozen=True)
 class DeletedRun:
-    """A run in the bin.
+    """A run in the trash; ``token`` restores it.
 
     Attributes
     ----------
     token : str
-        What restores it.
     summary : RunSummary
-        What it was; no more than an id where that is damaged.
+        As it was; only an id if that is damaged.
     deleted : str
-        When; ISO 8601, UTC.
+        Time of deletion; ISO 8601, UTC.
     damage : str
-        What is wrong with what was noted of it; empty where nothing is.
+        What is wrong with its ``deleted.json``; empty if nothing is.
     """
 
     token: str
@@ -54,8 +53,6 @@ class DeletedRun:
 
 @dataclass(frozen=True)
 class _Noted:
-    """What ``deleted.json`` holds."""
-
     deleted: str
     summary: RunSummary
 
@@ -66,7 +63,7 @@ class _Noted:
 
 
 def discard(root: Path, run_id: str) -> DeletedRun:
-    """Move a run's folder to the bin; a damaged run's summary says no more than its id."""
+    """Move a run's folder to the trash; the summary of a damaged run has only its id."""
     now, folder = datetime.now(UTC), root / run_id
     try:
         summary = read_summary(folder)
@@ -82,14 +79,14 @@ def discard(root: Path, run_id: str) -> DeletedRun:
 
 
 def entries(root: Path) -> list[DeletedRun]:
-    """What the bin holds, the latest first."""
+    """Return the content of the trash, the latest first."""
     with storage_errors(root):
         found = [_entry(path) for path in _folders(root) if (path / _RUN).is_dir()]
     return sorted(found, key=lambda deleted: deleted.token, reverse=True)
 
 
 def entry(root: Path, token: str) -> DeletedRun:
-    """The deleted run of that token; InputError when there is none."""
+    """Return the deleted run of that token; InputError if there is none."""
     path = root / BIN / token
     if not _TOKEN.fullmatch(token) or not (path / _RUN).is_dir():
         raise InputError(
@@ -101,18 +98,18 @@ def entry(root: Path, token: str) -> DeletedRun:
 
 
 def tokens(root: Path) -> list[str]:
-    """Of all entries."""
+    """Return the tokens of all entries."""
     with storage_errors(root):
         return sorted(path.name for path in _folders(root))
 
 
 def folder_of(root: Path, token: str) -> Path:
-    """Where the deleted run's files are."""
+    """Return the folder of the deleted run's files."""
     return root / BIN / token / _RUN
 
 
 def remove(root: Path, token: str) -> int:
-    """Remove an entry for good, out of sight first; the bytes that its files took."""
+    """Remove an entry for good, hiding it first; return the bytes that its files took."""
     path = root / BIN / token
     hidden = root / f"{PARTIAL}{token}"
     try:
@@ -120,7 +117,7 @@ def remove(root: Path, token: str) -> int:
     except FileNotFoundError:  # restored or removed by another process
         return 0
     size = folder_bytes(hidden / _RUN)
-    with suppress(FileNotFoundError):  # another process clears away what a kill would have left
+    with suppress(FileNotFoundError):  # another process cleans up after kills
         shutil.rmtree(hidden)
     return size
 
@@ -140,7 +137,7 @@ def _entry(path: Path) -> DeletedRun:
 
 
 def _described_by_itself(path: Path) -> RunSummary:
-    """What the run's own files say of it, under the id that its name asks for."""
+    """Return the summary in the run's own files, under the id that its name gives."""
     try:
         found = read_summary(path / _RUN)
         slug = run_id(found.name)
@@ -150,12 +147,12 @@ def _described_by_itself(path: Path) -> RunSummary:
 
 
 def _unknown(run_id: str, folder: Path) -> RunSummary:
-    """The line of a run that cannot be read."""
+    """Return the summary of a run that cannot be read."""
     return RunSummary(run_id, run_id, "", "", (), 0, None, bytes=folder_bytes(folder))
 
 
 def _time_of(token: str) -> str:
-    """When the entry was made, as its name says."""
+    """Return the entry's time, which its token holds."""
     try:
         made = datetime.strptime(token[:21], "%Y%m%dT%H%M%S%f").replace(tzinfo=UTC)
     except ValueError:

@@ -1,7 +1,7 @@
-"""An archive of a run becomes a folder. Nothing in it is trusted.
+"""Turn an archive of a run into a folder, trusting nothing in it.
 
-Names are those of a run's files, sizes are bounded before anything is read, digests are compared, and the run is read
-completely before it gets its place. Whatever is wrong, the folder that was being filled is the caller's to remove.
+Names must be those of a run's files, sizes are bounded before anything is read, digests are compared, and the whole
+run is read before it is put in place. On any error, the caller removes the partly filled folder.
 """
 
 from __future__ import annotations
@@ -41,36 +41,36 @@ from mauve_core.store.folder import (
 )
 
 MAX_BYTES = 20 << 30
-"""Of all files of one run together."""
+"""Limit for all files of one run together."""
 
 MAX_FILES = 100_000
 MAX_DIRECTORY = 16 << 20
-"""Bytes of the zip file's list of files, which is read as a whole."""
+"""Bytes of the zip file's directory, which is read at once."""
 
 MAX_JSON, MAX_MANIFEST = 256 << 20, 32 << 20
-"""Bytes of a JSON file, and of the manifest."""
+"""Most bytes of a JSON file, and of the manifest."""
 
 MAX_RATIO, RATIO_FROM = 300, 1 << 20
-"""How many bytes one compressed byte may become, in entries of more than 1 MiB: JSON reaches a tenth of that."""
+"""Highest compression ratio of entries above 1 MiB; JSON reaches a tenth of it."""
 
 TODO = "Export the run once more with: mauve-lens runs export"
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What an archive says of itself: the run's id where it came from, and (size, SHA-256) by file."""
+    """The run's original id, and (size, SHA-256) by file."""
 
     id: str
     files: Mapping[str, tuple[int, str]]
 
 
 def unpacked(path: Path, folder: Path) -> Run:
-    """Fill ``folder`` from an archive; what is returned has the id that the run had where it came from.
+    """Fill ``folder`` from an archive; the returned run has its original id.
 
     Raises
     ------
     InputError
-        It is no archive of a run, is damaged or too large, or holds what no run has.
+        The file is no archive of a run, is damaged or too large, or has unknown content.
     StorageError
         The disk refuses.
     """
@@ -83,7 +83,7 @@ def unpacked(path: Path, folder: Path) -> Run:
 
 
 class _Bounded(io.BufferedReader):
-    """A file of which no more is read at once than ``most`` bytes; None for any number."""
+    """A file that reads at most ``most`` bytes at once; None for any number."""
 
     most: int | None = MAX_DIRECTORY
 
@@ -95,7 +95,7 @@ class _Bounded(io.BufferedReader):
 
 @contextmanager
 def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
-    """The archive; whatever is wrong with it inside the block is an InputError."""
+    """Open the archive; any defect found inside the block becomes an InputError."""
     broken = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, zlib.error)
     try:
         with _Bounded(io.FileIO(path)) as stream, zipfile.ZipFile(stream) as archive:
@@ -108,12 +108,12 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def read_manifest(archive: zipfile.ZipFile) -> Manifest:
-    """The manifest, checked against the entries.
+    """Read the manifest and check it against the entries.
 
     Raises
     ------
     InputError
-        An entry is compressed beyond measure, a link, of an unknown name, there twice, or not as the manifest says; or
+        An entry is compressed too far, is a link, has an unknown name, occurs twice or contradicts the manifest; or
         the run is too large.
     """
     path = Path(str(archive.filename))
@@ -170,7 +170,7 @@ def _check_entry(path: Path, info: zipfile.ZipInfo) -> None:
 
 
 def _unpack(archive: zipfile.ZipFile, manifest: Manifest, folder: Path) -> None:
-    """Write the files into a folder; InputError when one is not what the manifest says."""
+    """Write the files into a folder; InputError if one contradicts the manifest."""
     for name, (size, digest) in manifest.files.items():
         target = folder / name
         with storage_errors(target):
@@ -187,13 +187,7 @@ def _unpack(archive: zipfile.ZipFile, manifest: Manifest, folder: Path) -> None:
 
 
 def _check_run(folder: Path, source: Path) -> Run:
-    """Read everything that the folder holds.
-
-    Raises
-    ------
-    InputError
-        It is no whole run, or holds what does not belong to it.
-    """
+    """Read all content of the folder; InputError if it is no complete run or holds anything else."""
     try:
         names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
         _check_names(folder, names)
@@ -235,7 +229,7 @@ def _check_line(line: RunSummary, stored: RunSummary, name: str) -> None:
 
 
 def _check_file(folder: Path, name: str) -> None:
-    """Before a file is loaded: that loading it takes no more than its size promises."""
+    """Check, before a file is loaded, that loading takes no more memory than its size suggests."""
     path = folder / name
     if name.endswith(".npy"):
         if load_array(path, mapped=True).dtype.kind not in "fi":
@@ -250,7 +244,7 @@ def _check_file(folder: Path, name: str) -> None:
 
 
 def _check_table(path: Path) -> None:
-    """Decode a table a few rows at a time, as far as its budget allows."""
+    """Decode a table a few rows at a time, within its budget."""
     try:
         with path.open("rb") as stream:
             for _ in ParquetTable(stream, path).batches():

@@ -1,4 +1,4 @@
-"""Judge what the clusters of a stored run capture of its columns; the table is kept beside it."""
+"""Judge what the clusters of a stored run capture of its columns, and keep the table beside it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mauve_core.tasks.base import RunTask, Splits
 
 @dataclass(frozen=True)
 class AttributesTask(RunTask):
-    """What clusters of a stored run capture; the fields are parameters of ``attributes_over_k.attributes_run``."""
+    """What a stored run's clusters capture; the fields are parameters of ``attributes_over_k.attributes_run``."""
 
     kind: ClassVar[str] = "attributes"
 

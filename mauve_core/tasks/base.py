@@ -1,7 +1,7 @@
-"""What a task is: a frozen dataclass that checks itself, turns into plain JSON and back, and carries itself out.
+"""Base classes of tasks: frozen dataclasses that check themselves, convert to and from JSON, and do the work.
 
-The command line and the background jobs share tasks, so that both do the same work in the same way. A job's worker
-learns from the task's JSON what to do.
+The command line and the background jobs share tasks, so both do the same work in the same way. A job's worker reads
+its task from JSON.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mauve_core.store import Run, RunStore, run_id
 
 @dataclass(frozen=True)
 class Located:
-    """Mark of a field that names a place on this machine; ``absolute`` makes it independent of the working folder."""
+    """Marks a field that holds a path on this machine, which ``absolute`` makes independent of the working folder."""
 
     absolute: Callable[[str], str]
 
@@ -29,7 +29,7 @@ FilePath = Annotated[str, Located(lambda path: str(Path(path).absolute()))]
 Splits = Annotated[int, Within(1, 100)]
 
 SAVING = "Saving the result"
-"""Stage of the progress of work that adds to a run."""
+"""Progress stage of work that adds to a run."""
 
 
 class Task(ABC):
@@ -38,9 +38,9 @@ class Task(ABC):
     Attributes
     ----------
     kind : str
-        Its name in the files of jobs.
+        Name in job files.
     kept : str
-        What of an unfinished job is not done again when it is resumed; empty where it begins anew.
+        Work of an unfinished job that is not repeated on resuming; empty if it starts over.
     """
 
     kind: ClassVar[str]
@@ -52,54 +52,43 @@ class Task(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """What it makes, as a list of jobs shows it."""
+        """Return what the task makes, as a list of jobs shows it."""
 
     @abstractmethod
     def perform(self, progress: Progress = silent, job: str | None = None) -> str:
-        """Carry it out.
+        """Carry out the task and return the id of the run that was made or added to.
 
         Parameters
         ----------
         progress : callable
             May raise CancelledError.
         job : str or None
-            Id of the job that asks for it. A new run notes it, so that a job that is resumed after its run was stored
-            does not make a second one.
-
-        Returns
-        -------
-        str
-            Id of the run that was made or added to.
+            Id of the job. A new run records it, so that a job that is resumed after its run was stored does not make a
+            second one.
 
         Raises
         ------
         InputError, StorageError, CancelledError
-            The run, a file or a model is not there or not usable; the disk refuses; ``progress`` stops the work.
+            The run, a file or a model is missing or unusable; the disk refuses; ``progress`` stops the work.
         """
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
+        """Return the task as plain JSON values."""
         return to_json(self)
 
     @classmethod
     def from_json(cls, values: object) -> Self:
-        """The task that ``to_json`` wrote; InputError when it is not usable. What has a default may be left out."""
+        """Return the task that ``to_json`` wrote; InputError if it is unusable. Fields with defaults may be missing."""
         return from_json(cls, values)
 
     def absolute(self) -> Self:
-        """The same with absolute paths, for a process that runs in another folder."""
+        """Return the task with absolute paths, for a process that runs in another folder."""
         return _absolute(self)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
 class NewRunTask(Task):
-    """Work that ends in a run of its own.
-
-    Attributes
-    ----------
-    name : str
-        Name of the run that comes out.
-    """
+    """Work that makes a new run, called ``name``."""
 
     name: str
 
@@ -116,18 +105,12 @@ class NewRunTask(Task):
 
     @abstractmethod
     def make(self, progress: Progress = silent, job: str | None = None) -> Run:
-        """Do the work and store the run; as :meth:`perform`."""
+        """Do the work and store the run; parameters and errors as :meth:`perform`."""
 
 
 @dataclass(frozen=True)
 class RunTask(Task):
-    """Work on a stored run, to which it adds a result.
-
-    Attributes
-    ----------
-    run : str
-        Id of the run.
-    """
+    """Work that adds a result to the stored run with id ``run``."""
 
     run: NotBlank
 
@@ -137,13 +120,11 @@ class RunTask(Task):
 
     @abstractmethod
     def compute(self, progress: Progress = silent) -> object:
-        """Do the work and keep the result beside the run, in place of an earlier one; returns it.
-
-        Errors are those of :meth:`perform`.
+        """Do the work, keep the result beside the run in place of an earlier one, and return it; errors as
+        :meth:`perform`.
         """
 
     def load(self) -> Run:
-        """The run."""
         return RunStore().load(self.run)
 
     def keep(self, attachment: str, result: object, progress: Progress = silent) -> None:

@@ -1,4 +1,4 @@
-"""Compare methods on a stored run: a table of what each says, kept beside it."""
+"""Compare methods on a stored run, and keep a table of their results beside it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mauve_core.tasks.base import Located, RunTask
 
 
 def _absolute(model: str) -> str:
-    """A model's path made absolute, where it is one; other names of models stay."""
+    """Make the model's path absolute; other model names stay."""
     path = Path(model).expanduser()
     return model if model in PACKAGED or not path.exists() else str(path.absolute())
 
@@ -29,8 +29,8 @@ Model = Annotated[NotBlank, Located(_absolute)]
 class CompareMethodsTask(RunTask):
     """Methods on a stored run; the fields are parameters of :func:`mauve_core.experiments.methods.methods_run`.
 
-    ``methods`` are written as :func:`mauve_core.experiments.methods.parse_method` reads them, and the others are held
-    against the first. The models are causal ones for direct estimation, both or none.
+    ``methods`` are in the format of :func:`mauve_core.experiments.methods.parse_method`; the first one is the
+    reference. The models are causal ones for direct estimation; give both or none.
     """
 
     kind: ClassVar[str] = "methods"
@@ -58,7 +58,7 @@ class CompareMethodsTask(RunTask):
 
     @property
     def models(self) -> Models | None:
-        """The two models, where they are named."""
+        """Return the two models; None if they are not named."""
         if self.human_model is None or self.candidate_model is None:
             return None
         return Models(self.human_model, self.candidate_model)

@@ -1,4 +1,4 @@
-"""A comparison as it is asked for: which files, which fields, which settings; and what carries it out."""
+"""The comparison task: files, fields and settings, and the code that runs it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TextFile:
     metadata_fields : tuple of str or None
         None keeps every other field with plain values.
     features : str or None
-        A .npy file with a row for each text that is kept; None encodes the texts.
+        A .npy file with one row per text that is kept; None encodes the texts.
     """
 
     path: FilePath
@@ -50,7 +50,7 @@ class TextFile:
     features: FilePath | None = None
 
     def read(self, name: str) -> Corpus:
-        """The corpus in the file; InputError as ``read_corpus`` raises it."""
+        """Read the corpus; InputError as in ``read_corpus``."""
         return read_corpus(
             self.path,
             name=name,
@@ -63,15 +63,15 @@ class TextFile:
 
 @dataclass(frozen=True)
 class ComparisonTask(NewRunTask):
-    """One human file against any number of candidates' files.
+    """One human file against any number of candidate files.
 
     Attributes
     ----------
     human : TextFile
     candidates : mapping of str to TextFile
-        In the order in which they are shown; at least one.
+        In display order; at least one.
     config : CompareConfig
-        Its ``encoder`` is None exactly when every file brings features.
+        Its ``encoder`` is None exactly if every file brings features.
     device : str
         ``auto``, ``cpu``, ``cuda`` ...
     """
@@ -104,7 +104,7 @@ class ComparisonTask(NewRunTask):
 
     @property
     def files(self) -> dict[str, TextFile]:
-        """The file of each source, ``human`` first."""
+        """Return the file of each source, ``human`` first."""
         return {HUMAN: self.human, **self.candidates}
 
     def make(self, progress: Progress = silent, job: str | None = None) -> Run:
@@ -145,7 +145,7 @@ def compare_and_store(
     Parameters
     ----------
     corpora : mapping of str to Corpus
-        By source; ``human`` among them.
+        By source, including ``human``.
     features : mapping of str to (n, d) array, optional
         For every source; None encodes the texts.
     known, device : see :func:`mauve_core.scoring.compare.compare`
@@ -188,7 +188,7 @@ def compare_and_store(
 
 
 def _made_by(job: str, name: str, store: RunStore) -> Run | None:
-    """The run that an earlier worker of the job has stored under an id made from that name."""
+    """Return the run that an earlier worker of the job has stored under an id made from that name."""
     base = run_id(name)
     for summary in store.list():
         if summary.id == base or summary.id.startswith(f"{base}-"):

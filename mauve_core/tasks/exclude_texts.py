@@ -1,6 +1,6 @@
-"""A stored run's human side and one of its candidates compared afresh without some of their texts.
+"""Compare a stored run's human side and one candidate again without some of their texts.
 
-The features are those of the run: leaving out texts changes no other text's. Clusters, scores and spreads are new.
+The features are the run's: leaving out texts does not change those of others. Clusters, scores and spreads are new.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from mauve_core.tasks.comparison import compare_and_store
 
 @dataclass(frozen=True)
 class ExcludeTextsTask(NewRunTask):
-    """A comparison of a run's texts but for some.
+    """A comparison of a run's texts without some of them.
 
     Attributes
     ----------
     run : str
-        Id of the run that the texts are in.
+        Id of the run with the texts.
     candidate : str
-        The one candidate that is compared.
+        The candidate to compare.
     dropped : mapping of str to tuple of str
-        Ids of the texts that are left out, by source: of the human side, of the candidate, or of both.
+        Ids of the texts to leave out, by source: the human side, the candidate, or both.
     """
 
     kind: ClassVar[str] = "without"
@@ -59,10 +59,10 @@ class ExcludeTextsTask(NewRunTask):
         Raises
         ------
         InputError, StorageError, CancelledError
-            See ``RunStore.load``, ``stored_features`` and ``compare_and_store``; an id that no text has.
+            See ``RunStore.load``, ``stored_features`` and ``compare_and_store``; an unknown text id.
         """
         run = RunStore().load(self.run)
-        run.comparison.candidate(self.candidate)  # for its error
+        run.comparison.candidate(self.candidate)  # raises InputError if unknown
         kept_texts = {name: self._kept(run, name) for name in (HUMAN, self.candidate)}
         corpora = {name: self._noted(run, name, kept) for name, kept in kept_texts.items()}
         features = stored_features(run)
@@ -71,7 +71,7 @@ class ExcludeTextsTask(NewRunTask):
         return compare_and_store(self.name, corpora, config, features=given, job=job, progress=progress)
 
     def _kept(self, run: Run, name: str) -> NDArray[np.intp]:
-        """Places of the texts that stay."""
+        """Return the rows of the texts that stay."""
         ids, gone = run.corpora[name].ids, set(self.dropped.get(name, ()))
         unknown = sorted(gone - set(ids))
         if unknown:
@@ -79,7 +79,7 @@ class ExcludeTextsTask(NewRunTask):
         return np.array([index for index, each in enumerate(ids) if each not in gone], dtype=np.intp)
 
     def _noted(self, run: Run, name: str, kept: NDArray[np.intp]) -> Corpus:
-        """The texts that stay, with a note on where they and their features come from."""
+        """Return the texts that stay, with a note on the origin of the texts and their features."""
         corpus, encoder = run.corpora[name], run.comparison.config.encoder
         model = "given there too" if encoder is None else f"of the encoder {encoder.model}"
         gone = f"{len(corpus) - len(kept)} of {len(corpus)} texts of run {run.id} are left out"

@@ -1,4 +1,4 @@
-"""Measure the texts of a stored run; the measurements are kept beside it."""
+"""Measure the texts of a stored run, and keep the measurements beside it."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ class MeasureTask(RunTask):
         return f"measures of {self.run}"
 
     def compute(self, progress: Progress = silent) -> Measurements:
-        """Measure and keep the result, with what was measured before; errors as ``measure_run`` raises them."""
+        """Measure, and keep the result with earlier measurements; errors as in ``measure_run``."""
         return measure_run(self.load(), self.measures, model=self.model, device=self.device, progress=progress)

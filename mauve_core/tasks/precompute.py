@@ -1,4 +1,4 @@
-"""Precompute what pages ask for first, for a run that came from elsewhere, whose file leaves it behind."""
+"""Precompute what pages need first, for an imported run, whose file lacks it."""
 
 from __future__ import annotations
 

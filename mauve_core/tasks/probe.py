@@ -1,4 +1,4 @@
-"""Probe a stored run: what its score notices of texts that were changed on purpose, kept beside it."""
+"""Probe a stored run: measure how its score reacts to perturbed texts, and keep the table beside it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mauve_core.tasks.base import RunTask, Splits
 class ProbeTask(RunTask):
     """Perturbation probes of a stored run; the fields are parameters of ``experiments.robustness.probe_run``.
 
-    ``perturbations`` are written as :func:`mauve_core.experiments.perturbations.parse_perturbation` reads them.
+    ``perturbations`` are in the format of :func:`mauve_core.experiments.perturbations.parse_perturbation`.
     """
 
     kind: ClassVar[str] = "probes"

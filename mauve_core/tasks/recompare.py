@@ -1,8 +1,7 @@
-"""A stored run's texts compared again with other settings, or with some candidates left out.
+"""Compare a stored run's texts again with other settings, or without some candidates.
 
-The texts come from the run's own folder. While the encoder stays as it was, so do the features: they are those of the
-run, so that a run that came from another machine needs no encoder here. Otherwise they are encoded, or found in the
-feature store.
+The texts are the run's own. With an unchanged encoder, so are the features, so a run from another machine needs no
+encoder here. Otherwise the texts are encoded, or their features are found in the feature store.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from mauve_core.tasks.base import NewRunTask
 from mauve_core.tasks.comparison import compare_and_store
 
 OF_THE_MODEL = ("revision", "pooling", "layer")
-"""Settings of an encoder that mean something else for another model."""
+"""Encoder settings whose meaning depends on the model."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +31,11 @@ class RecompareTask(NewRunTask):
     Attributes
     ----------
     run : str
-        Id of the run that the texts are in.
+        Id of the run with the texts.
     config : CompareConfig
-        Its ``encoder`` is None only where the run's is, whose features were given.
+        Its ``encoder`` is None only if the run's is, because its features were given.
     left_out : tuple of str
-        Candidates of the run that are not compared.
+        Candidates of the run to leave out.
     device : str
     """
 
@@ -54,8 +53,8 @@ class RecompareTask(NewRunTask):
         Raises
         ------
         InputError, StorageError, CancelledError
-            See ``RunStore.load``, ``stored_features`` and ``compare_and_store``; a candidate that the run does not
-            have, or none left; no encoder where the run has one.
+            See ``RunStore.load``, ``stored_features`` and ``compare_and_store``; an unknown candidate, or none left;
+            no encoder although the run has one.
         """
         run = RunStore().load(self.run)
         names = self._kept(run)
@@ -84,7 +83,7 @@ class RecompareTask(NewRunTask):
         )
 
     def _kept(self, run: Run) -> list[str]:
-        """The sources that are compared, ``human`` first."""
+        """Return the sources to compare, ``human`` first."""
         there = [candidate.name for candidate in run.comparison.candidates]
         unknown = [name for name in self.left_out if name not in there]
         kept = [name for name in there if name not in self.left_out]
@@ -96,23 +95,23 @@ class RecompareTask(NewRunTask):
         return [HUMAN, *kept]
 
     def _has_features(self, run: Run, names: list[str]) -> bool:
-        """Whether the run's features are there; where nothing could make them again, that is for an error to say."""
+        """Whether the run's features exist; if nothing could make them again, loading them raises the error."""
         return self.config.encoder is None or not set(without_features(run)) & set(names)
 
 
 def changed(config: CompareConfig, changes: Mapping[str, Any]) -> CompareConfig:
-    """The settings with some others in their place.
+    """Return the settings with some replaced.
 
     Parameters
     ----------
     changes : mapping of str to value
-        By the names of the fields of EncoderConfig (with ``encoder`` for its model) and ScoreConfig, and
-        ``projection``. Another model takes its own revision, pooling and layer, unless they are named too.
+        By field name of EncoderConfig (``encoder`` for its model) and ScoreConfig, and ``projection``. Another model
+        takes its own revision, pooling and layer, unless they are given too.
 
     Raises
     ------
     InputError
-        No such setting, a value that is not allowed, or settings of an encoder where there is none.
+        An unknown setting, an invalid value, or encoder settings without an encoder.
     """
     of_score = {item.name for item in dataclasses.fields(config.score)}
     of_encoder = {"encoder", *(item.name for item in dataclasses.fields(EncoderConfig))} - {"model"}
@@ -128,7 +127,7 @@ def changed(config: CompareConfig, changes: Mapping[str, Any]) -> CompareConfig:
 
 
 def suggested_name(run_name: str, before: CompareConfig, after: CompareConfig) -> str:
-    """A name for a run made again that says what was changed: ``demo, k 50, seeds 3``."""
+    """Suggest a name that states the changed settings: ``demo, k 50, seeds 3``."""
     parts = _departures(before.score, after.score)
     old, new = before.encoder, after.encoder
     if new is not None and old is not None and old.model == new.model:

@@ -1,4 +1,4 @@
-"""Everything that a background job can do, by name; a task is plain JSON on disk, which is how a worker reads it."""
+"""Registry of all background tasks by name; a worker reads its task as plain JSON from disk."""
 
 from __future__ import annotations
 
@@ -36,17 +36,11 @@ KINDS: dict[str, type[Task]] = {
 """Every task by its kind."""
 
 KEPT = {kind: task.kept for kind, task in KINDS.items() if task.kept}
-"""What of an unfinished job is not done again when it is resumed, by kind; the others begin anew."""
+"""By kind: work of an unfinished job that is not repeated on resuming; the other kinds start over."""
 
 
 def read_task(kind: str, values: Mapping[str, Any]) -> Task:
-    """The task of that kind so described.
-
-    Raises
-    ------
-    InputError
-        There is no such kind, or the description is not usable.
-    """
+    """Return the described task of that kind; InputError if the kind is unknown or the description unusable."""
     if kind not in KINDS:
         raise InputError("No work of that kind", allowed=", ".join(KINDS), received=repr(kind))
     return KINDS[kind].from_json(values)

@@ -1,8 +1,8 @@
-"""A study: one model continues the prompts of human texts under several decoders, and each is compared with the humans.
+"""A study: one model continues the prompts of human texts under several decoders, each compared with the humans.
 
-As published (NeurIPS 2021 C.1, JMLR 2023 section 6): the prompt is the beginning of a human text, both continuations
-have at most the same number of tokens, and the human side is what really followed. What is written lies under
-``<home>/studies/<id>``, so that a study that was stopped goes on where it was.
+As published (NeurIPS 2021 C.1, JMLR 2023 section 6), the prompt is the beginning of a human text, the human side is
+its real continuation, and both continuations have the same maximum number of tokens. Generated texts are kept below
+``<home>/studies/<id>``, so that a stopped study resumes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from mauve_core.tasks.base import NewRunTask
 from mauve_core.tasks.comparison import TextFile, compare_and_store
 
 ADVERSARIAL = "adversarial"
-"""Written without its perplexity in a study, the decoder takes that of the human side."""
+"""In a study, this decoder without a perplexity takes that of the human side."""
 
 
 @dataclass(frozen=True)
@@ -41,19 +41,19 @@ class StudyTask(NewRunTask):
     Attributes
     ----------
     human : TextFile
-        Human texts with their prompts; without prompts ``prompt_tokens`` cuts them off.
+        Human texts with their prompts; without prompts, ``prompt_tokens`` cuts them off.
     model : str
-        The causal model that writes: catalogue name, hub id, local folder or GGUF file.
+        The causal model that writes: catalog name, hub id, local folder or GGUF file.
     decoders : tuple of str
-        As :func:`mauve_core.decoding.parse_decoder` reads them; ``adversarial`` alone takes the human perplexity.
+        As for :func:`mauve_core.decoding.parse_decoder`; ``adversarial`` alone takes the human perplexity.
     settings : GenerationSettings
-        ``max_new_tokens`` bounds the human texts too.
+        ``max_new_tokens`` also limits the human texts.
     prompt_tokens : int or None
-        Length of the prompt where the file has none.
+        Length of the prompt if the file has none.
     config : CompareConfig
-        Of the comparison that follows.
+        Settings of the comparison.
     measures : bool
-        Measure the texts too, with the model that wrote them.
+        Also measure the texts, with the model that wrote them.
     device : str
     """
 
@@ -80,18 +80,18 @@ class StudyTask(NewRunTask):
 
     @property
     def folder(self) -> Path:
-        """Where its texts are written: equal settings, equal folder."""
+        """Folder of the generated texts; equal settings give the same folder."""
         asked = {name: value for name, value in self.to_json().items() if name not in ("config", "measures", "device")}
         digest = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
         return home().absolute() / "studies" / f"{run_id(self.name)}-{digest[:12]}"
 
     def make(self, progress: Progress = silent, job: str | None = None) -> Run:
-        """Write, compare, measure.
+        """Generate, compare and measure.
 
         Raises
         ------
         InputError, StorageError, CancelledError
-            What is finished stays and is not done again.
+            Finished work stays and is not repeated.
         """
         loaded = load_model(self.model, device=self.device, with_head=True)
         human = cut_texts(self.human.read(HUMAN), loaded, self.prompt_tokens, self.settings.max_new_tokens)
@@ -110,13 +110,12 @@ class StudyTask(NewRunTask):
 
 
 def cut_texts(corpus: Corpus, loaded: LoadedModel, prompt_tokens: int | None, text_tokens: int) -> Corpus:
-    """Human texts as a model's continuations would be: a prompt before each, and at most so many tokens.
+    """Cut human texts like a model's continuations: a prompt before each, and a limited number of tokens.
 
     Parameters
     ----------
     prompt_tokens : int or None
-        Where the corpus has no prompts, so many tokens at the beginning of each text become its prompt; with prompts
-        it must be None.
+        Without prompts, this many tokens at the beginning of each text become its prompt; with prompts, must be None.
     text_tokens : int
         Longer texts are cut there.
 
@@ -128,7 +127,7 @@ def cut_texts(corpus: Corpus, loaded: LoadedModel, prompt_tokens: int | None, te
     Raises
     ------
     InputError
-        There are prompts and ``prompt_tokens``, or neither; or no text is left.
+        Both prompts and ``prompt_tokens`` are given, or neither; or no text is left.
     """
     if (corpus.prompts is None) == (prompt_tokens is None):
         raise InputError(
@@ -155,7 +154,7 @@ def cut_texts(corpus: Corpus, loaded: LoadedModel, prompt_tokens: int | None, te
 def resolve_decoders(
     specs: Sequence[str], human: Corpus, loaded: LoadedModel, progress: Progress = silent
 ) -> list[str]:
-    """The specs with ``adversarial`` given the human texts' perplexity under the model, to four digits."""
+    """Return the specs, with the human texts' perplexity under the model for ``adversarial``, to four digits."""
     if ADVERSARIAL not in specs:
         return list(specs)
     losses = negative_log_likelihoods(loaded, human.texts, human.prompts, progress=progress)
@@ -166,7 +165,7 @@ def resolve_decoders(
 def _ends(
     loaded: LoadedModel, corpus: Corpus, place: int, prompt_tokens: int | None, text_tokens: int
 ) -> tuple[int, int]:
-    """Where the prompt and the text end, as characters of prompt and text together."""
+    """Return the ends of prompt and text, as character positions in prompt and text together."""
     prompt = corpus.prompts[place] if corpus.prompts else ""
     encoded = loaded.tokenizer(
         prompt + corpus.texts[place], add_special_tokens=False, return_offsets_mapping=True, verbose=False
@@ -180,5 +179,5 @@ def _ends(
 
 
 def _candidate(spec: str, path: Path) -> Corpus:
-    """What the model wrote under one decoder; an empty text is left out and named."""
+    """Return the texts generated under one decoder; empty texts are left out and named."""
     return TextFile(str(path), "text", "prompt", "id", ("decoder", "seed")).read(spec)

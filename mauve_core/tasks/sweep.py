@@ -1,4 +1,4 @@
-"""Sweep a stored run: its scores as one setting moves, kept beside it."""
+"""Sweep a stored run: compute its scores while one setting varies, and keep them beside it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SweepTask(RunTask):
         return f"{self.over} sweep of {self.run}"
 
     def compute(self, progress: Progress = silent) -> Sweep:
-        """Sweep and keep the result; an unfinished sweep of the same settings goes on where it was."""
+        """Sweep and keep the result; an unfinished sweep of the same settings resumes."""
         run = self.load()
         digests = [source.digest for source in run.comparison.sources]
         finished = FinishedParts({"sweep": self.to_json(), "created": run.created, "digests": digests})
