@@ -1,4 +1,4 @@
-"""``mauve-lens compare``: files in, leaderboard out, the run stored for the app."""
+"""``mauve-lens compare``: score files as a leaderboard and store the run for the app."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def task_of(args: argparse.Namespace) -> ComparisonTask:
     Raises
     ------
     InputError
-        They contradict each other or name something twice.
+        Arguments contradict each other or repeat a name.
     """
     models = named(args.model, "--model")
     if HUMAN in models:

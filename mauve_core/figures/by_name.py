@@ -57,18 +57,17 @@ def figure(
     name : str
         A key of :data:`FIGURES`.
     candidate : str, optional
-            For figures of one candidate; default the one ranked last by MAUVE, because it has the largest gap. If
-            there are many curves, only this candidate has a band; default the one ranked first.
+        For figures of one candidate; default the one ranked last by MAUVE, because it has the largest gap. If there
+        are many curves, only this candidate has a band; default the one ranked first.
     partition : {"pairwise", "joint"}, optional
-            Default pairwise, as published, for scores and curves; joint for clusters, to compare candidates.
+        Default pairwise, as published, for scores and curves; joint for clusters, to compare candidates.
     seed, weight
         As in :class:`View`.
 
     Raises
     ------
     InputError
-            The figure, candidate or partition does not exist, the weight is not in (0, 1), or the comparison has no
-            map.
+        The figure, candidate or partition does not exist, the weight is not in (0, 1), or the comparison has no map.
     """
     if name not in FIGURES:
         raise InputError(f"No figure is named {name!r}", allowed=", ".join(FIGURES))

@@ -14,7 +14,7 @@ LEVEL = 0.05
 """Corrected p-values up to this level get a star."""
 
 _ROUNDING = 1e-12
-"""Tolerance for the product of a p-value and the number of tests."""
+"""Bound on the rounding error of a p-value times the number of tests."""
 
 
 @dataclass(frozen=True)

@@ -97,10 +97,10 @@ def scores_frame(table: MethodTable) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-            number (of the method), method, title, closer ("larger" or "smaller"), candidate (``human`` for two halves
-            of the human texts), place, rank, tied and joined (as in :class:`Place`; 0 and no ties for the halves),
-            value, sd_seeds, sd_texts, low, high, z (NaN if unknown), n, p_value and p_holm (of P = Q, raw and
-            corrected; NaN without a test), seconds (of the estimator), notes.
+        number (of the method), method, title, closer ("larger" or "smaller"), candidate (``human`` for two halves of
+        the human texts), place, rank, tied and joined (as in :class:`Place`; 0 and no ties for the halves), value,
+        sd_seeds, sd_texts, low, high, z (NaN if unknown), n, p_value and p_holm (of P = Q, raw and corrected; NaN
+        without a test), seconds (of the estimator), notes.
     """
     tests, untested = p_values_of(table), Tested(math.nan, math.nan)
     rows = []

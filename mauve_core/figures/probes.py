@@ -281,7 +281,7 @@ def _value(item: Perturbation, setting: Setting) -> float:
 
 
 def _without(item: Perturbation, setting: Setting) -> str:
-    """Title without the growing setting; where two perturbations are alike, mark the step that grows."""
+    """Title without the growing setting; two perturbations share it only if everything else is equal."""
     if setting == "dose":
         return Perturbation(item.kind, item.values, 1.0).title
     parts = [item.kind.title]
