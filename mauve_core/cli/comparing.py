@@ -61,13 +61,7 @@ def _compare(args: argparse.Namespace) -> int:
 
 
 def task_of(args: argparse.Namespace) -> ComparisonTask:
-    """The comparison that the arguments describe.
-
-    Raises
-    ------
-    InputError
-        Arguments contradict each other or repeat a name.
-    """
+    """The comparison that the arguments describe; InputError if they contradict each other or repeat a name."""
     models = named(args.model, "--model")
     if HUMAN in models:
         raise InputError(f"A model cannot be named {HUMAN!r}", todo="Choose another name: --model NAME=FILE")

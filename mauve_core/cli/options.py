@@ -68,8 +68,6 @@ class _Store(argparse._StoreAction):
 
 
 class _Append(argparse._AppendAction):
-    """Any number of values."""
-
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
         parser.given[self.dest] = " ".join(filter(None, (parser.given.get(self.dest), _written(values))))
         super().__call__(parser, namespace, values, option_string)
@@ -187,13 +185,8 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
 
 
 def named(values: Sequence[str], option: str) -> dict[str, str]:
-    """Parse ``NAME=FILE`` options into an ordered mapping.
-
-    Raises
-    ------
-    InputError
-        A name or a file is missing, or a name repeats.
-    """
+    """Parse ``NAME=FILE`` options into an ordered mapping; InputError if a name or a file is missing or a name
+    repeats."""
     result: dict[str, str] = {}
     for value in values:
         name, equals, file = value.partition("=")
@@ -218,13 +211,8 @@ def for_source(values: Sequence[str] | None, source: str, sources: Sequence[str]
 
 
 def source_fields(args: argparse.Namespace, source: str, sources: Sequence[str]) -> dict[str, Any]:
-    """Field names of one source's file, as arguments of ``TextFile``.
-
-    Raises
-    ------
-    InputError
-        An option repeats for that source.
-    """
+    """Field names of one source's file, as arguments of ``TextFile``; InputError if an option repeats for that
+    source."""
     fields: dict[str, Any] = {}
     for part in ("text", "prompt", "id"):
         chosen = for_source(getattr(args, f"{part}_field"), source, sources)

@@ -69,10 +69,7 @@ def _study(args: argparse.Namespace) -> int:
 def task_of(args: argparse.Namespace) -> StudyTask:
     """The study that the arguments describe; ``--seed`` applies to generation and scoring.
 
-    Raises
-    ------
-    InputError
-        A value is not allowed.
+    Raises InputError for a value that is not allowed.
     """
     score = score_config(args)
     metadata = None if args.metadata_field is None else tuple(args.metadata_field)

@@ -34,13 +34,7 @@ def _sweep(args: argparse.Namespace) -> int:
 
 
 def numbers(text: str | None) -> tuple[float, ...] | None:
-    """Parse numbers such as ``10,20,50``; None for no text.
-
-    Raises
-    ------
-    InputError
-        A part is not a number.
-    """
+    """Parse numbers such as ``10,20,50``; None for no text, InputError if a part is not a number."""
     if text is None:
         return None
     try:

@@ -94,13 +94,7 @@ def shown_table(table: AttributeTable) -> pd.DataFrame:
 
 
 def described(table: AttributeTable, plain: Callable[[str], str] = str) -> str:
-    """Describe the texts and clusters behind the numbers and what the spreads cover.
-
-    Parameters
-    ----------
-    plain : callable
-        Escapes a name from a file for the target markup.
-    """
+    """Describe the texts and clusters behind the numbers and the spreads; ``plain`` escapes names from files."""
     settings = table.settings
     texts = settings.get("texts", {})
     whose = ", ".join(f"{n:,} of {plain(name)}" for name, n in list(texts.items())[:2])

@@ -62,7 +62,6 @@ class ErrorCurve:
 
     Attributes
     ----------
-    candidate : str
     weights : (m,) float64
         Weight of P in the mixture, ascending.
     type1, type2 : (seeds, m) float64

@@ -205,7 +205,6 @@ def steps_figure(rows: pd.DataFrame, score: str, words: Mapping[int, str]) -> go
 
 
 def _single(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows that hold a single cluster."""
     return rows[rows["cluster"] != TOGETHER]
 
 

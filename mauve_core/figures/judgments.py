@@ -1,7 +1,7 @@
 """Human preferences: Bradley–Terry scores as a table and as dots with intervals, and their agreement with indicators.
 
 An interval without a limit ends in an arrow at the panel's edge; an infinite score is a hollow marker there. Color
-and marker follow the run's order of candidates, as in every figure; humans are a blue disc.
+and marker follow the run's order of candidates; humans are a blue disc.
 """
 
 from __future__ import annotations

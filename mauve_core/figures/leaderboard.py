@@ -94,10 +94,7 @@ def _numbers(candidate: Candidate, kind: PartitionKind) -> dict[str, Any]:
 def shown_table(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.DataFrame:
     """``leaderboard_frame`` as Markdown cells: ``1=`` for a shared rank; each score with its spread and interval.
 
-    Parameters
-    ----------
-    plain : callable
-        Escapes a name from a file for Markdown.
+    ``plain`` escapes a name from a file for Markdown.
     """
     shown = pd.DataFrame(
         {

@@ -82,7 +82,6 @@ class Points:
         Positions of all texts, stacked.
     source : (n,) int array
         Index of each text's source in ``names``; 0 is the human side.
-    names : tuple of str
     cluster : (n,) int array
         Cluster of each text, -1 if the partition excludes its source.
     log2_ratio : (k,) float array
@@ -140,7 +139,6 @@ def map_figure(
 
     Parameters
     ----------
-    points : Points
     drawn : (m,) array of int
         Indices of the texts to draw.
     colouring : a key of ``COLOURINGS``

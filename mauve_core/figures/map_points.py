@@ -16,13 +16,7 @@ from mauve_core.scoring.result import Comparison, Partition
 
 
 def map_points(comparison: Comparison, partition: Partition, candidate: str, weight: float = 0.5) -> Points:
-    """Map data of a comparison, with the clusters of that partition.
-
-    Raises
-    ------
-    InputError
-        The comparison has no map.
-    """
+    """Map data of a comparison, with the clusters of that partition; InputError if the comparison has no map."""
     if comparison.projection is None:
         raise InputError("This comparison has no map", todo="Compare again with the map switched on")
     table = cluster_table(partition.counts(HUMAN), partition.counts(candidate), weight)

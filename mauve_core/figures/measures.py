@@ -175,7 +175,6 @@ def value_of(row: pd.Series, name: str) -> Value | None:
 
 
 def _rows(measurements: Measurements, measure: str, order: Iterable[str]) -> list[Row]:
-    """Rows of a measure in the run's order of candidates."""
     found = (measurements.row(measure, name) for name in order)
     return [row for row in found if row is not None]
 

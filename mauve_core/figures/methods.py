@@ -45,7 +45,6 @@ class Place:
 
     Attributes
     ----------
-    candidate : str
     place : int
         1 for the closest to the human texts; equal values keep the run's order.
     rank : int
@@ -55,7 +54,6 @@ class Place:
     joined : {"", "overlap", "unknown"}
         How the candidate joins the previous one's group: not at all, by overlap with the interval of the group's
         first, or because one of the two has no interval.
-    score : MethodScore
     """
 
     candidate: str
@@ -121,10 +119,7 @@ def scores_frame(table: MethodTable) -> pd.DataFrame:
 def bump_figure(table: MethodTable, order: Sequence[str]) -> go.Figure:
     """One column per method, one line per candidate; bars join candidates of equal rank.
 
-    Parameters
-    ----------
-    order : sequence of str
-        The run's candidates; their order sets color, dash and marker.
+    ``order`` holds the run's candidates and sets color, dash and marker.
     """
     columns = [places(result, table.candidates) for result in table.results]
     figure = go.Figure([_joins(columns, "overlap"), _joins(columns, "unknown")])

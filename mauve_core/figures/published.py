@@ -125,7 +125,6 @@ def _cell(row: Any) -> str:
 
 
 def _correlation(value: float) -> str:
-    """Format with as many decimals as the papers print."""
     return written(value, SCORE_DECIMALS)
 
 

@@ -79,7 +79,6 @@ def _frame(curve: SamplingError) -> pd.DataFrame:
 
 
 def _reach(curve: SamplingError) -> list[float]:
-    """Lower and upper border of the band, one after the other."""
     low = np.maximum(curve.mean - curve.spread, _FLOOR * curve.mean)
     return [*low.tolist(), *(curve.mean + curve.spread).tolist()]
 

@@ -74,14 +74,12 @@ def _axes() -> list[str]:
 
 
 def _band(part: pd.DataFrame, style: Style) -> str:
-    """Band from the lowest to the highest seed."""
     lower = [(1.0, 0.0), *zip(part["x_low"], part["y_low"], strict=True), (0.0, 1.0)]
     upper = [(1.0, 0.0), *zip(part["x_high"], part["y_high"], strict=True), (0.0, 1.0)]
     return f'<path d="{_path([*lower, *reversed(upper)])}Z" fill="{style.colour}" fill-opacity="0.18"/>'
 
 
 def _curve(part: pd.DataFrame, style: Style) -> str:
-    """Mean over seeds, closed to the corners."""
     mean = [(1.0, 0.0), *zip(part["x"], part["y"], strict=True), (0.0, 1.0)]
     return (
         f'<path d="{_path(mean)}" fill="none" stroke="{style.colour}" stroke-width="2" '
@@ -107,6 +105,5 @@ def _path(points: list[tuple[float, float]]) -> str:
 
 
 def _place(x: float, y: float) -> tuple[float, float]:
-    """Drawing coordinates of a point of the unit square."""
     x, y = (float(np.clip(value, 0, 1)) for value in (x, y))
     return _LEFT + x * _SIDE, _TOP + (1 - y) * _SIDE

@@ -119,11 +119,7 @@ def translucent(colour: str, opacity: float) -> str:
 def mode_bar(file_name: str, image_format: str = "png", *, selecting: bool = False) -> dict[str, Any]:
     """Plotly settings for ``st.plotly_chart(config=...)``: no logo, and images saved under that name.
 
-    Parameters
-    ----------
-    image_format : {"png", "svg"}
-    selecting : bool
-        Keep the box and lasso buttons.
+    ``image_format`` is "png" or "svg"; ``selecting`` keeps the box and lasso buttons.
     """
     removed = ["autoScale2d"] if selecting else ["autoScale2d", "select2d", "lasso2d"]
     return {

@@ -74,12 +74,7 @@ def effects_frame(card: WhyCard) -> pd.DataFrame:
 def effects_figure(rows: pd.DataFrame, candidate: str) -> go.Figure:
     """Cliff's delta of every property with its interval: one row per property, one marker per comparison.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        From :func:`effects_frame`, not empty.
-    candidate : str
-        Name of the model side.
+    ``rows`` comes from :func:`effects_frame` and is not empty; ``candidate`` names the model side.
     """
     titles = list(dict.fromkeys(rows["title"]))
     names = {"sides": f"human against {html.escape(candidate)}, here", "rest": "this cluster against all others"}

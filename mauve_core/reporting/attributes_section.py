@@ -18,13 +18,7 @@ _READING = (
 
 
 def attributes_blocks(run: Run) -> tuple[Block, ...]:
-    """Figures, table and notes of the run's attributes; empty if none were computed.
-
-    Raises
-    ------
-    StorageError, InputError
-        The stored table is damaged.
-    """
+    """Figures, table and notes of the run's attributes, if any; StorageError or InputError if the table is damaged."""
     table = stored_attributes(run)
     if table is None or not table.rows:
         return ()

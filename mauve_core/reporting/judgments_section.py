@@ -30,13 +30,8 @@ _AGREEMENT = (
 
 
 def judgments_blocks(run: Run) -> tuple[Block, ...]:
-    """Rankings with intervals and their correlations with the run's scores; empty without ratings.
-
-    Raises
-    ------
-    StorageError, InputError
-        The ratings are damaged.
-    """
+    """Rankings with intervals and correlations with the run's scores, if rated; StorageError or InputError if
+    damaged."""
     rankings = _rankings(run)
     if not rankings:
         return ()

@@ -114,7 +114,6 @@ def _latex_character(character: str) -> str:
 
 
 def _note(comparison: Comparison, kind: PartitionKind, smoothing: str, *, latex: bool) -> str:
-    """How to read the table, and the settings that decide its numbers."""
     config, score = comparison.config, comparison.config.score
     safe: Callable[[str], str] = latex_escaped if latex else markdown_escaped
     pm, equals = (r"$\pm$", "$=$") if latex else ("±", "=")

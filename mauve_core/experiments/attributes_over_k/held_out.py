@@ -86,7 +86,6 @@ def attributes_run(
 
     Parameters
     ----------
-    run : Run
     ks : sequence of int, optional
         Numbers of clusters, from 2 to the number of texts of the smaller side; default :func:`usual_ks`.
     columns : sequence of str, optional

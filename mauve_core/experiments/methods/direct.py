@@ -48,11 +48,8 @@ class Likelihoods:
 
     Parameters
     ----------
-    models : Models
     texts : mapping of str to Collection
         By source, including the human side.
-    device : str
-    progress : callable
     """
 
     def __init__(
@@ -73,7 +70,7 @@ class Likelihoods:
         }
 
     def ratios(self, candidate: str) -> LogRatios:
-        """log p / q at the human texts and at the candidate's."""
+        """log p / q at the human texts and at the candidate's; raises InputError as :func:`log_likelihoods` does."""
         p, q = self._found
         found = direct_ratios(p[HUMAN], q[HUMAN], p[candidate], q[candidate])
         at_p, at_q = (float(np.median(side)) for side in (found.at_p, found.at_q))

@@ -42,7 +42,6 @@ class Distance(Fit):
 
     Parameters
     ----------
-    sides : Sides
     compute : callable
         Features of both sides -> value.
     left_out : callable, optional
@@ -141,5 +140,4 @@ def _clusters(sides: Sides, seed: SeedSequence) -> tuple[Binned, NDArray[np.floa
 
 
 def _without(bins: Binned) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Histograms without each group of texts."""
     return [(probabilities(p), probabilities(q)) for p, q in zip(*bins.counts_without(), strict=True)]

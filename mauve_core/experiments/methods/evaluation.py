@@ -66,7 +66,6 @@ def methods_run(
 
     Parameters
     ----------
-    run : Run
     methods : sequence of Method
         At least one, without duplicates.
     seeds : int
@@ -148,8 +147,6 @@ def sides_of(run: Run, candidate: str) -> Sides:
 
 @dataclass(frozen=True, eq=False)
 class _Fits:
-    """Fits of one estimator on one pair of sides, one per seed."""
-
     fits: tuple[Fit, ...]
     sizes: NDArray[np.int64]
     n: int
@@ -157,8 +154,6 @@ class _Fits:
 
 @dataclass(frozen=True, eq=False)
 class _Fitted:
-    """One estimator on all candidates and on halves of the human side."""
-
     candidates: Mapping[str, _Fits]
     halves: tuple[_Fits, ...]
     seconds: float

@@ -128,13 +128,7 @@ class Neighbours(Fit):
 
 
 def fit(estimator: str, sides: Sides, seed: SeedSequence) -> Fit:
-    """Fit the estimator of that name.
-
-    Raises
-    ------
-    InputError
-        The features do not suit the estimator.
-    """
+    """Fit the estimator of that name; InputError if the features do not suit it."""
     return _FITS[estimator](sides, seed)
 
 

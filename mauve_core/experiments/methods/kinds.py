@@ -19,7 +19,6 @@ class SummaryKind:
 
     Attributes
     ----------
-    name, title : str
     value : callable
         p, q, generator, scale -> number.
     higher_is_closer : bool
@@ -28,7 +27,6 @@ class SummaryKind:
         Whether it summarizes a frontier and needs a generator that has one.
     takes_divergence : bool
         Whether the generator can be chosen.
-    source : str
     """
 
     name: str
@@ -85,14 +83,12 @@ class EstimatorKind:
 
     Attributes
     ----------
-    name, title : str
     bins : bool
         Whether it counts texts in bins, so that counts can be smoothed.
     scale : float or None
         The papers' constant c of MAUVE; None for an own distance without a divergence.
     reason : str
         The papers' explanation of a different ranking; one or two sentences.
-    source : str
     own_scale : float or None
         The constant c that maps its own frontier to an area in [0, 1]; None without such a frontier.
     """

@@ -36,11 +36,8 @@ class Sides:
     x_p, x_q : (n, d) and (m, d) float32 arrays
     without : sequence of (rows of x_p, rows of x_q)
         Rows to keep when leaving out each group of texts; empty if no spread over texts is needed.
-    score : ScoreConfig
     tokens : callable
         Returns token ids of both sides, for estimators that read texts.
-    device : str
-    progress : callable
     ratios : callable, optional
         Returns probability ratios of the texts under two models, if known.
     """
@@ -87,7 +84,6 @@ class Fit(ABC):
 
     Attributes
     ----------
-    notes : tuple of str
     z : float or None
         Standard scores above halves of the human side, if the estimator has them.
     """
@@ -110,7 +106,6 @@ class Binned(Fit):
     Parameters
     ----------
     labels_p, labels_q : (n,) and (m,) arrays of int
-    k : int
     without : as of :class:`Sides`
     """
 

@@ -69,7 +69,6 @@ class MethodResult:
 
     Attributes
     ----------
-    method : Method
     scores : mapping of str to MethodScore
         By candidate.
     ceiling : MethodScore
@@ -77,7 +76,6 @@ class MethodResult:
         as many texts.
     seconds : float
         Time of the estimator for all candidates, shared by methods with that estimator.
-    notes : tuple of str
     """
 
     method: Annotated[Method, Written(str, attrgetter("spec"), parse_method)]
@@ -98,7 +96,6 @@ class Disagreement:
 
     Attributes
     ----------
-    method : Method
     closer, farther : str
         This method's order; the first method of the table has the opposite.
     told_apart : bool
@@ -123,10 +120,8 @@ class MethodTable:
 
     Attributes
     ----------
-    results : tuple of MethodResult
     settings : mapping
         Inputs of the numbers, as plain JSON.
-    notes : tuple of str
     """
 
     results: tuple[MethodResult, ...]

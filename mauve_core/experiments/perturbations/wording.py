@@ -152,7 +152,6 @@ def _closes(pieces: Sequence[Piece], at: int) -> bool:
 
 
 def _breaks(space: str) -> bool:
-    """Whether white space contains a line break."""
     return len(f"{space}.".splitlines()) > 1
 
 

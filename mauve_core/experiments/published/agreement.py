@@ -136,13 +136,8 @@ def agreements() -> tuple[Agreement, ...]:
 
 @functools.cache
 def column_agreements() -> tuple[ColumnAgreement, ...]:
-    """The published correlations between human scores, and between MAUVE under two encoders, recomputed.
-
-    Raises
-    ------
-    StorageError
-        A table is missing or damaged.
-    """
+    """The published correlations between human scores, and between MAUVE under two encoders, recomputed; raises as
+    :func:`agreements` does."""
     found = []
     for row in _rows(table("other_correlations")):
         first, second = table(row.table)[[row.first, row.second]].dropna().to_numpy(dtype=np.float64).T
@@ -194,7 +189,6 @@ def _key(row: Any) -> tuple[str, str, str, str]:
 
 
 def _of_group(group: pd.DataFrame) -> list[Agreement]:
-    """Numbers of one measure over the same settings."""
     rows = _rows(group)
     frames = [settings(*_key(row)) for row in rows]
     figures = printed(frames[0])

@@ -73,7 +73,6 @@ def probe_run(
 
     Parameters
     ----------
-    run : Run
     perturbations : sequence of Perturbation
         Without duplicates; the control is always included.
     source : str
@@ -241,8 +240,6 @@ class _Work:
 
 
 class _Counter:
-    """Progress counter of partitions."""
-
     def __init__(self, progress: Progress, total: int) -> None:
         self._progress, self._done, self._total = progress, 0, total
         progress(STAGE, 0, total)

@@ -51,7 +51,6 @@ def freeze_clusters(
 
     Parameters
     ----------
-    partition : Partition
     features : mapping of str to (n, d) float32 array
         Of every source of the partition.
     score : ScoreConfig

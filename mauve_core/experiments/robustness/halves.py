@@ -44,10 +44,7 @@ class Split:
 def usable_rows(corpus: Corpus, rows: Sequence[int] | None) -> Rows:
     """The chosen rows of a source, ascending; all by default.
 
-    Raises
-    ------
-    InputError
-        A row is out of range or repeated, or there are too few for two halves.
+    InputError if a row is out of range or repeated, or if there are too few for two halves.
     """
     chosen = np.arange(len(corpus)) if rows is None else np.sort(np.asarray(list(rows)))
     in_range = chosen.dtype.kind in "iu" and np.all((chosen >= 0) & (chosen < len(corpus)))

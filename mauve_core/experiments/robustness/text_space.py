@@ -18,7 +18,7 @@ from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.scoring.result import Partition
 
 SAMPLED = 500
-"""Maximum number of human texts that define the usual nearest-neighbor distance."""
+"""Sample size of human texts for the usual nearest-neighbor distance."""
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,6 @@ def cosine_distance(one: NDArray[np.float32], other: NDArray[np.float32]) -> flo
 
 
 class _Side:
-    """Texts of some sources, prepared for nearest-neighbor queries."""
-
     def __init__(self, features: Mapping[str, NDArray[np.float32]], names: Collection[str]) -> None:
         from sklearn.neighbors import NearestNeighbors
 

@@ -52,7 +52,6 @@ def sweep_run(
 
     Parameters
     ----------
-    run : Run
     over : {"length", "n", "k", "scale", "decoder"}
         "length": tokens to which both sides are cut. "n": texts per side, drawn again by each seed. "k": clusters.
         "scale": the constant c. "decoder": the run's own scores, by the parameter of each candidate's decoder.

@@ -108,14 +108,9 @@ def attachment_name(over: Over) -> str:
 
 
 def stored_sweep(run: Run, over: Over) -> Sweep | None:
-    """The run's stored sweep over that axis, or None.
+    """The run's stored sweep over that axis, or None; InputError if ``over`` is no axis.
 
-    Raises
-    ------
-    InputError
-        ``over`` is no axis.
-    StorageError, InputError
-        The stored sweep is damaged.
+    StorageError or InputError if the stored sweep is damaged.
     """
     values = run.attachment(attachment_name(require_axis(over)))
     if values is None:

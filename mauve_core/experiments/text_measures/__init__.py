@@ -169,7 +169,6 @@ def _choose(
 def _rows(
     item: Measure, human: _Side, sides: Mapping[str, _Side], context: MetricContext, progress: Progress
 ) -> list[Row]:
-    """One row per candidate."""
     stage = f"Measuring: {item.title}"
     progress(stage, 0, len(sides) + 1)
     item.prepare([side.texts for side in sides.values()], human.texts, context, _of(HUMAN, progress))

@@ -75,8 +75,6 @@ class Row:
 
 
 class _MeasureSettings(TypedDict, total=False):
-    """Keys that are read from a measure's settings."""
-
     n: Mapping[str, Count]
 
 
@@ -100,12 +98,12 @@ class Measurements:
 
     @property
     def candidates(self) -> tuple[str, ...]:
-        """Names of the candidates, in order."""
+        """In order."""
         return tuple(dict.fromkeys(row.candidate for row in self.rows))
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """Names of the measures, in order."""
+        """In order."""
         return tuple(dict.fromkeys(row.measure for row in self.rows))
 
     def row(self, measure: str, candidate: str) -> Row | None:

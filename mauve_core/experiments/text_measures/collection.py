@@ -21,7 +21,6 @@ class Collection:
     ----------
     ids, texts : tuple of str
         One per text; ids are unique, and equal ids on two sides mean the same prompt.
-    prompts : tuple of str or None
     features : (n, d) array or None
     decoder : str or None
         Decoder spec for :func:`mauve_core.decoding.decoders.parse_decoder`; None if unknown.

@@ -14,13 +14,7 @@ from mauve_core.numerics.strings.ngrams import NGrams, ngrams
 
 
 class Distinct(Measure):
-    """Number of distinct n-grams of all texts together, divided by the number of all n-grams.
-
-    Parameters
-    ----------
-    n : int
-        Tokens per n-gram; 4 in the papers.
-    """
+    """Number of distinct n-grams of all texts together, divided by the number of all n-grams; n is 4 in the papers."""
 
     name = "distinct"
     title = "Distinct-4"

@@ -67,7 +67,7 @@ def entry_path(model: str, what: str, texts: Sequence[str], prompts: Sequence[st
 
 
 def stored_or(path: Path, n: int, columns: int, compute: Computation) -> Positions:
-    """The entry at ``path``; computes and stores it if it is missing or damaged.
+    """The entry at ``path``; computes and stores it if it is missing, or damaged (DamagedEntryWarning).
 
     Parameters
     ----------
@@ -75,11 +75,6 @@ def stored_or(path: Path, n: int, columns: int, compute: Computation) -> Positio
         Texts, and numbers per token.
     compute : callable
         Returns (t_i,) or (t_i, c) for each text, and (n,) whether each was truncated.
-
-    Warns
-    -----
-    DamagedEntryWarning
-        The stored entry is invalid.
 
     Raises
     ------

@@ -65,19 +65,14 @@ def group_of(ids: Sequence[str]) -> NDArray[np.int64]:
 
 
 def groups_of(texts: Collection) -> Groups:
+    """The groups of a collection."""
     labels = group_of(texts.ids)
     sizes = np.bincount(labels, minlength=GROUPS)
     return Groups(sizes, [np.flatnonzero(labels != group) if sizes[group] else None for group in range(GROUPS)])
 
 
 def replicate(terms: Terms, texts: Groups, human: Groups, *, relational: bool) -> Replicates:
-    """T, and T without each group on both sides.
-
-    Raises
-    ------
-    NotDefinedError
-        T of all texts is undefined.
-    """
+    """T, and T without each group on both sides; NotDefinedError if T of all texts is undefined."""
     estimate = terms.value()
     if min(texts.n, human.n if relational else texts.n) < MIN_TEXTS:
         return Replicates(estimate, None, TOO_FEW)

@@ -38,7 +38,6 @@ def measure_run(
 
     Parameters
     ----------
-    run : Run
     names : sequence of str, optional
         Measures of :data:`mauve_core.experiments.text_measures.MEASURES`; None takes all whose needs are met.
     model : str, optional
