@@ -36,15 +36,7 @@ _BAND_HEIGHT, _BAR_HEIGHT = 27, 300
 
 @dataclass(frozen=True)
 class Move:
-    """Texts that moved from one cluster to another.
-
-    Attributes
-    ----------
-    source, target : int
-        Two different clusters.
-    texts : int
-        At least 1.
-    """
+    """Texts that moved between two different clusters; ``texts`` is at least 1."""
 
     source: int
     target: int

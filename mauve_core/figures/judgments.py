@@ -162,14 +162,8 @@ def ranking_figure(rankings: Mapping[str, Ranking], by: str, candidates: Sequenc
 
 
 def correlation_frame(found: Sequence[Correlation], indicators: Mapping[str, Indicator], question: str) -> pd.DataFrame:
-    """The numbers of the correlations.
-
-    Returns
-    -------
-    DataFrame
-        question, indicator, closer ("larger" or "smaller"), spearman, worst_case, worst_case_exact, worst_case_at_least
-        (NaN where unknown), n, note.
-    """
+    """The numbers of the correlations: question, indicator, closer ("larger" or "smaller"), spearman, worst_case,
+    worst_case_exact, worst_case_at_least (NaN if unknown), n, note."""
     return pd.DataFrame(
         [
             {

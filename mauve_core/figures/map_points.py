@@ -42,12 +42,7 @@ def sampled_map(points: Points, *, most: int = MOST_POINTS, colouring: Colouring
 
 
 def points_frame(points: Points, ids: Sequence[str]) -> pd.DataFrame:
-    """One row per text, including those that no figure draws.
-
-    Parameters
-    ----------
-    ids : sequence of str
-        Ids of all texts in map order: the human side's, then each candidate's.
+    """One row per text, including those that no figure draws; ``ids`` are in map order.
 
     Returns
     -------

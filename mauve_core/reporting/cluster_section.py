@@ -48,15 +48,7 @@ _ERRORS = {
 
 
 def clusters_section(run: Run, candidates: Sequence[str], left_out: int) -> Section:
-    """One part per candidate, the first one open.
-
-    Parameters
-    ----------
-    candidates : sequence of str
-        Candidates to show, in order.
-    left_out : int
-        Number of the run's other candidates.
-    """
+    """One part per candidate in order, the first one open; ``left_out`` is the number of the run's other candidates."""
     lines = [
         "Joint partition of the first k-means seed: humans clustered with all candidates at once, so that a cluster is "
         f"the same in every part. Errors at a weight of {WEIGHT:g}; their intervals are {CONFIDENCE:.0%} bootstrap "

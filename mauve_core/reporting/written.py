@@ -43,14 +43,8 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$&!:@/+.])")
 
 
 def latex_table(comparison: Comparison, kind: PartitionKind = "pairwise", smoothing: str = "none") -> str:
-    """The leaderboard as a LaTeX ``table``, after ``PREAMBLE``.
-
-    Parameters
-    ----------
-    kind : {"pairwise", "joint"}
-    smoothing : str
-        The smoothing that scored ``comparison``, for the note.
-    """
+    """The leaderboard as a LaTeX ``table``, after ``PREAMBLE``; ``smoothing`` is that of ``comparison``, for the
+    note."""
     frame = leaderboard_frame(comparison, kind)
     arrows = {True: r"$\uparrow$", False: r"$\downarrow$"}
     upper = [TITLES[score].rpartition(" ")[0] for score in SCORES]

@@ -26,13 +26,7 @@ from mauve_core.numerics.ratios.log_ratios import LogRatios, direct_ratios
 
 @dataclass(frozen=True)
 class Models:
-    """Two causal models: catalog name, hub id, folder or GGUF file.
-
-    Attributes
-    ----------
-    human, candidate : str
-        Models of the human distribution and of every candidate's distribution.
-    """
+    """Causal models of the human and the candidates' distributions: catalog name, hub id, folder or GGUF file."""
 
     human: str
     candidate: str

@@ -80,13 +80,7 @@ class Sides:
 
 
 class Fit(ABC):
-    """One estimator fitted to two sides.
-
-    Attributes
-    ----------
-    z : float or None
-        Standard scores above halves of the human side, if the estimator has them.
-    """
+    """One estimator fitted to two sides; ``z`` holds standard scores above halves of the human side, if it has them."""
 
     notes: tuple[str, ...] = ()
     z: float | None = None

@@ -224,5 +224,5 @@ def _percent(share: float | str) -> str:
 
 
 def _slashed(text: str) -> str:
-    """The text with every slash that no backslash stands before written as \\/."""
+    """Escape every slash that does not follow a backslash, as \\/."""
     return re.sub(r"\\.|/", lambda match: "\\/" if match[0] == "/" else match[0], text, flags=re.DOTALL)

@@ -79,15 +79,10 @@ def stands_alone(pieces: Sequence[Piece], at: int) -> bool:
 
 
 def without(pieces: Sequence[Piece], dropped: Sequence[bool], *, parted: bool = False) -> str:
-    """The text without the dropped pieces.
+    """The text without the dropped pieces; ``parted`` inserts a space between words that a gap would join.
 
     White space on one side of a gap is dropped too, and so is inline white space left after an opening mark, before a
     closing mark or at the end. Line breaks stay.
-
-    Parameters
-    ----------
-    parted : bool
-        Whether to insert a space between words that a gap would join.
     """
     kept: list[Piece] = []
     gap = False

@@ -121,10 +121,7 @@ class ColumnAgreement:
 def agreements() -> tuple[Agreement, ...]:
     """All numbers of the two correlation tables, recomputed, in table order.
 
-    Raises
-    ------
-    StorageError
-        A table is missing or damaged.
+    StorageError if a table is missing or damaged.
     """
     numbers = table("correlations")
     numbers["settings"] = [", ".join(settings(*_key(row))["setting"]) for row in _rows(numbers)]
@@ -167,10 +164,7 @@ def as_dict() -> dict[str, Any]:
 def least_settings(correlation: float, p_value: float) -> int:
     """The minimum number of settings for a two-sided p-value of a Spearman correlation below ``p_value`` (t test).
 
-    Raises
-    ------
-    InputError
-        The correlation or the p-value is not inside (0, 1).
+    InputError if the correlation or the p-value is not inside (0, 1).
     """
     if not (0 < correlation < 1 and 0 < p_value < 1):
         raise InputError("No number of settings can be told", allowed="a correlation and a p-value between 0 and 1")

@@ -134,10 +134,7 @@ paper's supplement."""
 def table(name: str) -> pd.DataFrame:
     """A published table by file name; its first column is ``setting`` (size and decoding, or "human").
 
-    Raises
-    ------
-    StorageError
-        The file is missing or damaged.
+    StorageError if the file is missing or damaged.
     """
     return _read(DATA / f"{name}.csv").copy()
 

@@ -47,15 +47,7 @@ class FrozenClusters:
 def freeze_clusters(
     partition: Partition, features: Mapping[str, NDArray[np.float32]], score: ScoreConfig
 ) -> FrozenClusters:
-    """The clusters of a run's partition.
-
-    Parameters
-    ----------
-    features : mapping of str to (n, d) float32 array
-        Of every source of the partition.
-    score : ScoreConfig
-        The run's.
-    """
+    """The clusters of a run's partition; ``features`` holds (n, d) arrays of every source of the partition."""
     own = Stacked([features[name] for name in partition.labels])
     labels = np.concatenate(list(partition.labels.values()))
     reduced = reduce_features(own, explained_variance=score.explained_variance)

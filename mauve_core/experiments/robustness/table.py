@@ -33,10 +33,7 @@ LineKind = Literal["control", "perturbation", "source"]
 class Flow:
     """Clusters of n texts before and after a perturbation; the run's clusters stay fixed.
 
-    Attributes
-    ----------
-    before, after : (n,) int32 arrays
-        Cluster of each text, 0 to k - 1.
+    ``before`` and ``after`` are (n,) int32 arrays with the cluster of each text, 0 to k - 1.
     """
 
     k: int

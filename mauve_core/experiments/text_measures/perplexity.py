@@ -1,4 +1,4 @@
-"""Generation perplexity: how surprising the texts are to a language model."""
+"""Generation perplexity: how well a language model predicts the texts."""
 
 from __future__ import annotations
 
