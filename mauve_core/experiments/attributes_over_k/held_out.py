@@ -1,8 +1,8 @@
-"""Cluster a run's texts at several k and measure what each clustering says about them.
+"""Cluster a run's texts at several k and measure what each clustering captures of them.
 
 At the run's own k this uses the stored partitions. At any other k it clusters the stored features again, in the same
-space and from the same random streams. k-means sees all texts but no attributes; an attribute's values are guessed
-for held-out texts (ICLR 2023, section 6.1).
+space and from the same random streams. k-means sees all texts but no columns; a column's values are guessed for
+held-out texts (ICLR 2023, section 6.1).
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class EstimatorKind:
     bins : bool
         Whether it counts texts in bins, so that counts can be smoothed.
     scale : float or None
-        The papers' constant c of MAUVE; None for an own distance without a divergence.
+        The papers' constant c of MAUVE; None for an estimator with its own distance and no divergence.
     reason : str
         The papers' explanation of a different ranking; one or two sentences.
     own_scale : float or None

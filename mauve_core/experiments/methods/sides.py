@@ -80,7 +80,8 @@ class Sides:
 
 
 class Fit(ABC):
-    """One estimator fitted to two sides; ``z`` holds standard scores above halves of the human side, if it has them."""
+    """One estimator fitted to two sides; ``z`` is the standard score against halves of the human side, if it has one.
+    """
 
     notes: tuple[str, ...] = ()
     z: float | None = None

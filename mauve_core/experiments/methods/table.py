@@ -42,7 +42,7 @@ class MethodScore:
         Permutation test of P = Q for the first seed; permutes texts within prompts that both sides share. None if not
         requested or the method has no bins.
     z : float or None
-        Standard scores of the candidate's MMD above random halves of the human texts, scaled to the same number of
+        Standard score of the candidate's MMD against random halves of the human texts, scaled to the same number of
         texts (see ``numerics.mmd``): mean 0 and standard deviation about 1 for equal sources. None for other
         estimators.
     """
