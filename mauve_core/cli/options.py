@@ -185,8 +185,7 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
 
 
 def named(values: Sequence[str], option: str) -> dict[str, str]:
-    """Parse ``NAME=FILE`` options into an ordered mapping; InputError if a name or a file is missing or a name
-    repeats."""
+    """Parse ``NAME=FILE`` options in order; InputError if a name or a file is missing or a name repeats."""
     result: dict[str, str] = {}
     for value in values:
         name, equals, file = value.partition("=")
@@ -211,8 +210,7 @@ def for_source(values: Sequence[str] | None, source: str, sources: Sequence[str]
 
 
 def source_fields(args: argparse.Namespace, source: str, sources: Sequence[str]) -> dict[str, Any]:
-    """Field names of one source's file, as arguments of ``TextFile``; InputError if an option repeats for that
-    source."""
+    """One source's field names, as arguments of ``TextFile``; InputError if an option repeats for it."""
     fields: dict[str, Any] = {}
     for part in ("text", "prompt", "id"):
         chosen = for_source(getattr(args, f"{part}_field"), source, sources)

@@ -44,8 +44,7 @@ class SharingOptions:
     without_sign_in : bool
         Whether other machines get access without a sign-in.
     read_only : tuple of str or None
-        Ids of the only runs that visitors see, without permission to change them; None shows all runs and permits
-        changes.
+        Ids of the only runs that visitors see, read-only; None shows all runs and permits changes.
     """
 
     host: str = THIS_MACHINE

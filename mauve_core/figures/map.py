@@ -1,5 +1,4 @@
-"""All texts on the two-dimensional map, colored by source, by cluster, or by the cluster's log ratio or share of an
-error.
+"""All texts on the two-dimensional map, colored by source, cluster, or the cluster's log ratio or share of an error.
 
 Points use WebGL with float32 arrays, or SVG without WebGL. Beyond ``MOST_POINTS`` the map draws a sample stratified
 by source over the density of all texts. Each point carries only its index in the stacked texts; hovers need no text.

@@ -1,8 +1,7 @@
 """Text measures of a run: one panel per measure with candidates and the human value, and a plane of two measures.
 
 T(Q) is a candidate's value, T(P) that of the human texts, and |T(Q) - T(P)| the gap (JMLR 2023, section 6.3).
-Intervals are about 95 % over texts (:mod:`mauve_core.experiments.text_measures`). A dot without a line has no known
-spread.
+Intervals are about 95 % over texts (:mod:`mauve_core.experiments.text_measures`). A dot without a line has no spread.
 """
 
 from __future__ import annotations

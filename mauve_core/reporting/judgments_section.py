@@ -1,7 +1,6 @@
 """Report blocks on human ratings: a ranking for each question, and its correlations with the scores.
 
-The report uses the Judge page's defaults: a tie is half a win each, and no answer is excluded for its speed. Raters
-stay anonymous.
+It uses the Judge page's defaults: a tie is half a win each, and speed excludes no answer. Raters stay anonymous.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ _AGREEMENT = (
 
 
 def judgments_blocks(run: Run) -> tuple[Block, ...]:
-    """Rankings with intervals and correlations with the run's scores, if rated; StorageError or InputError if
-    damaged."""
+    """Rankings with intervals and correlations with scores, if rated; StorageError or InputError if damaged."""
     rankings = _rankings(run)
     if not rankings:
         return ()

@@ -43,8 +43,7 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$&!:@/+.])")
 
 
 def latex_table(comparison: Comparison, kind: PartitionKind = "pairwise", smoothing: str = "none") -> str:
-    """The leaderboard as a LaTeX ``table``, after ``PREAMBLE``; ``smoothing`` is that of ``comparison``, for the
-    note."""
+    """The leaderboard as a LaTeX ``table``, after ``PREAMBLE``; ``smoothing``, for the note, is that of the scores."""
     frame = leaderboard_frame(comparison, kind)
     arrows = {True: r"$\uparrow$", False: r"$\downarrow$"}
     upper = [TITLES[score].rpartition(" ")[0] for score in SCORES]

@@ -85,8 +85,7 @@ def log_likelihoods(
     Raises
     ------
     InputError
-        A text exceeds the model's context, or its first token cannot be scored because it has no prompt and the model
-        has no start token.
+        A text exceeds the model's context, or has no prompt under a model without a start token.
     """
     tokenizer = load_tokenizer(model)
     if tokenizer.bos_token_id is None and tokenizer.eos_token_id is None and not all(texts.prompts or ("",)):

@@ -140,8 +140,7 @@ def methods_run(
 
 
 def sides_of(run: Run, candidate: str) -> Sides:
-    """The human side and one candidate of a run, prepared for :func:`mauve_core.experiments.methods.fitting.fit` as
-    in ``methods_run``."""
+    """The human side and one candidate of a run, for :func:`mauve_core.experiments.methods.fitting.fit`."""
     return _Work(run, stored_features(run), 1, "cpu", silent).sides(candidate)
 
 

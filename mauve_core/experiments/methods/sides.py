@@ -80,8 +80,7 @@ class Sides:
 
 
 class Fit(ABC):
-    """One estimator fitted to two sides; ``z`` is the standard score against halves of the human side, if it has one.
-    """
+    """One estimator fitted to two sides; ``z`` is its standard score against halves of the human side, if any."""
 
     notes: tuple[str, ...] = ()
     z: float | None = None

@@ -42,9 +42,8 @@ class MethodScore:
         Permutation test of P = Q for the first seed; permutes texts within prompts that both sides share. None if not
         requested or the method has no bins.
     z : float or None
-        Standard score of the candidate's MMD against random halves of the human texts, scaled to the same number of
-        texts (see ``numerics.mmd``): mean 0 and standard deviation about 1 for equal sources. None for other
-        estimators.
+        Standard score of the candidate's MMD against random halves of the human texts, scaled to equal size (see
+        ``numerics.mmd``): mean 0 and standard deviation about 1 for equal sources. None for other estimators.
     """
 
     value: Extended
@@ -72,8 +71,7 @@ class MethodResult:
     scores : mapping of str to MethodScore
         By candidate.
     ceiling : MethodScore
-        Score between two halves of the human texts, near which a human-like candidate would score. Halves hold half
-        as many texts.
+        Score between two halves of the human texts, about that of a human-like candidate with half as many texts.
     seconds : float
         Time of the estimator for all candidates, shared by methods with that estimator.
     """
@@ -99,8 +97,7 @@ class Disagreement:
     closer, farther : str
         This method's order; the first method of the table has the opposite.
     told_apart : bool
-        Whether the intervals of the two do not overlap under either method; otherwise chance may explain the
-        difference.
+        Whether their intervals are disjoint under both methods; otherwise chance may explain the difference.
     """
 
     method: Method

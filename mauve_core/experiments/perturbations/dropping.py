@@ -110,7 +110,6 @@ def _drop_words(text: str, wanted: Callable[[str], bool], values: Values, rng: n
 
 
 def _some(candidates: list[bool], values: Values, rng: np.random.Generator) -> list[bool]:
-    """Select candidates with probability ``words``; each takes one random number, so a larger share includes a
-    smaller."""
+    """Select with probability ``words``, one random number each, so that a larger share includes a smaller."""
     share = float(values["words"])
     return [candidate and rng.random() < share for candidate in candidates]

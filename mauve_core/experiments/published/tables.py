@@ -127,8 +127,8 @@ TABLES = {
     ),
     "news_discriminators": Table("News: MAUVE against discriminators", "NeurIPS 2021, table 10"),
 }
-"""Files for :func:`table`, besides ``correlations`` and ``other_correlations``; NeurIPS tables from 6 on are in the
-paper's supplement."""
+"""Files for :func:`table`, besides ``correlations`` and ``other_correlations``; the supplement has NeurIPS tables
+from 6 on."""
 
 
 def table(name: str) -> pd.DataFrame:

@@ -95,8 +95,8 @@ def probe_run(
     Raises
     ------
     InputError
-        Settings out of range, an unknown source, a run without encoder or kept features, too few texts, or a pattern
-        that takes too long.
+        Settings out of range, unknown source, no encoder or kept features, too few texts, or a pattern that is too
+        slow.
     """
     chosen = [item for item in perturbations if item != CONTROL]
     if len(set(chosen)) < len(chosen) or not 1 <= splits <= 100:

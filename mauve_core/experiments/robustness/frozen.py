@@ -1,6 +1,6 @@
 """A run's fixed clusters, used to assign new texts to the nearest one.
 
-Distances are in the space that the run's own texts span. Scores of a probe instead cluster both halves again, as
+Distances are in the space that the run's own texts span. Probe scores instead cluster both halves again, as
 published.
 """
 

@@ -94,8 +94,7 @@ class TextSpace:
 
 
 class SharedEncoder:
-    """An encoder that all visitors of the app share; encodes one text at a time because tokenizers are not
-    thread-safe."""
+    """An encoder shared by all visitors of the app; one text at a time, because tokenizers are not thread-safe."""
 
     def __init__(self, config: EncoderConfig) -> None:
         self._encoder, self._lock = Encoder(config), Lock()

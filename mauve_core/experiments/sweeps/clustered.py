@@ -66,11 +66,9 @@ def over_k(request: Request) -> Swept:
 
 
 def over_n(request: Request) -> Swept:
-    """Sweep the number of texts per side, drawn by each seed without replacement; smaller sets are subsets of larger
-    ones.
+    """Sweep the texts per side, drawn by each seed without replacement; smaller sets are subsets of larger ones.
 
-    For one seed, all candidates use the same human texts. A candidate with the ids of the human texts uses the same
-    ids.
+    For one seed, all candidates use the same human texts. A candidate with the same ids follows them.
     """
     fewest, score, features = request.fewest, request.score, stored_features(request.run, request.feature_store)
     ns = whole_values("The number of texts a side", _given(request, usual_ns(request)), _least_texts(request), fewest)
@@ -202,7 +200,7 @@ def _pair(features: Sides, name: str) -> dict[str, NDArray[np.float32]]:
 
 
 def _beside(values: Sequence[int], own: Sequence[int]) -> tuple[int, ...]:
-    """``values`` plus ``own``; each added value replaces the nearest one by ratio, except the last."""
+    """``values`` plus ``own``; each added value replaces the nearest one by ratio, but never the largest."""
     grid = set(values)
     for value in own:
         inner = sorted(grid - {max(values), *own})

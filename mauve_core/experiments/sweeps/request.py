@@ -137,8 +137,7 @@ def point_of(value: float, candidate: str, parts: Sequence[Partition], scale: fl
 
 
 def whole_values(what: str, values: Sequence[float], low: int, high: int) -> tuple[int, ...]:
-    """Distinct whole numbers, ascending; InputError if there are none or one is not whole or not from ``low`` to
-    ``high``."""
+    """Distinct whole numbers, ascending; InputError for none, or one not whole or outside ``low`` to ``high``."""
     wrong = [value for value in values if not (_is_number(value) and low <= value <= high and value == int(value))]
     if wrong or not len(values):
         received = ", ".join(map(str, wrong)) if wrong else "no value"

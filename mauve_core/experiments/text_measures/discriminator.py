@@ -116,7 +116,7 @@ def split_by_id(sides: Sequence[Sequence[str]], shares: Sequence[float], rng: np
 
 
 def _answers(x: NDArray[np.float64], y: NDArray[np.int64], part: NDArray[np.int64]) -> tuple[NDArray[np.bool_], bool]:
-    """Whether each text of part 0 is classified correctly (other parts are folds), and whether a fit did not
+    """Whether each text of part 0 is classified correctly (other parts: folds), and whether any fit failed to
     converge."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegressionCV

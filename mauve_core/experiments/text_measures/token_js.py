@@ -37,8 +37,8 @@ class TokenJS(TruncatedMeasure):
 def js_to_one_hot(p: NDArray[np.float64]) -> NDArray[np.float64]:
     """JS between a distribution and the one-hot at a word of probability p.
 
-    Relative to the mean m of the two, every other word has ratio 2, and together they contribute (1 - p) log 2; so
-    only p matters.
+    Relative to the mean m of the two, the other words all have ratio 2 and contribute (1 - p) log 2 together; only p
+    matters.
     """
     own = xlogy(p, p) - xlogy(p, (1 + p) / 2)
     divergence: NDArray[np.float64] = 0.5 * (own + (1 - p) * MOST - np.log((1 + p) / 2))
