@@ -59,7 +59,7 @@ class Row:
     model : Value or None
         T(Q); None if undefined for this candidate, with the reason in ``note``.
     human : Value or None
-        T(P), for a relational measure between two random halves of the human side; None if undefined.
+        T(P); for a relational measure, T between two random halves of the human side. None if undefined.
     gap : Value or None
         |T(Q) - T(P)|, with the spread of the signed difference; groups of texts are paired across sides.
     note : str
@@ -98,12 +98,12 @@ class Measurements:
 
     @property
     def candidates(self) -> tuple[str, ...]:
-        """In order."""
+        """Names of the candidates, in order."""
         return tuple(dict.fromkeys(row.candidate for row in self.rows))
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """In order."""
+        """Names of the measures, in order."""
         return tuple(dict.fromkeys(row.measure for row in self.rows))
 
     def row(self, measure: str, candidate: str) -> Row | None:
