@@ -1,4 +1,4 @@
-"""The command line, a module for each group of commands; :mod:`mauve_core.__main__` puts them together.
+"""The command line, with one module per command group; :mod:`mauve_core.__main__` combines them.
 
-Results go to standard output, progress and errors to standard error. Nothing heavy is imported before it is needed.
+Results go to standard output, progress and errors to standard error. Heavy modules are imported only when needed.
 """

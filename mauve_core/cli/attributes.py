@@ -1,4 +1,4 @@
-"""``mauve-lens attributes``: what the clusters of a stored run capture."""
+"""``mauve-lens attributes``: report what the clusters of a stored run capture."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _attributes(args: argparse.Namespace) -> int:
 
 
 def tables(found: AttributeTable) -> str:
-    """Categories and numbers, a row for each column and k."""
+    """Categories and numbers: one row per column and k."""
     categories = [row for row in found.rows if row.kind == "category"]
     numbers = [row for row in found.rows if row.kind != "category"]
     parts = [_table(rows, names) for rows, names in ((categories, CATEGORICAL), (numbers, NUMERIC)) if rows]

@@ -1,4 +1,4 @@
-"""``mauve-lens compare``: files in, leaderboard out, the run stored for the app."""
+"""``mauve-lens compare``: score files as a leaderboard and store the run for the app."""
 
 from __future__ import annotations
 
@@ -61,13 +61,7 @@ def _compare(args: argparse.Namespace) -> int:
 
 
 def task_of(args: argparse.Namespace) -> ComparisonTask:
-    """The comparison that the arguments describe.
-
-    Raises
-    ------
-    InputError
-        They contradict each other or name something twice.
-    """
+    """The comparison that the arguments describe; InputError if they contradict each other or repeat a name."""
     models = named(args.model, "--model")
     if HUMAN in models:
         raise InputError(f"A model cannot be named {HUMAN!r}", todo="Choose another name: --model NAME=FILE")

@@ -1,4 +1,4 @@
-"""``mauve-lens ratings``: people's pairwise ratings of a run's texts out, in, and as a ranking."""
+"""``mauve-lens ratings``: export, import and rank human pairwise ratings of a run's texts."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _rank(args: argparse.Namespace) -> int:
 def _asked(
     what: str,
 ) -> tuple[tuple[Rating, ...], list[str], dict[str, Indicator], Mapping[str, Corpus] | None, tuple[str, ...]]:
-    """Ratings, their sources, the indicators and texts of a run, and notes; a file wins over a run of that name."""
+    """Ratings, their sources, the run's indicators and texts, and notes; a file takes precedence over a run."""
     if Path(what).is_file():
         ratings, notes = ratings_from_table(Path(what))
         sources = list(dict.fromkeys(name for rating in ratings for name in (rating.left, rating.right)))

@@ -1,4 +1,4 @@
-"""``mauve-lens runs compare`` and ``runs again``: what two runs differ in, and a run made again with other settings."""
+"""``mauve-lens runs compare`` and ``runs again``: compare two runs' settings, or repeat a run with other settings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from mauve_core.tasks.recompare import RecompareTask, changed, suggested_name
 
 
 def add_actions(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Put both below ``mauve-lens runs``."""
+    """Add both actions to ``mauve-lens runs``."""
     compare = actions.add_parser("compare", help="what two runs differ in; one leaderboard where that is allowed")
     compare.add_argument("ids", metavar="ID", nargs=2)
     compare.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one JSON object")
@@ -79,7 +79,7 @@ def _titles(ids: list[str]) -> tuple[str, str]:
 
 
 def _refusal(left: Comparison, right: Comparison) -> str:
-    """Why the scores must not be ranked together; empty where they may."""
+    """Why the scores are not comparable; empty if they are."""
     try:
         require_comparable(left, right)
     except InputError as error:

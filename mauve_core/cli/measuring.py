@@ -1,4 +1,4 @@
-"""``mauve-lens measure``: text measures of a stored run, kept beside it, or of files."""
+"""``mauve-lens measure``: text measures of files, or of a stored run and saved with it."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _names(args: argparse.Namespace) -> tuple[str, ...] | None:
 
 
 def table(found: Measurements) -> str:
-    """T(Q), T(P) and |T(Q) - T(P)| of every measure and candidate, each with its standard deviation."""
+    """T(Q), T(P) and |T(Q) - T(P)| of every measure and candidate, with standard deviations."""
     rows = [["Measure", "Candidate", "T(Q)", "T(P)", "|T(Q) \u2212 T(P)|"]]
     for row in found.rows:
         values = map(_written, (row.model, row.human, row.gap))

@@ -1,4 +1,4 @@
-"""``mauve-lens methods``: estimators, divergences and summaries on one stored run, side by side."""
+"""``mauve-lens methods``: compare estimators, divergences and summaries on one stored run."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _notes(table: MethodTable) -> list[str]:
 
 
 def task_of(args: argparse.Namespace) -> CompareMethodsTask:
-    """The task that the arguments describe; without methods the preset of divergences."""
+    """The task that the arguments describe; the default is the preset of divergences."""
     asked = [parse_method(spec) for spec in args.method]
     asked += [method for name in args.preset for method in PRESETS[name]]
     specs = tuple(method.spec for method in dict.fromkeys(asked))
@@ -75,7 +75,7 @@ def task_of(args: argparse.Namespace) -> CompareMethodsTask:
 
 
 def scores_table(table: MethodTable) -> str:
-    """A row a method, a column a candidate: value and standard deviations over seeds and over texts."""
+    """One row per method, one column per candidate: value and standard deviations over seeds and texts."""
     rows = [["Method", *map(printable, table.candidates), "ceiling: human vs. human"]]
     for result in table.results:
         scores = [result.scores[name] for name in table.candidates]
@@ -95,7 +95,7 @@ def scores_table(table: MethodTable) -> str:
 
 
 def agreement_table(table: MethodTable) -> str:
-    """Spearman correlations of the candidates' ranking, a row and a column a method."""
+    """Spearman correlations between methods' rankings: one row and one column per method."""
     numbers = [str(index) for index in range(1, len(table.results) + 1)]
     rows = [["Spearman", *numbers]]
     for number, result, row in zip(numbers, table.results, table.agreement(), strict=True):

@@ -1,4 +1,4 @@
-"""``mauve-lens encode`` and ``mauve-lens generate``: what a model makes of a file, written to disk."""
+"""``mauve-lens encode`` and ``mauve-lens generate``: write a model's features or texts to disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several commands share: a parser whose errors are ours, options in groups, and how results are written."""
+"""Shared by several commands: an argument parser with our errors, option groups, and output of results."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ SCORE_OPTIONS = ("k", "seeds", "seed", "scale", "bootstrap", "confidence", "expl
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse without abbreviations, raising InputError instead of printing its usage and leaving.
+    """argparse without abbreviations; raises InputError instead of printing its usage and exiting.
 
-    An option that takes one value is an error when it is given twice; argparse would drop the first in silence.
+    Repeating an option with one value is an error; argparse would silently drop the first value.
 
     Attributes
     ----------
     given : dict of str to str
-        Values of the options with values that the command line holds, by destination.
+        Values of options on the command line, by destination.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -48,7 +48,7 @@ class Parser(argparse.ArgumentParser):
         self.register("action", "parsers", _Commands)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does, with no option seen yet."""
+        """Parse as argparse does, after forgetting earlier options."""
         self.given = {}
         return super().parse_known_args(args, namespace)
 
@@ -68,15 +68,13 @@ class _Store(argparse._StoreAction):
 
 
 class _Append(argparse._AppendAction):
-    """Any number of values."""
-
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
         parser.given[self.dest] = " ".join(filter(None, (parser.given.get(self.dest), _written(values))))
         super().__call__(parser, namespace, values, option_string)
 
 
 class _Commands(argparse._SubParsersAction):  # type: ignore[type-arg]
-    """Commands, whose options would take the place of those before them that go by the same name."""
+    """Commands; an error arises if their options would override earlier options of the same name."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
         super().__call__(parser, namespace, values, option_string)
@@ -94,9 +92,9 @@ def _given_twice(option: str, first: str, second: str) -> InputError:
 
 
 def add_encoder_options(parser: argparse.ArgumentParser, *, default: str = _DEFAULT_ENCODER) -> None:
-    """How texts become features. What is left out is None, so that an option given can be told from a default.
+    """Add options for encoding texts. Omitted options are None, to tell them from explicit defaults.
 
-    ``default`` says what is taken where no encoder is named.
+    ``default`` describes the encoder used if none is named.
     """
     group = parser.add_argument_group("encoder")
     models = (
@@ -114,7 +112,7 @@ def add_encoder_options(parser: argparse.ArgumentParser, *, default: str = _DEFA
 
 
 def encoder_config(args: argparse.Namespace) -> EncoderConfig:
-    """The encoder that the options ask for; where the default is taken, standard error says so unless ``--quiet``."""
+    """The requested encoder; reports a default on standard error unless ``--quiet``."""
     given = {name: getattr(args, name) for name in ENCODER_OPTIONS if getattr(args, name) is not None}
     model = given.pop("encoder", None)
     config = EncoderConfig(model=DEFAULT_MODEL if model is None else model, **given)
@@ -124,7 +122,7 @@ def encoder_config(args: argparse.Namespace) -> EncoderConfig:
 
 
 def add_score_options(parser: argparse.ArgumentParser) -> None:
-    """How features become scores. What is left out is None."""
+    """Add options for scoring features. Omitted options are None."""
     group = parser.add_argument_group("scores")
     group.add_argument("--k", type=int, metavar="N", help="clusters; default a tenth of the smaller side, at most 5000")
     group.add_argument("--seeds", type=int, metavar="N", help=f"k-means seeds, default {_SCORE.seeds}")
@@ -145,12 +143,12 @@ def add_score_options(parser: argparse.ArgumentParser) -> None:
 
 
 def score_config(args: argparse.Namespace) -> ScoreConfig:
-    """The scores that the options ask for."""
+    """The requested scores."""
     return ScoreConfig(**{name: getattr(args, name) for name in SCORE_OPTIONS if getattr(args, name) is not None})
 
 
 def add_field_options(parser: argparse.ArgumentParser, *, per_source: bool = False) -> None:
-    """Which field of the files holds what; with ``per_source`` also ``NAME=FIELD`` for one source alone."""
+    """Add options for field names in files; with ``per_source``, also ``NAME=FIELD`` for a single source."""
     metavar = "[NAME=]FIELD" if per_source else "FIELD"
     text = "guessed when left out" + (f"; NAME ({HUMAN} or a model's) limits it to that file" if per_source else "")
     group = parser.add_argument_group("fields of the files", text)
@@ -164,7 +162,7 @@ def add_field_options(parser: argparse.ArgumentParser, *, per_source: bool = Fal
 
 
 def add_decoder_options(parser: argparse.ArgumentParser) -> None:
-    """How texts are written: decoders and lengths."""
+    """Add options for generation: decoders and lengths."""
     parser.add_argument(
         "--decoder",
         action="append",
@@ -177,7 +175,7 @@ def add_decoder_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _example(kind: DecoderKind) -> str:
-    """A decoder as it is written, with the values that it takes when none are named."""
+    """A decoder's written form with its default values."""
     values = [f"{p.name}={'...' if p.default is None else f'{p.default:g}'}" for p in kind.parameters]
     return f"{kind.name}:{','.join(values)}" if values else kind.name
 
@@ -187,13 +185,7 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
 
 
 def named(values: Sequence[str], option: str) -> dict[str, str]:
-    """``NAME=FILE`` options as a mapping, in order.
-
-    Raises
-    ------
-    InputError
-        One lacks a name or a file, or a name occurs twice.
-    """
+    """Parse ``NAME=FILE`` options in order; InputError if a name or a file is missing or a name repeats."""
     result: dict[str, str] = {}
     for value in values:
         name, equals, file = value.partition("=")
@@ -206,7 +198,7 @@ def named(values: Sequence[str], option: str) -> dict[str, str]:
 
 
 def for_source(values: Sequence[str] | None, source: str, sources: Sequence[str]) -> list[str]:
-    """The ``[NAME=]FIELD`` options that hold for one source: its own if there are any, else those for all."""
+    """The ``[NAME=]FIELD`` options for one source: its own if any, else those for all sources."""
     general, own = [], []
     for value in values or ():
         name, equals, field = value.partition("=")
@@ -218,13 +210,7 @@ def for_source(values: Sequence[str] | None, source: str, sources: Sequence[str]
 
 
 def source_fields(args: argparse.Namespace, source: str, sources: Sequence[str]) -> dict[str, Any]:
-    """Which fields of one source's file hold what, as ``TextFile`` takes them.
-
-    Raises
-    ------
-    InputError
-        An option is given twice for that source.
-    """
+    """One source's field names, as arguments of ``TextFile``; InputError if an option repeats for it."""
     fields: dict[str, Any] = {}
     for part in ("text", "prompt", "id"):
         chosen = for_source(getattr(args, f"{part}_field"), source, sources)
@@ -241,19 +227,19 @@ def progress_of(args: argparse.Namespace) -> Progress:
 
 
 def write(text: str) -> None:
-    """A result, to standard output."""
+    """Write a result to standard output."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 def write_json(values: Mapping[str, Any]) -> None:
-    """Exactly one JSON object, to standard output."""
+    """Write exactly one JSON object to standard output."""
     write(json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False))
 
 
 @contextlib.contextmanager
 def results_only() -> Iterator[None]:
-    """While work goes on, whatever a library prints goes to standard error, so that results stand alone."""
+    """Redirect library output to standard error, so that standard output holds only results."""
     with contextlib.redirect_stdout(sys.stderr):
         yield
 
@@ -265,9 +251,9 @@ def show_result(
     notes: Callable[[Any], Iterable[str]],
     more: str,
 ) -> int:
-    """Carry out a task on a stored run and print the result: a table and notes, or one JSON object; the exit status.
+    """Perform a task on a stored run, print a table with notes or one JSON object, and return the exit status.
 
-    ``more`` says what the JSON holds besides.
+    ``more`` says what else the JSON holds.
     """
     with results_only():
         found = task.compute(progress_of(args))

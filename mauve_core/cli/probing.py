@@ -1,4 +1,4 @@
-"""``mauve-lens probe``: what a stored run's score notices of texts that are changed on purpose."""
+"""``mauve-lens probe``: measure how a stored run's score responds to deliberate changes of texts."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _notes(found: ProbeTable) -> list[str]:
 
 
 def table(found: ProbeTable) -> str:
-    """A row a line: share of texts changed and moved, and each measure with its spread."""
+    """One row per line: shares of changed and moved texts, and each measure with its spread."""
     rows = [["Comparison half", "changed", "moved", *(_TITLES[measure] for measure in MEASURES)]]
     for line in found.lines:
         moved = NONE if line.flow is None else as_percent(len(line.flow.moved) / len(line.flow.ids))

@@ -1,4 +1,4 @@
-"""``mauve-lens published``: the papers' correlation tables, computed again from the figures that they print."""
+"""``mauve-lens published``: recompute the papers' correlation tables from their printed figures."""
 
 from __future__ import annotations
 

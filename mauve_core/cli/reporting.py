@@ -1,4 +1,4 @@
-"""``mauve-lens report``: a stored run as one HTML file, its leaderboard as LaTeX or Markdown, its methods in words."""
+"""``mauve-lens report``: write a stored run as HTML, its leaderboard as LaTeX or Markdown, or its methods paragraph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mauve_core.reporting.written import latex_table, markdown_table
 from mauve_core.store import RunStore
 
 _WRITERS = {"latex": latex_table, "markdown": markdown_table, "methods": methods_text}
-"""Formats of plain text; they go to standard output unless a file is named."""
+"""Plain-text formats; they go to standard output by default."""
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

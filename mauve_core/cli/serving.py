@@ -1,4 +1,4 @@
-"""``mauve-lens app`` and ``mauve-lens demo``, and the hidden ``work`` that background jobs run."""
+"""``mauve-lens app`` and ``mauve-lens demo``, and the hidden ``work`` command for background jobs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ THIS_MACHINE = "127.0.0.1"
 
 @dataclass(frozen=True)
 class AppCommand:
-    """How the app is started: the arguments, the folder to start it from, and the environment."""
+    """How to start the app: arguments, working folder and environment."""
 
     arguments: tuple[str, ...]
     folder: Path
@@ -33,18 +33,18 @@ class AppCommand:
 
 @dataclass(frozen=True)
 class SharingOptions:
-    """To whom the app answers, and what they may see.
+    """Who can reach the app and what they can see.
 
     Attributes
     ----------
     host : str
-        Address to answer at.
+        Address to listen on.
     names : tuple of str
-        Names by which browsers reach it, beside localhost and addresses.
+        Host names that browsers use, besides localhost and addresses.
     without_sign_in : bool
-        Whether other machines are answered though there is no sign-in.
+        Whether other machines get access without a sign-in.
     read_only : tuple of str or None
-        Ids of the only runs that visitors see, nothing of which can be changed; None shows all and lets all change.
+        Ids of the only runs that visitors see, read-only; None shows all runs and permits changes.
     """
 
     host: str = THIS_MACHINE
@@ -53,7 +53,7 @@ class SharingOptions:
     read_only: tuple[str, ...] | None = None
 
     def check(self) -> None:
-        """InputError where this would leave the app open, the sign-in is set up wrongly, or a run does not exist."""
+        """Raise InputError if the app would be open, the sign-in is set up wrongly, or a run does not exist."""
         sharing.require_protection(self.host, sharing.sign_in(), without=self.without_sign_in)
         stored = {summary.id for summary in RunStore().list()} if self.read_only else set()
         missing = [run_id for run_id in self.read_only or () if run_id not in stored]
@@ -63,7 +63,7 @@ class SharingOptions:
             )
 
     def environment(self) -> dict[str, str]:
-        """The variables that say the same to the server."""
+        """Environment variables that pass these options to the server."""
         values = {sharing.HOST_NAMES: ",".join(self.names)} if self.names else {}
         if self.without_sign_in:
             values[sharing.WITHOUT_SIGN_IN] = "1"
@@ -99,13 +99,13 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def app_command(port: int, sharing_options: SharingOptions | None = None) -> AppCommand:
     """The command that serves the app.
 
-    Streamlit reads ``.streamlit/config.toml`` from the folder it is started in, so that is the app's parent. What
-    keeps the app private is passed as well, in case that file is missing.
+    Streamlit reads ``.streamlit/config.toml`` from its working folder, so that is the app's parent. The command also
+    passes the privacy settings, in case that file is missing.
 
     Raises
     ------
     InputError
-        The port is no port, a run does not exist, or other machines would be answered without a sign-in.
+        The port is invalid, a run does not exist, or other machines would get access without a sign-in.
     MauveLensError
         The app is not installed beside the core.
     """
@@ -139,7 +139,7 @@ def _app(args: argparse.Namespace) -> int:
 
 
 def _password(_: argparse.Namespace) -> int:
-    """Asks twice on a terminal; else reads one line, for scripts."""
+    """Ask twice on a terminal; otherwise read one line, for scripts."""
     if sys.stdin.isatty():
         typed = getpass.getpass("Password: ")
         if getpass.getpass("Once more: ") != typed:
@@ -169,10 +169,10 @@ def _prepare(args: argparse.Namespace) -> str:
 
 
 def _work(args: argparse.Namespace) -> int:
-    """Standard error is the job's log, in which the worker says by itself what stopped it."""
+    """Standard error is the job's log, where the worker reports errors itself."""
     from mauve_core.jobs.worker import work
 
-    os.umask(0o077)  # all that a worker writes is the program's, what libraries write for it included
+    os.umask(0o077)  # only the owner may read what a worker or its libraries write
     with results_only():
         try:
             work(args.folder)

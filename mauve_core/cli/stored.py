@@ -1,4 +1,4 @@
-"""``mauve-lens runs``: stored runs, what is said of them, the bin, runs as files; loads no torch, no transformers."""
+"""``mauve-lens runs``: stored runs, their notes, the trash, run archives; imports neither torch nor transformers."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _add(
 
 
 def _add_list_options(parser: argparse.ArgumentParser) -> None:
-    suppressed = argparse.SUPPRESS  # else what stands before the action would be forgotten
+    suppressed = argparse.SUPPRESS  # otherwise options before the action would be lost
     parser.add_argument("--json", action="store_true", default=suppressed, help="one JSON object instead of a table")
     parser.add_argument("--search", metavar="WORDS", default=suppressed, help="all in name, id, notes, tags, sources")
     parser.add_argument("--tag", metavar="TAG", action="append", default=suppressed, help="may be repeated")
@@ -170,7 +170,7 @@ def _purge(args: argparse.Namespace) -> int:
 
 
 def _token(store: RunStore, name: str) -> str:
-    """The token itself, or that of the run of that id that was deleted last."""
+    """Resolve a run id to the token of its most recent deletion; return other names unchanged."""
     return next((entry.token for entry in store.deleted() if entry.summary.id == name), name)
 
 
@@ -183,7 +183,7 @@ def _export(args: argparse.Namespace) -> int:
 def _import(args: argparse.Namespace) -> int:
     summary = RunStore().import_(args.file, name=args.name)
     write(f"Stored as run {summary.id}")
-    from mauve_core.tasks.precompute import PrecomputeTask  # and scikit-learn, which the other actions do without
+    from mauve_core.tasks.precompute import PrecomputeTask  # imports scikit-learn, which the other actions do not need
 
     PrecomputeTask(summary.id).perform(progress_of(args))
     return 0
@@ -206,5 +206,5 @@ def _disk(args: argparse.Namespace) -> int:
 
 
 def _asks_json(args: argparse.Namespace) -> bool:
-    """Whether ``--json`` stands before or behind the action."""
+    """Whether ``--json`` appears before or after the action."""
     return getattr(args, "json", False)

@@ -1,4 +1,4 @@
-"""``mauve-lens study``: a model and human texts in, a compared and measured run of its decoders out."""
+"""``mauve-lens study``: turn a model and human texts into a scored and measured run of its decoders."""
 
 from __future__ import annotations
 
@@ -67,12 +67,9 @@ def _study(args: argparse.Namespace) -> int:
 
 
 def task_of(args: argparse.Namespace) -> StudyTask:
-    """The study that the arguments describe; ``--seed`` holds for writing and for scoring.
+    """The study that the arguments describe; ``--seed`` applies to generation and scoring.
 
-    Raises
-    ------
-    InputError
-        A value is not one that may be taken.
+    Raises InputError for a value that is not allowed.
     """
     score = score_config(args)
     metadata = None if args.metadata_field is None else tuple(args.metadata_field)

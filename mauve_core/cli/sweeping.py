@@ -1,4 +1,4 @@
-"""``mauve-lens sweep``: a stored run's scores as one setting moves, kept beside the run."""
+"""``mauve-lens sweep``: score a stored run over one setting and save the result with it."""
 
 from __future__ import annotations
 
@@ -34,13 +34,7 @@ def _sweep(args: argparse.Namespace) -> int:
 
 
 def numbers(text: str | None) -> tuple[float, ...] | None:
-    """The numbers in ``10,20,50``; None for no text.
-
-    Raises
-    ------
-    InputError
-        One is no number.
-    """
+    """Parse numbers such as ``10,20,50``; None for no text, InputError if a part is not a number."""
     if text is None:
         return None
     try:

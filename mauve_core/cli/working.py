@@ -1,4 +1,4 @@
-"""``mauve-lens jobs``: background jobs, their logs, and what can be done with them."""
+"""``mauve-lens jobs``: list and control background jobs and read their logs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What can be held against people's judgments: the run's scores, and the gaps of its text measures.
+"""Indicators to compare with human judgments: the run's scores and the gaps of its text measures.
 
-Each indicator says how near a candidate is to the human texts, so that the human side itself has none.
+Each indicator measures a candidate's closeness to the human texts, so the human side has none.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mauve_core.store import Run
 
 
 def run_indicators(run: Run) -> tuple[dict[str, Indicator], str]:
-    """The run's scores and, where they were measured, the gaps of its text measures; and why there are no gaps."""
+    """The run's scores and the gaps of its text measures, if any; also the reason for missing gaps."""
     found, problem = score_indicators(run.comparison), ""
     try:
         measurements = stored_measurements(run)
@@ -28,7 +28,7 @@ def run_indicators(run: Run) -> tuple[dict[str, Indicator], str]:
 
 
 def score_indicators(comparison: Comparison) -> dict[str, Indicator]:
-    """Mean and standard deviation over k-means seeds of every score, pairwise partition, by title."""
+    """Mean and standard deviation over k-means seeds of every pairwise score, by title."""
     found = {}
     for score in SCORES:
         estimates = {candidate.name: candidate.scores[score] for candidate in comparison.candidates}
@@ -41,9 +41,9 @@ def score_indicators(comparison: Comparison) -> dict[str, Indicator]:
 
 
 def measure_indicators(measurements: Measurements) -> dict[str, Indicator]:
-    """Gap to the human side, |T(Q) - T(P)|, and its standard deviation, by title; smaller is closer.
+    """Gap to the human side, |T(Q) - T(P)|, with its standard deviation, by title; smaller is closer.
 
-    Measures that have no gap for any candidate are left out.
+    Measures without a gap for any candidate are left out.
     """
     found = {}
     for measure in measurements.measures:

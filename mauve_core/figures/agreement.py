@@ -1,4 +1,4 @@
-"""How far methods agree on the candidates: Spearman correlations as a grid, and the pairs that they order otherwise."""
+"""Agreement between methods: a grid of Spearman correlations, and the pairs of candidates they order differently."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from mauve_core.experiments.methods import Method, MethodTable
 from mauve_core.figures.theme import NEUTRAL_COLOUR, base_layout
 
 AGREEMENT_SCALE = ((0.0, "#8a5a1f"), (0.5, "#c9ccd1"), (1.0, "#5b45b0"))
-"""From -1, brown, to 1, violet: apart in lightness and hue, with or without colour vision."""
+"""From -1 (brown) to 1 (violet); the ends differ in lightness and hue, so color-blind readers can tell them apart."""
 
 _PARTS = ("smoothing", "divergence", "summary", "scale")
 _CELL_HEIGHT, _LOW_CELL_HEIGHT, _MANY = 34, 24, 12
 _MIDDLE = 0.05 * (21**0.5 - 1)
-"""Luminance from which black and white stand out alike, by a contrast of 4.6."""
+"""At this luminance black and white have the same contrast, 4.6."""
 
 
 def agreement_frame(table: MethodTable) -> pd.DataFrame:
-    """Spearman correlations: a row a method, after ``method`` and ``title`` a column a method, by its written form."""
+    """Spearman correlations: one row per method, with ``method``, ``title`` and one column per method spec."""
     specs = [result.method.spec for result in table.results]
     frame = pd.DataFrame(table.agreement(), columns=specs)
     frame.insert(0, "method", specs)
@@ -33,7 +33,7 @@ def agreement_frame(table: MethodTable) -> pd.DataFrame:
 
 
 def disagreements_frame(table: MethodTable) -> pd.DataFrame:
-    """Pairs that a method orders otherwise than the first one: method, title, closer, farther, told_apart, reason."""
+    """Pairs that a method orders differently from the first: method, title, closer, farther, told_apart, reason."""
     columns = ["method", "title", "closer", "farther", "told_apart", "reason"]
     return pd.DataFrame(
         [
@@ -52,7 +52,7 @@ def disagreements_frame(table: MethodTable) -> pd.DataFrame:
 
 
 def agreement_figure(table: MethodTable) -> go.Figure:
-    """The correlations as a grid with their numbers; a dash where a method puts all candidates level."""
+    """Draw the correlations as a grid with numbers; a dash marks a method that ties all candidates."""
     values = table.agreement()
     count = len(values)
     titles = [html.escape(result.method.title) for result in table.results]
@@ -101,14 +101,14 @@ def agreement_figure(table: MethodTable) -> go.Figure:
 
 
 def ink(value: float) -> str:
-    """Black or white, whichever stands out more from the colour of that correlation; grey where there is none."""
+    """Return black or white, whichever contrasts more with the color of that correlation; gray for nan."""
     if math.isnan(value):
         return NEUTRAL_COLOUR
     return "#000000" if luminance(value) > _MIDDLE else "#ffffff"
 
 
 def luminance(value: float) -> float:
-    """Relative luminance of the colour of a correlation, from 0 to 1 (WCAG 2.1)."""
+    """Relative luminance of a correlation's color, from 0 to 1 (WCAG 2.1)."""
     stops = [stop for stop, _ in AGREEMENT_SCALE]
     channels = [[int(colour[start : start + 2], 16) / 255 for _, colour in AGREEMENT_SCALE] for start in (1, 3, 5)]
     parts = np.array([np.interp((value + 1) / 2, stops, channel) for channel in channels])
@@ -117,7 +117,7 @@ def luminance(value: float) -> float:
 
 
 def reason(table: MethodTable, method: Method) -> str:
-    """Why a method may rank otherwise than the first one: what the papers say of it, or what alone differs."""
+    """Why a method may rank differently from the first: the papers' explanation, or the one setting that differs."""
     first = table.results[0].method
     if method.estimator != first.estimator:
         return method.estimator_kind.reason

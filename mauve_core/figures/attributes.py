@@ -1,8 +1,8 @@
-"""What clusters capture against their number: accuracy, agreement with categories, and R^2 of numbers.
+"""What clusters capture as their number grows: accuracy, agreement with categories, and R^2 of numbers.
 
-Lines are means, bands reach one standard deviation up and down: over seeds and splits for what is guessed, over seeds
-for what is computed from all texts at once (ICLR 2023, figures 3 and 13). A dashed line is the accuracy of always
-guessing the most frequent value; a dashed guide marks the run's own number of clusters.
+Lines are means; bands span one standard deviation on each side. The deviation is over seeds and splits for guessed
+values and over seeds for scores computed from all texts (ICLR 2023, figures 3 and 13). A dashed line is the baseline:
+the accuracy of always guessing the most frequent value. A dashed guide marks the run's own number of clusters.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ TITLES = {
     "purity": "purity",
     "r2": "R²",
 }
-"""Names of the scores for a reader."""
+"""Display names of the scores."""
 
 PARTS = {
     "accuracy": ("Guessed by cluster", "accuracy, dashed: always the most frequent"),
     "agreement": ("Agreement", "AMI of clusters and values, dotted: V-measure"),
     "explained": ("Explained", "R² of numbers, dotted: no help"),
 }
-"""What each figure shows, in a word and in a line."""
+"""Title and description of each figure."""
 
 MOST_LINES = 5
-"""Columns in one figure before a reader chooses others."""
+"""Number of columns that a figure shows by default."""
 
 HEIGHT = 340
 
 
 @dataclass(frozen=True)
 class _Curve:
-    """How one score of a column is drawn; ``low`` and ``high`` are the score's range."""
+    """How to draw one score of a column; ``low`` and ``high`` are the score's range."""
 
     score: str
     dash: str
@@ -65,24 +65,24 @@ _EXPLAINED = (_Curve("r2", "solid", -math.inf, 1),)
 
 
 def line_title(line: Line) -> str:
-    """A column's name, or the title of a property of the texts."""
+    """A column's name, or the title of a text property."""
     column, kind = line
     return PROPERTIES[column].title if kind == "surface" else column
 
 
 def attributes_frame(table: AttributeTable) -> pd.DataFrame:
-    """Every number of the table: a row for each column and k.
+    """All numbers of the table: one row per column and k.
 
     Returns
     -------
     DataFrame
-        column, kind, k, n, missing, then each score with its mean and _sd (NaN where it has none).
+        column, kind, k, n, missing, then each score with its mean and _sd (NaN if missing).
     """
     return pd.DataFrame([_record(row) for row in table.rows])
 
 
 def shown_table(table: AttributeTable) -> pd.DataFrame:
-    """The table as text: a row for each column and k, every score with its standard deviation."""
+    """The table as text: one row per column and k, every score with its standard deviation."""
     rows = []
     for row in table.rows:
         line = {"column": line_title((row.column, row.kind)), "k": row.k, "n": row.n}
@@ -94,13 +94,7 @@ def shown_table(table: AttributeTable) -> pd.DataFrame:
 
 
 def described(table: AttributeTable, plain: Callable[[str], str] = str) -> str:
-    """Whose texts and which clusters the numbers are of, and what their spreads are over.
-
-    Parameters
-    ----------
-    plain : callable
-        Makes a name from a file safe where the text will stand.
-    """
+    """Describe the texts and clusters behind the numbers and the spreads; ``plain`` escapes names from files."""
     settings = table.settings
     texts = settings.get("texts", {})
     whose = ", ".join(f"{n:,} of {plain(name)}" for name, n in list(texts.items())[:2])
@@ -117,7 +111,7 @@ def described(table: AttributeTable, plain: Callable[[str], str] = str) -> str:
 
 
 def lines_of(part: str, table: AttributeTable) -> list[Line]:
-    """The columns that a part of ``PARTS`` can draw: categories, or numbers."""
+    """Columns that a part of ``PARTS`` can draw: categories or numbers."""
     wanted = part != "explained"
     return [line for line in table.lines if (line[1] == "category") == wanted]
 
@@ -129,7 +123,7 @@ def part_figure(part: str, table: AttributeTable, lines: Sequence[Line]) -> go.F
 
 
 def accuracy_figure(table: AttributeTable, lines: Sequence[Line]) -> go.Figure:
-    """Accuracy of guessing a category by the cluster, with the accuracy that no clusters are needed for."""
+    """Accuracy of guessing a category from the cluster, with its baseline."""
     return _figure(table, lines, _ACCURACY, "accuracy").update_yaxes(rangemode="tozero")
 
 
@@ -139,7 +133,7 @@ def agreement_figure(table: AttributeTable, lines: Sequence[Line]) -> go.Figure:
 
 
 def explained_figure(table: AttributeTable, lines: Sequence[Line]) -> go.Figure:
-    """R² of guessing a number by the mean of its cluster, with a line at 0, where clusters are of no help."""
+    """R² of guessing a number by its cluster's mean; a line at 0 marks where clusters do not help."""
     figure = _figure(table, lines, _EXPLAINED, "R²")
     zero = {"color": NEUTRAL_COLOUR, "width": 1.5, "dash": "dot"}
     figure.add_shape(type="line", x0=0, x1=1, xref="paper", y0=0, y1=0, line=zero, layer="below")
@@ -200,7 +194,7 @@ def _line(rows: Sequence[Attribute], curve: _Curve, style: Style, line: Line) ->
 
 
 def _band(rows: Sequence[Attribute], curve: _Curve, colour: str, line: Line) -> go.Scatter:
-    """From mean - sd to mean + sd, within the score's range; of no height where no spread is known."""
+    """Band from mean - sd to mean + sd, clipped to the score's range; zero height if no spread is known."""
     reaches = [_reach(row.scores[curve.score], curve) for row in rows]
     low, high = ([reach[side] for reach in reaches] for side in (0, 1))
     ks = [row.k for row in rows]

@@ -1,4 +1,4 @@
-"""The figures that a comparison alone can draw, by name: for notebooks and scripts, without a stored run."""
+"""Draw figures of a comparison by name, without a stored run; for notebooks and scripts."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from mauve_core.scoring.tables import standings
 
 @dataclass(frozen=True)
 class View:
-    """What a figure shows of a comparison.
+    """Which part of a comparison a figure shows.
 
     Attributes
     ----------
     candidate : str
-        The model side, where a figure has one, and whose band many curves show.
+        The model side of a figure that has one; also the candidate whose band is drawn when there are many curves.
     partition : {"pairwise", "joint"}
     seed : int
-        Index of the k-means seed, where a figure shows a single partition.
+        Index of the k-means seed, for figures of a single partition.
     weight : float in (0, 1)
         Weight of P in the mixture R.
     """
@@ -57,18 +57,17 @@ def figure(
     name : str
         A key of :data:`FIGURES`.
     candidate : str, optional
-        For figures of one candidate; default the one that ranks last by MAUVE, whose gap has most to show. Of many
-        curves only its own has a band; default the one that ranks first.
+        For figures of one candidate; default the one ranked last by MAUVE, because it has the largest gap. If there
+        are many curves, only this candidate has a band; default the one ranked first.
     partition : {"pairwise", "joint"}, optional
-        Default pairwise, as published, for scores and curves; joint, comparable across candidates, for clusters.
+        Default pairwise, as published, for scores and curves; joint for clusters, to compare candidates.
     seed, weight
         As in :class:`View`.
 
     Raises
     ------
     InputError
-        No figure has that name, no candidate or partition is there under these, the weight is not in (0, 1), or the
-        comparison has no map.
+        The figure, candidate or partition does not exist, the weight is not in (0, 1), or the comparison has no map.
     """
     if name not in FIGURES:
         raise InputError(f"No figure is named {name!r}", allowed=", ".join(FIGURES))
@@ -121,4 +120,4 @@ FIGURES: dict[str, tuple[Callable[[Comparison, View], go.Figure], PartitionKind]
     "misses": (_ledger("type_2"), "joint"),
     "map": (_map, "joint"),
 }
-"""Name -> how it is drawn, and the partition that it shows unless another is asked for."""
+"""Maps a name to its drawing function and default partition."""

@@ -1,9 +1,9 @@
-"""Histogram of both sides over clusters, with each cluster's part of the two errors below it.
+"""Histogram of both sides over clusters, above each cluster's share of the two errors.
 
-Above: paired bars, the human share p and the candidate's share q of every cluster. Below: the cluster's share of the
-type I error (the model writes what humans don't) and of the type II error (humans write what the model misses), at one
-weight of the mixture; a bar below the zero line offsets part of the error. A clear column over each cluster takes the
-click, so that an empty bar can be chosen too; the chosen cluster's column is shaded.
+Top: paired bars with the human share p and the candidate's share q of every cluster. Bottom: the cluster's share of
+the type I error (the model writes what humans don't) and of the type II error (humans write what the model misses),
+at one mixture weight. A bar below zero offsets part of the error. A transparent column over each cluster takes
+clicks, so that readers can select an empty bar; the selected cluster's column is shaded.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR, NEUTRAL_COLOUR,
 
 HEIGHT = 370
 MOST_TICKS = 60
-"""Numbers below the axis: every cluster up to this many, beyond it every second, third, ...; hover names all."""
+"""Label every cluster up to this number, then every second, third, ...; hovers name all."""
 
 HOVERED = ["cluster", "human", "p", "model", "q"]
 _CLEAR = "rgba(0,0,0,0)"
@@ -31,12 +31,12 @@ _ZERO_LINE = {"zeroline": True, "zerolinecolor": NEUTRAL_COLOUR, "zerolinewidth"
 
 
 def cluster_figure(rows: pd.DataFrame, candidate: str, *, chosen: int | None = None) -> go.Figure:
-    """The histogram.
+    """Draw the histogram.
 
     Parameters
     ----------
     rows : DataFrame
-        A table of ``mauve_core.analysis.cluster_table.cluster_table``, in the order in which clusters shall stand.
+        From ``mauve_core.analysis.cluster_table.cluster_table``, in display order.
     candidate : str
         Name of the model side.
     chosen : int or None
@@ -72,7 +72,7 @@ def _bars(place: NDArray[np.float32], values: pd.Series, name: str, colour: str,
 
 
 def _columns(place: NDArray[np.float32], rows: pd.DataFrame, name: str, chosen: int | None) -> Trace:
-    """One clear bar a cluster over the full height: it is hovered, clicked, and shaded when chosen."""
+    """One transparent full-height bar per cluster, for hovers and clicks; shaded if chosen."""
     return draw.bar(
         x=place,
         y=np.ones(len(rows), dtype=np.float32),

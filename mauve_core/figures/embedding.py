@@ -1,4 +1,4 @@
-"""Figures as JSON for a page of one's own, beside Plotly's script: what a report needs to draw them offline."""
+"""Plotly figures as JSON, with Plotly's script, for pages that work offline such as reports."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from plotly.offline import get_plotlyjs
 
 
 def plotly_script() -> str:
-    """Plotly's script, as the installed package brings it."""
+    """Plotly's script from the installed package."""
     script: str = get_plotlyjs()
     return script
 
 
 def figures_json(figures: Mapping[str, go.Figure]) -> str:
-    """``{name: {data, layout}}`` as JSON for a ``script`` element: no ``<``, ``>`` or ``/`` is left in it.
+    """``{name: {data, layout}}`` as JSON for a ``script`` element, free of ``<``, ``>`` and ``/``.
 
-    Templates are left out, because the page has its own for light and dark. WebGL traces become SVG ones: Plotly's
-    WebGL makes functions of strings, which a page that forbids that for safety cannot allow.
+    Templates are left out because the page has its own for light and dark. WebGL traces become SVG: Plotly's WebGL
+    compiles functions from strings, which a strict content security policy forbids.
     """
     found: str = to_json_plotly({name: _plain(figure) for name, figure in figures.items()})
     return found

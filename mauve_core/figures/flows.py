@@ -1,6 +1,6 @@
-"""Texts that changed cluster under a perturbation: who exchanges with whom, the largest flows, sensitivity by cluster.
+"""Texts that change cluster under a perturbation: exchanges between clusters, largest flows, sensitivity by cluster.
 
-Clusters are the run's own and stand still; a text moves when, perturbed, it lies nearest to another centroid.
+Clusters are the run's own and stay fixed. A text moves if, once perturbed, it is nearest to another centroid.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from mauve_core.experiments.robustness import Flow
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR, NEUTRAL_COLOUR, base_layout, translucent
 
 SHOWN_CLUSTERS = 14
-"""Clusters of the matrix; the others are counted."""
+"""Maximum number of clusters in the matrix; the rest are counted."""
 
 SHOWN_FLOWS = 15
-"""Flows of the chart; the others are counted, and stand in the table."""
+"""Maximum number of flows in the chart; the rest are counted and listed in the table."""
 
 SHOWN_BARS = 60
-"""Clusters of the sensitivity bars."""
+"""Maximum number of clusters in the sensitivity bars."""
 
 FLOW_SCALE = ((0.0, "#dcd5f7"), (1.0, "#43309a"))
 _DARK_FROM = 0.59
-"""Share of the largest count from which white stands out more than black."""
+"""Share of the largest count above which white has more contrast than black."""
 
 _CELL = 27
 _BAND_HEIGHT, _BAR_HEIGHT = 27, 300
@@ -36,15 +36,7 @@ _BAND_HEIGHT, _BAR_HEIGHT = 27, 300
 
 @dataclass(frozen=True)
 class Move:
-    """Texts that went one way.
-
-    Attributes
-    ----------
-    source, target : int
-        Clusters, two different ones.
-    texts : int
-        At least 1.
-    """
+    """Texts that moved between two different clusters; ``texts`` is at least 1."""
 
     source: int
     target: int
@@ -52,7 +44,7 @@ class Move:
 
 
 def moves(flow: Flow) -> list[Move]:
-    """All flows between clusters, the largest first, then by cluster."""
+    """All flows between clusters, largest first, then by cluster."""
     table = flow.transitions
     np.fill_diagonal(table, 0)
     found = [Move(int(i), int(j), int(table[i, j])) for i, j in np.argwhere(table)]
@@ -60,13 +52,13 @@ def moves(flow: Flow) -> list[Move]:
 
 
 def moved_along(flow: Flow, source: int, target: int) -> tuple[str, ...]:
-    """Ids of the texts that went from one cluster to the other, in order."""
+    """Ids of the texts that moved from one cluster to the other, in order."""
     places = np.flatnonzero((flow.before == source) & (flow.after == target))
     return tuple(flow.ids[index] for index in places)
 
 
 def flows_frame(flow: Flow) -> pd.DataFrame:
-    """A row a flow, the largest first: from, to, texts, of (texts that were in ``from``), share."""
+    """One row per flow, largest first: from, to, texts, of (texts that were in ``from``), share."""
     sizes = np.bincount(flow.before, minlength=flow.k)
     rows = [(move.source, move.target, move.texts, int(sizes[move.source])) for move in moves(flow)]
     frame = pd.DataFrame(rows, columns=["from", "to", "texts", "of"])
@@ -74,14 +66,14 @@ def flows_frame(flow: Flow) -> pd.DataFrame:
 
 
 def texts_frame(flow: Flow) -> pd.DataFrame:
-    """A row a text: id, before, after, moved."""
+    """One row per text: id, before, after, moved."""
     return pd.DataFrame(
         {"id": flow.ids, "before": flow.before, "after": flow.after, "moved": flow.before != flow.after}
     )
 
 
 def sensitivity_frame(flow: Flow) -> pd.DataFrame:
-    """A row a cluster that had texts, the most sensitive first: cluster, left, of, share, low, high (Wilson's)."""
+    """One row per cluster with texts, most sensitive first: cluster, left, of, share, low, high (Wilson's)."""
     sizes = np.bincount(flow.before, minlength=flow.k)
     left = np.bincount(flow.before[flow.before != flow.after], minlength=flow.k)
     rows = []
@@ -94,7 +86,7 @@ def sensitivity_frame(flow: Flow) -> pd.DataFrame:
 
 
 def exchanging(flow: Flow, most: int = SHOWN_CLUSTERS) -> NDArray[np.int64]:
-    """Clusters that texts left or came to, those with most such texts first; at most ``most``."""
+    """Clusters that texts left or entered, those with most such texts first; at most ``most``."""
     table = flow.transitions
     np.fill_diagonal(table, 0)
     traffic = table.sum(axis=0) + table.sum(axis=1)
@@ -104,9 +96,9 @@ def exchanging(flow: Flow, most: int = SHOWN_CLUSTERS) -> NDArray[np.int64]:
 
 
 def matrix_figure(flow: Flow, clusters: Sequence[int], chosen: tuple[int, int] | None = None) -> go.Figure:
-    """Texts from the row's cluster to the column's; the diagonal, those that stayed, in grey.
+    """Texts by old cluster (row) and new cluster (column); the diagonal, texts that stayed, is gray.
 
-    The first two values of a clicked point's ``customdata`` are the clusters from and to.
+    The first two values of a clicked point's ``customdata`` are the old and the new cluster.
     """
     places = list(map(int, clusters))
     counts = flow.transitions[np.ix_(places, places)]
@@ -146,7 +138,7 @@ def matrix_figure(flow: Flow, clusters: Sequence[int], chosen: tuple[int, int] |
 
 
 def sankey_figure(shown: Sequence[Move], chosen: tuple[int, int] | None = None) -> go.Figure:
-    """Bands from the clusters on the left to those on the right, as broad as the texts are many."""
+    """Bands from old clusters (left) to new clusters (right); width is proportional to the number of texts."""
     left = list(dict.fromkeys(move.source for move in shown))
     right = list(dict.fromkeys(move.target for move in shown))
     strong, faint = translucent(MODEL_COLOUR, 0.6), translucent(HUMAN_COLOUR, 0.3)
@@ -178,7 +170,7 @@ def sankey_figure(shown: Sequence[Move], chosen: tuple[int, int] | None = None) 
 
 
 def sensitivity_figure(rows: pd.DataFrame) -> go.Figure:
-    """A bar a row of ``sensitivity_frame``: the share of a cluster's texts that left it, with Wilson's interval."""
+    """One bar per row of ``sensitivity_frame``: the share of texts that left the cluster, with Wilson's interval."""
     share, low, high = (rows[name].to_numpy(dtype=np.float64) for name in ("share", "low", "high"))
     figure = go.Figure(
         go.Bar(
@@ -224,7 +216,7 @@ def sensitivity_figure(rows: pd.DataFrame) -> go.Figure:
 
 
 def _numbers(counts: NDArray[np.int64], top: int) -> go.Scatter:
-    """The counts in the cells; those of texts that stayed in grey, and none where nothing moved."""
+    """Counts in the cells; gray for texts that stayed, none where nothing moved."""
     rows, columns = np.nonzero(counts)
     found = counts[rows, columns]
     stayed = rows == columns
@@ -245,7 +237,7 @@ def _numbers(counts: NDArray[np.int64], top: int) -> go.Scatter:
 
 
 def _cells(flow: Flow, places: Sequence[int], moved: NDArray[np.int64]) -> go.Scatter:
-    """A clear square over each flow: it is hovered and clicked, which a heat map cannot be."""
+    """A transparent square over each flow for hovers and clicks, which a heat map cannot handle."""
     rows, columns = np.nonzero(moved)
     ends = np.array(places, dtype=np.int64)
     sizes = np.bincount(flow.before, minlength=flow.k)

@@ -2,8 +2,8 @@
 
 x = exp(-c KL(Q|R)) and y = exp(-c KL(P|R)) for mixtures R = weight P + (1 - weight) Q. KL(Q|R) is the type I error
 (the model writes what humans don't), KL(P|R) the type II error (humans write what the model misses), both in nats.
-Lines are means over the k-means seeds; the band around a line reaches from the lowest to the highest seed. Many bands
-over one another hide the lines, so of many candidates only a chosen one has its band.
+Lines are means over the k-means seeds; bands span the lowest to the highest seed. Because many bands hide the lines,
+only the selected candidate has a band if there are many.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ from mauve_core.scoring.result import Comparison
 WEIGHT_STEP = 0.01
 _TAIL = 10.0 ** np.arange(-6, -2)
 DRAWN_WEIGHTS: NDArray[np.float64] = np.concatenate([_TAIL, np.arange(1, 100) * WEIGHT_STEP, 1 - _TAIL[::-1]])
-"""Weights of P at which curves are drawn, ascending: every step of the slider, and denser towards both ends."""
+"""Ascending weights of P at which curves are drawn: every slider step, denser near both ends."""
 
 MOST_BANDS = 4
-"""Candidates that all have their band."""
+"""Up to this many candidates, all have bands."""
 
 X_TITLE = "exp(−c · KL(Q|R))<br>← type I: the model writes what humans don't"
 Y_TITLE = "exp(−c · KL(P|R))   ← type II: humans write what the model misses"
 HOVERED = ["weight", "type_1", "type_1_sd", "type_2", "type_2_sd"]
 _WIDE, _THIN, _RAISED = 2, 1.5, 3.5
-"""Widths of lines: of a few, of many, and of the chosen one among many."""
+"""Line widths: few candidates, many candidates, and the selected one among many."""
 _MARK, _SMALL_MARK = 13, 9
 _SIDE, _BELOW, _NAMES_A_ROW = 390, 76, 2
-"""Height of the plot in a narrow column in pixels, the room for the x axis' words below it, and names beside each other
-in the legend there; a wide column has more in a row and gives the plot what is left."""
+"""Plot height in a narrow column in pixels, room for the x axis labels, and legend names per row there; a wide column
+fits more names per row and gives the rest to the plot."""
 
 _Part = dict[str, NDArray[np.float64]]
 
@@ -62,11 +62,10 @@ class ErrorCurve:
 
     Attributes
     ----------
-    candidate : str
     weights : (m,) float64
         Weight of P in the mixture, ascending.
     type1, type2 : (seeds, m) float64
-        KL(Q|R) and KL(P|R) in nats, not negative, under each k-means seed.
+        KL(Q|R) and KL(P|R) in nats, nonnegative, for each k-means seed.
     """
 
     candidate: str
@@ -76,7 +75,7 @@ class ErrorCurve:
 
 
 def error_curves(comparison: Comparison, kind: PartitionKind, smoothing: Smoothing = "none") -> list[ErrorCurve]:
-    """Both errors of every candidate at ``DRAWN_WEIGHTS``, under each seed, from the partitions of that kind."""
+    """Both errors of every candidate at ``DRAWN_WEIGHTS``, for each seed, from the partitions of that kind."""
     curves = []
     for candidate in comparison.candidates:
         parts = comparison.joint if kind == "joint" else candidate.partitions
@@ -88,13 +87,13 @@ def error_curves(comparison: Comparison, kind: PartitionKind, smoothing: Smoothi
 
 
 def curve_points(curves: Sequence[ErrorCurve], scale: float) -> pd.DataFrame:
-    """The data of the chart: a row for each candidate and weight.
+    """Data of the chart: one row per candidate and weight.
 
     Returns
     -------
     DataFrame
-        candidate, weight, type_1, type_1_sd, type_2, type_2_sd (nats; mean and sd over seeds), x, y (means over seeds)
-        and x_low, x_high, y_low, y_high (lowest and highest seed). The sd is NaN with one seed.
+        candidate, weight, type_1, type_1_sd, type_2, type_2_sd (nats; mean and sd over seeds), x, y (means over
+        seeds) and x_low, x_high, y_low, y_high (lowest and highest seed). The sd is NaN with one seed.
     """
     parts = [_points_of(curve, scale) for curve in curves]
     return pd.concat(parts, ignore_index=True)
@@ -103,21 +102,21 @@ def curve_points(curves: Sequence[ErrorCurve], scale: float) -> pd.DataFrame:
 def frontier_figure(
     points: pd.DataFrame, weight: float, *, order: Sequence[str] = (), chosen: str | None = None
 ) -> go.Figure:
-    """The curves of ``curve_points`` with a mark on each at the drawn weight nearest to ``weight``.
+    """Draw the curves of ``curve_points``, each with a mark at the drawn weight nearest to ``weight``.
 
     Parameters
     ----------
     order : sequence of str
-        Every candidate, as the legend lists them; the run's own order when empty.
+        All candidates in legend order; the run's order if empty.
     chosen : str or None
-        Candidate whose band and curve stand out where not all have a band.
+        Candidate whose band and curve stand out if not all have bands.
     """
     by_candidate = _by_candidate(points)
     numbered = list(enumerate(by_candidate.items()))
     banded = banded_names(list(by_candidate), chosen)
     crowded = len(numbered) > MOST_BANDS
     if crowded and chosen in by_candidate:
-        numbered.sort(key=lambda item: item[1][0] == chosen)  # the last one drawn lies on top
+        numbered.sort(key=lambda item: item[1][0] == chosen)  # the last one drawn is on top
     ranks = {name: rank for rank, name in enumerate(order or by_candidate, start=1)}
     traces = [_band(part, index) for index, (name, part) in numbered if name in banded]
     traces += [_closing(part, index) for index, (_, part) in numbered]
@@ -130,14 +129,14 @@ def frontier_figure(
 
 
 def banded_names(names: Sequence[str], chosen: str | None) -> tuple[str, ...]:
-    """The candidates of the figure that have a band: all of a few, else the chosen one."""
+    """Candidates with a band in the figure: all if there are few, otherwise the chosen one."""
     if len(names) <= MOST_BANDS:
         return tuple(names)
     return () if chosen is None or chosen not in names else (chosen,)
 
 
 def bands_in_words(banded: Sequence[str], candidates: int) -> str:
-    """One sentence on the bands of the figure, for the line under it; the names as they shall stand there."""
+    """One sentence about the bands, for the caption; ``banded`` holds escaped names."""
     reach = "from the lowest to the highest k-means seed"
     if len(banded) == candidates:
         return f"The band around a curve reaches {reach}."
@@ -147,14 +146,14 @@ def bands_in_words(banded: Sequence[str], candidates: int) -> str:
 
 
 def at_weight(points: pd.DataFrame, weight: float, order: Sequence[str] = ()) -> pd.DataFrame:
-    """The rows at the drawn weight nearest to ``weight``, one a candidate; in that order, else the run's own."""
+    """Rows at the drawn weight nearest to ``weight``, one per candidate, in ``order`` or else the run's order."""
     weights = points["weight"].unique()
     rows = points[points["weight"] == weights[np.argmin(np.abs(weights - weight))]]
     return rows.set_index("candidate").loc[list(order)].reset_index() if order else pd.DataFrame(rows)
 
 
 def _by_candidate(points: pd.DataFrame) -> dict[str, _Part]:
-    """The columns of each candidate's rows; a slider moves this figure, and arrays are cut much faster than frames."""
+    """Arrays of each candidate's columns; the slider redraws the figure, and arrays slice faster than frames."""
     columns = {str(name): points[name].to_numpy() for name in points.columns if name != "candidate"}
     codes, names = pd.factorize(points["candidate"])
     indices = [np.flatnonzero(codes == code) for code in range(len(names))]
@@ -196,7 +195,7 @@ def _hovered(part: _Part) -> NDArray[np.float32]:
 
 
 def _hover(part: _Part) -> str:
-    """What Plotly writes of a point, with the decimals that fit most of the part; numbers travel, sentences do not."""
+    """Hover template with decimals that fit most of the part; only numbers are sent per point, not sentences."""
     lines = ["<b>%{meta}</b>", "weight of P %{customdata[0]:.2f}"]
     for title, column in (("type I", "type_1"), ("type II", "type_2")):
         place, sd = HOVERED.index(column), float(np.median(part[f"{column}_sd"]))
@@ -223,7 +222,7 @@ def _band(part: _Part, index: int) -> Trace:
 
 
 def _closing(part: _Part, index: int) -> Trace:
-    """From the ends of the drawn curve to (1, 0) and (0, 1), which close the area that MAUVE measures."""
+    """Segments from the ends of the drawn curve to (1, 0) and (0, 1), which close the area of MAUVE."""
     (first_x, last_x), (first_y, last_y) = part["x"][[0, -1]].tolist(), part["y"][[0, -1]].tolist()
     return draw.scatter(
         x=[1, first_x, None, last_x, 0],

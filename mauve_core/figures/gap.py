@@ -1,8 +1,8 @@
-"""The gap between the two sides: a ledger of an error over clusters, a what-if, and the clusters that make most of it.
+"""The gap between the two sides: a ledger of an error over clusters, a what-if, and a greedy list of clusters.
 
 Orange is the type I error (the model writes what humans don't), blue the type II error (humans write what the model
-misses). A bar left of the zero line offsets part of the error. A clear bar over each row takes the click, so that a
-short one can be chosen too; the chosen cluster's row is shaded.
+misses). A bar left of zero offsets part of the error. A transparent bar over each row takes clicks, so that readers
+can select short bars; the selected cluster's row is shaded.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from mauve_core.scoring.result import Estimate
 ERROR_COLOURS = {"type_1": MODEL_COLOUR, "type_2": HUMAN_COLOUR}
 
 LABEL_LENGTH = 27
-"""Characters of a cluster's number and words beside its bar; the list has more of them."""
+"""Characters of a cluster's number and words beside its bar; the list shows more."""
 
 NOW, THEN = "now", "then"
 _ROW_HEIGHT, _HEAD, _FOOT = 25, MODE_BAR, 52
-"""The head is for the buttons over the figure, which would take the clicks on the first row."""
+"""The top margin holds the buttons, which would otherwise take clicks on the first row."""
 
 _WHAT_IF_HEIGHT, _STEPS_HEIGHT = MODE_BAR + 170, 380
 _CLEAR = "rgba(0,0,0,0)"
@@ -56,18 +56,18 @@ def ledger_figure(
     reach: tuple[float, float] | None = None,
     chosen: int | None = None,
 ) -> go.Figure:
-    """One error as signed bars, one a cluster, with the intervals of the shares.
+    """Draw one error as signed bars, one per cluster, with the intervals of the shares.
 
     Parameters
     ----------
     rows : DataFrame
-        Of ``mauve_core.analysis.gap_table.ledger_rows``, in the order in which bars shall stand; rows that sum up
-        several get none, because they would dwarf the others.
+        From ``mauve_core.analysis.gap_table.ledger_rows``, in display order. Rows that sum several clusters get no
+        bar, because they would dwarf the others.
     error : {"type_1", "type_2"}
     words : mapping of int to str
-        What stands beside a cluster's number; from files, not trusted.
+        Words to show beside a cluster's number; untrusted, from files.
     reach : (low, high), optional
-        Ends of the axis in nats, so that two errors can be compared.
+        Axis limits in nats, to make two errors comparable.
     chosen : int or None
         Cluster whose row is shaded.
 
@@ -115,7 +115,7 @@ def ledger_figure(
 
 
 def common_reach(*ledgers: pd.DataFrame) -> tuple[float, float]:
-    """Ends of an axis that holds every bar of these ledgers with its interval."""
+    """Axis limits that hold every bar of these ledgers with its interval."""
     low, high = 0.0, 0.0
     for rows in map(_single, ledgers):
         below, above = _interval_lengths(rows)
@@ -126,7 +126,7 @@ def common_reach(*ledgers: pd.DataFrame) -> tuple[float, float]:
 
 
 def what_if_figure(before: Mapping[str, Estimate], after: Mapping[str, Estimate]) -> go.Figure:
-    """A panel a score: hollow = as it is, filled = what it would be, lines = bootstrap intervals, joined by a line."""
+    """One panel per score: hollow = as is, filled = what-if, lines = bootstrap intervals, with a connecting line."""
     layout = draw.panels(
         rows=1,
         cols=len(SCORES),
@@ -155,16 +155,16 @@ def what_if_figure(before: Mapping[str, Estimate], after: Mapping[str, Estimate]
 
 
 def steps_figure(rows: pd.DataFrame, score: str, words: Mapping[int, str]) -> go.Figure:
-    """A score after each cluster of the greedy list: in the partition shown, and mean and sd over all seeds.
+    """A score after each cluster of the greedy list: in the shown partition, and mean and sd over all seeds.
 
     Parameters
     ----------
     rows : DataFrame
-        Of ``mauve_core.analysis.gap_table.step_rows``.
+        From ``mauve_core.analysis.gap_table.step_rows``.
     score : str
-        The score that the list went by.
+        The score that the greedy list optimizes.
     words : mapping of int to str
-        What hovers say of a cluster; from files, not trusted.
+        Words for a cluster's hover; untrusted, from files.
     """
     step = rows["step"].to_numpy()
     known = rows[rows["mean"].notna()]
@@ -205,12 +205,11 @@ def steps_figure(rows: pd.DataFrame, score: str, words: Mapping[int, str]) -> go
 
 
 def _single(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of one cluster each."""
     return rows[rows["cluster"] != TOGETHER]
 
 
 def _interval_lengths(rows: pd.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """How far, in nats, each bar's interval reaches below and above its end."""
+    """Distance in nats from each bar's end to its interval's lower and upper limits."""
     nats, share = rows["nats"].to_numpy(dtype=np.float64), rows["share"].to_numpy(dtype=np.float64)
     largest = np.abs(share).argmax() if share.size else 0
     total = nats[largest] / share[largest] if share.any() else 0.0
@@ -265,7 +264,7 @@ def _ledger_layout(
 
 
 def _row_title(cluster: int, words: Mapping[int, str]) -> str:
-    """Number and first words, cut before it is escaped."""
+    """Number and first words, cut before escaping."""
     whole = f"{cluster} · {words[cluster]}" if cluster in words else str(cluster)
     cut = whole if len(whole) <= LABEL_LENGTH else f"{whole[: LABEL_LENGTH - 1].rstrip(' ,')}…"
     return html.escape(cut)

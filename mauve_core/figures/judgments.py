@@ -1,7 +1,7 @@
-"""What people prefer: Bradley-Terry scores as a table and as dots with intervals, and how indicators agree with them.
+"""Human preferences: Bradley–Terry scores as a table and as dots with intervals, and their agreement with indicators.
 
-An interval without a limit ends at the edge of its panel in an arrow; an infinite score stands there, hollow. Colour
-and marker follow the run's order of candidates, as in every figure; humans are a blue disc.
+An interval without a limit ends in an arrow at the panel's edge; an infinite score is a hollow marker there. Color
+and marker follow the run's order of candidates; humans are a blue disc.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from mauve_core.figures.theme import (
 from mauve_core.judgments import Correlation, Indicator, Player, Ranking
 
 FEW = 6
-"""With fewer candidates even the best correlations come about by chance in more than one case in a hundred."""
+"""With fewer candidates even a perfect correlation arises by chance in more than one case in a hundred."""
 
 IN_THE_PAPERS = 8
-"""Candidates of the study of JMLR 2023."""
+"""Number of candidates in the study of JMLR 2023."""
 
 TITLES = {"interesting": "Interesting", "sensible": "Sensible", "human-like": "Human-like"}
 """Short names of the questions."""
@@ -42,18 +42,18 @@ TITLES = {"interesting": "Interesting", "sensible": "Sensible", "human-like": "H
 NOT_PLACED = "not placed"
 _ROW_HEIGHT, _HEAD = 34, MODE_BAR + 78
 _EMPTY_HALF_WIDTH = 50.0
-"""Score points on either side of 0 where no score is finite."""
+"""Half-width of the axis in score points if no score is finite."""
 
 
 def ranking_frame(ranking: Ranking) -> pd.DataFrame:
-    """The numbers of one ranking, the best first: what the table shows and the CSV holds.
+    """The numbers of one ranking, best first, for the table and the CSV.
 
     Returns
     -------
     DataFrame
-        question, rank (NaN where not placed), tied, source, score, low, high, se (score points; infinite where
-        unbounded, NaN where unknown), wins, losses, ties, comparisons, group; then of the whole ranking: ratings,
-        raters, excluded, tie_rule, bootstrap, confidence.
+        question, rank (NaN if not placed), tied, source, score, low, high, se (score points; infinite if unbounded,
+        NaN if unknown), wins, losses, ties, comparisons, group; then for the whole ranking: ratings, raters,
+        excluded, tie_rule, bootstrap, confidence.
     """
     return pd.DataFrame(
         [
@@ -84,7 +84,7 @@ def ranking_frame(ranking: Ranking) -> pd.DataFrame:
 
 
 def shown_ranking(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.DataFrame:
-    """``ranking_frame`` as Markdown cells; ``plain`` makes a name safe to stand there. Groups only where several."""
+    """``ranking_frame`` as Markdown cells; ``plain`` escapes a name. Shows groups only if there are several."""
     shown = pd.DataFrame(
         {
             "Rank": [
@@ -103,14 +103,14 @@ def shown_ranking(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.DataFr
 
 
 def score_label(score: float, low: float, high: float) -> str:
-    """Score above its interval; an end without a limit as an infinity sign."""
+    """Score above its interval; infinity signs mark unbounded ends."""
     if math.isnan(score):
         return NOT_PLACED
     return f"**{points(score)}**  \n{interval(low, high, 1, signed=True)}"
 
 
 def described(ranking: Ranking) -> str:
-    """How many answers a ranking rests on, how ties count, and how to read its intervals."""
+    """State the number of answers, how ties count, and how to read the intervals."""
     rule = "count half for each side" if ranking.tie_rule == "half" else "went to one side by a coin"
     raters = "1 rater" if ranking.raters == 1 else f"{ranking.raters:,} raters"
     return (
@@ -121,17 +121,17 @@ def described(ranking: Ranking) -> str:
 
 
 def points(value: float) -> str:
-    """Score points with their sign, to a tenth: the intervals are wider than that by far."""
+    """Signed score points to one decimal; the intervals are much wider."""
     return written(value, 1, signed=True)
 
 
 def ranking_figure(rankings: Mapping[str, Ranking], by: str, candidates: Sequence[str]) -> go.Figure:
-    """A panel for each question: dot = score, line = interval, rows in the order of the ranking ``by``.
+    """One panel per question: dot = score, line = interval, rows in the order of the ranking ``by``.
 
     Parameters
     ----------
     rankings : mapping of str to Ranking
-        By question, ``by`` among them, all of the same sources.
+        By question, including ``by``; all have the same sources.
     candidates : sequence of str
         In the run's order, for their styles.
     """
@@ -162,14 +162,8 @@ def ranking_figure(rankings: Mapping[str, Ranking], by: str, candidates: Sequenc
 
 
 def correlation_frame(found: Sequence[Correlation], indicators: Mapping[str, Indicator], question: str) -> pd.DataFrame:
-    """The numbers of the correlations.
-
-    Returns
-    -------
-    DataFrame
-        question, indicator, closer ("larger" or "smaller"), spearman, worst_case, worst_case_exact, worst_case_at_least
-        (NaN where unknown), n, note.
-    """
+    """The numbers of the correlations: question, indicator, closer ("larger" or "smaller"), spearman, worst_case,
+    worst_case_exact, worst_case_at_least (NaN if unknown), n, note."""
     return pd.DataFrame(
         [
             {
@@ -189,7 +183,7 @@ def correlation_frame(found: Sequence[Correlation], indicators: Mapping[str, Ind
 
 
 def shown_correlations(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.DataFrame:
-    """``correlation_frame`` as Markdown cells: each worst case labelled as exact, or as the bound that it is."""
+    """``correlation_frame`` as Markdown cells; each worst case says whether it is exact or a bound."""
     arrows = {"larger": "↑", "smaller": "↓"}
     shown = pd.DataFrame(
         {
@@ -211,7 +205,7 @@ def shown_correlations(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.D
 
 
 def worst_label(value: float, exact: bool | None, at_least: float) -> str:
-    """``0.40 exact``, or the two bounds between which the worst case lies."""
+    """``0.40 exact``, or the two bounds on the worst case."""
     if exact is None:
         return f"{NONE} no sd"
     if exact:
@@ -220,7 +214,7 @@ def worst_label(value: float, exact: bool | None, at_least: float) -> str:
 
 
 def few_candidates(n: int) -> str:
-    """What a correlation over so few candidates is worth, in a sentence; empty for ``FEW`` or more."""
+    """One sentence on the limits of a correlation over few candidates; empty for ``FEW`` or more."""
     if n >= FEW or n < 2:
         return ""
     return (
@@ -238,7 +232,7 @@ def _style(name: str, candidates: Sequence[str]) -> Style:
 
 
 def _range(ranking: Ranking) -> tuple[float, float]:
-    """The panel's ends: all finite scores and ends, with room for arrows."""
+    """Panel limits: all finite scores and interval ends, with room for arrows."""
     ends = [end for player in ranking.players for end in (player.score, player.low, player.high) if math.isfinite(end)]
     if not ends:
         return -_EMPTY_HALF_WIDTH, _EMPTY_HALF_WIDTH
@@ -248,7 +242,7 @@ def _range(ranking: Ranking) -> tuple[float, float]:
 
 
 def _dot(player: Player, place: int, style: Style, low: float, high: float) -> list[go.Scatter]:
-    """The traces of one player, clipped to the panel: an infinite score hollow at its edge, no score as words."""
+    """Traces of one player, clipped to the panel: a hollow marker for an infinite score, words for a missing one."""
     edge = 0.03 * (high - low)
     if math.isnan(player.score):
         return [_words(NOT_PLACED, low + edge, place)]

@@ -1,7 +1,7 @@
-"""The scores of all candidates: a table of numbers and a dot-and-interval chart, ties drawn as ties.
+"""Scores of all candidates: a table of numbers and a dot-and-interval chart that marks ties.
 
-Ranks and ties are those of :func:`mauve_core.scoring.tables.standings`, which the command line prints too: a
-candidate whose bootstrap interval overlaps that of the best of its group shares the group's rank.
+Ranks and ties come from :func:`mauve_core.scoring.tables.standings`, as on the command line: a candidate shares a
+group's rank if its bootstrap interval overlaps that of the group's best.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ _ROW_HEIGHT = 34
 
 
 def titled(score: str) -> str:
-    """The score's name with the direction in which it gets better."""
+    """The score's name with its direction of improvement."""
     return f"{TITLES[score]} {'↑' if HIGHER_IS_CLOSER[score] else '↓'}"
 
 
 def leaderboard_frame(comparison: Comparison, kind: PartitionKind, *, by: str = "mauve") -> pd.DataFrame:
-    """The numbers of the leaderboard, best first by the score ``by``: what the table shows and the CSV holds.
+    """The numbers of the leaderboard, best first by the score ``by``, for the table and the CSV.
 
     Returns
     -------
     DataFrame
         rank (0 for the human halves), tied, candidate, for each score its mean and _sd, _low, _high; n_human, n, k,
-        encoder, partition, scale, seeds, confidence. The last row of the pairwise partition holds one half of the
-        human texts against the other, where they could be halved.
+        encoder, partition, scale, seeds, confidence. For the pairwise partition, the last row compares two halves of
+        the human texts if they could be split.
     """
     rows = []
     for standing in standings(comparison, by, kind):
@@ -78,7 +78,7 @@ def leaderboard_frame(comparison: Comparison, kind: PartitionKind, *, by: str = 
 
 
 def shown_halves(comparison: Comparison, kind: PartitionKind) -> Candidate | None:
-    """The human texts against themselves, where the partition has them: joint clusters would be too many for halves."""
+    """The human halves, if the partition has them; a joint partition has too many clusters for halves."""
     return comparison.halves if kind == "pairwise" else None
 
 
@@ -94,10 +94,7 @@ def _numbers(candidate: Candidate, kind: PartitionKind) -> dict[str, Any]:
 def shown_table(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.DataFrame:
     """``leaderboard_frame`` as Markdown cells: ``1=`` for a shared rank; each score with its spread and interval.
 
-    Parameters
-    ----------
-    plain : callable
-        Makes a name from a file safe to stand in Markdown.
+    ``plain`` escapes a name from a file for Markdown.
     """
     shown = pd.DataFrame(
         {
@@ -116,35 +113,35 @@ def shown_table(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.DataFram
 
 
 def rank_label(rank: int, tied: bool) -> str:
-    """``2``, or ``2=`` where the rank is shared; a dash for the human halves, which have none."""
+    """``2``, or ``2=`` for a shared rank; a dash for the human halves, which have no rank."""
     if rank == 0:
         return NONE
     return f"{rank}=" if tied else str(rank)
 
 
 def score_label(mean: float, sd: float, low: float, high: float) -> str:
-    """Mean and spread over seeds above the bootstrap interval."""
+    """Mean and spread over seeds, above the bootstrap interval."""
     score = with_spread(mean, sd, SCORE_DECIMALS, value_in="**{}**")
     return f"{score}  \n{interval(low, high, SCORE_DECIMALS)}"
 
 
 def hover_label(estimate: Estimate) -> str:
-    """The same in lines for a hover, with the number of seeds."""
+    """Mean, spread, interval and number of seeds, as hover lines."""
     over = "" if estimate.sd is None else f" over {len(estimate.values)} seeds"
     return f"{mean_and_spread(estimate)}{over}<br>interval {interval_of(estimate)}"
 
 
 def estimate_of(candidate: Candidate, score: str, kind: PartitionKind) -> Estimate:
-    """The candidate's estimate under that partition."""
+    """The candidate's estimate for that partition."""
     return (candidate.joint_scores if kind == "joint" else candidate.scores)[score]
 
 
 def interval_figure(comparison: Comparison, kind: PartitionKind, *, by: str = "mauve") -> go.Figure:
-    """A panel for each score: dot = mean, thick line = spread over seeds, thin line = bootstrap interval.
+    """One panel per score: dot = mean, thick line = spread over seeds, thin line = bootstrap interval.
 
-    Candidates stand from best to worst by the score ``by``; a grey bracket in its panel joins those of one rank.
-    Colour and marker follow the run's own order of candidates. The human texts against themselves stand on top, in
-    the colour of P, and a dotted line carries their mean down.
+    Candidates are sorted from best to worst by the score ``by``; a gray bracket in its panel joins candidates of
+    equal rank. Color and marker follow the run's order of candidates. The human halves (the ceiling) are on top in
+    the color of P; a dotted line extends their mean downward.
     """
     placed, halves = standings(comparison, by, kind), shown_halves(comparison, kind)
     names = [short_name(standing.candidate.name) for standing in placed]
@@ -182,7 +179,7 @@ def interval_figure(comparison: Comparison, kind: PartitionKind, *, by: str = "m
 
 
 def _ceiling(estimate: Estimate, rows: int) -> list[Trace]:
-    """The halves' own row, and their mean down to the last candidate."""
+    """The row of the human halves, and a line from their mean down to the last candidate."""
     line = _stroke([estimate.mean] * 2, [-1, rows - 0.5], HUMAN_COLOUR, 1.5)
     line["line"]["dash"] = "dot"
     return [line, *_interval(estimate, -1, HALVES_TITLE, Style(HUMAN_COLOUR, "solid", "circle"))]
@@ -210,7 +207,7 @@ def _interval(estimate: Estimate, place: int, name: str, style: Style) -> list[T
 
 
 def _ties(placed: Sequence[Standing], estimates: Sequence[Estimate]) -> list[Trace]:
-    """A bracket at the right edge of the panel for each rank that candidates share."""
+    """A bracket at the panel's right edge for each shared rank."""
     high = max(estimate.high for estimate in estimates)
     width = max(high - min(estimate.low for estimate in estimates), 1e-9)
     brackets = []

@@ -1,9 +1,7 @@
-"""All texts on the two-dimensional map: coloured by source, by cluster, or by what the text's cluster does: its log
-ratio, or its share of one of the two errors.
+"""All texts on the two-dimensional map, colored by source, cluster, or the cluster's log ratio or share of an error.
 
-Points are drawn with WebGL from float32 arrays, or as SVG where there is none. Beyond ``MOST_POINTS`` a sample
-stratified by source is drawn over the density of all texts. Each point carries its place in the stacked texts: no text
-travels for the sake of a hover.
+Points use WebGL with float32 arrays, or SVG without WebGL. Beyond ``MOST_POINTS`` the map draws a sample stratified
+by source over the density of all texts. Each point carries only its index in the stacked texts; hovers need no text.
 """
 
 from __future__ import annotations
@@ -33,10 +31,10 @@ from mauve_core.figures.theme import (
 
 MOST_POINTS = 25_000
 PLAIN_POINTS = 4_000
-"""The same where there is no WebGL: each point is an element of SVG then."""
+"""The limit without WebGL, where each point is an SVG element."""
 HEIGHT = 560
 _LEGEND_COLUMNS = 2
-"""Names beside each other where the page is narrow."""
+"""Legend names per row on a narrow page."""
 DENSITY_BINS = 80
 
 Colouring = Literal["source", "cluster", "log_ratio", "type_1", "type_2"]
@@ -48,16 +46,16 @@ COLOURINGS: dict[Colouring, str] = {
     "type_2": "Misses",
 }
 _ERROR_COLOURS = {"type_1": (MODEL_COLOUR, "type I"), "type_2": (HUMAN_COLOUR, "type II")}
-"""Colour of a cluster that adds to the error, and the error's name."""
+"""Color of a cluster that adds to the error, and the error's name."""
 
 _FAINT, _PLAIN, _RAISED = 0.12, 0.65, 0.95
-"""Opacity of points: outside the chosen cluster, without a chosen one, and in it."""
+"""Point opacity: outside the chosen cluster, with no chosen cluster, and inside the chosen cluster."""
 _TURNS = 3
-"""Parts into which each source is cut, drawn in turn."""
+"""Number of parts into which each source is cut; sources take turns in drawing order."""
 _CLUSTER_COLOURS = (*CATEGORICAL, HUMAN_COLOUR, NEUTRAL_COLOUR)
-"""Colours of clusters, in turn; the last is for texts without one."""
+"""Colors of clusters, repeated cyclically; the last is for texts without a cluster."""
 _OFFSETS, _NOTHING = "#5c6270", "#b8bcc2"
-"""Grey of clusters that offset an error, and of those that do nothing to it."""
+"""Grays for clusters that offset an error and for those that do not affect it."""
 _BAR = {
     "orientation": "h",
     "thickness": 10,
@@ -68,28 +66,27 @@ _BAR = {
     "yanchor": "bottom",
     "outlinewidth": 0,
 }
-"""Where a colour scale stands."""
+"""Position of a color scale."""
 _RATIO_LIMIT = 4.0
-"""Log ratios beyond 16 to 1 share the end of the colour scale, so that small ones can still be told apart."""
+"""Log ratios beyond 16 to 1 share the end of the color scale, so that small ones stay distinguishable."""
 
 
 @dataclass(frozen=True)
 class Points:
-    """What the map draws.
+    """The data of the map.
 
     Attributes
     ----------
     xy : (n, 2) float32 array
         Positions of all texts, stacked.
     source : (n,) int array
-        Place of each text's source in ``names``; 0 is the human side.
-    names : tuple of str
+        Index of each text's source in ``names``; 0 is the human side.
     cluster : (n,) int array
-        Cluster of each text, -1 where the partition leaves its source out.
+        Cluster of each text, -1 if the partition excludes its source.
     log2_ratio : (k,) float array
         log2 of human over candidate share of each cluster.
     type_1, type_2 : (k,) float array
-        Each cluster's share of the error, negative where it offsets part of it.
+        Each cluster's share of the error; negative if it offsets part of the error.
     """
 
     xy: NDArray[np.float32]
@@ -101,16 +98,16 @@ class Points:
     type_2: NDArray[np.float64]
 
     def shares(self, colouring: Colouring) -> NDArray[np.float64]:
-        """(k,) shares of the error that the colouring is of."""
+        """(k,) shares of the error that this coloring shows."""
         return self.type_1 if colouring == "type_1" else self.type_2
 
 
 def stratified_sample(
     source: NDArray[np.int16], visible: NDArray[np.bool_], most: int = MOST_POINTS
 ) -> NDArray[np.intp]:
-    """Places of the texts to draw: all visible ones, or ``most`` of them with every source's share kept.
+    """Indices of the texts to draw: all visible ones, or ``most`` of them in proportion to the sources.
 
-    The choice is the same every time, and each source with a text keeps at least one.
+    The choice is deterministic; each source with a visible text keeps at least one.
     """
     shown = np.flatnonzero(visible)
     if shown.size <= most:
@@ -137,33 +134,32 @@ def map_figure(
     density: NDArray[np.bool_] | None = None,
     plain: bool = False,
 ) -> go.Figure:
-    """The map.
+    """Draw the map.
 
     Parameters
     ----------
-    points : Points
     drawn : (m,) array of int
-        Places of the texts that are drawn.
+        Indices of the texts to draw.
     colouring : a key of ``COLOURINGS``
     candidate : str
-        Whose log ratio the colours give.
+        Candidate whose log ratio sets the colors.
     chosen : int or None
-        Cluster that stands out; the other texts fade.
+        Cluster to highlight; other texts fade.
     outline : sequence of (x, y) or None
-        A polygon to draw: the selection, unless the reader has just drawn it on this very figure.
+        The selection polygon, unless the reader just drew it on this figure.
     inside : (n,) bool array or None
-        Texts inside the outline, which stand out; None without an outline.
+        Texts inside the outline, which are highlighted; None without an outline.
     revision : int
-        Changes when the browser shall forget what the reader drew.
+        A new value makes the browser forget what the reader drew.
     density : (n,) bool array or None
-        Texts whose density lies under the points; None when every text is drawn.
+        Texts whose density is drawn below the points; None if all texts are drawn.
     plain : bool
-        Draw points as SVG, for a browser without WebGL: no more than ``PLAIN_POINTS``.
+        Draw points as SVG, for a browser without WebGL; at most ``PLAIN_POINTS``.
 
     Returns
     -------
     Figure
-        ``customdata`` of a point is its text's place in the stack and its cluster.
+        ``customdata`` of a point is its text's index in the stack and its cluster.
     """
     traces = [] if density is None else [_density(points.xy[density])]
     own = points.cluster[drawn] == chosen
@@ -189,17 +185,17 @@ def map_figure(
 
 
 def colour_of(place: int) -> str:
-    """The colour of the source at that place: blue for the human side, the candidates' own as in every figure."""
+    """Color of the source at that index: blue for the human side, the candidates' usual colors for the others."""
     return HUMAN_COLOUR if place == 0 else candidate_style(place - 1).colour
 
 
 def symbol_of(place: int) -> str:
-    """The marker of the source at that place: a dot, and another each time that the colours return."""
+    """Marker of the source at that index: a dot, or another shape each time the colors repeat."""
     return candidate_style(max(place - 1, 0) // len(CATEGORICAL)).symbol
 
 
 def _interleaved(places: NDArray[np.intp], source: NDArray[np.int16]) -> list[NDArray[np.intp]]:
-    """The texts in parts of one source each, the sources taking turns, so that none covers all others."""
+    """Texts in parts of one source each, with sources alternating, so that none covers all others."""
     shuffled = np.random.default_rng(0).permutation(places)
     turns = np.array_split(shuffled, _TURNS)
     return [turn[source[turn] == place] for turn in turns for place in np.unique(source[turn])]
@@ -240,7 +236,7 @@ def _colours(points: Points, cluster: NDArray[np.int32], place: int, colouring: 
 
 
 def _steps(colours: Sequence[str]) -> list[list[Any]]:
-    """A colour scale that gives the whole number i the i-th colour; numbers travel in a tenth of the time of names."""
+    """A color scale that maps whole number i to the i-th color; sending numbers takes a tenth of the time of names."""
     last = len(colours) - 1
     return [[number / last, colour] for number, colour in enumerate(colours)]
 
@@ -254,7 +250,7 @@ def _ratio_scale(limit: float) -> dict[str, Any]:
 
 
 def _colour_bar(limit: float, candidate: str) -> Trace:
-    """A trace without points that carries the colour scale, whichever sources are shown."""
+    """A trace without points that keeps the color scale visible whichever sources are shown."""
     exponents = [value for value in range(-4, 5) if abs(value) <= limit]
     bar = {
         **_BAR,
@@ -267,7 +263,7 @@ def _colour_bar(limit: float, candidate: str) -> Trace:
 
 
 def _error_scale(points: Points, colouring: Colouring) -> dict[str, Any]:
-    """Grey where a cluster offsets the error, its side's colour where it makes it."""
+    """Gray for clusters that offset the error, the side's color for those that add to it."""
     limit = max(0.01, float(points.shares(colouring).max()))
     colour, _ = _ERROR_COLOURS[colouring]
     return {"colorscale": [[0, _OFFSETS], [0.5, _NOTHING], [1, colour]], "cmin": -limit, "cmid": 0, "cmax": limit}
@@ -281,7 +277,7 @@ def _error_bar(points: Points, colouring: Colouring) -> Trace:
 
 
 def _legend_entry(names: Sequence[str], place: int) -> Trace:
-    """A legend mark of full strength, whatever the opacity of the points."""
+    """A legend mark at full opacity, whatever the opacity of the points."""
     return draw.scatter(
         x=[None],
         y=[None],

@@ -1,4 +1,4 @@
-"""What the map draws of a comparison, a map of no more points than a page bears, and its numbers as a table."""
+"""Map data of a comparison, a map sampled to fit a page, and its numbers as a table."""
 
 from __future__ import annotations
 
@@ -16,13 +16,7 @@ from mauve_core.scoring.result import Comparison, Partition
 
 
 def map_points(comparison: Comparison, partition: Partition, candidate: str, weight: float = 0.5) -> Points:
-    """What the map draws of a comparison, coloured by what the clusters of that partition do.
-
-    Raises
-    ------
-    InputError
-        The comparison was made without a map.
-    """
+    """Map data of a comparison, with the clusters of that partition; InputError if the comparison has no map."""
     if comparison.projection is None:
         raise InputError("This comparison has no map", todo="Compare again with the map switched on")
     table = cluster_table(partition.counts(HUMAN), partition.counts(candidate), weight)
@@ -40,7 +34,7 @@ def map_points(comparison: Comparison, partition: Partition, candidate: str, wei
 
 
 def sampled_map(points: Points, *, most: int = MOST_POINTS, colouring: Colouring = "source") -> tuple[go.Figure, int]:
-    """The map of at most so many texts, over the density of all where that is not all; and how many are drawn."""
+    """Draw at most ``most`` texts, over the density of all if some are left out; also return the number drawn."""
     everything = np.ones(points.source.size, dtype=np.bool_)
     drawn = stratified_sample(points.source, everything, most)
     density = everything if drawn.size < everything.size else None
@@ -48,18 +42,13 @@ def sampled_map(points: Points, *, most: int = MOST_POINTS, colouring: Colouring
 
 
 def points_frame(points: Points, ids: Sequence[str]) -> pd.DataFrame:
-    """A row a text, those too that no figure draws.
-
-    Parameters
-    ----------
-    ids : sequence of str
-        Of all texts in the order of the map: the human side's, then each candidate's.
+    """One row per text, including those that no figure draws; ``ids`` are in map order.
 
     Returns
     -------
     DataFrame
-        source, id, x, y, cluster (-1 where the partition leaves its source out), then of its cluster log2_ratio, type_1
-        and type_2 (NaN without one).
+        source, id, x, y, cluster (-1 if the partition excludes its source), then the cluster's log2_ratio, type_1 and
+        type_2 (NaN without a cluster).
     """
     there = points.cluster >= 0
     frame = pd.DataFrame(

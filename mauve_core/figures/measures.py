@@ -1,8 +1,7 @@
-"""Text measures of a run: a panel each with every candidate beside the human value, and two measures in a plane.
+"""Text measures of a run: one panel per measure with candidates and the human value, and a plane of two measures.
 
-T(Q) is a candidate's value, T(P) that of the human texts; |T(Q) - T(P)| is the gap (JMLR 2023, section 6.3). Intervals
-are those of :mod:`mauve_core.experiments.text_measures`, about 95 % over texts. Where no spread is known, a dot
-stands without a line.
+T(Q) is a candidate's value, T(P) that of the human texts, and |T(Q) - T(P)| the gap (JMLR 2023, section 6.3).
+Intervals are about 95 % over texts (:mod:`mauve_core.experiments.text_measures`). A dot without a line has no spread.
 """
 
 from __future__ import annotations
@@ -32,18 +31,18 @@ from mauve_core.figures.theme import (
 from mauve_core.scoring.tables import shared_ranks
 
 COLUMNS = 4
-"""Panels in a row."""
+"""Panels per row."""
 
 LOG_RATIO = 100.0
-"""A panel whose values span more than this ratio gets a logarithmic axis."""
+"""A panel with a larger ratio of values has a logarithmic axis."""
 
 NO_HUMAN = "no T(P)"
 _ROW_HEIGHT, _BETWEEN, _BELOW = 24, 80, 28
-"""Pixels: a candidate in a panel, the room between two rows of panels, and that below all of them."""
+"""Pixels per candidate in a panel, between two rows of panels, and below all panels."""
 
 
 def measures_frame(measurements: Measurements, order: Sequence[str]) -> pd.DataFrame:
-    """Every number of the measurements: a row for each measure and candidate, candidates in the run's ``order``.
+    """All numbers of the measurements: one row per measure and candidate, candidates in ``order``.
 
     Returns
     -------
@@ -56,13 +55,13 @@ def measures_frame(measurements: Measurements, order: Sequence[str]) -> pd.DataF
 
 
 def ranking_frame(measurements: Measurements, measure: str, order: Sequence[str]) -> pd.DataFrame:
-    """Candidates by the size of their gap, the smallest first; those without a gap stand last, without a rank.
+    """Candidates by gap, smallest first; candidates without a gap are last and have no rank.
 
     Returns
     -------
     DataFrame
-        rank (0 where there is none), tied, and the columns of :func:`measures_frame`. Candidates share a rank when the
-        interval of their gap shares a point with that of the first of their group.
+        rank (0 for none), tied, and the columns of :func:`measures_frame`. A candidate shares a group's rank if the
+        interval of its gap overlaps that of the group's first.
     """
     rows = _rows(measurements, measure, order)
     ranked = sorted((row for row in rows if row.gap is not None), key=lambda row: row.gap.value if row.gap else 0)
@@ -78,9 +77,9 @@ def ranking_frame(measurements: Measurements, measure: str, order: Sequence[str]
 
 
 def panels_figure(measurements: Measurements, order: Sequence[str]) -> go.Figure:
-    """A panel a measure: dot and line are T(Q) and its interval, blue line and band T(P) and its interval.
+    """One panel per measure: dot and line are T(Q) and its interval, blue line and band T(P) and its interval.
 
-    Candidates stand in the run's order and style; a measure that a candidate lacks says so in its place.
+    Candidates have the run's order and style; a missing measure is marked in its place.
     """
     names = measurements.measures
     rows = max(-(-len(names) // COLUMNS), 1)
@@ -122,7 +121,7 @@ def panels_figure(measurements: Measurements, order: Sequence[str]) -> go.Figure
 
 
 def plane_frame(measurements: Measurements, across: str, along: str, order: Sequence[str]) -> pd.DataFrame:
-    """Two measures of every source that has both, the human side first: source, x, x_sd, x_low, x_high, y, ..."""
+    """Two measures of every source with both, the human side first: source, x, x_sd, x_low, x_high, y, ..."""
     rows = [(measurements.row(across, name), measurements.row(along, name)) for name in order]
     both = [(x, y) for x, y in rows if x is not None and y is not None]
     pairs = [(HUMAN, _first(x.human for x, _ in both), _first(y.human for _, y in both))]
@@ -137,7 +136,7 @@ def plane_frame(measurements: Measurements, across: str, along: str, order: Sequ
 
 
 def plane_figure(frame: pd.DataFrame, across: str, along: str, order: Sequence[str]) -> go.Figure:
-    """``plane_frame`` as points with intervals; the human side is a blue cross with guides through it."""
+    """Draw ``plane_frame`` as points with intervals; the human side is a blue cross with guides."""
     traces, guides = [], []
     for _, row in frame.iterrows():
         human = row["source"] == HUMAN
@@ -157,25 +156,24 @@ def plane_figure(frame: pd.DataFrame, across: str, along: str, order: Sequence[s
 
 
 def value_label(value: Value | None) -> str:
-    """``14.53 ± 0.42``, with as many decimals as the spread is good for; ``± ?`` where there is none."""
+    """``14.53 ± 0.42``, with as many decimals as the spread supports; ``± ?`` without a spread."""
     return NONE if value is None else with_spread(value.value, value.sd, missing=UNKNOWN)
 
 
 def interval_label(value: Value | None) -> str:
-    """``13.7 to 15.4``, rounded as :func:`value_label` rounds; empty when unknown."""
+    """``13.7 to 15.4``, rounded as in :func:`value_label`; empty if unknown."""
     if value is None or value.sd is None or value.low is None or value.high is None:
         return ""
     return interval(value.low, value.high, decimals_of(value.value, value.sd))
 
 
 def value_of(row: pd.Series, name: str) -> Value | None:
-    """A value of a frame's row with the numbers beside it; None where there is none."""
+    """A value with its spread from a row of a frame; None if missing."""
     numbers = [_or_none(row[f"{name}{part}"]) for part in ("", "_sd", "_low", "_high")]
     return None if numbers[0] is None else Value(numbers[0], *numbers[1:])
 
 
 def _rows(measurements: Measurements, measure: str, order: Iterable[str]) -> list[Row]:
-    """The rows of a measure in the run's order of candidates."""
     found = (measurements.row(measure, name) for name in order)
     return [row for row in found if row is not None]
 
@@ -200,14 +198,14 @@ def _value_columns(name: str, value: Value | None) -> dict[str, float]:
 
 
 def _ends(value: Value) -> tuple[float, float]:
-    """The interval; the value itself where none is known."""
+    """The interval's limits; the value itself twice if they are unknown."""
     return (value.value if value.low is None else value.low, value.value if value.high is None else value.high)
 
 
 def _panel_title(measurements: Measurements, measure: str) -> str:
     title = html.escape(measure_title(measure))
     human = any(row.human is not None for row in measurements.rows if row.measure == measure)
-    return title if human else f"{title}<br>{NO_HUMAN}"  # on one line it would meet its neighbour's
+    return title if human else f"{title}<br>{NO_HUMAN}"  # on one line it would overlap the next title
 
 
 def _panel(rows: Sequence[Row], order: Sequence[str], shown: Sequence[str]) -> list[Trace]:
@@ -222,7 +220,7 @@ def _panel(rows: Sequence[Row], order: Sequence[str], shown: Sequence[str]) -> l
 
 
 def _not_defined(rows: Sequence[Row], shown: Sequence[str], panel: int) -> list[dict[str, Any]]:
-    """In the places of candidates that lack the measure, that they do; why is in the hover."""
+    """Mark candidates that lack the measure; the hover gives the reason."""
     axis = "" if panel == 1 else str(panel)
     return [
         {
@@ -246,7 +244,7 @@ def _panel_ends(rows: Sequence[Row]) -> list[float]:
 
 
 def _human_line(human: Value, candidates: int) -> list[Trace]:
-    """Line and band over the whole panel; the line can be hovered between the candidates."""
+    """Line and band across the panel, with hovers on the line between candidates."""
     low, high = _ends(human)
     top, bottom = -0.6, candidates - 0.4
     band = draw.scatter(
@@ -318,7 +316,7 @@ def _in_words(value: Value) -> str:
 
 
 def _wrapped(text: str, width: int = 60) -> str:
-    """Escaped, with a line break before a word that would pass ``width`` characters."""
+    """Escape and wrap at ``width`` characters."""
     lines = [""]
     for word in text.split():
         if lines[-1] and len(lines[-1]) + len(word) >= width:
@@ -328,7 +326,7 @@ def _wrapped(text: str, width: int = 60) -> str:
 
 
 def _scale_of(ends: Sequence[float]) -> dict[str, Any]:
-    """A logarithmic axis where the values span several orders of magnitude."""
+    """A logarithmic axis if the values span several orders of magnitude."""
     wide = bool(ends) and min(ends) > 0 and max(ends) / min(ends) > LOG_RATIO
     return {"type": "log", "dtick": 1} if wide else {}
 

@@ -1,4 +1,4 @@
-"""Whether chance explains a score: tests of P = Q, for all of a table at once (Holm 1979), and standard scores."""
+"""Significance of scores: tests of P = Q, corrected across a table (Holm 1979), and standard scores."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from mauve_core.experiments.methods import Method, MethodScore, MethodTable
 from mauve_core.numerics.resampling.multiple_tests import holm
 
 LEVEL = 0.05
-"""Corrected p-values up to this one have a star."""
+"""Corrected p-values up to this level get a star."""
 
 _ROUNDING = 1e-12
-"""A number of tests times a p-value is off by less."""
+"""Bound on the rounding error of a p-value times the number of tests."""
 
 
 @dataclass(frozen=True)
 class Tested:
-    """One candidate under one method: the p-value, and the same corrected for all tests of the table."""
+    """One candidate under one method: the p-value, and its correction for all tests of the table."""
 
     p_value: float
     corrected: float
 
     @property
     def label(self) -> str:
-        """``p 0.001``; with a star where the corrected value is at most :data:`LEVEL`."""
+        """``p 0.001``, with a star if the corrected value is at most :data:`LEVEL`."""
         return f"p {p_label(self.p_value)}{'*' if _small(self.corrected) else ''}"
 
     @property
@@ -39,7 +39,7 @@ Tests = Mapping[tuple[Method, str], Tested]
 
 
 def p_values_of(table: MethodTable) -> dict[tuple[Method, str], Tested]:
-    """The tests that were made, by method and candidate."""
+    """The p-values of all tests, by method and candidate."""
     found = {
         (result.method, name): score.p_value
         for result in table.results
@@ -51,7 +51,7 @@ def p_values_of(table: MethodTable) -> dict[tuple[Method, str], Tested]:
 
 
 def about_tests(table: MethodTable) -> str:
-    """What the p-values say and what they cannot; empty where no test was asked for."""
+    """Explain what the p-values can and cannot show; empty without tests."""
     draws, count = table.settings.get("permutations"), len(p_values_of(table))
     if not isinstance(draws, int) or draws < 1:
         return ""
@@ -81,7 +81,7 @@ def _about_many(count: int, draws: int) -> str:
 
 
 def about_z(table: MethodTable) -> str:
-    """What the standard scores say; empty where there are none."""
+    """Explain the standard scores; empty if there are none."""
     if all(score.z is None for result in table.results for score in result.scores.values()):
         return ""
     return (
@@ -92,12 +92,12 @@ def about_z(table: MethodTable) -> str:
 
 
 def z_label(score: MethodScore) -> str:
-    """``z 12.3``; empty where there is none."""
+    """``z 12.3``; empty if there is none."""
     return "" if score.z is None else f"z {written(score.z, 1)}"
 
 
 def p_label(p_value: float) -> str:
-    """Two digits of a p-value."""
+    """The p-value to two digits."""
     return significant(p_value)
 
 

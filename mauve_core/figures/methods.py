@@ -1,8 +1,8 @@
-"""What methods say of the candidates: their places under each one, side by side.
+"""Places of the candidates under each method, side by side.
 
-A candidate's place under a method follows from its value alone, 1 being the closest to the human texts. Ranks are
-shared as in :func:`mauve_core.scoring.tables.standings`: going down, a candidate whose interval over texts overlaps
-that of the first of its group belongs to the group. Bars join a group.
+Only the value sets a candidate's place under a method; 1 is closest to the human texts. Ranks are shared as in
+:func:`mauve_core.scoring.tables.standings`: a candidate joins a group if its interval over texts overlaps that of the
+group's first. Bars join a group.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, candida
 Joined = Literal["", "overlap", "unknown"]
 
 NAMED = 7
-"""Methods up to which columns bear their names; beyond that their numbers in the table."""
+"""Up to this many methods, columns show names; beyond it, their numbers in the table."""
 
 _JOINED: dict[Joined, str] = {
     "": "",
@@ -45,17 +45,15 @@ class Place:
 
     Attributes
     ----------
-    candidate : str
     place : int
-        1 for the closest to the human texts; equal values stand in the run's order.
+        1 for the closest to the human texts; equal values keep the run's order.
     rank : int
         Place of the first of its group.
     tied : bool
-        Whether the group has others.
+        Whether the group has other members.
     joined : {"", "overlap", "unknown"}
-        How it belongs to the group of the one before it: not at all, by overlap with the interval of the group's first,
-        or because one of the two has no interval.
-    score : MethodScore
+        How the candidate joins the previous one's group: not at all, by overlap with the interval of the group's
+        first, or because one of the two has no interval.
     """
 
     candidate: str
@@ -67,13 +65,13 @@ class Place:
 
     @property
     def label(self) -> str:
-        """``2``, ``2=`` for a shared rank; ``3?`` for the place of one that no interval tells from others."""
+        """``2``; ``2=`` for a shared rank; ``3?`` if no interval separates it from others."""
         unknown = self.tied and (self.joined == "unknown" or self.score.low is None)
         return f"{self.place}?" if unknown else rank_label(self.rank, self.tied)
 
 
 def places(result: MethodResult, candidates: Sequence[str]) -> list[Place]:
-    """The candidates from the closest to the farthest."""
+    """Candidates from closest to farthest."""
     names = [candidates[index] for index in np.argsort(-result.closeness(candidates), kind="stable")]
     ranks: list[int] = []
     joins: list[Joined] = []
@@ -92,15 +90,15 @@ def places(result: MethodResult, candidates: Sequence[str]) -> list[Place]:
 
 
 def scores_frame(table: MethodTable) -> pd.DataFrame:
-    """Every number of the table: a row for each method and candidate, after them the ceiling.
+    """All numbers of the table: one row per method and candidate, then the ceiling.
 
     Returns
     -------
     DataFrame
         number (of the method), method, title, closer ("larger" or "smaller"), candidate (``human`` for two halves of
-        the human texts), place, rank, tied and joined (as of :class:`Place`; 0 and no ties for the halves), value,
-        sd_seeds, sd_texts, low, high, z (NaN where unknown), n, p_value and p_holm (of P = Q, alone
-        and corrected; NaN where there was no test), seconds (of the estimator), notes.
+        the human texts), place, rank, tied and joined (as in :class:`Place`; 0 and no ties for the halves), value,
+        sd_seeds, sd_texts, low, high, z (NaN if unknown), n, p_value and p_holm (of P = Q, raw and corrected; NaN
+        without a test), seconds (of the estimator), notes.
     """
     tests, untested = p_values_of(table), Tested(math.nan, math.nan)
     rows = []
@@ -119,12 +117,9 @@ def scores_frame(table: MethodTable) -> pd.DataFrame:
 
 
 def bump_figure(table: MethodTable, order: Sequence[str]) -> go.Figure:
-    """A column a method, a line a candidate through its places; bars join those of one rank.
+    """One column per method, one line per candidate; bars join candidates of equal rank.
 
-    Parameters
-    ----------
-    order : sequence of str
-        The run's candidates, whose place decides colour, dash and marker.
+    ``order`` holds the run's candidates and sets color, dash and marker.
     """
     columns = [places(result, table.candidates) for result in table.results]
     figure = go.Figure([_joins(columns, "overlap"), _joins(columns, "unknown")])
@@ -158,7 +153,7 @@ def bump_figure(table: MethodTable, order: Sequence[str]) -> go.Figure:
 
 
 def column_labels(results: Sequence[MethodResult]) -> list[str]:
-    """Numbers, and below them the methods' names in short lines where there is room for them."""
+    """Method numbers, with the names in short lines if there is room."""
     numbers = [f"<b>{number}</b>" for number in range(1, len(results) + 1)]
     if len(results) > NAMED:
         return numbers
@@ -169,7 +164,7 @@ def column_labels(results: Sequence[MethodResult]) -> list[str]:
 
 
 def score_labels(scores: Sequence[MethodScore]) -> list[str]:
-    """:func:`score_label` of candidates beside each other, with decimals as even as can be."""
+    """:func:`score_label` of several candidates, with similar numbers of decimals."""
     own = [decimals_of(score.value, score.sd_seeds, score.sd_texts) for score in scores]
     return [
         with_two_spreads(score.value, score.sd_seeds, score.sd_texts, decimals)
@@ -178,7 +173,7 @@ def score_labels(scores: Sequence[MethodScore]) -> list[str]:
 
 
 def score_label(score: MethodScore) -> str:
-    """``0.971 ± 0.002 / 0.015``: the value, its spread over seeds and that over texts."""
+    """``0.971 ± 0.002 / 0.015``: the value, its spread over seeds and its spread over texts."""
     return with_two_spreads(score.value, score.sd_seeds, score.sd_texts)
 
 
@@ -193,7 +188,7 @@ def _tested(test: Tested) -> dict[str, float]:
 
 
 def _joins(columns: Sequence[Sequence[Place]], kind: Joined) -> go.Scatter:
-    """Bars between those of one rank: broad where intervals overlap, dotted where none are known."""
+    """Bars between candidates of equal rank: broad for overlapping intervals, dotted for unknown ones."""
     x: list[float | None] = []
     y: list[float | None] = []
     for column, found in enumerate(columns):
@@ -240,7 +235,7 @@ def _hover(result: MethodResult, item: Place, test: Tested | None) -> str:
 
 
 def _side(found: Sequence[Place], rows: int, *, numbered: bool = True) -> dict[str, Any]:
-    """An axis with the names of one column's candidates, from the closest down."""
+    """An axis with the candidates of one column, closest on top."""
     names = [html.escape(short_name(item.candidate)) for item in found]
     return {
         "tickvals": [item.place for item in found],
@@ -254,7 +249,7 @@ def _side(found: Sequence[Place], rows: int, *, numbered: bool = True) -> dict[s
 
 
 def _lines(text: str) -> list[str]:
-    """Words, long ones cut after their hyphens, in lines that fit below a column."""
+    """Wrap words to fit below a column; long words break after hyphens."""
     lines = [""]
     for word in text.split():
         for piece in re.split(r"(?<=-)", word) if len(word) > _LABEL_WIDTH else [word]:

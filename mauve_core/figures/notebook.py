@@ -1,7 +1,7 @@
-"""A comparison as it shows itself in a notebook: leaderboard, warnings, and the divergence curves as a still drawing.
+"""A comparison's display in a notebook: leaderboard, warnings, and the divergence curves as a static drawing.
 
-Nothing runs and nothing is fetched, so that Jupyter, VS Code and pages made of notebooks show it alike, offline and
-before a notebook is trusted. The live figure is one call away: ``mauve_core.figure(comparison, "frontier")``.
+It needs no script and no network, so Jupyter, VS Code and notebook converters show it offline and before the notebook
+is trusted. ``mauve_core.figure(comparison, "frontier")`` draws the interactive figure.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CELL = "padding:4px 10px;text-align:left;white-space:nowrap"
 
 
 def notebook_html(comparison: Comparison) -> str:
-    """The comparison as HTML in one ``div``; all text in it is escaped."""
+    """The comparison as HTML in one ``div``, with all text escaped."""
     points = curve_points(error_curves(comparison, "pairwise"), comparison.config.score.scale)
     order = [standing.candidate.name for standing in standings(comparison)]
     banded = banded_names(order, order[0])

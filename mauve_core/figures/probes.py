@@ -1,7 +1,7 @@
-"""What a score noticed of perturbations: a panel a measure, a row a perturbation, and the response to growing doses.
+"""Effects of perturbations on scores: one panel per measure and one row per perturbation, and dose response.
 
-Dots are means over splits and k-means seeds, bars one standard deviation over them to both sides. The grey band is the
-control, half of the texts against the other half, both untouched: the noise floor (ICLR 2023, section 6.2, figure 4).
+Dots are means over splits and k-means seeds; bars span one standard deviation on each side. The gray band is the
+control, two untouched halves of the texts: the noise floor (ICLR 2023, section 6.2, figure 4).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SETTINGS: dict[Setting, str] = {
     "rate": "share of the letters",
     "times": "times",
 }
-"""What can grow from one line to the next, as an axis names it; at 0 each of them is the control."""
+"""Settings that can grow along an axis, with axis titles; the value 0 is the control."""
 
 COLUMNS = 3
 _ROW_HEIGHT, _PANEL_MARGIN = 22, 74
@@ -55,16 +55,16 @@ _BAND, _FLOOR = translucent(NEUTRAL_COLOUR, 0.28), {"color": NEUTRAL_COLOUR, "wi
 
 @dataclass(frozen=True)
 class DoseSeries:
-    """One perturbation in growing doses.
+    """One perturbation at increasing doses.
 
     Attributes
     ----------
     title : str
-        What stays the same.
+        The perturbation without the setting that grows.
     setting : str
-        What grows, of ``SETTINGS``.
+        The setting that grows, a key of ``SETTINGS``.
     points : tuple of (float, ProbeLine)
-        Growing values, without the control.
+        In ascending order, without the control.
     """
 
     title: str
@@ -73,25 +73,25 @@ class DoseSeries:
 
 
 def titled(measure: str) -> str:
-    """The measure's name with the direction in which it gets closer."""
+    """The measure's name with the direction that means closer."""
     return f"{SUMMARIES[measure].title} {'↑' if measure == 'mauve' else '↓'}"
 
 
 def by_distance(table: ProbeTable, measure: str, *, sources: bool = True) -> list[ProbeLine]:
-    """Every line but the control, the farthest from the reference half first."""
+    """All lines except the control, farthest from the reference half first."""
     sign = -1 if measure == "mauve" else 1
     lines = [line for line in table.lines if line.kind == "perturbation" or (sources and line.kind == "source")]
     return sorted(lines, key=lambda line: sign * line.scores[measure].mean, reverse=True)
 
 
 def probes_frame(table: ProbeTable) -> pd.DataFrame:
-    """Every number of the table: a row a line, the control first.
+    """All numbers of the table: one row per line, the control first.
 
     Returns
     -------
     DataFrame
         kind, name, title, source (whose texts were split), n, k, changed (share of the texts), moved (share of the
-        first split's texts in another cluster, NaN where nothing moves), repeats (splits times seeds), for each measure
+        first split's texts in another cluster, NaN without a flow), repeats (splits times seeds), for each measure
         its mean, _sd (NaN with one repeat), _over_control and _over_control_sd; notes.
     """
     rows = []
@@ -108,19 +108,19 @@ def probes_frame(table: ProbeTable) -> pd.DataFrame:
 
 
 def moved_share(line: ProbeLine) -> float:
-    """Share of the texts that left their cluster; NaN for a line without a flow."""
+    """Share of texts that left their cluster; NaN without a flow."""
     return math.nan if line.flow is None or not line.flow.ids else len(line.flow.moved) / len(line.flow.ids)
 
 
 def spread_label(found: SeedSpread) -> str:
-    """``0.1234 ± 0.0056``; the value alone where one repeat has no spread."""
+    """``0.1234 ± 0.0056``; only the value if one repeat gives no spread."""
     return with_spread(found.mean, found.sd)
 
 
 def distance_figure(table: ProbeTable, measure: str, *, sources: bool = True) -> go.Figure:
-    """A panel a measure, rows sorted by ``measure`` with the farthest on top and the control at the bottom.
+    """One panel per measure; rows sorted by ``measure``, farthest on top and the control at the bottom.
 
-    The first value of a clicked point's ``customdata`` is its place among the table's lines.
+    The first value of a clicked point's ``customdata`` is its index in the table's lines.
     """
     lines = [*by_distance(table, measure, sources=sources), table.control]
     rows = -(-len(MEASURES) // COLUMNS)
@@ -156,14 +156,14 @@ def distance_figure(table: ProbeTable, measure: str, *, sources: bool = True) ->
 
 
 def row_label(line: ProbeLine) -> str:
-    """A line's title where an axis has room for it; a longer one as it is written, or cut."""
+    """A line's title if it fits on an axis; otherwise its spec, cut if necessary."""
     if line.kind == "control":
         return "None (control)"
     return short_name(line.title if len(line.title) <= NAME_LENGTH else line.name)
 
 
 def dose_series(table: ProbeTable) -> list[DoseSeries]:
-    """Perturbations given with several values of one setting and alike otherwise, in the order of the table."""
+    """Perturbations that differ in the value of one setting only, in table order."""
     groups: dict[tuple[Setting, str], dict[float, ProbeLine]] = {}
     for line in table.lines:
         if line.kind != "perturbation":
@@ -180,7 +180,7 @@ def dose_series(table: ProbeTable) -> list[DoseSeries]:
 
 
 def doses_frame(series: Sequence[DoseSeries], control: ProbeLine, measure: str) -> pd.DataFrame:
-    """The numbers of :func:`dose_figure`: perturbation, setting, value (the control's is 0), measure, mean, sd."""
+    """Numbers of :func:`dose_figure`: perturbation, setting, value (0 for the control), measure, mean, sd."""
     rows = []
     for item in series:
         for value, line in ((0.0, control), *item.points):
@@ -191,7 +191,7 @@ def doses_frame(series: Sequence[DoseSeries], control: ProbeLine, measure: str) 
 
 
 def dose_figure(table: ProbeTable, series: Sequence[DoseSeries], measure: str) -> go.Figure:
-    """One measure against what grows, a panel a setting; every line starts from the control at 0."""
+    """One measure against the growing setting, one panel per setting; every line starts at the control (0)."""
     settings = [setting for setting in SETTINGS if any(item.setting == setting for item in series)]
     layout = draw.panels(rows=1, cols=len(settings), shared_yaxes=True, horizontal_spacing=0.04)
     layout = draw.with_axes(layout, "x", linecolor=NEUTRAL_COLOUR, zeroline=False)
@@ -212,7 +212,7 @@ def dose_figure(table: ProbeTable, series: Sequence[DoseSeries], measure: str) -
 
 
 def _noise_floor(control: SeedSpread, panel: int, *, across: bool = False) -> list[dict[str, Any]]:
-    """The control's mean as a dashed line, one standard deviation to both sides as a band below everything else."""
+    """The control's mean as a dashed line, with one standard deviation on each side as a background band."""
     axis, sd = "y" if across else "x", control.sd or 0.0
     line = {**draw.guide(axis, control.mean, _FLOOR, panel), "layer": "below"}
     ends = {f"{axis}0": control.mean - sd, f"{axis}1": control.mean + sd}
@@ -220,7 +220,7 @@ def _noise_floor(control: SeedSpread, panel: int, *, across: bool = False) -> li
 
 
 def _dots(table: ProbeTable, lines: Sequence[ProbeLine], measure: str, kind: str) -> Trace:
-    """The lines of one kind in one panel, in the colour of the side whose texts were perturbed."""
+    """Lines of one kind in one panel, in the color of the side whose texts were perturbed."""
     found = [(place, line) for place, line in enumerate(lines) if line.kind == kind]
     own = HUMAN_COLOUR if table.source == HUMAN else MODEL_COLOUR
     colour, symbol = own if kind == "perturbation" else NEUTRAL_COLOUR, _LOOKS[kind]
@@ -281,7 +281,7 @@ def _value(item: Perturbation, setting: Setting) -> float:
 
 
 def _without(item: Perturbation, setting: Setting) -> str:
-    """The title of what stays the same when the setting grows; of two perturbations alike just where that is."""
+    """Title without the growing setting; two perturbations share it only if everything else is equal."""
     if setting == "dose":
         return Perturbation(item.kind, item.values, 1.0).title
     parts = [item.kind.title]

@@ -1,6 +1,6 @@
-"""The papers' correlation tables as numbers and as dots: ours beside the published number.
+"""The papers' correlation tables as numbers and dots: recomputed values beside the published ones.
 
-A grey band is what the rounding of the printed figures leaves open.
+Gray bands show the range left by the rounding of the printed figures.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import NEUTRAL_COLOUR, base_layout, candidate_style, translucent
 
 MARKS = {"reproduced": "=", "rounding": "≈", "undecided": "?", "different": "≠"}
-"""Between ours and the published number, so that the outcome does not hang on colour."""
+"""Marks between the recomputed and the published number, so that the outcome does not rely on color."""
 
 OURS_COLOUR = candidate_style(4).colour
-"""Neither side's: a correlation belongs to no text."""
+"""Color of neither side, because a correlation belongs to no text."""
 
 _ROW_HEIGHT, _HEAD = 30, 76
 
 
 def agreement_frame(rows: Sequence[Agreement]) -> pd.DataFrame:
-    """A row a number: what the page's table shows and the CSV holds.
+    """One row per number, for the page's table and the CSV.
 
     Returns
     -------
     DataFrame
-        paper, domain, reference, measure (keys), n, statistic, ours, published, difference, low, high (range that
-        rounding leaves), plain, worst (NaN where no deviations are printed), worst_exact, outcome, joint.
+        paper, domain, reference, measure (keys), n, statistic, ours, published, difference, low, high (range left by
+        rounding), plain, worst (NaN without printed deviations), worst_exact, outcome, joint.
     """
     return pd.DataFrame(
         [
@@ -63,7 +63,7 @@ def agreement_frame(rows: Sequence[Agreement]) -> pd.DataFrame:
 
 
 def shown_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """``agreement_frame`` of one paper as Markdown cells: a row a reference, a column a measure."""
+    """``agreement_frame`` of one paper as Markdown cells: one row per reference, one column per measure."""
     names = list(dict.fromkeys(frame["measure"]))
     records = []
     for (domain, reference), part in frame.groupby(["domain", "reference"], sort=False):
@@ -74,9 +74,9 @@ def shown_table(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def agreement_figure(frame: pd.DataFrame) -> go.Figure:
-    """A panel a reference, a row a measure: dot = ours, tick = published, grey band = range that rounding leaves.
+    """One panel per reference, one row per measure: dot = ours, tick = published, gray band = rounding range.
 
-    Measures stand from the best to the worst by their mean with the human scores.
+    Measures are sorted from best to worst by their mean correlation with human scores.
     """
     panels = list(dict.fromkeys(zip(frame["domain"], frame["reference"], strict=True)))
     measures = best_first(frame)
@@ -112,7 +112,7 @@ def agreement_figure(frame: pd.DataFrame) -> go.Figure:
 
 
 def best_first(frame: pd.DataFrame) -> list[str]:
-    """The measures of one paper, by the mean of their correlations with human scores."""
+    """Measures of one paper, best first by their mean correlation with human scores."""
     human = frame[[bool(REFERENCES[name].higher_is_closer) for name in frame["reference"]]]
     means = human.groupby("measure", sort=False)["ours"].mean().sort_values(ascending=False, kind="stable")
     return [str(name) for name in means.index]
@@ -125,7 +125,6 @@ def _cell(row: Any) -> str:
 
 
 def _correlation(value: float) -> str:
-    """With the decimals that the papers print."""
     return written(value, SCORE_DECIMALS)
 
 
@@ -135,7 +134,7 @@ def _panel_title(domain: str, reference: str) -> str:
 
 
 def _dots(part: pd.DataFrame, *, first: bool) -> list[Trace]:
-    """Stem, range, ours and published of one panel; ``first`` puts them into the legend."""
+    """Stem, range, ours and published of one panel; ``first`` adds them to the legend."""
     indices = np.arange(len(part))
     gaps = [None] * len(part)
     stems_x = [x for pair in zip([0.0] * len(part), part["ours"], gaps, strict=True) for x in pair]

@@ -1,7 +1,7 @@
-"""The settings behind one number of a correlation table, in a plane: by measure and by what it is held against.
+"""The settings behind one published correlation, in a plane of the measure and its reference.
 
-Both axes are turned so that closer to human text is right and up: a measure that agrees with its reference lets the
-points rise. A correlation of ranks sees nothing else than the ranks, so the plane can show those instead.
+On both axes, right and up mean closer to human text, so the points rise if the measure agrees with its reference. The
+plane can also show ranks, which are all that a rank correlation sees.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import NEUTRAL_COLOUR, base_layout, candidate_style
 
 FAMILIES = ("sampling", "nucleus", "top-k", "greedy")
-"""Families of decoders; the place decides colour and marker."""
+"""Decoder families; the index sets color and marker."""
 
 LOG_RATIO = 100.0
-"""Gaps that span more than this ratio, none of them near 0, get a logarithmic axis."""
+"""Gaps with a larger ratio, none of them near 0, get a logarithmic axis."""
 
 BAR_SHOWN = 0.006
-"""A deviation wider than this part of the axis is seen beside its point, where then no label can stand."""
+"""An error bar longer than this share of the axis leaves no room for a label beside its point."""
 
 _SIDES = {
     "top center": (0.0, 0.05),
@@ -36,17 +36,18 @@ _SIDES = {
     "middle right": (0.09, 0.0),
     "middle left": (-0.09, 0.0),
 }
-"""Where the middle of a label lies from its point, in parts of width and height; it is some 0.12 long and 0.04 high."""
+"""Offset of a label's center from its point, in shares of width and height; labels are about 0.12 by 0.04."""
 
 
 def plane_frame(settings: pd.DataFrame, reference: str, *, ranks: bool = False) -> pd.DataFrame:
-    """What the plane shows, from :func:`mauve_core.experiments.published.settings`.
+    """Data of the plane, from :func:`mauve_core.experiments.published.settings`.
 
     Returns
     -------
     DataFrame
         setting, family, value, value_sd, reference, reference_sd, and x, y: the gap |T(Q) - T(P)| (or MAUVE) and the
-        reference; with ``ranks`` their ranks, 1 the closest to human text, equal figures sharing their mean rank.
+        reference. With ``ranks``, x and y are ranks; 1 is closest to human text, and equal figures share their mean
+        rank.
     """
     frame = settings[["setting", "value", "value_sd", "reference", "reference_sd"]].copy()
     closeness = settings["closeness"].to_numpy(dtype=np.float64)
@@ -54,13 +55,13 @@ def plane_frame(settings: pd.DataFrame, reference: str, *, ranks: bool = False) 
     frame.insert(1, "family", [family(setting) for setting in settings["setting"]])
     if ranks:
         return frame.assign(x=rankdata(-closeness), y=rankdata(-good))
-    # Adding 0 makes a gap of -0 a plain 0.
+    # Adding 0 turns a gap of -0 into 0.
     x = -closeness + 0.0 if settings["human"].notna().all() else closeness
     return frame.assign(x=x, y=settings["reference"])
 
 
 def settings_figure(settings: pd.DataFrame, measure: str, reference: str, *, ranks: bool = False) -> go.Figure:
-    """The plane of one measure and one reference; bars are standard deviations, where printed."""
+    """Draw one measure against one reference; bars are standard deviations, if printed."""
     frame = plane_frame(settings, reference, ranks=ranks)
     x_turned = ranks or MEASURES[measure].is_gap
     y_turned = ranks or not REFERENCES[reference].higher_is_closer
@@ -79,13 +80,13 @@ def settings_figure(settings: pd.DataFrame, measure: str, reference: str, *, ran
 
 
 def family(setting: str) -> str:
-    """The family of a setting's decoder: ``"xl nucleus 0.95"`` is ``"nucleus"``."""
+    """The decoder family of a setting: ``"xl nucleus 0.95"`` gives ``"nucleus"``."""
     words = setting.replace("top-", "top-k ").split()
     return next(known for known in FAMILIES if known in words)
 
 
 def label_places(x: pd.Series, y: pd.Series, barred: NDArray[np.bool_]) -> list[str]:
-    """On which side of its point each label has the most room, as plotly names it; x grows rightwards, y upwards."""
+    """The side of each point with the most room for its label, as a Plotly position; x grows right, y up."""
     across, up = _unit_span(x), _unit_span(y)
     taken: list[tuple[float, float]] = list(zip(across, up, strict=True))
     chosen = []
@@ -112,7 +113,7 @@ def _barred(frame: pd.DataFrame) -> NDArray[np.bool_]:
 
 
 def _apart(one: tuple[float, float], other: tuple[float, float]) -> float:
-    """How far two labels are from touching: they are three times as wide as high."""
+    """Distance between two labels, scaled because they are three times as wide as high."""
     return max(abs(one[0] - other[0]) / 3, abs(one[1] - other[1]))
 
 

@@ -1,7 +1,7 @@
-"""How far a score of so many texts, or of so many clusters, lies from its truth: measured errors on logarithmic axes.
+"""Measured error of a score against the number of texts or clusters, on logarithmic axes.
 
 JMLR 2023, section 7.8, figure 21 (against n) and theorem 14 (against k). Lines are means of |estimate - truth| over
-draws; bands reach one standard deviation of single draws to both sides. A dashed guide marks the run's own n or k.
+draws; bands span one standard deviation of single draws on each side. A dashed guide marks the run's own n or k.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ HEIGHT = 380
 ERROR, LOSS, TOTAL = "resampling", "partition, at most", "sum"
 _Sizes = NDArray[np.int64]
 _FLOOR = 0.25
-"""Of the mean: a band that reaches down to 0 or further ends there, because a logarithmic axis has no 0."""
+"""Share of the mean at which a band ends if it would reach 0 or below, which a logarithmic axis lacks."""
 
 
 def texts_frame(advice: TextAdvice) -> pd.DataFrame:
-    """What was measured against n: n, m, k, mean, spread, standard_error, bias, sd, truth, promised, replicates."""
+    """Errors against n: n, m, k, mean, spread, standard_error, bias, sd, truth, promised, replicates."""
     return _frame(advice.curve).assign(promised=advice.promised, replicates=advice.curve.replicates)
 
 
 def clusters_frame(advice: ClusterAdvice) -> pd.DataFrame:
-    """The same against k, with ``loss`` and ``total`` in place of ``promised``."""
+    """Errors against k, with ``loss`` and ``total`` in place of ``promised``."""
     frame = _frame(advice.curve).assign(loss=advice.loss, total=advice.total)
     return frame.assign(replicates=advice.curve.replicates)
 
 
 def texts_figure(advice: TextAdvice, style: Style) -> go.Figure:
-    """The error against n, the target, and the number of texts that meets it."""
+    """Error against n, the target, and the number of texts that meets it."""
     curve = advice.curve
     figure = go.Figure(layout=_layout("human texts n", curve.n, _reach(curve)))
     figure.add_trace(_band(curve.n, curve, style.colour))
@@ -55,7 +55,7 @@ def texts_figure(advice: TextAdvice, style: Style) -> go.Figure:
 
 
 def clusters_figure(advice: ClusterAdvice, own: int, style: Style) -> go.Figure:
-    """Error, loss and their sum against k; the least sum is ringed."""
+    """Error, loss and their sum against k; a ring marks the minimum of the sum."""
     curve = advice.curve
     figure = go.Figure(layout=_layout("clusters k", curve.k, [*_reach(curve), *advice.loss, *advice.total]))
     grey = Style(NEUTRAL_COLOUR, "dash", "diamond")
@@ -79,7 +79,6 @@ def _frame(curve: SamplingError) -> pd.DataFrame:
 
 
 def _reach(curve: SamplingError) -> list[float]:
-    """The lower and the upper border of the band, one after the other."""
     low = np.maximum(curve.mean - curve.spread, _FLOOR * curve.mean)
     return [*low.tolist(), *(curve.mean + curve.spread).tolist()]
 
@@ -150,7 +149,7 @@ def _guide(figure: go.Figure, value: int) -> None:
     line = {"color": NEUTRAL_COLOUR, "width": 1.5, "dash": "dash"}
     figure.add_shape(type="line", x0=value, x1=value, y0=0, y1=1, yref="paper", line=line, layer="below")
     figure.add_annotation(
-        x=math.log10(value),  # an annotation counts in the axis' own units
+        x=math.log10(value),  # annotations use the axis' own units
         y=0,
         yref="paper",
         text="this run",
@@ -177,7 +176,7 @@ def _ticks(values: Sequence[float]) -> dict[str, Any]:
 
 
 def _round_numbers(ends: Sequence[float]) -> list[float]:
-    """1, 2 and 5 times the powers of ten that span the positive ends, and 1 times alone where that spans much."""
+    """1, 2 and 5 times the powers of ten between positive ends; only the powers if the range is wide."""
     positive = [end for end in ends if end > 0]
     first, last = math.floor(math.log10(min(positive))), math.ceil(math.log10(max(positive)))
     digits = (1, 2, 5) if last - first <= 3 else (1,)

@@ -1,7 +1,7 @@
-"""The divergence curves as a still drawing: SVG without a script, for places where Plotly's cannot run.
+"""The divergence curves as a static SVG without scripts, for places that cannot run Plotly.
 
-A notebook that is not trusted, a mail, a page that turns notebooks into HTML and an editor without network all show it.
-Text takes the colour of the page around it, so that it can be read on light and on dark.
+These include untrusted notebooks, e-mail, converted notebooks and offline editors. Text takes the color of the
+surrounding page, so it is readable in light and dark themes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, candidate_style, sho
 
 WIDTH, HEIGHT = 640, 430
 _SIDE, _LEFT, _TOP = 360, 64, 16
-"""Side of the unit square, and where it begins."""
+"""Side of the unit square and its origin."""
 
 _DASHES = {
     "solid": "",
@@ -29,13 +29,13 @@ _DASHES = {
 _TICKS = (0, 0.25, 0.5, 0.75, 1)
 _LINE_HEIGHT = 18
 _MOST_NAMED = 22
-"""Names that the legend has room for."""
+"""Number of names that fit in the legend."""
 
 
 def frontier_svg(points: pd.DataFrame, order: Sequence[str], banded: Sequence[str]) -> str:
-    """An ``svg`` element with the curves of ``mauve_core.figures.frontier.curve_points``; every name is escaped.
+    """An ``svg`` element with the curves of ``mauve_core.figures.frontier.curve_points``; names are escaped.
 
-    ``order`` is that of the legend, of all candidates; those of ``banded`` have a band.
+    ``order`` lists all candidates in legend order; candidates in ``banded`` have a band.
     """
     by_candidate = {str(name): part for name, part in points.groupby("candidate", sort=False)}
     styles = {name: candidate_style(place) for place, name in enumerate(by_candidate)}
@@ -74,14 +74,12 @@ def _axes() -> list[str]:
 
 
 def _band(part: pd.DataFrame, style: Style) -> str:
-    """From the lowest to the highest seed."""
     lower = [(1.0, 0.0), *zip(part["x_low"], part["y_low"], strict=True), (0.0, 1.0)]
     upper = [(1.0, 0.0), *zip(part["x_high"], part["y_high"], strict=True), (0.0, 1.0)]
     return f'<path d="{_path([*lower, *reversed(upper)])}Z" fill="{style.colour}" fill-opacity="0.18"/>'
 
 
 def _curve(part: pd.DataFrame, style: Style) -> str:
-    """The mean over seeds, closed to the corners."""
     mean = [(1.0, 0.0), *zip(part["x"], part["y"], strict=True), (0.0, 1.0)]
     return (
         f'<path d="{_path(mean)}" fill="none" stroke="{style.colour}" stroke-width="2" '
@@ -107,6 +105,5 @@ def _path(points: list[tuple[float, float]]) -> str:
 
 
 def _place(x: float, y: float) -> tuple[float, float]:
-    """Where a point of the unit square lies in the drawing."""
     x, y = (float(np.clip(value, 0, 1)) for value in (x, y))
     return _LEFT + x * _SIDE, _TOP + (1 - y) * _SIDE

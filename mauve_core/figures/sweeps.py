@@ -1,8 +1,7 @@
-"""A score against one setting: a line a candidate, or for a decoder's parameter a panel a family of decoders.
+"""A score against one setting: one line per candidate, or one panel per decoder family for decoder parameters.
 
-Lines are means over seeds, bands and bars reach one standard deviation over them up and down, within the range of the
-scores (NeurIPS 2021, figures 4 to 8; JMLR 2023, figure 8). A dashed guide marks the value under which the run itself
-was scored.
+Lines are means over seeds; bands and bars span one standard deviation on each side, clipped to the scores' range
+(NeurIPS 2021, figures 4 to 8; JMLR 2023, figure 8). A dashed guide marks the run's own value.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ TITLES: dict[Over, str] = {
     "scale": "Scaling constant c",
     "decoder": "Decoder parameter",
 }
-"""What a sweep goes over, for a reader who chooses."""
+"""Display names of the settings."""
 
 X_TITLES: dict[Over, str] = {
     "length": "tokens of a text at most",
@@ -44,19 +43,19 @@ HEIGHT = 440
 
 
 def sweep_frame(sweep: Sweep) -> pd.DataFrame:
-    """Every number of the sweep: a row for each line and value.
+    """All numbers of the sweep: one row per line and value.
 
     Returns
     -------
     DataFrame
-        over, line, value, candidate (whose texts were scored), n, k, seeds, then each score with its mean and _sd (NaN
-        with one seed).
+        over, line, value, candidate (whose texts were scored), n, k, seeds, then each score with its mean and _sd
+        (NaN with one seed).
     """
     return pd.DataFrame([_record(sweep, point) for point in sweep.points])
 
 
 def own_values(sweep: Sweep, comparison: Comparison) -> tuple[float, ...]:
-    """Values of the setting under which the run itself was scored, growing; none where no single one is known."""
+    """Ascending values of the setting that the run itself used; empty if no single one is known."""
     if sweep.over == "k":
         return tuple(sorted({float(candidate.partitions[0].k) for candidate in comparison.candidates}))
     if sweep.over == "scale":
@@ -68,16 +67,16 @@ def own_values(sweep: Sweep, comparison: Comparison) -> tuple[float, ...]:
 
 
 def sweep_figure(sweep: Sweep, score: str, order: Sequence[str], own: Sequence[float] = ()) -> go.Figure:
-    """The chart of one score.
+    """Draw the chart of one score.
 
     Parameters
     ----------
     score : str
-        Of ``mauve_core.base.config.SCORES``.
+        One of ``mauve_core.base.config.SCORES``.
     order : sequence of str
-        The run's candidates, whose place decides colour, dash and marker.
+        The run's candidates; their order sets color, dash and marker.
     own : sequence of float
-        Where guides stand.
+        Values marked with guides.
     """
     return _families(sweep, score, order) if sweep.over == "decoder" else _lines(sweep, score, order, own)
 
@@ -92,7 +91,7 @@ def _record(sweep: Sweep, point: SweepPoint) -> dict[str, Any]:
 
 
 def _is_own(sweep: Sweep, value: float, comparison: Comparison) -> bool:
-    """Whether every point at the value has the run's own digits."""
+    """Whether every point at the value equals the run's own score exactly."""
     points = [point for point in sweep.points if point.value == value]
     return all(
         point.scores[score].values == comparison.candidate(point.source).scores[score].values
@@ -125,7 +124,7 @@ def _guide(figure: go.Figure, value: float) -> None:
     line = {"color": NEUTRAL_COLOUR, "width": 1.5, "dash": "dash"}
     figure.add_shape(type="line", x0=value, x1=value, y0=0, y1=1, yref="paper", line=line, layer="below")
     figure.add_annotation(
-        x=math.log10(value),  # an annotation counts in the axis' own units
+        x=math.log10(value),  # annotations use the axis' own units
         y=0,
         yref="paper",
         text="this run",
@@ -137,7 +136,7 @@ def _guide(figure: go.Figure, value: float) -> None:
 
 
 def _families(sweep: Sweep, score: str, order: Sequence[str]) -> go.Figure:
-    """A panel a family, because parameters of different decoders have nothing in common; points are candidates."""
+    """One panel per family, because parameters of different decoders are not comparable; points are candidates."""
     lines = sweep.candidates
     figure = draw.subplots(rows=1, cols=len(lines), shared_yaxes=True, horizontal_spacing=0.04)
     figure.update_layout(_layout(score), showlegend=False)
@@ -158,7 +157,7 @@ def _families(sweep: Sweep, score: str, order: Sequence[str]) -> go.Figure:
 
 
 def _candidate(point: SweepPoint, score: str, family: str, style: Style, place: str) -> go.Scatter:
-    """One candidate with its spread, labelled with the value, and with its name where that is another decoder's."""
+    """One candidate with its spread, labeled with the value and, if it belongs to another decoder, its name."""
     spread = point.scores[score]
     low, high = _reach(spread)
     other = "" if family.split()[0] in point.source else f" ({html.escape(short_name(point.source))})"
@@ -178,14 +177,14 @@ def _candidate(point: SweepPoint, score: str, family: str, style: Style, place: 
 
 
 def _label_place(points: Sequence[SweepPoint], point: SweepPoint, score: str) -> str:
-    """Beside the line, and towards the middle of the panel."""
+    """Label position: beside the line, toward the panel's middle."""
     right = 2 * point.value > points[0].value + points[-1].value
     rises = points[-1].scores[score].mean > points[0].scores[score].mean
     return f"{'top' if rises == right else 'bottom'} {'left' if right else 'right'}"
 
 
 def _band(points: Sequence[SweepPoint], score: str, colour: str) -> go.Scatter:
-    """From mean - sd to mean + sd, within the scores' range; of no height where no spread is known."""
+    """Band from mean - sd to mean + sd, clipped to the scores' range; zero height if no spread is known."""
     reaches = [_reach(point.scores[score]) for point in points]
     low, high = ([reach[side] for reach in reaches] for side in (0, 1))
     values = [point.value for point in points]
@@ -203,7 +202,7 @@ def _band(points: Sequence[SweepPoint], score: str, colour: str) -> go.Scatter:
 
 
 def _reach(spread: SeedSpread) -> tuple[float, float]:
-    """One sd to both sides of the mean, cut to [0, 1], where all scores lie."""
+    """One sd on each side of the mean, clipped to [0, 1], the range of all scores."""
     sd = spread.sd or 0.0
     return max(spread.mean - sd, 0.0), min(spread.mean + sd, 1.0)
 

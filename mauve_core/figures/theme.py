@@ -1,8 +1,8 @@
-"""Colours, dashes and layout that every figure shares, on light and on dark.
+"""Colors, dashes and layout shared by all figures, for light and dark themes.
 
-Blue is P (human), orange is Q (model) everywhere. Several candidates are told apart by colour, dash and marker at
-once, so that no reading depends on colour alone. The colours are Okabe and Ito's (2008) set for colour-blind readers,
-darkened or lightened where needed to keep a contrast of 3:1 or more against both white and the dark background.
+Blue is always P (human), orange always Q (model). Candidates differ in color, dash and marker at once, so that no
+reading relies on color alone. The colors are Okabe and Ito's (2008) set for color-blind readers, adjusted to a
+contrast of at least 3:1 against both white and the dark background.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from typing import Any, NamedTuple
 HUMAN_COLOUR = "#3a7fc4"
 MODEL_COLOUR = "#d9730d"
 NEUTRAL_COLOUR = "#808792"
-"""Axes, guides and anything that is neither side."""
+"""Color of axes, guides and anything that belongs to neither side."""
 
 NAME_LENGTH = 25
 _NAME_END = 11
-"""Of a name that is cut, the letters at its end that stay: names of one family differ there."""
+"""Letters kept at the end of a cut name, because names of one family differ there."""
 
 MODE_BAR = 28
-"""Height of Plotly's buttons, which lie over a figure's upper right corner while the mouse is there: what must stay
-readable stands below them."""
+"""Height of Plotly's buttons, which cover a figure's upper right corner while the mouse is over it; place text that
+must stay readable below."""
 
 PANELS_MARGIN = {"l": 8, "r": 8, "t": MODE_BAR + 36, "b": 8}
-"""Around panels that stand beside each other, with a title over each."""
+"""Margins of adjacent panels with titles."""
 
 LEGEND_ROW = 19
-"""Height of a line of a legend."""
+"""Height of a legend line."""
 
 _LEGEND_FONT, _LETTER = 11, 5.4
-"""Size of a legend's letters, and their mean width, both in pixels."""
+"""Font size of a legend and mean letter width, in pixels."""
 
 DIVERGING_SCALE = [[0.0, MODEL_COLOUR], [0.5, "#b8bcc2"], [1.0, HUMAN_COLOUR]]
-"""Log ratio p/q: orange where the model writes more, blue where humans do."""
+"""Color scale of the log ratio p/q: orange where the model writes more, blue where humans do."""
 
 
 class Style(NamedTuple):
-    """How one candidate is drawn."""
+    """How to draw one candidate."""
 
     colour: str
     dash: str
@@ -60,14 +60,14 @@ CATEGORICAL = tuple(style.colour for style in _STYLES)
 
 
 def candidate_style(index: int) -> Style:
-    """Style of the candidate at that place in the run; after eight, colours return with another dash and marker."""
+    """Style of the candidate at that index of the run; after eight, colors repeat with another dash and marker."""
     turn, place = divmod(index, len(_STYLES))
     style, other = _STYLES[place], _STYLES[(place + turn) % len(_STYLES)]
     return Style(style.colour, other.dash, other.symbol)
 
 
 def base_layout(**overrides: Any) -> dict[str, Any]:
-    """Layout of every figure: transparent, quiet grid, legend on top, room for nothing else."""
+    """Layout of every figure: transparent, light grid, legend on top, tight margins."""
     layout: dict[str, Any] = {
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
@@ -80,9 +80,9 @@ def base_layout(**overrides: Any) -> dict[str, Any]:
 
 
 def legend_below(names: Sequence[str]) -> dict[str, Any]:
-    """A legend of many names, as shown, at the foot of the figure, in columns as wide as the longest one needs.
+    """A legend of many displayed names at the figure's foot, in columns as wide as the longest name.
 
-    It stands by the figure's lower edge: Plotly finds the plot's only after it has placed the legend.
+    It is anchored to the figure's lower edge, because Plotly finds the plot's edge only after placing the legend.
     """
     return {
         "orientation": "h",
@@ -101,9 +101,9 @@ def legend_below(names: Sequence[str]) -> dict[str, Any]:
 
 
 def short_name(name: str) -> str:
-    """A candidate's name as it fits on an axis or in a table, cut in the middle: ``contrastive-s…rature=0.95``.
+    """A candidate's name cut in the middle to fit on an axis or in a table: ``contrastive-s…rature=0.95``.
 
-    The whole name stands in hovers and exports.
+    Hovers and exports show the whole name.
     """
     if len(name) <= NAME_LENGTH:
         return name
@@ -117,13 +117,9 @@ def translucent(colour: str, opacity: float) -> str:
 
 
 def mode_bar(file_name: str, image_format: str = "png", *, selecting: bool = False) -> dict[str, Any]:
-    """Plotly's settings for ``st.plotly_chart(config=...)``: no logo, and an image saved under that name.
+    """Plotly settings for ``st.plotly_chart(config=...)``: no logo, and images saved under that name.
 
-    Parameters
-    ----------
-    image_format : {"png", "svg"}
-    selecting : bool
-        Keep the buttons for boxes and lassos.
+    ``image_format`` is "png" or "svg"; ``selecting`` keeps the box and lasso buttons.
     """
     removed = ["autoScale2d"] if selecting else ["autoScale2d", "select2d", "lasso2d"]
     return {

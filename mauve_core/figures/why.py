@@ -1,4 +1,4 @@
-"""What tells about a cluster, as tables and one figure: phrases with intervals, properties with effect sizes."""
+"""What distinguishes a cluster, as tables and a figure: phrases with intervals, properties with effect sizes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from mauve_core.figures.theme import HUMAN_COLOUR, NEUTRAL_COLOUR, base_layout
 
 _ROW_HEIGHT = 34
 _ROWS = (("sides", HUMAN_COLOUR, "circle", -0.16), ("rest", NEUTRAL_COLOUR, "diamond", 0.16))
-"""Which comparison, its colour and marker, and how far its row stands off the property's."""
+"""Comparison, with its color, marker and offset from the property's row."""
 
 
 def phrases_frame(phrases: Sequence[Phrase]) -> pd.DataFrame:
-    """A row a phrase.
+    """One row per phrase.
 
     Returns
     -------
     DataFrame
-        phrase, log_odds, low, high (natural logarithms), texts (of this set that have it), other_texts.
+        phrase, log_odds, low, high (natural logarithms), texts (of this set with the phrase), other_texts.
     """
     columns = ("log_odds", "low", "high", "texts", "other_texts")
     return pd.DataFrame(
@@ -37,7 +37,7 @@ def phrases_frame(phrases: Sequence[Phrase]) -> pd.DataFrame:
 
 
 def effects_frame(card: WhyCard) -> pd.DataFrame:
-    """A row a property and comparison that could be made.
+    """One row per property and possible comparison.
 
     Returns
     -------
@@ -72,14 +72,9 @@ def effects_frame(card: WhyCard) -> pd.DataFrame:
 
 
 def effects_figure(rows: pd.DataFrame, candidate: str) -> go.Figure:
-    """Cliff's delta of every property with its interval: a row a property, a marker a comparison.
+    """Cliff's delta of every property with its interval: one row per property, one marker per comparison.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        From :func:`effects_frame`, not empty.
-    candidate : str
-        Name of the model side.
+    ``rows`` comes from :func:`effects_frame` and is not empty; ``candidate`` names the model side.
     """
     titles = list(dict.fromkeys(rows["title"]))
     names = {"sides": f"human against {html.escape(candidate)}, here", "rest": "this cluster against all others"}

@@ -1,1 +1,1 @@
-"""A run for others to read: one HTML file that opens offline, tables for papers, and a paragraph on methods."""
+"""Output of a run for readers: an HTML report that opens offline, tables for papers, and a methods paragraph."""

@@ -1,4 +1,4 @@
-"""The sections of a report on what was found out about a run later, each only where the run has it."""
+"""Report sections for later analyses of a run, each only if the run has its results."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from mauve_core.store import Run
 
 SWEPT_SCORE = "mauve"
 PROBED_BY = "jensen-shannon"
-"""What sorts the perturbations, as on the page."""
+"""Measure that sorts the perturbations, as on the page."""
 
 
 def attached_sections(run: Run) -> list[Section]:
-    """All of them; where something is stored that cannot be read, its section says so."""
+    """All such sections; a section with unreadable stored results says so."""
     makers = (
         ("captured", CAPTURED, attributes_blocks),
         ("judgments", "What people prefer", judgments_blocks),

@@ -1,4 +1,4 @@
-"""The blocks of a report on what clusters capture: columns and cheap properties against the number of clusters."""
+"""Report blocks on what clusters capture: metadata columns and text properties against the number of clusters."""
 
 from __future__ import annotations
 
@@ -18,13 +18,7 @@ _READING = (
 
 
 def attributes_blocks(run: Run) -> tuple[Block, ...]:
-    """Figures, table and notes of the run's attributes; nothing where none were computed.
-
-    Raises
-    ------
-    StorageError, InputError
-        What was kept is damaged.
-    """
+    """Figures, table and notes of the run's attributes, if any; StorageError or InputError if the table is damaged."""
     table = stored_attributes(run)
     if table is None or not table.rows:
         return ()

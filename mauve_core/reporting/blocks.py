@@ -1,4 +1,4 @@
-"""What a report is made of: sections of figures, tables, samples of texts and remarks, in plain strings."""
+"""Building blocks of a report: sections with figures, tables, text samples and remarks, as plain strings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure, what it shows in words, and how to read it.
+    """A figure with a title and a note on how to read it.
 
     Attributes
     ----------
@@ -17,9 +17,9 @@ class Chart:
         Letters, digits and dashes; unique in a report.
     figure : plotly.graph_objects.Figure
     title, note : str
-        Over and under the figure; the note says which partition it shows.
+        Text above and below the figure; the note names the partition.
     narrow : bool
-        The figure is about as wide as it is high.
+        Whether the figure is about as wide as high.
     """
 
     kind: ClassVar[str] = "chart"
@@ -32,7 +32,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of strings; the first ``heads`` cells of a row name it."""
+    """Rows of strings; the first ``heads`` cells of a row are headings."""
 
     kind: ClassVar[str] = "table"
     title: str
@@ -44,7 +44,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Remarks:
-    """Sentences, a line each; ``weighty`` ones must not be overlooked."""
+    """Sentences, one per line; ``weighty`` remarks are prominent."""
 
     kind: ClassVar[str] = "remarks"
     lines: tuple[str, ...]
@@ -53,7 +53,7 @@ class Remarks:
 
 @dataclass(frozen=True)
 class Verbatim:
-    """Text to be copied as it stands."""
+    """Text to copy verbatim."""
 
     kind: ClassVar[str] = "verbatim"
     title: str
@@ -62,7 +62,7 @@ class Verbatim:
 
 @dataclass(frozen=True)
 class Sample:
-    """A text, and how many characters were cut from its end."""
+    """A text and the number of characters cut from its end."""
 
     id: str
     text: str
@@ -81,7 +81,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Card:
-    """One cluster: what it does to the score, its words, some of its texts."""
+    """One cluster: its effect on the score, its words, some of its texts."""
 
     cluster: int
     facts: tuple[str, ...]
@@ -91,7 +91,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Cards:
-    """Clusters that lead an error."""
+    """The clusters with the largest shares of an error."""
 
     kind: ClassVar[str] = "cards"
     title: str
@@ -100,7 +100,7 @@ class Cards:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a section that can be folded away."""
+    """A collapsible part of a section."""
 
     kind: ClassVar[str] = "part"
     title: str
@@ -110,7 +110,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Section:
-    """A section with a heading of its own; ``key`` is its anchor."""
+    """A section with a heading; ``key`` is its anchor."""
 
     key: str
     title: str
@@ -121,7 +121,7 @@ Block = Chart | Table | Remarks | Verbatim | Cards
 
 
 def charts_of(blocks: Sequence[Block | Part]) -> list[Chart]:
-    """Every figure in these blocks, those in parts too."""
+    """All figures in these blocks and parts."""
     found: list[Chart] = []
     for block in blocks:
         if isinstance(block, Part):

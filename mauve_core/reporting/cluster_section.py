@@ -1,5 +1,6 @@
-"""The section of a report on clusters: for each candidate the histogram, the ledger of both errors, and the texts of
-the clusters that lead them, from the joint partition of the first seed.
+"""Report section on clusters: each candidate's histogram, error ledgers and texts of the leading clusters.
+
+It uses the joint partition of the first seed.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ KIND: PartitionKind = "joint"
 SEED = 0
 
 TOP_CLUSTERS = 3
-"""Clusters of each error whose texts are shown."""
+"""Number of clusters per error whose texts are shown."""
 
 SAMPLES = 2
-"""Texts of each side of a cluster."""
+"""Texts per side of a cluster."""
 
 SAMPLE_LENGTH = 500
-"""Characters of a text."""
+"""Characters per text."""
 
 MOST_BARS = 300
-"""Clusters of a histogram at most, those whose shares differ the most."""
+"""Maximum number of clusters in a histogram; the shares of those shown differ the most."""
 
 _WORDS, _WORDS_BY_BAR = 8, 3
 _ERRORS = {
@@ -47,15 +48,7 @@ _ERRORS = {
 
 
 def clusters_section(run: Run, candidates: Sequence[str], left_out: int) -> Section:
-    """A part a candidate, the first of them open.
-
-    Parameters
-    ----------
-    candidates : sequence of str
-        Those to show, in that order.
-    left_out : int
-        Candidates of the run that are not among them.
-    """
+    """One part per candidate in order, the first one open; ``left_out`` is the number of the run's other candidates."""
     lines = [
         "Joint partition of the first k-means seed: humans clustered with all candidates at once, so that a cluster is "
         f"the same in every part. Errors at a weight of {WEIGHT:g}; their intervals are {CONFIDENCE:.0%} bootstrap "
@@ -164,7 +157,7 @@ def _cards(
 
 
 def _side(run: Run, source: str, candidate: str, cluster: int) -> Side:
-    """The first texts of the cluster in the order of the file: a choice that nobody made."""
+    """The cluster's first texts in file order, to avoid a selected sample."""
     indices = np.flatnonzero(run.comparison.partition(KIND, candidate, SEED).labels[source] == cluster)
     corpus = run.corpora[source]
     samples = tuple(_sample(corpus, int(place)) for place in indices[:SAMPLES])
@@ -181,7 +174,7 @@ def _share(row: pd.Series) -> str:
 
 
 def _words(run: Run, candidate: str) -> dict[int, list[str]]:
-    """The distinctive words of every cluster that has any; none where the texts have no words to count."""
+    """The distinctive words of every cluster that has any; empty if the texts have no countable words."""
     try:
         found = run_cluster_words(run, KIND, candidate, SEED)
     except MauveLensError:
@@ -190,7 +183,7 @@ def _words(run: Run, candidate: str) -> dict[int, list[str]]:
 
 
 def _trusted(run: Run, candidate: str) -> tuple[NDArray[np.str_] | None, tuple[str, ...]]:
-    """Each cluster's label; or none, and why."""
+    """Each cluster's stability label, or None with the reason."""
     try:
         found = run_stability(run, KIND, candidate, SEED)
     except MauveLensError as error:

@@ -1,8 +1,8 @@
-"""A stored run as one HTML file: it needs no network and no server, and no text in it can run.
+"""A stored run as one HTML file that needs no network or server and runs no script from its texts.
 
-The file holds Plotly's script, the figures as JSON, and everything else as escaped text. Its content security policy
-names the two scripts by their digests: any other script, and every request, is refused by the browser. WebGL would need
-functions made of strings, so the map is SVG with fewer points. Figures are drawn when they come into view.
+The file holds Plotly's script, the figures as JSON, and escaped text. Its content security policy lists the digests
+of its two scripts, so the browser refuses all other scripts and all requests. The map is SVG with fewer points,
+because WebGL would compile functions from strings. Figures are drawn when they scroll into view.
 """
 
 from __future__ import annotations
@@ -33,31 +33,31 @@ from mauve_core.scoring.tables import standings
 from mauve_core.store import Run
 
 MOST_CANDIDATES = 12
-"""Candidates whose clusters are shown unless others are named; every other section has all of them."""
+"""Default number of candidates in the cluster section; every other section has all candidates."""
 
 _PAGE = Path(__file__).parent / "page"
 
 
 def html_report(run: Run, candidates: Sequence[str] = (), *, made: datetime | None = None) -> bytes:
-    """The report of a run.
+    """Write the report of a run.
 
     Parameters
     ----------
     candidates : sequence of str
-        Whose clusters and texts are shown; none takes those that are closest to the human texts by MAUVE, best first,
-        ``MOST_CANDIDATES`` at most.
+        Candidates in the cluster section; if empty, the closest to the human texts by MAUVE, best first, at most
+        ``MOST_CANDIDATES``.
     made : datetime, optional
         Date on the report; default now.
 
     Returns
     -------
     bytes
-        HTML in UTF-8, about 5 MB, nearly all of it Plotly's script.
+        HTML in UTF-8, about 5 MB, mostly Plotly's script.
 
     Raises
     ------
     InputError
-        The run has no such candidate, or one is named twice.
+        A candidate does not exist or is named twice.
     """
     shown = _shown(run, candidates)
     sections = _sections(run, shown)
@@ -113,7 +113,7 @@ def _date(moment: datetime) -> str:
 
 
 def _policy(scripts: Sequence[str]) -> str:
-    """Scripts by digest alone, no request to anywhere; images for Plotly's camera, styles for its figures."""
+    """Allow scripts by digest and no requests; images for Plotly's camera button, styles for its figures."""
     digests = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in scripts
     )

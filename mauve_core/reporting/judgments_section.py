@@ -1,7 +1,6 @@
-"""The blocks of a report on people's ratings: a ranking for each question, and which scores agree with it.
+"""Report blocks on human ratings: a ranking for each question, and its correlations with the scores.
 
-A report uses the Judge page's first settings: a tie is half a win each, and no answer is excluded for its speed. Raters
-stay unnamed.
+It uses the Judge page's defaults: a tie is half a win each, and speed excludes no answer. Raters stay anonymous.
 """
 
 from __future__ import annotations
@@ -30,13 +29,7 @@ _AGREEMENT = (
 
 
 def judgments_blocks(run: Run) -> tuple[Block, ...]:
-    """Rankings with intervals and their correlations with the run's scores; nothing where nobody rated.
-
-    Raises
-    ------
-    StorageError, InputError
-        The ratings are damaged.
-    """
+    """Rankings with intervals and correlations with scores, if rated; StorageError or InputError if damaged."""
     rankings = _rankings(run)
     if not rankings:
         return ()
@@ -59,7 +52,7 @@ def judgments_blocks(run: Run) -> tuple[Block, ...]:
 
 
 def _rankings(run: Run) -> dict[str, Ranking]:
-    """By question, for those that have a rating of texts that are there still."""
+    """Rankings by question, if any rating refers to texts that still exist."""
     ratings = RatingStore(run.ratings_path).list()
     sources = [source.name for source in run.comparison.sources]
     found = {}
@@ -92,7 +85,7 @@ def _score(score: float, low: float, high: float) -> str:
 
 
 def _notes(rankings: Mapping[str, Ranking]) -> Remarks:
-    """What holds for every question once, what holds for one with its name."""
+    """Notes shared by all questions once, others with the question's name."""
     shared = [note for note in next(iter(rankings.values())).notes if all(note in r.notes for r in rankings.values())]
     own = [
         f"{figures.TITLES[question]}: {note}"

@@ -1,4 +1,4 @@
-"""A paragraph for the methods section of a paper, with a run's own settings filled in, and what it cites."""
+"""A paragraph for a paper's methods section, filled with a run's settings, and its references."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ _SPELT = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 
 
 def methods_paragraph(comparison: Comparison, kind: PartitionKind = "pairwise", smoothing: str = "none") -> str:
-    """What was compared and how, as running text.
+    """Describe what was compared and how, as running text.
 
     Parameters
     ----------
     kind : {"pairwise", "joint"}
         The partition whose scores are reported.
     smoothing : str
-        The smoothing under which ``comparison`` was scored.
+        The smoothing that scored ``comparison``.
 
     Returns
     -------
     str
-        One paragraph. Everything in it is read from the comparison; what the run does not know is left out.
+        One paragraph from the comparison alone; unknown settings are left out.
     """
     version = dict(comparison.environment.get("versions") or {}).get("mauve-lens", "")
     sentences = [
@@ -66,7 +66,7 @@ def methods_paragraph(comparison: Comparison, kind: PartitionKind = "pairwise", 
 
 
 def methods_text(comparison: Comparison, kind: PartitionKind = "pairwise", smoothing: str = "none") -> str:
-    """The paragraph, and below it the papers that it cites as BibTeX."""
+    """The paragraph, followed by BibTeX of the papers that it cites."""
     return f"{methods_paragraph(comparison, kind, smoothing)}\n\n{BIBTEX}"
 
 

@@ -1,4 +1,4 @@
-"""The sections of a report that need the comparison alone: what to trust, scores, curves, map, how it was made."""
+"""Report sections from the comparison alone: trust, scores, curves, map, and how the run was made."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import HALVES_TITLE, standings
 
 WEIGHT = 0.5
-"""Weight of P in the mixture R wherever a report shows errors at one weight."""
+"""Mixture weight of P wherever a report shows errors at one weight."""
 
 GENERAL_ADVICE = (
     "Scores depend on the encoder, on the number and the length of the texts, and on k: compare only scores made with "
@@ -36,13 +36,13 @@ GENERAL_ADVICE = (
 
 
 def trust_section(comparison: Comparison) -> Section:
-    """What a reader must know before believing a number."""
+    """Warnings that affect the reading of the scores."""
     blocks = [Remarks(comparison.warnings, weighty=True)] if comparison.warnings else []
     return Section("trust", "What to trust", (*blocks, Remarks(GENERAL_ADVICE)))
 
 
 def leaderboard_section(comparison: Comparison) -> Section:
-    """Every candidate with spread, intervals and ties."""
+    """All candidates with spread, intervals and ties."""
     score = comparison.config.score
     spread = "one k-means seed, no spread known"
     if score.seeds > 1:
@@ -58,7 +58,7 @@ def leaderboard_section(comparison: Comparison) -> Section:
 
 
 def frontier_section(comparison: Comparison) -> Section:
-    """The curves, and both errors at one weight, in the order of the leaderboard."""
+    """The curves, and both errors at one weight, in leaderboard order."""
     points = curve_points(error_curves(comparison, "pairwise"), comparison.config.score.scale)
     order = [standing.candidate.name for standing in standings(comparison)]
     banded = banded_names(order, order[0])
@@ -86,7 +86,7 @@ def frontier_section(comparison: Comparison) -> Section:
 
 
 def map_section(comparison: Comparison) -> Section | None:
-    """A sample of the texts in the plane; None where the run has no map."""
+    """A sample of the texts on the map; None if the run has no map."""
     if comparison.projection is None:
         return None
     points = map_points(comparison, comparison.joint[0], comparison.candidates[0].name, WEIGHT)
@@ -104,7 +104,7 @@ def map_section(comparison: Comparison) -> Section | None:
 
 
 def making_section(comparison: Comparison) -> Section:
-    """Texts and exclusions, settings, environment: everything to make the numbers again."""
+    """Texts and exclusions, settings and environment, to reproduce the numbers."""
     sources = Table(
         "Texts",
         ("Source", "n", "median tokens", "cut by the encoder", "file", "SHA-256 of ids and texts"),
@@ -129,7 +129,7 @@ def making_section(comparison: Comparison) -> Section:
 
 
 def citing_section(comparison: Comparison) -> Section:
-    """A paragraph for a paper, and what it cites."""
+    """A paragraph for a paper, and its references."""
     blocks = (
         Verbatim("Methods, in a paragraph", methods_paragraph(comparison)),
         Verbatim("The papers, as BibTeX", BIBTEX),

@@ -1,6 +1,6 @@
-"""The leaderboard as a table for a paper, in LaTeX (booktabs) or Markdown, with a note that says how it was made.
+"""The leaderboard as a LaTeX (booktabs) or Markdown table for a paper, with a note on how it was made.
 
-Names come from files: whatever LaTeX or Markdown would act on is made plain.
+Names come from files, so LaTeX and Markdown markup in them is escaped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES, printable
 
 PREAMBLE = (r"\usepackage[T1]{fontenc}", r"\usepackage{booktabs}")
-"""What a paper needs before the LaTeX table."""
+"""Packages that the LaTeX table needs."""
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -34,23 +34,16 @@ _LATEX = {
     **{character: f"\\{character}" for character in "&%$#_"},
 }
 _TYPESET = frozenset(map(chr, range(0xA1, 0x180))) - frozenset("ĦħĸĿŀŉŦŧſ") | frozenset("–—‘’‚“”„…€†‡•‹›™")
-"""Characters beyond ASCII that pdfLaTeX has in every font; it stops at most others."""
+"""Non-ASCII characters that every pdfLaTeX font has; most others stop it."""
 
 _LIGATURE = re.compile(r"(?<=-)-|(?<=')'|(?<=,),")
-"""What TeX would draw together with the character before it."""
+"""Characters that TeX would join with the one before."""
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$&!:@/+.])")
 
 
 def latex_table(comparison: Comparison, kind: PartitionKind = "pairwise", smoothing: str = "none") -> str:
-    """The leaderboard as a LaTeX ``table``, after ``PREAMBLE``.
-
-    Parameters
-    ----------
-    kind : {"pairwise", "joint"}
-    smoothing : str
-        What the note says of it: the smoothing under which ``comparison`` was scored.
-    """
+    """The leaderboard as a LaTeX ``table``, after ``PREAMBLE``; ``smoothing``, for the note, is that of the scores."""
     frame = leaderboard_frame(comparison, kind)
     arrows = {True: r"$\uparrow$", False: r"$\downarrow$"}
     upper = [TITLES[score].rpartition(" ")[0] for score in SCORES]
@@ -85,7 +78,7 @@ def latex_table(comparison: Comparison, kind: PartitionKind = "pairwise", smooth
 
 
 def markdown_table(comparison: Comparison, kind: PartitionKind = "pairwise", smoothing: str = "none") -> str:
-    """The leaderboard as a Markdown table (GitHub's), with the same note; parameters as :func:`latex_table`."""
+    """The leaderboard as a GitHub Markdown table with the same note; parameters as in :func:`latex_table`."""
     frame = leaderboard_frame(comparison, kind)
     heads = ["Rank", "Candidate", *(_markdown_title(score) for score in SCORES), "n", "k"]
     lines = [_markdown_row(heads), _markdown_row(["--:", ":--", *(":-:" for _ in SCORES), "--:", "--:"])]
@@ -97,13 +90,13 @@ def markdown_table(comparison: Comparison, kind: PartitionKind = "pairwise", smo
 
 
 def latex_escaped(text: str) -> str:
-    """``text`` on one line, with everything that LaTeX would act on made plain; what it cannot print as ``U+65E5``."""
+    """``text`` on one line with LaTeX markup escaped; unprintable characters become codes such as ``U+65E5``."""
     line = unicodedata.normalize("NFC", printable(" ".join(text.split())))
     return _LIGATURE.sub(r"{}\g<0>", "".join(map(_latex_character, line)))
 
 
 def markdown_escaped(text: str) -> str:
-    """``text`` on one line, with everything that Markdown would act on made plain."""
+    """``text`` on one line with Markdown markup escaped."""
     return _MARKDOWN.sub(r"\\\1", printable(" ".join(text.split())))
 
 
@@ -114,7 +107,6 @@ def _latex_character(character: str) -> str:
 
 
 def _note(comparison: Comparison, kind: PartitionKind, smoothing: str, *, latex: bool) -> str:
-    """How to read the table, and the settings that its numbers hang on."""
     config, score = comparison.config, comparison.config.score
     safe: Callable[[str], str] = latex_escaped if latex else markdown_escaped
     pm, equals = (r"$\pm$", "$=$") if latex else ("±", "=")

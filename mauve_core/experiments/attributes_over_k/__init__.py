@@ -1,4 +1,4 @@
-"""What a run's clusters capture of metadata and cheap properties, over several numbers of clusters.
+"""What a run's clusters capture of metadata and simple text properties, for several numbers of clusters.
 
 attributes_run(run, columns=["topic"])
 """

@@ -1,8 +1,8 @@
-"""A run's texts clustered into several numbers of clusters, and what each clustering tells about the texts.
+"""Cluster a run's texts at several k and measure what each clustering captures of them.
 
-At the run's own k these are its stored partitions. At any other k its stored features are clustered again, in the same
-space and from the same random streams. k-means sees all texts, but no column; a column's values are guessed for texts
-that were not counted (ICLR 2023, section 6.1).
+At the run's own k this uses the stored partitions. At any other k it clusters the stored features again, in the same
+space and from the same random streams. k-means sees all texts but no columns; a column's values are guessed for
+held-out texts (ICLR 2023, section 6.1).
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from mauve_core.store import Run
 from mauve_core.store.features import stored_features
 
 ALL = "all"
-"""As a source: every side of the partition."""
+"""Value of ``source`` that means every side of the partition."""
 
 SPLITS = 10
-"""Random halves when no number is named."""
+"""Default number of random halves."""
 
 FACTORS = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4)
-"""Numbers of clusters when none are named, in parts of the run's own."""
+"""Default numbers of clusters, relative to the run's own."""
 
 STAGE = "Clustering"
-"""Stage name of the progress; counts partitions."""
+"""Progress stage; counts partitions."""
 
 
 @dataclass(frozen=True)
 class _Clustering:
-    """Which of the run's partitions are meant: the joint ones, or those of one candidate."""
+    """The partitions to use: joint, or those of one candidate."""
 
     run: Run
     candidate: str | None
@@ -51,20 +51,20 @@ class _Clustering:
 
     @property
     def own(self) -> tuple[Partition, ...]:
-        """The stored partitions, one a seed; InputError where the run has no such candidate."""
+        """The stored partitions, one per seed; InputError if the run lacks the candidate."""
         comparison = self.run.comparison
         return comparison.joint if self.candidate is None else comparison.candidate(self.candidate).partitions
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Texts of each side that is clustered, the human side first."""
+        """Number of texts of each clustered side, the human side first."""
         return {name: labels.size for name, labels in self.own[0].labels.items()}
 
 
 def usual_ks(run: Run, candidate: str | None = None) -> tuple[int, ...]:
-    """Numbers of clusters when none are named: an eighth of the run's own to four times it, as far as texts reach.
+    """Default numbers of clusters: from an eighth to four times the run's own, as far as texts permit.
 
-    None is under 2, nor, but for the run's own, over half of the texts of the smaller side.
+    All are at least 2 and, except for the run's own, at most half the texts of the smaller side.
     """
     clustering = _Clustering(run, candidate)
     own, most = clustering.own[0].k, min(clustering.sizes.values()) // 2
@@ -82,30 +82,29 @@ def attributes_run(
     feature_store: FeatureStore | None = None,
     progress: Progress = silent,
 ) -> AttributeTable:
-    """What a run's clusters tell about columns of metadata and cheap properties of texts, under the run's seeds.
+    """Measure what a run's clusters capture of metadata and simple text properties, under the run's seeds.
 
     Parameters
     ----------
-    run : Run
     ks : sequence of int, optional
-        Numbers of clusters, 2 to the number of texts of the smaller side; :func:`usual_ks` when left out.
+        Numbers of clusters, from 2 to the number of texts of the smaller side; default :func:`usual_ks`.
     columns : sequence of str, optional
-        Columns of metadata; None takes every one that can be judged.
+        Metadata columns; None takes all suitable ones.
     source : str
-        Whose texts are looked at: ``human``, a candidate's, or ``all`` of the partition.
+        Texts to use: ``human``, a candidate's, or ``all`` of the partition.
     candidate : str, optional
-        Take this candidate's pairwise partitions; the joint ones when left out.
+        Use this candidate's pairwise partitions; default the joint partitions.
     splits : int
-        Random halves for counting and for guessing.
+        Number of random splits into one half for counting and one for guessing.
     feature_store : FeatureStore, optional
-        The user's own when left out.
+        Default the user's own.
     progress : callable
         May raise CancelledError.
 
     Raises
     ------
     InputError
-        No such source, candidate or column; a k out of its range; features that were not kept, where they are needed.
+        Unknown source, candidate or column, a k out of range, or required features that were not kept.
     """
     clustering = _Clustering(run, candidate)
     looked_at = _sources(clustering, source)
@@ -123,7 +122,7 @@ def attributes_run(
 
 
 def _sources(clustering: _Clustering, source: str) -> tuple[str, ...]:
-    """The sides that ``source`` means; a candidate that is called ``all`` is meant by its name."""
+    """The sides that ``source`` means; a candidate named ``all`` takes precedence."""
     names = tuple(clustering.sizes)
     if source in names:
         return (source,)
@@ -148,7 +147,7 @@ def _checked(clustering: _Clustering, ks: Sequence[int] | None) -> tuple[int, ..
 def _partitions(
     clustering: _Clustering, ks: Sequence[int], *, asked: bool, store: FeatureStore | None, progress: Progress
 ) -> tuple[list[Partition], list[str]]:
-    """A partition for each k and seed, by growing k, and notes; the run's own where k is its own."""
+    """Partitions by ascending k, then seed, and notes; uses the run's own partitions at its own k."""
     own = clustering.own
     others = [k for k in ks if k != own[0].k]
     made: dict[int, list[Partition]] = {own[0].k: list(own)} if own[0].k in ks else {}
@@ -185,7 +184,7 @@ def _partitions(
 
 
 def _on_spread(n: int, ks: Sequence[int], splits: int, score: ScoreConfig) -> list[str]:
-    """What the spread holds, and where it is no help."""
+    """What the spread covers, and when it is unreliable."""
     few = ", ".join(str(k) for k in ks if n < FEW_PER_CLUSTER * k)
     notes = ["Accuracy and R² are of texts that were not counted, half of them in each split."]
     if few:

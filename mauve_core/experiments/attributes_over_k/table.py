@@ -1,4 +1,4 @@
-"""What clusters tell about columns and properties, with every spread; JSON out and in (ICLR 2023, section 6.1)."""
+"""What clusters capture of columns and properties, with every spread; JSON in and out (ICLR 2023, section 6.1)."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from mauve_core.base.validation import As, Settings
 from mauve_core.store import Run
 
 ATTACHMENT = "attributes"
-"""Name under which the table is kept beside a run."""
+"""Attachment name of the table."""
 
 Line = tuple[str, str]
-"""Column and kind: a column of metadata may be called like a property of texts."""
+"""Column and kind; a metadata column can share a text property's name."""
 
 
 @dataclass(frozen=True)
 class AttributeTable:
-    """Every column at every number of clusters.
+    """All columns at every number of clusters.
 
     Attributes
     ----------
     rows : tuple of Attribute
-        A column after the other, each by growing k.
+        Grouped by column, in ascending k.
     settings : mapping
-        What the numbers come from; plain JSON.
+        Inputs of the numbers, as plain JSON.
     notes : tuple of str
-        What was left out, and why; what a reader must know.
+        Exclusions with reasons, and caveats.
     """
 
     rows: tuple[Attribute, ...]
@@ -38,12 +38,12 @@ class AttributeTable:
 
     @property
     def ks(self) -> tuple[int, ...]:
-        """Every number of clusters, growing."""
+        """All numbers of clusters, ascending."""
         return tuple(sorted({row.k for row in self.rows}))
 
     @property
     def lines(self) -> dict[Line, tuple[Attribute, ...]]:
-        """The rows of each column by growing k, in the order of the columns."""
+        """Rows of each column in ascending k, in column order."""
         found: dict[Line, list[Attribute]] = {}
         for row in self.rows:
             found.setdefault((row.column, row.kind), []).append(row)
@@ -51,6 +51,6 @@ class AttributeTable:
 
 
 def stored_attributes(run: Run) -> AttributeTable | None:
-    """The table kept beside the run; None when there is none, StorageError or InputError when it is damaged."""
+    """The run's stored table, or None; StorageError or InputError if damaged."""
     values = run.attachment(ATTACHMENT)
     return None if values is None else from_json(AttributeTable, values)

@@ -1,4 +1,4 @@
-"""Every estimator, divergence and summary on one run, side by side.
+"""Compare estimators, divergences and summaries on one run.
 
 methods_run(run, PRESETS["estimators"])
 """

@@ -1,8 +1,8 @@
-"""Ratios of probabilities under two language models, one in the place of each side (JMLR 2023, section 7.3.3).
+"""Probability ratios under two language models, one for each side (JMLR 2023, section 7.3.3).
 
-The human distribution is not known, so a causal model stands for it too. Every text of both sides is scored under both
-models, behind its prompt where it has one; what a model said of a text is kept on disk and never asked twice. The
-candidate's model is taken as it is: how its texts were decoded does not change the probabilities.
+The human distribution is unknown, so a causal model stands for it too. Both models score every text of both sides,
+after its prompt if it has one; results are cached on disk. The candidate's model is used without its decoder's
+changes to the probabilities.
 """
 
 from __future__ import annotations
@@ -26,33 +26,24 @@ from mauve_core.numerics.ratios.log_ratios import LogRatios, direct_ratios
 
 @dataclass(frozen=True)
 class Models:
-    """Two causal models as users write them: catalogue name, hub id, folder or GGUF file.
-
-    Attributes
-    ----------
-    human, candidate : str
-        What stands for the human distribution, and for that of every candidate.
-    """
+    """Causal models of the human and the candidates' distributions: catalog name, hub id, folder or GGUF file."""
 
     human: str
     candidate: str
 
     def described(self) -> dict[str, dict[str, str]]:
-        """Names and digests of the weights, for the settings of a table."""
+        """Names and digests of the weights, for a table's settings."""
         names = {"human": self.human, "candidate": self.candidate}
         return {side: {"name": name, "digest": identify(name).digest} for side, name in names.items()}
 
 
 class Likelihoods:
-    """Log-likelihoods of whole texts under both models, read when they are first asked for.
+    """Log-likelihoods of whole texts under both models, computed on first use.
 
     Parameters
     ----------
-    models : Models
     texts : mapping of str to Collection
-        By source, the human side among them.
-    device : str
-    progress : callable
+        By source, including the human side.
     """
 
     def __init__(
@@ -65,7 +56,7 @@ class Likelihoods:
         return [self._under(name) for name in (self.models.human, self.models.candidate)]
 
     def _under(self, model: str) -> dict[str, NDArray[np.float64]]:
-        """Of all sources under one model; only one is in memory at a time."""
+        """Log-likelihoods of all sources under one model; only one model is in memory at a time."""
         context = MetricContext(model, device=self._device)
         return {
             name: log_likelihoods(context, model, collection, self._progress)
@@ -73,13 +64,7 @@ class Likelihoods:
         }
 
     def ratios(self, candidate: str) -> LogRatios:
-        """log p / q at the human texts and at the candidate's.
-
-        Raises
-        ------
-        InputError
-            See :func:`log_likelihoods`.
-        """
+        """log p / q at the human texts and at the candidate's; raises InputError as :func:`log_likelihoods` does."""
         p, q = self._found
         found = direct_ratios(p[HUMAN], q[HUMAN], p[candidate], q[candidate])
         at_p, at_q = (float(np.median(side)) for side in (found.at_p, found.at_q))
@@ -95,13 +80,12 @@ def log_likelihoods(
 ) -> NDArray[np.float64]:
     """(n,) log-likelihood of each whole text under the model, in nats.
 
-    Two models must have scored the same text for their ratio to mean anything, so nothing of it may be missing.
+    A ratio is only meaningful if both models score the same text, so no token may be missing.
 
     Raises
     ------
     InputError
-        A text is longer than the model can read, or its first token cannot be scored: it has no prompt, and the model
-        no token that begins a text.
+        A text exceeds the model's context, or has no prompt under a model without a start token.
     """
     tokenizer = load_tokenizer(model)
     if tokenizer.bos_token_id is None and tokenizer.eos_token_id is None and not all(texts.prompts or ("",)):

@@ -1,4 +1,4 @@
-"""Estimators with a distance of their own: transport, its frontiers between cluster centres, and the MMD.
+"""Estimators with their own distance: transport, its frontiers between cluster centers, and the MMD.
 
 JMLR 2023, section 7.4.2; Gretton et al., JMLR 2012.
 """
@@ -21,32 +21,31 @@ from mauve_core.numerics.transport.costs import quantised_cost
 from mauve_core.numerics.transport.frontiers import barycentric_frontier, linear_frontier
 
 MMD_SPLITS = 100
-"""Random halves of the human side behind the z-score of the MMD."""
+"""Random halves of the human side for the z-score of the MMD."""
 
 SPREAD_LIMIT = 200
-"""Most clusters for which the linear frontier is computed again without each group of texts. Each of its 50 costs takes
-2 ms between 200 centres, and about k squared times as long between more."""
+"""Maximum number of clusters for a jackknife of the linear frontier. Each of its 50 costs takes 2 ms for 200 centers
+and grows about as k squared."""
 
 CLUSTERED = ("quantised-transport", "transport-linear", "transport-barycentric")
-"""Estimators between the same k-means clusters."""
+"""Estimators that share the same k-means clusters."""
 
 Compute = Callable[[Features, Features], float]
 LeftOut = Callable[[Features, Features, Sequence[tuple[Rows, Rows]]], NDArray[np.float64]]
 
 FrontierOf = Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], Frontier]
-"""p (k,), q (k,), centres (k, d) -> frontier."""
+"""p (k,), q (k,), centers (k, d) -> frontier."""
 
 
 class Distance(Fit):
-    """A distance of its own between the texts themselves, taken again without each group.
+    """A distance between the texts themselves, recomputed without each group.
 
     Parameters
     ----------
-    sides : Sides
     compute : callable
         Features of both sides -> value.
     left_out : callable, optional
-        Features of both sides and the rows that are kept -> values, where that is quicker than ``compute`` on each.
+        Features of both sides and the rows to keep -> values, if faster than repeated calls of ``compute``.
     """
 
     def __init__(self, sides: Sides, compute: Compute, left_out: LeftOut | None = None) -> None:
@@ -68,7 +67,7 @@ class Distance(Fit):
 
 
 class Discrepancy(Fit):
-    """The MMD, with its standard score."""
+    """The MMD with its standard score."""
 
     def __init__(self, sides: Sides, seed: SeedSequence) -> None:
         found = mmd(sides.x_p, sides.x_q, splits=MMD_SPLITS, seed=seed)
@@ -87,7 +86,7 @@ class Discrepancy(Fit):
 
 
 class Transport(Fit):
-    """Between the centres of k-means clusters, which stay as they are while texts are left out."""
+    """Transport between k-means centers, which stay fixed while texts are left out."""
 
     def __init__(self, sides: Sides, seed: SeedSequence) -> None:
         self._bins, self._centres = _clusters(sides, seed)
@@ -102,7 +101,7 @@ class Transport(Fit):
 
 
 class Interpolated(Fit):
-    """A frontier of transport costs between the same clusters: its area under any scale."""
+    """A frontier of transport costs between fixed clusters, with its area under any scale."""
 
     def __init__(self, sides: Sides, seed: SeedSequence, frontier: FrontierOf, *, again: bool, note: str) -> None:
         self._bins, self._centres = _clusters(sides, seed)
@@ -127,7 +126,7 @@ class Interpolated(Fit):
 
 
 def interpolated(name: str, sides: Sides, seed: SeedSequence) -> Fit:
-    """``transport-linear`` or ``transport-barycentric``."""
+    """Fit ``transport-linear`` or ``transport-barycentric``."""
     if name == "transport-linear":
         note = "exact costs to mixtures"
         return Interpolated(sides, seed, linear_frontier, again=sides.k <= SPREAD_LIMIT, note=note)
@@ -141,5 +140,4 @@ def _clusters(sides: Sides, seed: SeedSequence) -> tuple[Binned, NDArray[np.floa
 
 
 def _without(bins: Binned) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Histograms without each group of texts."""
     return [(probabilities(p), probabilities(q)) for p, q in zip(*bins.counts_without(), strict=True)]

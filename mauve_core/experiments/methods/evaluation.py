@@ -1,4 +1,4 @@
-"""Methods on a stored run: every estimator fitted once a candidate and seed, then every method read off its fits."""
+"""Methods on a stored run: fit each estimator once per candidate and seed, then evaluate all methods from the fits."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ from mauve_core.store import Run
 from mauve_core.store.features import stored_features
 
 STAGE = "Fitting"
-"""Stage name of the progress; counts fits."""
+"""Progress stage; counts fits."""
 
 SPREAD_STAGE = "Leaving out texts, group by group"
-"""Stage name of the progress; counts methods. The first of an estimator takes the time."""
+"""Progress stage; counts methods. The first method of an estimator takes most of the time."""
 
 TEST_STAGE = "Exchanging texts between the sides"
-"""Stage name of the progress of the permutation tests; counts methods."""
+"""Progress stage of the permutation tests; counts methods."""
 
 SEEDS = 3
-"""Seeds of an estimator that draws, where the run has no fits of its own for it."""
+"""Default number of seeds of a random estimator for which the run has no fits."""
 
 HALVES = 3
-"""Random halves of the human side behind the ceiling."""
+"""Random halves of the human side for the ceiling."""
 
 
 def methods_run(
@@ -60,25 +60,24 @@ def methods_run(
     feature_store: FeatureStore | None = None,
     progress: Progress = silent,
 ) -> MethodTable:
-    """Score every candidate of a run by each method; the first method is the one that others are held against.
+    """Score every candidate of a run by each method; the first method is the reference for the others.
 
-    k-means takes the run's own pairwise partitions, so that its MAUVE has the digits of the leaderboard.
+    k-means uses the run's own pairwise partitions, so its MAUVE equals the leaderboard's exactly.
 
     Parameters
     ----------
-    run : Run
     methods : sequence of Method
-        At least one, none twice.
+        At least one, without duplicates.
     seeds : int
-        Seeds of estimators that draw; those of k-means are the run's.
+        Number of seeds of random estimators; k-means uses the run's seeds.
     permutations : int
         Draws of a permutation test of P = Q for each method with bins; 0 for none.
     models : Models, optional
-        What stands for the two sides in direct estimation, which is left out without them.
+        Models of the two sides for direct estimation, which is left out without them.
     device : str
-        Where the quantisers that are networks are trained, and where these models read.
+        Device for training neural quantizers and for scoring with ``models``.
     feature_store : FeatureStore, optional
-        Where features are found that were not kept with the run.
+        Source of features that were not kept with the run.
     progress : callable
         May raise CancelledError.
 
@@ -89,8 +88,8 @@ def methods_run(
     Raises
     ------
     InputError
-        No method or one twice, a number of seeds below 1, features that were not kept, or no method can take them; one
-        that cannot is left out with a note where others can.
+        No method or a duplicate, fewer than 1 seed, features that were not kept, or features that suit no method. If
+        only some methods cannot use the features, a note replaces them.
     """
     if not methods or len(set(methods)) < len(methods):
         received = ", ".join(method.spec for method in methods)
@@ -141,15 +140,12 @@ def methods_run(
 
 
 def sides_of(run: Run, candidate: str) -> Sides:
-    """The human side and one candidate of a run, ready for :func:`mauve_core.experiments.methods.fitting.fit`, as
-    ``methods_run`` fits them."""
+    """The human side and one candidate of a run, for :func:`mauve_core.experiments.methods.fitting.fit`."""
     return _Work(run, stored_features(run), 1, "cpu", silent).sides(candidate)
 
 
 @dataclass(frozen=True, eq=False)
 class _Fits:
-    """One estimator on one pair of sides: a fit a seed, and what its texts are."""
-
     fits: tuple[Fit, ...]
     sizes: NDArray[np.int64]
     n: int
@@ -157,8 +153,6 @@ class _Fits:
 
 @dataclass(frozen=True, eq=False)
 class _Fitted:
-    """One estimator on all candidates and on halves of the human side."""
-
     candidates: Mapping[str, _Fits]
     halves: tuple[_Fits, ...]
     seconds: float
@@ -184,7 +178,7 @@ class _Work:
         self.likelihoods = None if models is None else Likelihoods(models, texts, device=device, progress=progress)
 
     def fitted(self, estimator: str, done: int, total: int) -> _Fitted:
-        """Fit every candidate, then the halves; the time is that of the candidates."""
+        """Fit all candidates, then the halves; the time counts only the candidates."""
         base = stream(self.score.seed, "methods")
         key = (
             *base.spawn_key,
@@ -241,10 +235,10 @@ class _Work:
         return self.tokens(HUMAN), self.tokens(name)
 
     def tokens(self, name: str) -> Tokens:
-        """Token ids of a side by the encoder's tokenizer; where there is none, words, numbered.
+        """Token ids of a side from the encoder's tokenizer, or numbered words if there is none.
 
-        They are the words that are looked up where the encoder is a file of word vectors, which need not be there any
-        more; and what stands between white space where the run was given features.
+        For an encoder of word vectors the words are its lookup words, so the file need not exist anymore. For given
+        features they are separated by white space.
         """
         from mauve_core.encoders.catalogue import names_word_vectors
         from mauve_core.encoders.glove import words_of
@@ -274,7 +268,7 @@ def _result(method: Method, fitted: _Fitted) -> MethodResult:
 
 
 def _tested(result: MethodResult, fitted: _Fitted, run: Run, permutations: int) -> MethodResult:
-    """The result with a p-value for each candidate, where the method has bins; all methods permute alike."""
+    """Add a p-value for each candidate if the method has bins; all methods share the same permutations."""
     scores, notes = dict(result.scores), list[str]()
     seed = stream(run.comparison.config.score.seed, "permutations")
     for name, fits in fitted.candidates.items():
@@ -298,7 +292,7 @@ def _tested(result: MethodResult, fitted: _Fitted, run: Run, permutations: int) 
 
 
 def _score(method: Method, fits: _Fits) -> MethodScore:
-    """Mean over the seeds; the jackknife is that of the mean."""
+    """Mean over the seeds, with the jackknife of that mean."""
     values = [one.value(method) for one in fits.fits]
     mean = float(np.mean(values))
     left_out = [one.left_out(method) for one in fits.fits]

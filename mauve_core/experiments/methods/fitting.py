@@ -1,6 +1,6 @@
-"""Two sides of features fitted by an estimator, and what a method makes of the fit, with each group of texts left out.
+"""Fit an estimator to two sides of features and evaluate methods, including without each group of texts.
 
-Estimators with bins keep their bins while texts are left out; the others are fitted again without them.
+Estimators with bins keep their bins while texts are left out; the others are fitted again.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from mauve_core.numerics.transport.costs import frechet_cost, plug_in_cost, plug
 Histograms = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 NGRAM = 3
-"""Tokens of the n-grams of the n-gram kernel."""
+"""Tokens per n-gram of the n-gram kernel."""
 
 
 class Ratios(Fit):
-    """Density ratios at the texts, or at draws; fitted anew without each group, unless that is too costly."""
+    """Density ratios at the texts or at draws; refitted without each group unless too costly."""
 
     def __init__(self, sides: Sides, estimate: Callable[[Features, Features], LogRatios], *, again: bool) -> None:
         with coordinates_kept(sides.coordinates):
@@ -58,7 +58,7 @@ class Ratios(Fit):
 
 
 class Direct(Fit):
-    """Probabilities of the texts under two models, which stay as they are while texts are left out."""
+    """Probabilities of the texts under two models, which stay fixed while texts are left out."""
 
     def __init__(self, sides: Sides, _: SeedSequence) -> None:
         if sides.ratios is None:
@@ -80,7 +80,7 @@ class Direct(Fit):
 
 
 class Strings(Fit):
-    """5-gram models of the tokens; the models stay while scored texts are left out."""
+    """5-gram models of the tokens; the models stay fixed while scored texts are left out."""
 
     def __init__(self, sides: Sides, seed: SeedSequence) -> None:
         found = string_ratios(*sides.tokens(), seed=int(seed.generate_state(1)[0]))
@@ -102,7 +102,7 @@ class Strings(Fit):
 
 
 class Neighbours(Fit):
-    """Nearest neighbours in a Gram matrix of all texts, P's first."""
+    """Nearest neighbors in a Gram matrix of all texts, P's first."""
 
     def __init__(self, sides: Sides, kernel: Callable[[Tokens], Gram]) -> None:
         p, q = sides.tokens()
@@ -128,13 +128,7 @@ class Neighbours(Fit):
 
 
 def fit(estimator: str, sides: Sides, seed: SeedSequence) -> Fit:
-    """The estimator of that name, fitted.
-
-    Raises
-    ------
-    InputError
-        The features are not ones that it can take.
-    """
+    """Fit the estimator of that name; InputError if the features do not suit it."""
     return _FITS[estimator](sides, seed)
 
 
@@ -164,10 +158,10 @@ _FITS: dict[str, Callable[[Sides, SeedSequence], Fit]] = {
 }
 
 WITHOUT_HALVES = frozenset({"direct"})
-"""Estimators that cannot compare two halves of the human texts: one model would stand for both."""
+"""Estimators that cannot compare two halves of the human texts, because one model would stand for both."""
 
 DRAWING = frozenset({*QUANTISERS, *CLUSTERED, "classifier", "gaussian", "strings"})
-"""Estimators whose result depends on a seed."""
+"""Estimators with results that depend on a seed."""
 
 STREAMS = dict.fromkeys(CLUSTERED, CLUSTERED[0])
-"""Estimators that draw from the stream of another one, whose clusters they share; each other one has its own."""
+"""Estimators that share clusters and thus a random stream; every other one has its own stream."""

@@ -1,4 +1,4 @@
-"""What a method is made of: ways from features to histograms, and from two histograms to a number."""
+"""Components of a method: ways from features to histograms, and from two histograms to a number."""
 
 from __future__ import annotations
 
@@ -19,16 +19,14 @@ class SummaryKind:
 
     Attributes
     ----------
-    name, title : str
     value : callable
         p, q, generator, scale -> number.
     higher_is_closer : bool
-        Whether a larger value means texts more like the human ones.
+        Whether a larger value means closer to the human texts.
     frontier : bool
-        Whether it sums up a frontier, so that it needs a generator with one.
+        Whether it summarizes a frontier and needs a generator that has one.
     takes_divergence : bool
         Whether the generator can be chosen.
-    source : str
     """
 
     name: str
@@ -76,7 +74,7 @@ SUMMARIES: dict[str, SummaryKind] = {
         ),
     )
 }
-"""How two histograms are summed up, by name."""
+"""Summaries of two histograms, by name."""
 
 
 @dataclass(frozen=True)
@@ -85,16 +83,14 @@ class EstimatorKind:
 
     Attributes
     ----------
-    name, title : str
     bins : bool
         Whether it counts texts in bins, so that counts can be smoothed.
     scale : float or None
-        The constant c of MAUVE that the papers take with it; None for a distance of its own, without a divergence.
+        The papers' constant c of MAUVE; None for an estimator with its own distance and no divergence.
     reason : str
-        What the papers say of it where its ranking differs; one or two sentences.
-    source : str
+        The papers' explanation of a different ranking; one or two sentences.
     own_scale : float or None
-        The constant c under which a frontier of its own becomes an area in [0, 1]; None where it has none.
+        The constant c that maps its own frontier to an area in [0, 1]; None without such a frontier.
     """
 
     name: str
@@ -257,4 +253,4 @@ ESTIMATORS: dict[str, EstimatorKind] = {
         ),
     )
 }
-"""Every estimator by its name."""
+"""All estimators by name."""

@@ -1,4 +1,4 @@
-"""A method: which estimator, which divergence, how the frontier is summed up; written as one word.
+"""A method: estimator, divergence, smoothing and summary, written as one word.
 
     kmeans                                          MAUVE as published
     kmeans:smoothing=good-turing,summary=mid        every part but the first may be left out
@@ -25,18 +25,18 @@ from mauve_core.numerics.divergences.summaries import FIVE
 
 @dataclass(frozen=True)
 class Method:
-    """One choice of all parts.
+    """A combination of all parts.
 
     Attributes
     ----------
     estimator : str
         A name of ``ESTIMATORS``.
     divergence : str
-        As ``numerics.generators.generator_of`` reads it; "kl" for an estimator that has a distance of its own.
+        See ``numerics.generators.generator_of``; "kl" for an estimator with its own distance.
     summary : str
         A name of ``SUMMARIES``; "mauve" for such an estimator.
     smoothing : str
-        Of the histograms, as ``numerics.smoothing.probabilities`` reads it; "none" for estimators without bins.
+        Histogram smoothing, see ``numerics.smoothing.probabilities``; "none" for estimators without bins.
     scale : float or None
         The constant c of MAUVE, or of the area under a frontier of transport costs; None takes the estimator's.
     """
@@ -75,7 +75,7 @@ class Method:
 
     @property
     def spec(self) -> str:
-        """The method as it is written; parts that have their default are left out."""
+        """The method's written form without parts at their defaults."""
         parts = [
             f"{item.name}={value:g}" if isinstance(value, float) else f"{item.name}={value}"
             for item in fields(self)[1:]
@@ -85,7 +85,7 @@ class Method:
 
     @property
     def title(self) -> str:
-        """The method as a table names it."""
+        """The method's name in a table."""
         kind = self.estimator_kind
         if kind.scale is None:
             return kind.title + ("" if self.scale is None else f" · c = {self.scale:g}")
@@ -99,7 +99,7 @@ class Method:
 
     @property
     def higher_is_closer(self) -> bool:
-        """Whether a larger value means texts more like the human ones."""
+        """Whether a larger value means closer to the human texts."""
         kind = self.estimator_kind
         return SUMMARIES[self.summary].higher_is_closer if kind.scale is not None else kind.own_scale is not None
 
@@ -114,18 +114,18 @@ class Method:
 
     @property
     def estimator_kind(self) -> EstimatorKind:
-        """What there is to know of the estimator."""
+        """Properties of the estimator."""
         return ESTIMATORS[self.estimator]
 
     def value(self, p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
-        """(...) the summary of (..., k) histograms."""
+        """(...) summary of (..., k) histograms."""
         usual = self.estimator_kind.scale
         if usual is None:
             raise InputError(f"The method {self.estimator} does not work on histograms")
         return SUMMARIES[self.summary].value(p, q, self.divergence, self.scale or usual)
 
     def area(self, frontier: Frontier) -> float:
-        """The area under the exponentiated frontier of an estimator with one of its own."""
+        """Area under the exponentiated frontier of an estimator with its own frontier."""
         usual = self.estimator_kind.own_scale
         if usual is None:
             raise InputError(f"The method {self.estimator} has no frontier of its own")
@@ -141,7 +141,7 @@ def parse_method(spec: str) -> Method:
     Raises
     ------
     InputError
-        An unknown name, a part given twice, or parts that do not go together.
+        An unknown name, a duplicate part, or incompatible parts.
     """
     estimator, _, settings = spec.partition(":")
     given: dict[str, str] = {}
@@ -194,4 +194,4 @@ PRESETS: dict[str, tuple[Method, ...]] = {
         )
     ),
 }
-"""Methods that belong beside each other (JMLR 2023, sections 7.3 and 7.4; ICLR 2023, section 2), the default first."""
+"""Groups of methods (JMLR 2023, sections 7.3 and 7.4; ICLR 2023, section 2), the default first."""

@@ -1,4 +1,4 @@
-"""The human side and one candidate as estimators see them, and what a fit can be asked for.
+"""Input of estimators (the human side and one candidate) and the interface of a fit.
 
 A fit is the costly part and serves every divergence, smoothing and summary.
 """
@@ -29,20 +29,17 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """The human side and one candidate, ready to be fitted.
+    """The human side and one candidate, ready for fitting.
 
     Attributes
     ----------
     x_p, x_q : (n, d) and (m, d) float32 arrays
     without : sequence of (rows of x_p, rows of x_q)
-        What is kept when a group of texts is left out; empty where no spread over texts is asked for.
-    score : ScoreConfig
+        Rows to keep when leaving out each group of texts; empty if no spread over texts is needed.
     tokens : callable
-        Gives the token ids of the texts of both sides, for estimators that read texts.
-    device : str
-    progress : callable
+        Returns token ids of both sides, for estimators that read texts.
     ratios : callable, optional
-        Gives the ratios of the probabilities of the texts under two models, where these are known.
+        Returns probability ratios of the texts under two models, if known.
     """
 
     x_p: Features
@@ -56,12 +53,12 @@ class Sides:
 
     @cached_property
     def reduced(self) -> NDArray[np.float32]:
-        """(n + m, c) coordinates of both sides in one space, as for the published scores."""
+        """(n + m, c) coordinates of both sides in one space, as for published scores."""
         stacked = np.concatenate([self.x_p, self.x_q])
         return reduce_features(stacked, explained_variance=self.score.explained_variance).array
 
     def clustered(self, seed: SeedSequence) -> Clustering:
-        """k-means of both sides in the reduced space; the same object for the same seed."""
+        """k-means of both sides in the reduced space, cached by seed."""
         key = (seed.entropy, seed.spawn_key)
         if key not in self._clustered:
             self._clustered[key] = kmeans(self.reduced, self.k, restarts=self.score.restarts, seed=seed)
@@ -73,24 +70,17 @@ class Sides:
 
     @cached_property
     def coordinates(self) -> dict[Hashable, Coordinates]:
-        """Principal coordinates that estimators computed so far, as ``numerics.ratios.coordinates_kept`` keeps them."""
+        """Cache of principal coordinates, for ``numerics.ratios.coordinates_kept``."""
         return {}
 
     @property
     def k(self) -> int:
-        """Clusters, where their number is free."""
+        """Number of clusters if it is free."""
         return self.score.k or usual_k(len(self.x_p), len(self.x_q))
 
 
 class Fit(ABC):
-    """One estimator fitted to two sides.
-
-    Attributes
-    ----------
-    notes : tuple of str
-    z : float or None
-        Standard scores above halves of the human side, where the estimator has them.
-    """
+    """One estimator fitted to two sides; ``z`` is its standard score against halves of the human side, if any."""
 
     notes: tuple[str, ...] = ()
     z: float | None = None
@@ -101,7 +91,7 @@ class Fit(ABC):
 
     @abstractmethod
     def left_out(self, method: Method) -> NDArray[np.float64] | None:
-        """(groups,) values without each group of texts; None where they cannot be had."""
+        """(groups,) values without each group of texts; None if unavailable."""
 
 
 class Binned(Fit):
@@ -110,7 +100,6 @@ class Binned(Fit):
     Parameters
     ----------
     labels_p, labels_q : (n,) and (m,) arrays of int
-    k : int
     without : as of :class:`Sides`
     """
 
@@ -123,12 +112,12 @@ class Binned(Fit):
         self._without = without
 
     def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(k,) texts in each bin, the human side first."""
+        """(k,) number of texts per bin, the human side first."""
         p, q = (np.bincount(labels, minlength=self.k).astype(np.int64) for labels in self.labels)
         return p, q
 
     def counts_without(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(groups, k) the same without each group of texts."""
+        """(groups, k) counts without each group of texts."""
         p, q = (
             np.array([np.bincount(labels[rows[side]], minlength=self.k) for rows in self._without], dtype=np.int64)
             for side, labels in enumerate(self.labels)

@@ -1,4 +1,4 @@
-"""What methods said about the candidates of a run, how far they agree, and where they do not; JSON out and in."""
+"""Scores of several methods on a run, and where their rankings agree or differ; JSON in and out."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from mauve_core.numerics.statistics.rank_correlation import spearman
 from mauve_core.store import Run
 
 ATTACHMENT = "methods"
-"""Name under which the table is kept beside a run."""
+"""Attachment name of the table."""
 
 
 @dataclass(frozen=True)
 class MethodScore:
-    """What one method says of one candidate, or of two halves of the human texts.
+    """One method's score of a candidate, or of two halves of the human texts.
 
     Attributes
     ----------
     value : float
         Mean over the seeds.
     sd_seeds : float or None
-        Standard deviation over the seeds; None where the method draws nothing, or with one seed.
+        Standard deviation over the seeds; None for a deterministic method or one seed.
     sd_texts : float or None
-        Standard deviation over texts, by a delete-a-group jackknife; None where it cannot be told.
+        Standard deviation over texts, from a delete-a-group jackknife; None if unavailable.
     low, high : float or None
         Interval over texts, about 95 %.
     n : int
         Texts of the smaller side.
     p_value : float or None
-        Of P = Q by permuting texts between the sides, within prompts where both have texts for them; under the first
-        seed. None where it was not asked for, or the method has no bins.
+        Permutation test of P = Q for the first seed; permutes texts within prompts that both sides share. None if not
+        requested or the method has no bins.
     z : float or None
-        Standard scores of the candidate's MMD above random halves of the human texts, brought to as many texts (see
+        Standard score of the candidate's MMD against random halves of the human texts, scaled to equal size (see
         ``numerics.mmd``): mean 0 and standard deviation about 1 for equal sources. None for other estimators.
     """
 
@@ -56,7 +56,7 @@ class MethodScore:
     z: float | None = None
 
     def overlaps(self, other: MethodScore) -> bool:
-        """Whether the intervals share a point; scores without an interval are never told apart."""
+        """Whether the intervals overlap; True if either score has no interval."""
         if self.low is None or self.high is None or other.low is None or other.high is None:
             return True
         return self.low <= other.high and other.low <= self.high
@@ -68,15 +68,12 @@ class MethodResult:
 
     Attributes
     ----------
-    method : Method
     scores : mapping of str to MethodScore
         By candidate.
     ceiling : MethodScore
-        Between two halves of the human texts: what a candidate that writes like them would come near. Halves hold
-        half as many texts.
+        Score between two halves of the human texts, about that of a human-like candidate with half as many texts.
     seconds : float
-        Time that the estimator took for all candidates; methods that share an estimator share it.
-    notes : tuple of str
+        Time of the estimator for all candidates, shared by methods with that estimator.
     """
 
     method: Annotated[Method, Written(str, attrgetter("spec"), parse_method)]
@@ -86,22 +83,21 @@ class MethodResult:
     notes: tuple[str, ...] = ()
 
     def closeness(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """(len(names),) values, turned so that more is closer to the human texts."""
+        """(len(names),) values with signs such that larger is closer to the human texts."""
         sign = 1.0 if self.method.higher_is_closer else -1.0
         return sign * np.array([self.scores[name].value for name in names])
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """Two candidates that a method puts in the other order than the first method does.
+    """Two candidates that a method orders differently from the first method.
 
     Attributes
     ----------
-    method : Method
     closer, farther : str
-        Candidates as this method has them; the first method of the table has them the other way round.
+        This method's order; the first method of the table has the opposite.
     told_apart : bool
-        Whether neither method has overlapping intervals for the two; otherwise chance may have turned them.
+        Whether their intervals are disjoint under both methods; otherwise chance may explain the difference.
     """
 
     method: Method
@@ -111,20 +107,18 @@ class Disagreement:
 
     @property
     def reason(self) -> str:
-        """What the papers say of the method's estimator."""
+        """The papers' comment on the method's estimator."""
         return self.method.estimator_kind.reason
 
 
 @dataclass(frozen=True)
 class MethodTable:
-    """Several methods on the candidates of a run; the first is the one that the others are held against.
+    """Several methods on the candidates of a run; the first is the reference for the others.
 
     Attributes
     ----------
-    results : tuple of MethodResult
     settings : mapping
-        What the numbers come from; plain JSON.
-    notes : tuple of str
+        Inputs of the numbers, as plain JSON.
     """
 
     results: tuple[MethodResult, ...]
@@ -137,16 +131,16 @@ class MethodTable:
 
     @property
     def candidates(self) -> tuple[str, ...]:
-        """In the order of the run."""
+        """Candidates in run order."""
         return tuple(self.results[0].scores)
 
     def agreement(self) -> NDArray[np.float64]:
-        """(methods, methods) Spearman correlations of the candidates' closeness; nan where a method ties all."""
+        """(methods, methods) Spearman correlations of the candidates' closeness; nan if a method ties all."""
         rows = [result.closeness(self.candidates) for result in self.results]
         return np.array([[spearman(a, b) for b in rows] for a in rows])
 
     def disagreements(self) -> tuple[Disagreement, ...]:
-        """Every pair of candidates that a method orders otherwise than the first one, those told apart first."""
+        """Every pair of candidates that a method orders differently from the first, those told apart first."""
         first, *others = self.results
         found = []
         for result in others:
@@ -161,6 +155,6 @@ class MethodTable:
 
 
 def stored_methods(run: Run) -> MethodTable | None:
-    """The table kept beside the run; None when there is none, StorageError or InputError when it is damaged."""
+    """The run's stored table, or None; StorageError or InputError if damaged."""
     values = run.attachment(ATTACHMENT)
     return None if values is None else from_json(MethodTable, values)

@@ -1,4 +1,4 @@
-"""Perturbations of texts: what is done to them on purpose, to see what a score notices (ICLR 2023, section 6.2).
+"""Deliberate changes to texts, to test what a score notices (ICLR 2023, section 6.2).
 
 perturb(corpus.texts, corpus.ids, parse_perturbation("drop-articles@0.5"), seed=0)
 """

@@ -1,9 +1,9 @@
-"""A perturbation applied to the texts of a corpus: the same texts in the same order, changed.
+"""Apply a perturbation to the texts of a corpus, in their order.
 
-Each text has random streams of its own, from the seed, the perturbation's name and the text's id. So what becomes of
-it depends on nothing else, apart from ``swap-halves``, where its partner depends on which texts there are. The choice
-of texts at a dose knows the seed and the id alone: every perturbation meets the same texts, a larger dose those of a
-smaller one and more, and a text that is chosen at both becomes the same.
+Each text has its own random streams, from the seed, the perturbation's name and the text's id. Its result depends on
+nothing else, except that ``swap-halves`` pairs texts within the collection. The selection of texts at a dose depends
+only on the seed and the id: all perturbations select the same texts, a larger dose includes the texts of a smaller
+one, and a text selected at both changes in the same way.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from mauve_core.experiments.perturbations.perturbation import Change, Part, Pert
 
 @dataclass(frozen=True, eq=False)
 class Perturbed:
-    """What became of n texts.
+    """Result for n texts.
 
     Attributes
     ----------
     texts : tuple of str
-        In the order given; none is white space alone.
+        In input order; none consists only of white space.
     changed : (n,) bool
-        Whether the text differs from what it was.
+        Whether the text differs from the original.
     notes : tuple of str
-        How many chosen texts stayed as they were, and why.
+        Number of selected texts that did not change, and why.
     """
 
     texts: tuple[str, ...]
@@ -45,19 +45,18 @@ class Perturbed:
 def perturb(
     texts: Sequence[str], ids: Sequence[str], perturbation: Perturbation, *, seed: int, progress: Progress = silent
 ) -> Perturbed:
-    """The texts after a perturbation.
+    """Apply a perturbation to texts.
 
-    A text of which nothing would be left stays as it was and is counted in the notes.
+    A text that would become empty keeps its content and is counted in the notes.
 
     Parameters
     ----------
     texts, ids : (n,) sequences of str
-        Ids all different.
-    perturbation : Perturbation
+        Ids must be unique.
     seed : int
         At least 0.
     progress : callable
-        Told of every text.
+        Called for every text.
 
     Raises
     ------
@@ -90,7 +89,7 @@ def perturb(
 
 
 def dosed(seed: int, text_id: str) -> float:
-    """A text's number in [0, 1): it is perturbed at every dose above that."""
+    """A text's number in [0, 1); every larger dose perturbs the text."""
     return _unit(seed, "dose", text_id)
 
 
@@ -109,11 +108,11 @@ def _changed(change: Change, text: str, text_id: str, perturbation: Perturbation
 def _exchange(
     texts: list[str], ids: Sequence[str], chosen: NDArray[np.bool_], part: Part, seed: int
 ) -> NDArray[np.bool_]:
-    """Move parts between texts, in place; which texts were chosen for that.
+    """Exchange parts between texts, in place; return which texts were selected.
 
-    All texts that have such a part, sorted by a number from their ids, make rings of two; the last three of an odd
-    number make one, and a text alone stays as it is. Within a ring each text takes the part of the one before it. A
-    ring is chosen when its first text is, so that rings do not depend on the dose.
+    All texts with such a part are sorted by a hash of their ids and form rings of two. If their number is odd, the
+    last three form a ring; a single text stays unchanged. In a ring, each text takes the part of the previous one. A
+    ring is selected if its first text is, so rings do not depend on the dose.
     """
     spans = {i: span for i, text in enumerate(texts) if (span := part(text)) is not None}
     order = sorted(spans, key=lambda i: (_unit(seed, "ring", ids[i]), ids[i]))
@@ -145,7 +144,7 @@ def _notes(
 
 
 def _unit(seed: int, purpose: str, text_id: str) -> float:
-    """A number in [0, 1), with the 53 bits that a float64 holds."""
+    """A number in [0, 1) with the 53 bits of a float64."""
     return (_key(seed, purpose, text_id) >> 75) / 2**53
 
 

@@ -1,4 +1,4 @@
-"""Perturbations that take something out of a text or rewrite it in place: each text -> text, words in their order.
+"""Perturbations that delete or rewrite parts of a text (text -> text) and keep the order of words.
 
 ICLR 2023, section 6.2: first third, articles, stop words. The others are ours.
 """
@@ -17,54 +17,54 @@ from mauve_core.experiments.perturbations.perturbation import Values
 from mauve_core.experiments.perturbations.wording import is_article, is_stop_word, pieces_of, stands_alone, without
 
 SECONDS = 2.0
-"""How long a pattern may work on one text; texts of ordinary length take milliseconds."""
+"""Time limit of a pattern on one text; texts of ordinary length take milliseconds."""
 LONGEST = 1000
-"""Characters of a pattern or a replacement."""
+"""Maximum number of characters of a pattern or a replacement."""
 MOST_REPEATS = 10_000
-"""Product of the counts in a pattern: nested counts are compiled one by one and would fill the memory."""
+"""Maximum product of the counts in a pattern; nested counts multiply when compiled and could exhaust memory."""
 
 
 def first_third(text: str, values: Values, rng: np.random.Generator) -> str:  # noqa: ARG001
-    """The first third of the words, rounded up; words are parted by white space."""
+    """Keep the first third of the words, rounded up; white space separates words."""
     words = list(re.finditer(r"\S+", text))
     return text[: words[math.ceil(len(words) / 3) - 1].end()] if words else text
 
 
 def drop_articles(text: str, values: Values, rng: np.random.Generator) -> str:
-    """Without a, an and the, in any case (an A that is a name, as in vitamin A, goes too)."""
+    """Drop a, an and the in any case, including names such as A in vitamin A."""
     return _drop_words(text, is_article, values, rng)
 
 
 def drop_stop_words(text: str, values: Values, rng: np.random.Generator) -> str:
-    """Without English stop words."""
+    """Drop English stop words."""
     return _drop_words(text, is_stop_word, values, rng)
 
 
 def drop_punctuation(text: str, values: Values, rng: np.random.Generator) -> str:
-    """Without punctuation (Unicode's category P), other than what stands inside a word: don't, well-known, 3.5, U.S."""
+    """Drop punctuation (Unicode category P), except inside words: don't, well-known, 3.5, U.S."""
     pieces = pieces_of(text)
     marks = [piece.kind == "mark" and regex.match(r"\p{P}", piece.text) is not None for piece in pieces]
     return without(pieces, _some(marks, values, rng), parted=True)
 
 
 def lowercase(text: str, values: Values, rng: np.random.Generator) -> str:
-    """In lower case; words are parted by white space."""
+    """Convert to lower case."""
     share = float(values["words"])
     return re.sub(r"\S+", lambda word: word[0].lower() if rng.random() < share else word[0], text)
 
 
 def replace_matches(text: str, values: Values, rng: np.random.Generator) -> str:
-    """With every match of a regular expression replaced.
+    """Replace every match of a regular expression.
 
-    The expression is untrusted. It runs in the ``regex`` module, whose matching can be given a time limit, unlike the
-    standard library's; a linear-time engine (RE2) needs no limit but knows neither look-around nor back-references.
+    The expression is untrusted. The ``regex`` module can limit matching time, unlike the standard library. A
+    linear-time engine (RE2) needs no limit but lacks look-around and back-references.
 
     Raises
     ------
     TimeoutError
-        The pattern works on the text for longer than ``SECONDS``.
+        The pattern exceeds ``SECONDS`` on the text.
     InputError
-        The replacement names a group that the pattern does not have.
+        The replacement names a group that the pattern lacks.
     """
     share = float(values["words"])
     pattern, replacement = regex.compile(str(values["pattern"])), str(values["with"])
@@ -77,7 +77,7 @@ def replace_matches(text: str, values: Values, rng: np.random.Generator) -> str:
 
 
 def require_pattern(values: Values) -> None:
-    """Refuse a pattern or replacement that cannot be read or could fill the memory."""
+    """Reject a pattern or replacement that is invalid or could exhaust memory."""
     pattern, replacement = str(values["pattern"]), str(values["with"])
     for what, text in (("pattern", pattern), ("replacement", replacement)):
         if len(text) > LONGEST:
@@ -110,6 +110,6 @@ def _drop_words(text: str, wanted: Callable[[str], bool], values: Values, rng: n
 
 
 def _some(candidates: list[bool], values: Values, rng: np.random.Generator) -> list[bool]:
-    """Each candidate with probability ``words``; one number is drawn for each, so a larger share holds a smaller."""
+    """Select with probability ``words``, one random number each, so that a larger share includes a smaller."""
     share = float(values["words"])
     return [candidate and rng.random() < share for candidate in candidates]

@@ -1,4 +1,4 @@
-"""Every perturbation by its name; ``none`` is the control."""
+"""All perturbations by name; ``none`` is the control."""
 
 from __future__ import annotations
 
@@ -105,11 +105,11 @@ PERTURBATIONS: dict[str, PerturbationKind] = {
         ),
     )
 }
-"""In the order of ICLR 2023, figure 4, the others after them."""
+"""In the order of ICLR 2023, figure 4, followed by the others."""
 
 CONTROL = Perturbation(PERTURBATIONS["none"])
 
 
 def parse_perturbation(spec: str) -> Perturbation:
-    """Read a perturbation as it is written; the form and the errors are those of ``perturbation.parse``."""
+    """Parse a perturbation spec; format and errors are those of ``perturbation.parse``."""
     return parse(spec, PERTURBATIONS)

@@ -1,4 +1,4 @@
-"""Typing errors: letters swapped, left out, doubled, or replaced by a neighbour on the keyboard."""
+"""Typing errors: letters swapped, dropped, doubled, or replaced by an adjacent key."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 NEIGHBOURS = {
     key: "".join(row[max(0, at - 1) : at] + row[at + 1 : at + 2]) for row in _ROWS for at, key in enumerate(row)
 }
-"""The keys left and right of each letter on a keyboard of the English layout."""
+"""Keys to the left and right of each letter on an English keyboard."""
 
 
 def typos(text: str, values: Values, rng: np.random.Generator) -> str:
-    """With typing errors: each letter suffers one with probability ``rate``, of four kinds alike.
+    """Insert typing errors: each letter gets one with probability ``rate``, with four equally likely kinds.
 
-    It changes places with the next letter of its word, is left out, is doubled, or gives way to a key beside its own.
-    Where that cannot be (no next letter, a word of one letter, no key known) it is doubled. The same numbers are drawn
-    whatever the rate, so that a higher rate hits the letters of a lower one and more.
+    The letter is swapped with the next letter of its word, dropped, doubled, or replaced by an adjacent key. If that
+    is impossible (no next letter, a one-letter word, no known key), it is doubled. The same random numbers are drawn
+    at every rate, so a higher rate includes the errors of a lower one.
     """
     return "".join(
         _misspelt(piece.text, float(values["rate"]), rng) if piece.kind == "word" else piece.text

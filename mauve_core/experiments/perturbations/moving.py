@@ -1,4 +1,4 @@
-"""Perturbations that move or repeat whole words and sentences; what stands between them stays where it is.
+"""Perturbations that move or repeat whole words and sentences; the text between them stays in place.
 
 ICLR 2023, section 6.2: shuffled words, first halves swapped between texts. The others are ours.
 """
@@ -15,18 +15,18 @@ from mauve_core.experiments.perturbations.wording import sentences_of
 
 
 def shuffle_words(text: str, values: Values, rng: np.random.Generator) -> str:
-    """Its words, or the given share of them, in another order; words are parted by white space and keep their marks."""
+    """Shuffle all words or a share of them; white space separates words, and words keep their punctuation."""
     spans = [word.span() for word in re.finditer(r"\S+", text)]
     return _reordered(text, [span for span in spans if rng.random() < float(values["words"])], rng)
 
 
 def shuffle_sentences(text: str, values: Values, rng: np.random.Generator) -> str:  # noqa: ARG001
-    """Its sentences in another order."""
+    """Shuffle the sentences."""
     return _reordered(text, sentences_of(text), rng)
 
 
 def repeat_last_sentence(text: str, values: Values, rng: np.random.Generator) -> str:  # noqa: ARG001
-    """With the last sentence once more, or as often more as given, parted as it was from the one before."""
+    """Repeat the last sentence once or a given number of times, with the separator that precedes it."""
     spans = sentences_of(text)
     if not spans:
         return text
@@ -36,13 +36,13 @@ def repeat_last_sentence(text: str, values: Values, rng: np.random.Generator) ->
 
 
 def first_half(text: str) -> tuple[int, int] | None:
-    """Start and end of the first half of a text's sentences, rounded down; None for a text of one sentence."""
+    """Start and end of the first half of a text's sentences, rounded down; None for a single sentence."""
     spans = sentences_of(text)
     return (spans[0][0], spans[len(spans) // 2 - 1][1]) if len(spans) > 1 else None
 
 
 def with_parts(text: str, spans: Sequence[tuple[int, int]], parts: Sequence[str]) -> str:
-    """The text with other parts at those spans, which follow each other."""
+    """Replace the parts at those spans, which are in text order."""
     done, at = [], 0
     for (start, end), part in zip(spans, parts, strict=True):
         done += [text[at:start], part]
@@ -51,7 +51,7 @@ def with_parts(text: str, spans: Sequence[tuple[int, int]], parts: Sequence[str]
 
 
 def _reordered(text: str, spans: Sequence[tuple[int, int]], rng: np.random.Generator) -> str:
-    """The text with those parts in another order: any that changes it is equally likely."""
+    """Reorder the parts at those spans; every order that changes the text is equally likely."""
     parts = [text[start:end] for start, end in spans]
     moved = parts
     while len(set(parts)) > 1 and moved == parts:

@@ -32,11 +32,10 @@ class Parameter:
     Attributes
     ----------
     default : float or None
-        None where it must be given.
+        None if the setting is required.
     kind : {float, int, str}
     allowed : str
-        Its values, in words.
-    check : callable
+        Description of the allowed values.
     """
 
     name: str
@@ -48,22 +47,22 @@ class Parameter:
 
 @dataclass(frozen=True)
 class PerturbationKind:
-    """What can be done to texts.
+    """A kind of change to texts.
 
     Attributes
     ----------
     name, title : str
-        As it is written, and as a table names it.
+        In specs and in tables.
     summary : str
-        One sentence for a reader who chooses.
+        One sentence to help a reader choose.
     unchanged : str
-        Why a text may stay as it was.
+        Why a text may stay unchanged.
     change : callable or None
         (text, values, random stream) -> text; None for the control and for exchanges.
     part : callable or None
-        Start and end of what a text exchanges with others, None for a text without; None for all other kinds.
+        Start and end of the part that a text exchanges, None for a text without one; None for all other kinds.
     require : callable
-        Checks the values together; raises InputError.
+        Validates the values together; raises InputError.
     """
 
     name: str
@@ -82,21 +81,20 @@ class PerturbationKind:
 
     @property
     def has_pattern(self) -> bool:
-        """Whether it is written with a pattern and a replacement between slashes."""
+        """Whether its spec holds a pattern and a replacement between slashes."""
         return any(parameter.kind is str for parameter in self.parameters)
 
 
 @dataclass(frozen=True)
 class Perturbation:
-    """A kind with its parameters and dose set; equal ones do the same.
+    """A kind with its parameters and dose; equal perturbations have equal effects.
 
     Attributes
     ----------
-    kind : PerturbationKind
     values : mapping of str to float or str
-        Every parameter of the kind, in its order.
+        All parameters of the kind, in its order.
     dose : float
-        Share of the texts that are perturbed, in [0, 1].
+        Share of the texts to perturb, in [0, 1].
     """
 
     kind: PerturbationKind
@@ -126,7 +124,7 @@ class Perturbation:
 
     @property
     def spec(self) -> str:
-        """The perturbation as it is written; parameters that have their default are left out."""
+        """The spec without parameters at their defaults."""
         settings = ",".join(
             f"{p.name}={_number(float(self.values[p.name]))}"
             for p in self.kind.parameters
@@ -140,7 +138,7 @@ class Perturbation:
 
     @property
     def title(self) -> str:
-        """The perturbation as a table names it; patterns stand in it as they were given."""
+        """The name in a table, with patterns verbatim."""
         parts = [self.kind.title]
         for parameter in self.kind.parameters:
             value = self.values[parameter.name]
@@ -158,12 +156,12 @@ class Perturbation:
 
 
 def parse(spec: str, kinds: Mapping[str, PerturbationKind]) -> Perturbation:
-    """Read ``name``, ``name:parameter=value,...`` or ``name:/pattern/replacement/``, each with ``@share`` after it.
+    """Parse ``name``, ``name:parameter=value,...`` or ``name:/pattern/replacement/``, each with optional ``@share``.
 
     Raises
     ------
     InputError
-        An unknown name or parameter, one given twice or missing, or a value that is not allowed.
+        An unknown name or parameter, a duplicate or missing parameter, or a value that is not allowed.
     """
     name = re.split("[:@]", spec, maxsplit=1)[0].strip()
     rest = spec.strip()[len(name) :]
@@ -192,7 +190,7 @@ def parse(spec: str, kinds: Mapping[str, PerturbationKind]) -> Perturbation:
 
 
 def usage(kind: PerturbationKind) -> str:
-    """How a perturbation is written and what its parameters may be."""
+    """Spec format and allowed parameter values."""
     settings = ",".join(f"{p.name}={p.allowed}" for p in kind.parameters if p.kind is not str)
     if kind.has_pattern:
         settings = f"/{'/'.join(p.name.upper() for p in kind.parameters if p.kind is str)}/{settings}"
@@ -200,7 +198,7 @@ def usage(kind: PerturbationKind) -> str:
 
 
 def _checked(parameter: Parameter, value: float | str | None) -> float | str | None:
-    """The value as the parameter keeps it; None where it may not have it."""
+    """The converted value; None if not allowed."""
     if value is None or isinstance(value, str) != (parameter.kind is str):
         return None
     if isinstance(value, str):
@@ -226,5 +224,5 @@ def _percent(share: float | str) -> str:
 
 
 def _slashed(text: str) -> str:
-    """The text with every slash that no backslash stands before written as \\/."""
+    """Escape every slash that does not follow a backslash, as \\/."""
     return re.sub(r"\\.|/", lambda match: "\\/" if match[0] == "/" else match[0], text, flags=re.DOTALL)

@@ -1,12 +1,12 @@
-"""Where a text's words and sentences lie, and how words are taken out without disturbing what stands around them.
+"""Find words and sentences in a text, and drop words without disturbing the text around them.
 
 Sentences come from syntok: rules for Indo-European languages (abbreviations, initials, decimals, quotes, brackets)
-that need no model and no download, run in linear time and give offsets into the text as it stands. pysbd, the other
-splitter without downloads, has had no release since 2021; nltk's and spaCy's want downloaded data or a large install.
+that need no model or download, run in linear time and return offsets. pysbd, the other splitter without downloads,
+has had no release since 2021; nltk and spaCy need downloaded data or a large install.
 
-Stop words are scikit-learn's, which the distinctive words of clusters leave out too. The paper takes NLTK's list, which
-is a download. The two differ: scikit-learn's has some words of content (fire, system) and lacks six function words,
-which are added here; contractions are recognised by their parts.
+Stop words come from scikit-learn, as for the distinctive words of clusters. The paper uses NLTK's list, which needs a
+download. scikit-learn's list has some content words (fire, system) and lacks six function words, which this module
+adds; contractions are recognized by their parts.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _CLITICS = ("'s", "'re", "'ve", "'ll", "'d", "'m")
 
 _LETTERS = r"[\p{L}\p{M}\p{N}]+"
 WORD = rf"(?:\p{{L}}\.){{2,}}|{_LETTERS}(?:(?:['’‐‑-]|(?<=\p{{N}})[.,:](?=\p{{N}})){_LETTERS})*"
-"""A word with the marks inside it: don't, well-known, 3.5, U.S."""
+"""A word with its inner punctuation: don't, well-known, 3.5, U.S."""
 _PIECES = regex.compile(rf"(?P<word>{WORD})|(?P<space>\s+)|(?P<mark>.)", regex.DOTALL)
 _CLOSING = regex.compile(r"[\p{Pe}\p{Pf}.,;:!?…%]")
 _OPENING = regex.compile(r"[\p{Ps}\p{Pi}]")
 _PLAIN_QUOTES = frozenset("'\"")
 _GLUED = frozenset("/\\&@#_=+~^|<>$")
-"""Marks that make their neighbour part of something else: A/B, #the, the_end."""
+"""Marks that attach a word to something else: A/B, #the, the_end."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,8 @@ class Piece:
 
     Attributes
     ----------
-    text : str
     kind : {"word", "space", "mark"}
-        A word, a run of white space, or one character that is neither.
+        A word, a run of white space, or any other single character.
     """
 
     text: str
@@ -49,13 +48,13 @@ class Piece:
 
 
 def pieces_of(text: str) -> list[Piece]:
-    """The words, white space and marks of a text in order; joined, they are the text."""
+    """Split a text into words, white space and marks; joining them restores the text."""
     return [Piece(match[0], str(match.lastgroup)) for match in _PIECES.finditer(text)]
 
 
 @cache
 def stop_words() -> frozenset[str]:
-    """The English stop words, in small letters."""
+    """The English stop words in lower case."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     return frozenset(ENGLISH_STOP_WORDS) | _MORE_STOP_WORDS
@@ -67,7 +66,7 @@ def is_article(word: str) -> bool:
 
 
 def is_stop_word(word: str) -> bool:
-    """Whether an English word is a stop word, in any case; so is a contraction of one (it's, they'll, don't)."""
+    """Whether an English word is a stop word or a contraction of one (it's, they'll, don't), in any case."""
     plain, known = word.lower().replace("’", "'"), stop_words()
     if plain in known or plain.replace("'", "") in known or plain.endswith("n't"):
         return True
@@ -75,20 +74,15 @@ def is_stop_word(word: str) -> bool:
 
 
 def stands_alone(pieces: Sequence[Piece], at: int) -> bool:
-    """Whether the word there is a word of the sentence, rather than part of A/B, #the or the_end."""
+    """Whether the word at that index is a word of the sentence, not part of A/B, #the or the_end."""
     return not any(0 <= near < len(pieces) and pieces[near].text in _GLUED for near in (at - 1, at + 1))
 
 
 def without(pieces: Sequence[Piece], dropped: Sequence[bool], *, parted: bool = False) -> str:
-    """The text without those pieces.
+    """The text without the dropped pieces; ``parted`` inserts a space between words that a gap would join.
 
-    Of the white space on both sides of a gap one side goes, and so does what would stand after an opening mark, before
-    a closing one or at the end; line breaks stay.
-
-    Parameters
-    ----------
-    parted : bool
-        Whether words that a gap would join get a space between them.
+    White space on one side of a gap is dropped too, and so is inline white space left after an opening mark, before a
+    closing mark or at the end. Line breaks stay.
     """
     kept: list[Piece] = []
     gap = False
@@ -117,10 +111,10 @@ def without(pieces: Sequence[Piece], dropped: Sequence[bool], *, parted: bool = 
 
 
 def sentences_of(text: str) -> list[tuple[int, int]]:
-    """Start and end of every sentence, white space around it left out.
+    """Start and end of every sentence, without surrounding white space.
 
-    A sentence ends where syntok says so and white space follows; an empty line always ends one. Between the sentences
-    there is white space alone. Scripts that write no spaces are one sentence a paragraph.
+    A sentence ends where syntok says so and white space follows; an empty line always ends one. Only white space lies
+    between sentences. In scripts without spaces, each paragraph is one sentence.
     """
     from syntok import segmenter
 
@@ -153,7 +147,6 @@ def _closes(pieces: Sequence[Piece], at: int) -> bool:
 
 
 def _breaks(space: str) -> bool:
-    """Whether white space holds a line break."""
     return len(f"{space}.".splitlines()) > 1
 
 

@@ -1,4 +1,4 @@
-"""The figures that the papers print, and their correlation tables computed again from them."""
+"""The papers' printed figures, and their correlation tables recomputed from them."""
 
 from mauve_core.experiments.published.agreement import (
     OUTCOMES,

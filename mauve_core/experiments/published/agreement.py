@@ -1,12 +1,12 @@
-"""Published correlation tables, computed again from the figures that the papers print.
+"""Recompute the published correlation tables from the papers' printed figures.
 
-Pillutla et al., NeurIPS 2021, table 5, and JMLR 2023, table 4, correlate measures of text with human scores (web text)
-and with the accuracy of a trained discriminator (news, stories). The sign says agreement: 1 where the measure orders
-the settings as the reference does, closest to human text first. For human scores NeurIPS 2021 prints plain Spearman
+Pillutla et al., NeurIPS 2021, table 5, and JMLR 2023, table 4, correlate text measures with human scores (web text)
+and with the accuracy of a trained discriminator (news, stories). A correlation of 1 means that the measure orders the
+settings as the reference does, closest to human text first. For human scores NeurIPS 2021 prints plain Spearman
 correlations, JMLR 2023 the worst case within one standard deviation (equation 30).
 
-Figures in tables are rounded, so a correlation computed from them may differ from that of the figures behind them. How
-far it may is computed too (:mod:`mauve_core.numerics.statistics.rounding`).
+Printed figures are rounded, so their correlations may differ from those of the original figures.
+:mod:`mauve_core.numerics.statistics.rounding` computes the possible difference.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mauve_core.numerics.statistics.rank_correlation import WorstCase, spearman,
 from mauve_core.numerics.statistics.rounding import Printed, attainable_correlations, find_unrounded, worst_case_range
 
 TOLERANCE = UNIT / 2 + 1e-9
-"""Numbers that print alike lie at most this far from the printed one; the rest is room for binary fractions."""
+"""Maximum distance of a number from its printed form, plus a margin for binary fractions."""
 
 Statistic = Literal["plain", "worst-case"]
 Outcome = Literal["reproduced", "rounding", "undecided", "different"]
@@ -44,31 +44,31 @@ OUTCOMES: dict[Outcome, str] = {
 
 @dataclass(frozen=True)
 class Agreement:
-    """One number of a published correlation table beside what the printed figures give.
+    """One published correlation and its recomputed value.
 
     Attributes
     ----------
     paper, domain, reference, measure : str
         Keys of ``PAPERS``, ``DOMAINS``, ``REFERENCES``, ``MEASURES``.
     statistic : {"plain", "worst-case"}
-        Which of the two the paper prints.
+        Which one the paper prints.
     n : int
-        Settings behind the correlation.
+        Number of settings.
     plain : float
         Spearman correlation; equal figures share their mean rank.
     worst : WorstCase or None
-        Within one standard deviation; None where the tables lack the deviations, as for news.
+        Within one standard deviation; None if the tables lack deviations, as for news.
     published : float
         Three decimals.
     low, high : float
-        Limits of the statistic over all figures that round to the printed ones, no two of them equal. Both limits of a
-        plain correlation are reached, and the lower one of a worst case.
+        Limits of the statistic over all distinct figures that round to the printed ones. Both limits of a plain
+        correlation are attained, and the lower limit of a worst case.
     outcome : {"reproduced", "rounding", "undecided", "different"}
         "rounding": some figures that round to the printed ones give the published number. "undecided": it lies within
         the limits, but no such figures were found. "different": it lies outside, or no order of the figures gives it.
     joint : bool
-        Whether one and the same figures, the printed ones or others that round to them, give every published number of
-        the measure over these settings.
+        Whether one set of figures (the printed ones or others that round to them) gives every published number of the
+        measure over these settings.
     """
 
     paper: str
@@ -87,18 +87,18 @@ class Agreement:
 
     @property
     def ours(self) -> float:
-        """The number to be held against the published one."""
+        """The recomputed value of the published statistic."""
         return self.worst.value if self.statistic == "worst-case" and self.worst is not None else self.plain
 
     @property
     def difference(self) -> float:
-        """Ours less the published one."""
+        """Recomputed minus published value."""
         return self.ours - self.published
 
 
 @dataclass(frozen=True)
 class ColumnAgreement:
-    """A published plain correlation between two columns of one table; human text counts where it has both."""
+    """A published plain correlation between two columns of one table, including human text if it has both."""
 
     paper: str
     table: str
@@ -113,22 +113,19 @@ class ColumnAgreement:
 
     @property
     def difference(self) -> float:
-        """Ours less the published one."""
+        """Recomputed minus published value."""
         return self.ours - self.published
 
 
 @functools.cache
 def agreements() -> tuple[Agreement, ...]:
-    """Every number of the two correlation tables, computed again, in their order.
+    """All numbers of the two correlation tables, recomputed, in table order.
 
-    Raises
-    ------
-    StorageError
-        A table is missing or damaged.
+    StorageError if a table is missing or damaged.
     """
     numbers = table("correlations")
     numbers["settings"] = [", ".join(settings(*_key(row))["setting"]) for row in _rows(numbers)]
-    # Where both papers rest on the same settings, the same figures have to explain the numbers of both.
+    # Where both papers use the same settings, one set of figures must explain the numbers of both.
     groups = numbers.groupby(["domain", "measure", "settings"], sort=False)
     found = {index: row for _, group in groups for index, row in zip(group.index, _of_group(group), strict=True)}
     return tuple(found[index] for index in sorted(found))
@@ -136,13 +133,8 @@ def agreements() -> tuple[Agreement, ...]:
 
 @functools.cache
 def column_agreements() -> tuple[ColumnAgreement, ...]:
-    """The published correlations between human scores, and between MAUVE under two encoders, computed again.
-
-    Raises
-    ------
-    StorageError
-        A table is missing or damaged.
-    """
+    """The published correlations between human scores, and between MAUVE under two encoders, recomputed; raises as
+    :func:`agreements` does."""
     found = []
     for row in _rows(table("other_correlations")):
         first, second = table(row.table)[[row.first, row.second]].dropna().to_numpy(dtype=np.float64).T
@@ -154,12 +146,12 @@ def column_agreements() -> tuple[ColumnAgreement, ...]:
 
 
 def notes() -> tuple[str, ...]:
-    """Sentences on what is not reproduced as it stands, and why, as far as the tables tell."""
+    """Sentences on numbers that do not reproduce, and the reasons that the tables reveal."""
     return (*_joint_notes(), *_swapped_notes(), *_news_notes())
 
 
 def as_dict() -> dict[str, Any]:
-    """All of this as JSON values: ``correlations`` and ``columns`` (an object a number), ``notes``."""
+    """All results as JSON values: ``correlations`` and ``columns`` (one object per number), ``notes``."""
     return {
         "correlations": [
             {**dataclasses.asdict(row), "ours": row.ours, "difference": row.difference} for row in agreements()
@@ -170,12 +162,9 @@ def as_dict() -> dict[str, Any]:
 
 
 def least_settings(correlation: float, p_value: float) -> int:
-    """The fewest settings with which a Spearman correlation has a two-sided p-value below ``p_value`` (t test).
+    """The minimum number of settings for a two-sided p-value of a Spearman correlation below ``p_value`` (t test).
 
-    Raises
-    ------
-    InputError
-        The correlation or the p-value is not inside (0, 1).
+    InputError if the correlation or the p-value is not inside (0, 1).
     """
     if not (0 < correlation < 1 and 0 < p_value < 1):
         raise InputError("No number of settings can be told", allowed="a correlation and a p-value between 0 and 1")
@@ -194,7 +183,6 @@ def _key(row: Any) -> tuple[str, str, str, str]:
 
 
 def _of_group(group: pd.DataFrame) -> list[Agreement]:
-    """The numbers of one measure over the same settings."""
     rows = _rows(group)
     frames = [settings(*_key(row)) for row in rows]
     figures = printed(frames[0])
@@ -217,7 +205,7 @@ def _of_group(group: pd.DataFrame) -> list[Agreement]:
 
 
 def _agreement(row: Any, figures: Printed, reference: NDArray[np.float64]) -> Agreement:
-    """One number, its outcome judged by itself."""
+    """One number, with its outcome judged separately."""
     plain = spearman(figures.closeness, reference)
     worst = None if figures.sd is None else worst_case_spearman(figures.closeness, figures.sd, reference)
     published = float(row.spearman)
@@ -239,7 +227,7 @@ def _plain_outcome(ours: float, published: float, possible: NDArray[np.float64])
 
 
 def _joint_notes() -> Iterable[str]:
-    """One sentence on the measures that rounding explains with one set of figures."""
+    """One sentence on measures whose numbers one set of figures explains by rounding."""
     rows = [row for row in agreements() if row.outcome == "rounding" and row.joint]
     names = dict.fromkeys(f"{MEASURES[row.measure].title} ({DOMAINS[row.domain].title})" for row in rows)
     if names:
@@ -250,7 +238,7 @@ def _joint_notes() -> Iterable[str]:
 
 
 def _swapped_notes() -> Iterable[str]:
-    """Whether human scores correlate as published, but at other pairs."""
+    """Whether the human scores' correlations match the published ones for other pairs."""
     rows = [row for row in column_agreements() if row.first in REFERENCES and row.second in REFERENCES]
     same = np.allclose(sorted(row.ours for row in rows), sorted(row.published for row in rows), rtol=0, atol=TOLERANCE)
     moved = [row for row in rows if row.outcome == "different"]
@@ -267,7 +255,7 @@ def _swapped_notes() -> Iterable[str]:
 
 
 def _news_notes() -> Iterable[str]:
-    """That the published correlations for news need more settings than are printed."""
+    """State that the published correlations for news need more settings than are printed."""
     rows = [row for row in agreements() if row.domain == "news"]
     beside = table("news_discriminators")
     smallest, p_value = float(beside["spearman"].min()), float(beside["p_below"].max())

@@ -1,7 +1,8 @@
-"""The published tables under ``data/published``, and what their columns mean.
+"""The published tables in ``data/published``, and the meaning of their columns.
 
-A measure T enters as the gap |T(Q) - T(P)| between model and human text, smaller is closer; MAUVE and MAUVE* as they
-are, larger is closer. Pillutla et al., NeurIPS 2021 (supplement, tables 6, 7, 8) and JMLR 2023 (tables 5, 13, 14).
+A measure T enters as the gap |T(Q) - T(P)| between model and human text, where smaller is closer. MAUVE and MAUVE*
+enter directly; larger is closer. Pillutla et al., NeurIPS 2021 (supplement, tables 6, 7, 8) and JMLR 2023 (tables 5,
+13, 14).
 """
 
 from __future__ import annotations
@@ -19,25 +20,25 @@ from mauve_core.numerics.statistics.rounding import Printed
 DATA = Path(__file__).resolve().parents[3] / "data" / "published"
 
 UNIT = 0.001
-"""All figures that enter a correlation are printed to three decimals, and so are the correlations."""
+"""All figures in correlations, and the correlations themselves, have three decimals."""
 
 HUMAN_ROW = "human"
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure of text, as a column of the tables; the larger ``closeness`` of :func:`settings`, the closer."""
+    """A text measure as a table column; larger ``closeness`` in :func:`settings` means closer to human text."""
 
     name: str
     title: str
     unit: str
     is_gap: bool = True
-    """Whether closeness to human text is -|T(Q) - T(P)|; otherwise it is the measure itself."""
+    """Whether closeness to human text is -|T(Q) - T(P)|, not the measure itself."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """What measures are held against."""
+    """The reference that measures are compared with."""
 
     name: str
     title: str
@@ -47,7 +48,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Domain:
-    """One kind of text: its table, and what its measures are held against."""
+    """One kind of text: its table and its references."""
 
     name: str
     title: str
@@ -65,7 +66,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Paper:
-    """A correlation table, and the variant of MAUVE in it; it rests on the settings that have this variant."""
+    """A correlation table and its variant of MAUVE; it uses the settings that have this variant."""
 
     name: str
     title: str
@@ -126,34 +127,31 @@ TABLES = {
     ),
     "news_discriminators": Table("News: MAUVE against discriminators", "NeurIPS 2021, table 10"),
 }
-"""Files that :func:`table` reads, beside ``correlations`` and ``other_correlations``; NeurIPS tables from 6 on stand in
-the paper's supplement."""
+"""Files for :func:`table`, besides ``correlations`` and ``other_correlations``; the supplement has NeurIPS tables
+from 6 on."""
 
 
 def table(name: str) -> pd.DataFrame:
-    """A published table by the name of its file, with ``setting`` (size and decoding, or "human") as first column.
+    """A published table by file name; its first column is ``setting`` (size and decoding, or "human").
 
-    Raises
-    ------
-    StorageError
-        The file is missing or damaged.
+    StorageError if the file is missing or damaged.
     """
     return _read(DATA / f"{name}.csv").copy()
 
 
 def settings(paper: str, domain: str, measure: str, reference: str) -> pd.DataFrame:
-    """The settings (a model with a decoder) behind one number of a correlation table.
+    """The settings (a model with a decoder) behind one published correlation.
 
     Returns
     -------
     DataFrame
-        setting, value and value_sd (of the measure), human (T of human text, NaN for MAUVE), closeness (-|T(Q) - T(P)|,
-        or MAUVE; larger is closer), reference and reference_sd; an sd is NaN where none is printed.
+        setting, value and value_sd (of the measure), human (T of human text, NaN for MAUVE), closeness (-|T(Q) -
+        T(P)|, or MAUVE; larger is closer), reference and reference_sd; an sd is NaN if not printed.
 
     Raises
     ------
     InputError
-        A name that is no key of ``PAPERS``, ``DOMAINS``, ``MEASURES``, or no reference of the domain.
+        A name is not a key of ``PAPERS``, ``DOMAINS``, ``MEASURES``, or not a reference of the domain.
     StorageError
         The table is missing or damaged.
     """
@@ -161,7 +159,7 @@ def settings(paper: str, domain: str, measure: str, reference: str) -> pd.DataFr
 
 
 def printed(frame: pd.DataFrame) -> Printed:
-    """The measure's figures in the rows of :func:`settings`, with their deviations where all are printed."""
+    """The measure's figures from rows of :func:`settings`, with deviations if all are printed."""
     sd = None if frame["value_sd"].isna().any() else frame["value_sd"]
     human = float(frame["human"].iloc[0])
     return Printed.of(frame["value"], unit=UNIT, sd=sd, target=None if np.isnan(human) else human)
@@ -189,7 +187,7 @@ def _settings(paper: str, domain: str, measure: str, reference: str) -> pd.DataF
             "reference_sd": rows.get(f"{reference}_sd", np.nan),
         }
     ).reset_index(drop=True)
-    # In whole units, so that equal gaps are equal: 0.967 - 0.952 and 0.952 - 0.937 differ in binary.
+    # Whole units make equal gaps equal: 0.967 - 0.952 and 0.952 - 0.937 differ in binary.
     found.insert(4, "closeness", printed(found).closeness * UNIT)
     return found
 

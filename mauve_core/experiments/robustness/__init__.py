@@ -1,4 +1,4 @@
-"""Perturbation probes: what a run's score notices of texts that were changed on purpose (ICLR 2023, section 6.2).
+"""Perturbation probes: how a run's score responds to deliberate changes of texts (ICLR 2023, section 6.2).
 
 probe_run(run, [parse_perturbation("drop-articles"), parse_perturbation("shuffle-words")])
 """

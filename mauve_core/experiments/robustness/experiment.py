@@ -1,8 +1,8 @@
-"""Perturbation probes of a stored run: what its score notices of texts that were changed on purpose.
+"""Perturbation probes of a stored run: how its score responds to deliberate changes of texts.
 
-ICLR 2023, section 6.2: the texts of one source are cut into an untouched reference half and a comparison half, which is
-perturbed; both are clustered together and compared. The untouched comparison half is the noise floor, and texts of the
-other sources stand in its place as a baseline.
+ICLR 2023, section 6.2: the texts of one source are split into an untouched reference half and a perturbed comparison
+half, which are clustered together and compared. The untouched comparison half gives the noise floor; texts of other
+sources replace it as a baseline.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ PAPER = tuple(
 SPLITS = 3
 
 BANDS = 10
-"""Texts are encoded in groups by the dose from which they are perturbed, so that other doses find them in the store."""
+"""Number of dose bands; texts are encoded band by band, so that other doses reuse stored features."""
 
 _Array = NDArray[np.float32]
 
 
 class Encodes(Protocol):
-    """What the probes need of an encoder; :class:`mauve_core.encoders.Encoder` is one."""
+    """The encoder interface of probes; :class:`mauve_core.encoders.Encoder` implements it."""
 
     def encode(
         self, texts: Sequence[str], *, store: FeatureStore | None = None, progress: Progress = silent
     ) -> Features:
-        """Features of the texts, a row each."""
+        """Features of the texts, one row each."""
 
 
 def probe_run(
@@ -69,35 +69,34 @@ def probe_run(
     feature_store: FeatureStore | None = None,
     progress: Progress = silent,
 ) -> ProbeTable:
-    """Perturb half of a source's texts, and hold them against the other half.
+    """Perturb half of a source's texts and compare them with the other half.
 
     Parameters
     ----------
-    run : Run
     perturbations : sequence of Perturbation
-        None twice; the control is always there.
+        Without duplicates; the control is always included.
     source : str
-        Whose texts are perturbed.
+        Source of the texts.
     rows : sequence of int, optional
-        Texts of the source to choose from; all by default.
+        Texts of the source to use; all by default.
     splits : int
-        Times that the texts are cut into halves, from 1 to 100.
+        Number of random splits into halves, from 1 to 100.
     seeds : int, optional
-        k-means seeds of each split; the run's number by default.
+        k-means seeds of each split; default the run's number.
     device : str
-        Where texts are encoded.
+        Device of the encoder.
     encoder : optional
-        In place of the run's own.
+        Replaces the run's own.
     feature_store : FeatureStore, optional
-        The user's own when left out. What is encoded is kept there.
+        Store for new features; default the user's own.
     progress : callable
-        May raise CancelledError; features that are finished stay in the store.
+        May raise CancelledError; finished features stay in the store.
 
     Raises
     ------
     InputError
-        Settings out of their range, an unknown source, a run without encoder or kept features, too few texts, or a
-        pattern that takes too long.
+        Settings out of range, unknown source, no encoder or kept features, too few texts, or a pattern that is too
+        slow.
     """
     chosen = [item for item in perturbations if item != CONTROL]
     if len(set(chosen)) < len(chosen) or not 1 <= splits <= 100:
@@ -116,7 +115,7 @@ def probe_run(
 
 @dataclass(frozen=True, eq=False)
 class _Treated:
-    """A perturbation of every split's comparison half: features, which texts changed, and what is to be said of it."""
+    """A perturbation of every split's comparison half: features, changed texts, and notes."""
 
     perturbation: Perturbation
     features: tuple[_Array, ...]
@@ -136,8 +135,8 @@ class _Work:
     def treated(self, item: Perturbation) -> _Treated:
         """The perturbed comparison halves.
 
-        Texts are perturbed once for all splits, except where they exchange parts: there each half does so within
-        itself, so that nothing of the reference half enters.
+        Texts are perturbed once for all splits. Exchanges between texts run within each half instead, so that no part
+        of the reference half enters.
         """
         halves = [split.comparison for split in self.splits]
         groups = halves if item.kind.part is not None else [np.unique(np.concatenate(halves))]
@@ -154,7 +153,7 @@ class _Work:
         return _Treated(item, features, changed, made[0][2].notes)
 
     def _encoded(self, item: Perturbation, rows: Rows, done: Perturbed) -> _Array:
-        """Features of those rows after the perturbation; those of unchanged texts are the run's own."""
+        """Features of those rows after the perturbation; unchanged texts reuse the run's own."""
         array = np.array(self.features[self.source][rows])
         dose = np.array([dosed(self.score.seed, self.corpus.ids[i]) for i in rows])
 
@@ -189,7 +188,7 @@ class _Work:
         return self.encoder
 
     def flows(self, treated: Sequence[_Treated]) -> tuple[list[Flow], float]:
-        """Clusters before and after, of the first split's comparison half, in the run's first joint partition."""
+        """Clusters of the first split's comparison half before and after, in the run's first joint partition."""
         if not treated:
             return [], 1.0
         partition, half = self.run.comparison.joint[0], self.splits[0].comparison
@@ -203,7 +202,7 @@ class _Work:
         return flows, clusters.kept
 
     def lines(self, treated: Sequence[_Treated], flows: Sequence[Flow]) -> tuple[ProbeLine, ...]:
-        """The control, the perturbations and the other sources, scored."""
+        """Score the control, the perturbations and the other sources."""
         own = self.features[self.source]
         others = list(self.splits[0].others)
         total = (1 + len(treated) + len(others)) * len(self.splits) * self.score.seeds
@@ -230,7 +229,7 @@ class _Work:
         return ProbeLine(kind, name, n, self.score.k or usual_k(n, n), changed, scores)
 
     def _scores(self, split: Split, array: _Array, progress: _Counter) -> dict[str, list[float]]:
-        """Each measure under each k-means seed; P is the reference half."""
+        """Each measure for each k-means seed; P is the reference half."""
         sides = {"reference": self.features[self.source][split.reference], "comparison": array}
         parts = partitions("pairwise", sides, split.seeds, self.score, progress.advance)
         counts = [np.stack([part.counts(side) for part in parts]) for side in sides]
@@ -241,8 +240,6 @@ class _Work:
 
 
 class _Counter:
-    """Counts partitions."""
-
     def __init__(self, progress: Progress, total: int) -> None:
         self._progress, self._done, self._total = progress, 0, total
         progress(STAGE, 0, total)

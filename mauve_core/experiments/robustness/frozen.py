@@ -1,7 +1,7 @@
-"""A run's clusters, held still: which of them is nearest to a text that was not there when they were made.
+"""A run's fixed clusters, used to assign new texts to the nearest one.
 
-Distances are measured in the space that the run's own texts span. Scores of a probe cluster both halves anew
-instead, as published.
+Distances are in the space that the run's own texts span. Probe scores instead cluster both halves again, as
+published.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from mauve_core.numerics.feature_space.stacked import Stacked
 from mauve_core.scoring.result import Partition
 
 _BLOCK = 4096
-"""Rows whose distances are taken at once."""
+"""Number of rows per distance computation."""
 
 
 @dataclass(frozen=True, eq=False)
 class FrozenClusters:
-    """The centroids of a partition; neither they nor the principal components learn from further texts.
+    """Centroids of a partition; new texts change neither them nor the principal components.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class FrozenClusters:
     centroids : (k, c) float64 array
         Means of the run's texts there by their stored labels.
     kept : float
-        Share of the run's own texts whose nearest centroid is that of their stored cluster; 1 where k-means settled.
+        Share of the run's own texts that are nearest to their stored cluster's centroid; 1 if k-means converged.
     """
 
     projection: Projection
@@ -40,23 +40,14 @@ class FrozenClusters:
     kept: float
 
     def nearest(self, x: ArrayLike) -> NDArray[np.int32]:
-        """(m,) cluster whose centroid is nearest to each row of the (m, d) features."""
+        """(m,) cluster of the nearest centroid for each row of the (m, d) features."""
         return _nearest(self.projection.transform(x), self.centroids)
 
 
 def freeze_clusters(
     partition: Partition, features: Mapping[str, NDArray[np.float32]], score: ScoreConfig
 ) -> FrozenClusters:
-    """The clusters of a run's partition.
-
-    Parameters
-    ----------
-    partition : Partition
-    features : mapping of str to (n, d) float32 array
-        Of every source of the partition.
-    score : ScoreConfig
-        The run's.
-    """
+    """The clusters of a run's partition; ``features`` holds (n, d) arrays of every source of the partition."""
     own = Stacked([features[name] for name in partition.labels])
     labels = np.concatenate(list(partition.labels.values()))
     reduced = reduce_features(own, explained_variance=score.explained_variance)

@@ -1,6 +1,6 @@
-"""A source's texts cut into a reference half and a comparison half, several times over.
+"""Repeated splits of a source's texts into a reference half and a comparison half.
 
-Texts that a perturbation pairs, as ``swap-halves`` does, are paired within the comparison half, so that nothing of the
+Perturbations that pair texts, such as ``swap-halves``, pair them within the comparison half, so that no part of the
 reference half enters it.
 """
 
@@ -23,16 +23,16 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """One cut.
+    """One split.
 
     Attributes
     ----------
     reference, comparison : (n,) int64 arrays
-        Rows of the source, growing, without a row in common.
+        Disjoint rows of the source, ascending.
     others : mapping of str to (n,) int64 array
-        Rows of the other sources that stand in for the comparison half; sources with fewer than n texts are missing.
+        Rows of other sources that replace the comparison half; sources with fewer than n texts are missing.
     seeds : tuple of SeedSequence
-        k-means seeds, the same for everything that is held against the reference half.
+        k-means seeds, the same for every comparison with the reference half.
     """
 
     reference: Rows
@@ -42,12 +42,9 @@ class Split:
 
 
 def usable_rows(corpus: Corpus, rows: Sequence[int] | None) -> Rows:
-    """The chosen rows of a source, growing; all by default.
+    """The chosen rows of a source, ascending; all by default.
 
-    Raises
-    ------
-    InputError
-        A row is out of range or repeated, or there are too few for two halves.
+    InputError if a row is out of range or repeated, or if there are too few for two halves.
     """
     chosen = np.arange(len(corpus)) if rows is None else np.sort(np.asarray(list(rows)))
     in_range = chosen.dtype.kind in "iu" and np.all((chosen >= 0) & (chosen < len(corpus)))
@@ -65,10 +62,10 @@ def usable_rows(corpus: Corpus, rows: Sequence[int] | None) -> Rows:
 def split_rows(
     corpora: Mapping[str, Corpus], source: str, rows: Rows, seed: int, splits: int, seeds: int
 ) -> tuple[Split, ...]:
-    """Cut the rows of a source into halves of equal size, each time anew; of an odd number one row is left out.
+    """Split the rows of a source into random halves of equal size; an odd number leaves one row out.
 
-    Another source stands in with the texts that have the ids of the comparison half, where it has them all, and with
-    texts drawn without replacement otherwise.
+    Another source is represented by the texts with the ids of the comparison half if it has them all, otherwise by
+    texts drawn without replacement.
     """
     cuts, draws, starts = (child.spawn(splits) for child in stream(seed, "probes").spawn(3))
     n = len(rows) // 2

@@ -1,4 +1,4 @@
-"""What a score noticed of perturbations: divergences with their spread, texts that changed cluster; JSON out and in.
+"""Results of perturbation probes: divergences with their spread, and texts that changed cluster; JSON in and out.
 
 ICLR 2023, section 6.2, figure 4: each perturbation of a comparison half against an untouched reference half.
 """
@@ -21,7 +21,7 @@ from mauve_core.scoring.result import SeedSpread
 from mauve_core.store import Run
 
 ATTACHMENT = "probes"
-"""Name under which the table is kept beside a run."""
+"""Attachment name of the table."""
 
 MEASURES = (*FIVE, "mauve")
 """The five divergences of ICLR 2023, larger for halves that differ more, and MAUVE, which is smaller."""
@@ -31,14 +31,9 @@ LineKind = Literal["control", "perturbation", "source"]
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """Clusters of n texts before and after a perturbation; the clusters are the run's and do not move.
+    """Clusters of n texts before and after a perturbation; the run's clusters stay fixed.
 
-    Attributes
-    ----------
-    k : int
-    ids : tuple of str
-    before, after : (n,) int32 arrays
-        Cluster of each text, 0 to k - 1.
+    ``before`` and ``after`` are (n,) int32 arrays with the cluster of each text, 0 to k - 1.
     """
 
     k: int
@@ -54,14 +49,14 @@ class Flow:
 
     @property
     def transitions(self) -> NDArray[np.int64]:
-        """(k, k) number of texts that went from the row's cluster to the column's."""
+        """(k, k) number of texts that moved from the row's cluster to the column's."""
         table = np.zeros((self.k, self.k), dtype=np.int64)
         np.add.at(table, (self.before, self.after), 1)
         return table
 
     @property
     def sensitivity(self) -> NDArray[np.float64]:
-        """(k,) share of each cluster's texts that left it; nan for a cluster without a text."""
+        """(k,) share of each cluster's texts that left it; nan for an empty cluster."""
         sizes = np.bincount(self.before, minlength=self.k)
         left = np.bincount(self.before[self.before != self.after], minlength=self.k)
         return np.where(sizes > 0, left / np.maximum(sizes, 1), np.nan)
@@ -79,19 +74,19 @@ class ProbeLine:
     Attributes
     ----------
     kind : {"control", "perturbation", "source"}
-        Untouched, perturbed, or texts of another source of the run in its place.
+        Untouched, perturbed, or replaced with texts of another source.
     name : str
-        The perturbation as it is written, or the source's name.
+        The perturbation's spec or the source's name.
     n, k : int
         Texts of each half, and clusters.
     changed : float
-        Share of the half's texts that differ from what they were, over all splits; 0 for the control, 1 for a source.
+        Share of the half's texts that differ from the originals, over all splits; 0 for the control, 1 for a source.
     scores : mapping of str to SeedSpread
         For each of ``MEASURES``, over splits and k-means seeds: the seeds of the first split, then those of the next.
     flow : Flow or None
         For a perturbation, of the first split's comparison half.
     notes : tuple of str
-        How many texts stayed as they were, of those that some split compares.
+        Number of unchanged texts among those in any comparison half.
     """
 
     kind: LineKind
@@ -109,7 +104,7 @@ class ProbeLine:
 
     @property
     def title(self) -> str:
-        """The line as a table names it; patterns and sources stand in it as they were given."""
+        """The name in a table, with patterns and sources verbatim."""
         return self.name if self.kind == "source" else parse_perturbation(self.name).title
 
 
@@ -120,12 +115,11 @@ class ProbeTable:
     Attributes
     ----------
     source : str
-        Whose texts were split and perturbed.
+        Source of the split and perturbed texts.
     lines : tuple of ProbeLine
         The control first.
     settings : mapping
-        What the numbers come from; plain JSON.
-    notes : tuple of str
+        Inputs of the numbers, as plain JSON.
     """
 
     source: str
@@ -134,26 +128,26 @@ class ProbeTable:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for line in (self.control, *self.lines):  # there is a control, and every name says what was done
+        for line in (self.control, *self.lines):  # raises without a control or for an invalid name
             if not line.title or any(not line.scores[measure].values for measure in MEASURES):
                 raise InputError("A line of probes has no name or no scores")
 
     @property
     def control(self) -> ProbeLine:
-        """The untouched half: what the sampling of texts alone does."""
+        """The untouched half, which shows the effect of sampling texts."""
         return self.line(CONTROL.spec)
 
     def line(self, name: str, kind: LineKind | None = None) -> ProbeLine:
-        """The line of that name; a perturbation comes before a source named alike. InputError names the lines."""
+        """The line of that name; perturbations precede sources of the same name. InputError lists the lines."""
         for line in self.lines:
             if line.name == name and kind in (None, line.kind):
                 return line
         raise InputError(f"No line {name!r} among these probes", allowed=", ".join(line.name for line in self.lines))
 
     def over_control(self, line: ProbeLine, measure: str) -> SeedSpread:
-        """A line's score less the control's, split by split and seed by seed.
+        """A line's score minus the control's, for each split and seed.
 
-        Both meet the same reference half and the same random starts, so that what these do to both cancels.
+        Both share the reference half and the random starts, so their common effects cancel.
         """
         if measure not in MEASURES:
             raise InputError("No measure of that name", allowed=", ".join(MEASURES), received=repr(measure))
@@ -162,7 +156,7 @@ class ProbeTable:
 
 
 def stored_probes(run: Run) -> ProbeTable | None:
-    """The table kept beside the run; None when there is none, StorageError or InputError when it is damaged."""
+    """The run's stored table, or None; StorageError or InputError if damaged."""
     values = run.attachment(ATTACHMENT)
     if values is None:
         return None

@@ -1,6 +1,6 @@
-"""The space of a run's features, for one text more: its cluster, its nearest texts, how far a change moves it.
+"""A run's feature space for one new text: its cluster, its nearest texts, and how far a change moves it.
 
-Distances are cosine distances between features as the encoder gives them, since clusters are made of their directions.
+Distances are cosine distances between encoder features, because clusters depend on feature directions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.scoring.result import Partition
 
 SAMPLED = 500
-"""Human texts whose nearest neighbour says what is near."""
+"""Sample size of human texts for the usual nearest-neighbor distance."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,6 @@ class Neighbour:
 
     Attributes
     ----------
-    source : str
     row : int
         Its index in the source.
     distance : float
@@ -47,9 +46,9 @@ class Encoded:
     ----------
     vector : (d,) float32 array
     tokens : int
-        After cutting.
+        Number after truncation.
     cut : bool
-        Whether the text was longer than the encoder reads.
+        Whether the text was longer than the encoder's limit.
     """
 
     vector: NDArray[np.float32]
@@ -76,17 +75,17 @@ class TextSpace:
         self._sides = {side: _Side(features, names) for side, names in _sides(list(features)).items()}
 
     def clusters(self, vectors: Sequence[NDArray[np.float32]]) -> list[int]:
-        """The cluster whose centroid is nearest to each vector."""
+        """The cluster of the nearest centroid for each vector."""
         return [int(label) for label in self._clusters.nearest(np.stack(vectors))]
 
     def nearest(
         self, vector: NDArray[np.float32], side: str, count: int, *, without: tuple[str, int] | None = None
     ) -> list[Neighbour]:
-        """The nearest texts of one side (``human`` or ``model``), but for one of source and row ``without``."""
+        """The nearest texts of one side (``human`` or ``model``), except the (source, row) in ``without``."""
         return self._sides[side].nearest(vector, count, without)
 
     def usual_distance(self) -> float:
-        """Median cosine distance of a human text to the nearest other one, over up to ``SAMPLED`` of them."""
+        """Median cosine distance of a human text to its nearest neighbor, over up to ``SAMPLED`` texts."""
         own = self._features[HUMAN]
         step = -(-len(own) // SAMPLED)
         rows = range(0, len(own), step)
@@ -95,12 +94,12 @@ class TextSpace:
 
 
 class SharedEncoder:
-    """An encoder that all visitors of the app share; one text at a time, because tokenizers bear no more."""
+    """An encoder shared by all visitors of the app; one text at a time, because tokenizers are not thread-safe."""
 
     def __init__(self, config: EncoderConfig) -> None:
         self._encoder, self._lock = Encoder(config), Lock()
         self.loaded = False
-        """Whether it has encoded a text, so that the next one takes no time for loading."""
+        """Whether it has encoded a text and thus loaded its model."""
 
     def encode(self, text: str) -> Encoded:
         """The features of one text.
@@ -108,7 +107,7 @@ class SharedEncoder:
         Raises
         ------
         MauveLensError
-            The model cannot be reached, or the text has nothing that it knows.
+            The model is unavailable, or it knows nothing in the text.
         """
         with self._lock:
             found = self._encoder.encode([text])
@@ -123,8 +122,6 @@ def cosine_distance(one: NDArray[np.float32], other: NDArray[np.float32]) -> flo
 
 
 class _Side:
-    """The texts of some sources, ready to be asked for neighbours."""
-
     def __init__(self, features: Mapping[str, NDArray[np.float32]], names: Collection[str]) -> None:
         from sklearn.neighbors import NearestNeighbors
 

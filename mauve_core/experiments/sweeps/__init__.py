@@ -1,4 +1,4 @@
-"""Sweeps of a stored run: its candidates' scores as one setting moves, each point with its spread over seeds."""
+"""Sweeps of a stored run: its candidates' scores over one setting, with a spread over seeds at each point."""
 
 from mauve_core.experiments.sweeps.execution import sweep_run, usual_values
 from mauve_core.experiments.sweeps.sweep import (

@@ -1,7 +1,7 @@
-"""The axes that cluster anew: the number of clusters, of texts a side, and of tokens a text.
+"""Sweep axes that need new clusters: the number of clusters, texts per side, and tokens per text.
 
-Each uses the pairwise partition (P with one Q) and the run's own random streams, so that a point whose setting is the
-run's own has the run's own clusters. NeurIPS 2021, figure 4 and appendix, figures 7 and 8 (left); JMLR 2023, figure 8.
+Each uses the pairwise partition (P with one Q) and the run's own random streams, so a point at the run's own setting
+has the run's own clusters. NeurIPS 2021, figure 4 and appendix, figures 7 and 8 (left); JMLR 2023, figure 8.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from mauve_core.scoring.streams import stream
 from mauve_core.store.features import stored_features
 
 MOST_POINTS = 6
-"""Values of an axis when none are named."""
+"""Default values of an axis."""
 
 FEWEST_CLUSTERS, SHORTEST = 8, 8
-"""Where the default values of clusters and of tokens start."""
+"""Smallest default values of clusters and tokens."""
 
 Sides = Mapping[str, NDArray[np.float32]]
 """Features of each source."""
 
 
 def usual_ks(request: Request) -> tuple[int, ...]:
-    """Numbers of clusters when none are named, the run's own among them."""
+    """Default numbers of clusters, including the run's own."""
     return _beside(halved(request.fewest // 2, FEWEST_CLUSTERS, MOST_POINTS), _own_ks(request))
 
 
 def usual_ns(request: Request) -> tuple[int, ...]:
-    """Numbers of texts a side when none are named."""
+    """Default numbers of texts per side."""
     return halved(request.fewest, _least_texts(request), MOST_POINTS)
 
 
 def over_k(request: Request) -> Swept:
-    """The number of clusters; each pair of sides is reduced once and clustered at every k."""
+    """Sweep the number of clusters; each pair of sides is projected once and clustered at every k."""
     fewest, score, features = request.fewest, request.score, stored_features(request.run, request.feature_store)
     ks = whole_values("The number of clusters", _given(request, usual_ks(request)), 2, fewest)
     collector = Collector(request, ks)
@@ -66,10 +66,9 @@ def over_k(request: Request) -> Swept:
 
 
 def over_n(request: Request) -> Swept:
-    """The number of texts a side; each seed draws its own, the smaller numbers from the larger.
+    """Sweep the texts per side, drawn by each seed without replacement; smaller sets are subsets of larger ones.
 
-    Without replacement. Under one seed every candidate meets the same human texts, and a candidate whose texts have the
-    ids of the human ones takes those ids.
+    For one seed, all candidates use the same human texts. A candidate with the same ids follows them.
     """
     fewest, score, features = request.fewest, request.score, stored_features(request.run, request.feature_store)
     ns = whole_values("The number of texts a side", _given(request, usual_ns(request)), _least_texts(request), fewest)
@@ -99,7 +98,7 @@ def over_n(request: Request) -> Swept:
 
 
 def over_length(request: Request) -> Swept:
-    """Tokens a text, on both sides: a longer text keeps its beginning, a shorter one enters whole."""
+    """Sweep the tokens per text on both sides; longer texts are truncated at the end, shorter ones stay whole."""
     config = request.run.comparison.config.encoder
     if config is None:
         raise InputError(
@@ -129,10 +128,9 @@ def over_length(request: Request) -> Swept:
 
 
 def drawing_orders(request: Request) -> dict[str, list[NDArray[np.int64]]]:
-    """For each source and seed the order in which its texts are drawn, (n,) rows.
+    """The order in which each source's texts are drawn, (n,) rows per source and seed.
 
-    The human order depends on the seed alone. A candidate with the same ids follows it, id by id; any other has an
-    order of its own.
+    The human order depends only on the seed. A candidate with the same ids follows it; any other has its own order.
     """
     orders: dict[str, list[NDArray[np.int64]]] = {name: [] for name in (HUMAN, *request.names)}
     corpora = request.run.corpora
@@ -152,7 +150,7 @@ def drawing_orders(request: Request) -> dict[str, list[NDArray[np.int64]]]:
 def _prefixes(
     request: Request, encoder: PrefixEncoder, name: str, texts: Sequence[str], lengths: Sequence[int], longest: int
 ) -> dict[int, NDArray[np.float32]]:
-    """Features of one side at each length; the run's own where no text of it is longer."""
+    """Features of one side at each length; reuses the run's own if none of its texts is longer."""
     arrays: dict[int, NDArray[np.float32]] = {}
     source = next(source for source in request.run.comparison.sources if source.name == name)
     own = request.run.features(name)
@@ -192,7 +190,7 @@ def _given(request: Request, default: Sequence[int]) -> Sequence[float]:
 
 
 def _candidates(request: Request) -> list[tuple[str, list[SeedSequence]]]:
-    """Each candidate with the k-means seeds of its pairwise partitions, those of the run first."""
+    """Each candidate with the k-means seeds of its pairwise partitions, starting with the run's own."""
     _, pairwise = clustering_seeds(request.score, len(request.names))
     return list(zip(request.names, pairwise, strict=True))
 
@@ -202,7 +200,7 @@ def _pair(features: Sides, name: str) -> dict[str, NDArray[np.float32]]:
 
 
 def _beside(values: Sequence[int], own: Sequence[int]) -> tuple[int, ...]:
-    """``values`` with each of ``own`` in place of the nearest value but the last, by ratio."""
+    """``values`` plus ``own``; each added value replaces the nearest one by ratio, but never the largest."""
     grid = set(values)
     for value in own:
         inner = sorted(grid - {max(values), *own})

@@ -1,4 +1,4 @@
-"""One function for every axis: a stored run in, a sweep out."""
+"""Run a sweep over any axis of a stored run."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _USUAL: dict[Over, Callable[[Request], Sequence[float]]] = {"n": usual_ns, "k": 
 
 
 def usual_values(run: Run, over: Over) -> tuple[float, ...] | None:
-    """The values that :func:`sweep_run` takes when none are named.
+    """Default values of :func:`sweep_run`.
 
-    None for "length", where the texts must be read for that, and for "decoder", which takes none.
+    None for "length", which depends on the texts, and for "decoder", which takes no values.
     """
     usual = _USUAL.get(require_axis(over))
     return None if usual is None else tuple(usual(Request(run, None, None, "auto", FeatureStore(), silent)))
@@ -47,35 +47,34 @@ def sweep_run(
 ) -> Sweep:
     """Score every candidate of a run against its human side at several values of one setting.
 
-    The partition is pairwise, as published, and every other setting the run's own; where a value is the run's own too,
-    so are the digits.
+    The partition is pairwise, as published, and all other settings are the run's own. At the run's own value the
+    scores equal the run's exactly.
 
     Parameters
     ----------
-    run : Run
     over : {"length", "n", "k", "scale", "decoder"}
-        "length": both sides cut to that many tokens. "n": texts a side, drawn anew by each seed. "k": clusters.
+        "length": tokens to which both sides are cut. "n": texts per side, drawn again by each seed. "k": clusters.
         "scale": the constant c. "decoder": the run's own scores, by the parameter of each candidate's decoder.
     values : sequence of numbers, optional
-        A few sensible ones when left out; "decoder" takes none.
+        Default depends on the axis; "decoder" takes none.
     seeds : int, optional
-        Seeds of each point, the run's number when left out; "scale" and "decoder" cannot have more than that.
+        Seeds of each point; default the run's number, which is also the maximum for "scale" and "decoder".
     device : str
         For "length"; see :func:`mauve_core.encoders.encode`.
     feature_store : FeatureStore, optional
-        The user's own when left out; "length" finds and keeps features there.
+        Default the user's own; "length" reads and writes features there.
     finished : FinishedParts, optional
-        Where points of "length", "n" and "k" are kept as they are made, and found.
+        Saves and restores finished points of "length", "n" and "k".
     progress : callable
-        May raise CancelledError; features that are finished stay in the store.
+        May raise CancelledError; finished features stay in the store.
 
     Raises
     ------
     InputError
-        Values or seeds out of their range; a run without encoder ("length"), without kept features ("n", "k"), or
-        without two candidates of one decoder ("decoder").
+        Values or seeds out of range; a run without encoder ("length"), without kept features ("n", "k"), or without
+        two candidates of one decoder ("decoder").
     ModelUnavailableError, StorageError, CancelledError
-        As ``encode`` raises them ("length").
+        As raised by ``encode`` ("length").
     """
     axis = require_axis(over)
     store = FeatureStore() if feature_store is None else feature_store
@@ -99,6 +98,6 @@ def _settings(request: Request) -> dict[str, Any]:
 
 
 def _in_order(points: Sequence[SweepPoint]) -> tuple[SweepPoint, ...]:
-    """A line after the other, in the order in which they first come, each by growing value."""
+    """Points grouped by line in order of first appearance, each in ascending value."""
     order = {line: index for index, line in enumerate(dict.fromkeys(point.candidate for point in points))}
     return tuple(sorted(points, key=lambda point: (order[point.candidate], point.value)))

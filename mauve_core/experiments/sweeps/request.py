@@ -1,4 +1,4 @@
-"""What every axis of a sweep shares: the request, the values it may take, and points as they come in."""
+"""Shared by all sweep axes: the request, validation of values, and collection of points."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from mauve_core.store import Run
 from mauve_core.store.checkpoints import FinishedParts
 
 STAGE = "Clustering"
-"""Stage name of the progress; counts partitions."""
+"""Progress stage; counts partitions."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A sweep as it was asked for; ``values`` None takes the axis' own, ``seeds`` None the run's number.
+    """A sweep request; ``values`` None takes the axis' defaults, ``seeds`` None the run's number.
 
-    ``finished`` keeps points for whoever begins again; None keeps none.
+    ``finished`` saves points for a restart; None saves none.
     """
 
     run: Run
@@ -41,22 +41,22 @@ class Request:
 
     @property
     def score(self) -> ScoreConfig:
-        """The run's settings with the number of seeds that was asked for."""
+        """The run's settings with the requested number of seeds."""
         own = self.run.comparison.config.score
         return own if self.seeds is None else replace(own, seeds=self.seeds)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The candidates, in the run's order."""
+        """Candidates in run order."""
         return tuple(candidate.name for candidate in self.run.comparison.candidates)
 
     @property
     def fewest(self) -> int:
-        """Texts of the smallest side, the human one included."""
+        """Number of texts of the smallest side, including the human side."""
         return min(source.n for source in self.run.comparison.sources)
 
     def stored_seeds(self) -> int:
-        """The number of seeds, for an axis that reads the run's own partitions; InputError when it has fewer."""
+        """Number of seeds for an axis that reads the run's own partitions; InputError if the run has fewer."""
         stored = self.run.comparison.config.score.seeds
         seeds = stored if self.seeds is None else self.seeds
         if seeds > stored:
@@ -70,16 +70,16 @@ class Request:
 
 @dataclass(frozen=True)
 class Swept:
-    """What an axis gives back: points in any order, and notes."""
+    """Result of an axis: points in any order, and notes."""
 
     points: tuple[SweepPoint, ...]
     notes: tuple[str, ...]
 
 
 class Collector:
-    """Points as they are made; one that cannot be clustered is left out and noted.
+    """Collects points as they finish; a point that cannot be clustered is left out with a note.
 
-    What was finished before is there from the beginning: see :meth:`missing`.
+    It starts with the previously finished points; see :meth:`missing`.
     """
 
     def __init__(self, request: Request, values: Sequence[float]) -> None:
@@ -91,17 +91,17 @@ class Collector:
         request.progress(STAGE, self._done, self._total)
 
     def missing(self, value: float, candidate: str) -> bool:
-        """Whether the point has yet to be made."""
+        """Whether the point is still to be computed."""
         return (float(value), candidate) not in self._points
 
     def advance(self) -> None:
-        """A partition is finished."""
+        """Count a finished partition."""
         self._done += 1
         self._request.progress(STAGE, self._done, self._total)
 
     @contextmanager
     def point(self, value: float, candidate: str) -> Iterator[list[Partition]]:
-        """The list that takes the point's partitions, one a seed; an InputError on the way becomes a note."""
+        """Yield the list for the point's partitions, one per seed; an InputError becomes a note."""
         before, parts = self._done, list[Partition]()
         try:
             yield parts
@@ -115,20 +115,20 @@ class Collector:
                 self._request.finished.keep(_name(value, candidate), to_json(point))
 
     def finished(self, notes: Iterable[str]) -> Swept:
-        """Every point, and the notes that are not empty; InputError when no point could be made."""
+        """All points and the nonempty notes; InputError without any point."""
         if not self._points:
             raise InputError("No point of this sweep could be scored", received=self._left_out[0])
         return Swept(tuple(self._points.values()), (*filter(None, notes), *self._left_out))
 
     def _kept(self, value: float, candidate: str) -> SweepPoint | None:
         found = None if self._request.finished is None else self._request.finished.get(_name(value, candidate))
-        with suppress(InputError):  # no point of ours: made again
+        with suppress(InputError):  # if the stored point is invalid, compute it again
             return None if found is None else from_json(SweepPoint, found)
         return None
 
 
 def point_of(value: float, candidate: str, parts: Sequence[Partition], scale: float) -> SweepPoint:
-    """The scores of one candidate from its partitions, one a seed (JMLR 2023, sections 3.2 and 4.1)."""
+    """Scores of one candidate from its partitions, one per seed (JMLR 2023, sections 3.2 and 4.1)."""
     p, q = (np.stack([part.counts(side) for part in parts]) for side in (HUMAN, candidate))
     scores = score_counts(p, q, scale=scale)
     n = min(int(p[0].sum()), int(q[0].sum()))
@@ -137,13 +137,7 @@ def point_of(value: float, candidate: str, parts: Sequence[Partition], scale: fl
 
 
 def whole_values(what: str, values: Sequence[float], low: int, high: int) -> tuple[int, ...]:
-    """Growing whole numbers without repeats.
-
-    Raises
-    ------
-    InputError
-        There are none, or one is not whole or outside ``low`` to ``high``.
-    """
+    """Distinct whole numbers, ascending; InputError for none, or one not whole or outside ``low`` to ``high``."""
     wrong = [value for value in values if not (_is_number(value) and low <= value <= high and value == int(value))]
     if wrong or not len(values):
         received = ", ".join(map(str, wrong)) if wrong else "no value"
@@ -152,7 +146,7 @@ def whole_values(what: str, values: Sequence[float], low: int, high: int) -> tup
 
 
 def positive_values(what: str, values: Sequence[float]) -> tuple[float, ...]:
-    """Growing positive finite numbers without repeats; InputError when there are none or one is not."""
+    """Distinct positive finite numbers, ascending; InputError if there are none or one is invalid."""
     wrong = [value for value in values if not (_is_number(value) and value > 0)]
     if wrong or not len(values):
         received = ", ".join(map(str, wrong)) if wrong else "no value"
@@ -161,7 +155,7 @@ def positive_values(what: str, values: Sequence[float]) -> tuple[float, ...]:
 
 
 def halved(top: int, low: int, most: int) -> tuple[int, ...]:
-    """``top``, its half, its quarter ..., ``most`` values at most and none under ``low``; growing."""
+    """``top``, its half, its quarter ...: at most ``most`` values, none below ``low``, ascending."""
     values = [round(top / 2**step) for step in range(most)]
     return tuple(sorted({top, *(value for value in values if value >= low)}))
 

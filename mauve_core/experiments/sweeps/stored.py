@@ -1,7 +1,7 @@
-"""The axes that read the run's own partitions: the scaling constant and the decoder's parameter.
+"""Sweep axes that use the run's own partitions: the scaling constant and the decoder's parameter.
 
-NeurIPS 2021, figure 5 (right) and appendix, figure 8 (centre and right). The number of clusters is the run's, and
-nothing is encoded or clustered.
+NeurIPS 2021, figure 5 (right) and appendix, figure 8 (center and right). The number of clusters is the run's; nothing
+is encoded or clustered.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from mauve_core.experiments.sweeps.sweep import SweepPoint
 from mauve_core.scoring.result import Candidate, SeedSpread
 
 SCALES = (1.0, 2.0, 3.0, 5.0, 7.0, 10.0)
-"""Values of c when none are named, beside the run's own."""
+"""Default values of c, besides the run's own."""
 
 COLUMN = "decoder"
-"""Metadata that says how a text was written, as ``mauve-lens generate`` puts it into its files."""
+"""Metadata column for the decoder, as written by ``mauve-lens generate``."""
 
 ANCESTRAL = {"nucleus p": 1.0, "temperature t": 1.0}
-"""Where ancestral sampling lies on a line."""
+"""Position of ancestral sampling on a line."""
 
 LIMITS = {
     "nucleus p": "greedy decoding is the limit p -> 0",
     "temperature t": "greedy decoding is the limit t -> 0",
     "top-k k": "ancestral sampling is every k from the vocabulary's size, greedy decoding is k = 1",
 }
-"""What the ends of a line are, for the note."""
+"""Meaning of a line's ends, for the note."""
 
 
 def usual_scales(request: Request) -> tuple[float, ...]:
-    """Values of c when none are named, the run's own among them."""
+    """Default values of c, including the run's own."""
     return tuple(sorted({*SCALES, request.run.comparison.config.score.scale}))
 
 
 def over_scale(request: Request) -> Swept:
-    """The constant c of MAUVE; the other scores do not depend on it and stand at every value."""
+    """Sweep the constant c of MAUVE; the other scores do not depend on it and repeat at every value."""
     comparison, seeds = request.run.comparison, request.stored_seeds()
     given = usual_scales(request) if request.values is None else request.values
     scales = positive_values("The scaling constant", given)
@@ -58,7 +58,7 @@ def over_scale(request: Request) -> Swept:
 
 
 def over_decoder(request: Request) -> Swept:
-    """The decoder's parameter: a line for each decoder of which the run has candidates with different values."""
+    """Sweep the decoder's parameter: one line per decoder that has candidates with different values."""
     if request.values is not None:
         raise InputError(
             "A sweep over decoders takes its values from the run's candidates", todo="Leave the values out"
@@ -90,12 +90,12 @@ def over_decoder(request: Request) -> Swept:
 
 
 def decoder_of(name: str, corpus: Corpus) -> tuple[Decoder | None, str]:
-    """The decoder that wrote a candidate's texts, from its name or from the column ``decoder``.
+    """The decoder of a candidate, from its name or from the column ``decoder``.
 
     Returns
     -------
     decoder : Decoder or None
-        None when neither spells one out, or the two differ. ``nucleus`` alone does not say which p.
+        None if neither spells one out, or they differ. ``nucleus`` alone does not specify p.
     reason : str
         Why there is none; empty otherwise.
     """
@@ -109,9 +109,9 @@ def decoder_of(name: str, corpus: Corpus) -> tuple[Decoder | None, str]:
 
 
 def place_of(decoder: Decoder) -> tuple[str, float] | None:
-    """The line on which a decoder lies and its value there, or None when not exactly one parameter moves.
+    """A decoder's line and its value there; None unless exactly one parameter varies.
 
-    A parameter that is usually left at its default (``no-repeat`` of beam search) becomes part of the line's name.
+    Other parameters that differ from their defaults (``no-repeat`` of beam search) become part of the line's name.
     """
     moving = [parameter for parameter in decoder.kind.parameters if not parameter.quiet]
     if len(moving) != 1:
@@ -124,7 +124,7 @@ def place_of(decoder: Decoder) -> tuple[str, float] | None:
 
 
 def _spelled(text: str) -> Decoder | None:
-    """The decoder that the text spells out with every parameter that has no usual value."""
+    """Parse a decoder if the text gives every parameter without a default."""
     try:
         decoder = parse_decoder(text)
     except InputError:

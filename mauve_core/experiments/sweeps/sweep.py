@@ -1,7 +1,7 @@
-"""A sweep: the scores of a run's candidates as one setting moves, each with its spread over seeds; JSON out and in.
+"""A sweep: the candidates' scores over one setting, with a spread over seeds; JSON in and out.
 
-Scores against the length of the texts (NeurIPS 2021, figure 4; JMLR 2023, figure 8), their number, the number of
-clusters and the decoder's parameter (NeurIPS 2021, appendix, figures 7 and 8), and the scaling constant (figure 5).
+Settings are text length (NeurIPS 2021, figure 4; JMLR 2023, figure 8), numbers of texts and clusters and the
+decoder's parameter (NeurIPS 2021, appendix, figures 7 and 8), and the scaling constant (figure 5).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mauve_core.scoring.result import SeedSpread
 from mauve_core.store import Run
 
 Over = Literal["length", "n", "k", "scale", "decoder"]
-"""What moves: tokens a text, texts a side, clusters, the constant c, or a decoder's parameter."""
+"""The setting: tokens per text, texts per side, clusters, the constant c, or a decoder's parameter."""
 
 AXES: tuple[Over, ...] = get_args(Over)
 
@@ -30,12 +30,12 @@ class SweepPoint:
     Attributes
     ----------
     value : float
-        What moved: tokens, texts a side, clusters, c, or the decoder's parameter.
+        Value of the setting.
     candidate : str
-        The line that the point belongs to: the candidate's name; for ``over="decoder"`` the decoder's family and
-        parameter, as ``nucleus p``.
+        The point's line: the candidate's name; for ``over="decoder"`` the decoder's family and parameter, as in
+        ``nucleus p``.
     source : str
-        Name of the run's candidate whose texts were scored.
+        Candidate whose texts were scored.
     n : int
         Texts of the smaller side.
     k : int
@@ -58,17 +58,17 @@ class SweepPoint:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Scores of a run's candidates as one setting moves.
+    """Scores of a run's candidates over one setting.
 
     Attributes
     ----------
     over : {"length", "n", "k", "scale", "decoder"}
     points : tuple of SweepPoint
-        A line after the other in the order of the run's candidates, each by growing value.
+        Grouped by line in the run's order of candidates, each in ascending value.
     settings : mapping
-        What was held fixed and what the numbers come from; plain JSON.
+        Fixed settings and inputs of the numbers, as plain JSON.
     notes : tuple of str
-        What a reader must know: what the spread holds, what was left out and why.
+        What the spread covers, exclusions with reasons, and other caveats.
     """
 
     over: Over
@@ -83,11 +83,11 @@ class Sweep:
 
     @property
     def values(self) -> tuple[float, ...]:
-        """Every value that some point has, growing."""
+        """All values of any point, ascending."""
         return tuple(sorted({point.value for point in self.points}))
 
     def line(self, candidate: str) -> tuple[SweepPoint, ...]:
-        """The points of one line by growing value; InputError names the lines there are."""
+        """The points of one line in ascending value; InputError lists the lines."""
         found = tuple(point for point in self.points if point.candidate == candidate)
         if not found:
             raise InputError(f"No line {candidate!r} in this sweep", allowed=", ".join(self.candidates))
@@ -95,7 +95,7 @@ class Sweep:
 
 
 def require_axis(over: object) -> Over:
-    """``over`` when a sweep can go over it; InputError says what can be swept."""
+    """Validate ``over``; InputError lists the axes."""
     for axis in AXES:
         if over == axis:
             return axis
@@ -103,19 +103,14 @@ def require_axis(over: object) -> Over:
 
 
 def attachment_name(over: Over) -> str:
-    """Under which name a sweep is kept beside its run."""
+    """Attachment name of a sweep."""
     return f"sweep-{over}"
 
 
 def stored_sweep(run: Run, over: Over) -> Sweep | None:
-    """The sweep over that axis that was kept beside the run; None when there is none.
+    """The run's stored sweep over that axis, or None; InputError if ``over`` is no axis.
 
-    Raises
-    ------
-    InputError
-        ``over`` is no axis.
-    StorageError, InputError
-        What was kept is damaged.
+    StorageError or InputError if the stored sweep is damaged.
     """
     values = run.attachment(attachment_name(require_axis(over)))
     if values is None:
@@ -124,6 +119,6 @@ def stored_sweep(run: Run, over: Over) -> Sweep | None:
     run.require_sources((point.source for point in sweep.points), "The sweep")
     if sweep.over != over or not sweep.points:
         raise InputError("The sweep is another one", allowed=over, received=sweep.over)
-    if over != "decoder":  # whose lines are called after the decoders' families
+    if over != "decoder":  # its lines are named after decoder families
         run.require_sources(sweep.candidates, "The sweep")
     return sweep

@@ -1,9 +1,9 @@
-"""Text measures: properties of a collection of texts, and how far a candidate's lie from the human side's.
+"""Text measures: properties of a collection of texts, and their gaps between a candidate and the human side.
 
     measure(human, {"greedy": greedy}, context=MetricContext())
 
-:data:`MEASURES` is the registry. A measure is one file of this package and one line below; how it gets its spread and
-its gap is the same for all and lies in :func:`measure`. JMLR 2023, section 6.3; NeurIPS 2021, appendix C.4.
+:data:`MEASURES` is the registry. A new measure is one file in this package and one line below; :func:`measure` adds
+spread and gap to all of them. JMLR 2023, section 6.3; NeurIPS 2021, appendix C.4.
 """
 
 from __future__ import annotations
@@ -82,11 +82,11 @@ MEASURES: dict[str, Measure] = {
         Length(),
     )
 }
-"""Every measure by its name, in the order in which they are shown."""
+"""All measures by name, in display order."""
 
 
 def measure_title(name: str) -> str:
-    """The measure's title with its unit; a name that the registry does not hold, as it is."""
+    """The measure's title with its unit; a name outside the registry is returned unchanged."""
     if name not in MEASURES:
         return name
     known = MEASURES[name]
@@ -114,12 +114,11 @@ def measure(
 
     Parameters
     ----------
-    human : Collection
+    Side P.
         The human side, P.
-    candidates : mapping of str to Collection
+    Side Q, by name.
         The candidates, Q, by name.
-    names : sequence of str, optional
-        Measures of :data:`MEASURES`; None takes all whose needs are met and notes the others.
+    Measures of :data:`MEASURES`; None takes all whose needs are met and notes the others.
     context : MetricContext
         Tokenizer, scoring model, seed.
     progress : callable
@@ -128,9 +127,9 @@ def measure(
     Raises
     ------
     InputError
-        Nothing to measure, an unknown name, or a measure asked for by name lacks what it needs.
+        Nothing to measure, an unknown name, or a requested measure lacks what it needs.
     StorageError
-        Likelihoods could not be kept.
+        Likelihoods could not be stored.
     """
     if not candidates or HUMAN in candidates:
         raise InputError("There is nothing to measure", allowed=f"at least one candidate, none named {HUMAN!r}")
@@ -150,7 +149,7 @@ def measure(
 def _choose(
     collections: Sequence[Collection], names: Sequence[str] | None, context: MetricContext
 ) -> tuple[list[Measure], tuple[str, ...]]:
-    """The measures to compute in the registry's order, and a note on each that cannot be."""
+    """The measures to compute in registry order, and a note on each that is unavailable."""
     unknown = [name for name in names or () if name not in MEASURES]
     if unknown or (names is not None and not names):
         raise InputError(f"No measure is named {', '.join(unknown) or 'so'}", allowed=", ".join(MEASURES))
@@ -170,7 +169,6 @@ def _choose(
 def _rows(
     item: Measure, human: _Side, sides: Mapping[str, _Side], context: MetricContext, progress: Progress
 ) -> list[Row]:
-    """One row a candidate."""
     stage = f"Measuring: {item.title}"
     progress(stage, 0, len(sides) + 1)
     item.prepare([side.texts for side in sides.values()], human.texts, context, _of(HUMAN, progress))
@@ -186,7 +184,7 @@ def _rows(
 def _human_value(
     item: Measure, human: _Side, context: MetricContext, progress: Progress
 ) -> tuple[Replicates | None, Value | None, str]:
-    """T(P) with and without each group, with its spread, and what a reader must know of it."""
+    """T(P) with and without each group, with its spread, and a note."""
     try:
         terms = item.human_terms(human.texts, context, _of(HUMAN, progress))
         if terms is None:
@@ -226,7 +224,7 @@ def _row(
 
 
 def _of(name: str, progress: Progress) -> Progress:
-    """The same progress, its stages named after the collection that is being worked on."""
+    """The same progress with the collection's name in its stages."""
     return lambda stage, done, total: progress(f"{stage} of {name}", done, total)
 
 

@@ -1,9 +1,8 @@
-"""What a text measure is, what it is given, and what comes out.
+"""Interface of text measures, and their results.
 
-A measure computes T of a collection of texts. What the papers report beside the score of a comparison is the gap
-|T(Q) - T(P)| between a candidate and the human side (JMLR 2023, section 6.3). Every measure hands over :class:`Terms`,
-T as a function of the texts that are kept, so that one mechanism (:mod:`mauve_core.experiments.text_measures.spread`)
-gives all of them their spread.
+A measure computes T of a collection of texts. Besides a comparison's score, the papers report the gap |T(Q) - T(P)|
+between a candidate and the human side (JMLR 2023, section 6.3). Every measure returns :class:`Terms`, T as a function
+of the kept texts, so that :mod:`mauve_core.experiments.text_measures.spread` computes the spread for all.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.context import MetricContext
 
 Need = Literal["model", "features"]
-"""What a measure cannot do without: a causal model that scores texts, or the features of both sides."""
+"""Requirements of a measure: a causal model that scores texts, or the features of both sides."""
 
 Rows = NDArray[np.int64] | None
-"""Positions of the texts that are kept; None keeps all."""
+"""Indices of the kept texts; None keeps all."""
 
 
 class NotDefinedError(Exception):
-    """The measure has no value for this collection; the message says why and becomes the row's note."""
+    """The measure has no value for this collection; the message becomes the row's note."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +37,11 @@ class Value:
 
     Attributes
     ----------
-    value : float
     sd : float or None
-        Standard deviation from the delete-a-group jackknife over texts; None when there are too few texts for one, or
-        when every group gives the same value. The row's note says which.
+        Standard deviation from the delete-a-group jackknife over texts; None if there are too few texts or every
+        group gives the same value. The row's note gives the reason.
     low, high : float or None
-        95 % interval, value +- t quantile x sd; None with ``sd``.
+        95 % interval, value +- t quantile x sd; None without ``sd``.
     """
 
     value: float
@@ -58,15 +56,14 @@ class Row:
 
     Attributes
     ----------
-    measure, candidate : str
     model : Value or None
-        T(Q); None when the measure is not defined for this candidate, and ``note`` says why.
+        T(Q); None if undefined for this candidate, with the reason in ``note``.
     human : Value or None
-        T(P); for a relational measure between two random halves of the human side. None where there is none.
+        T(P); for a relational measure, T between two random halves of the human side. None if undefined.
     gap : Value or None
-        |T(Q) - T(P)|, its spread that of the signed difference with groups of texts paired across the sides.
+        |T(Q) - T(P)|, with the spread of the signed difference; groups of texts are paired across sides.
     note : str
-        What a reader must know of this row; may be empty.
+        Caveats for this row; may be empty.
     """
 
     measure: str
@@ -78,23 +75,21 @@ class Row:
 
 
 class _MeasureSettings(TypedDict, total=False):
-    """What is read of a measure's settings."""
-
     n: Mapping[str, Count]
 
 
 @dataclass(frozen=True)
 class Measurements:
-    """Every measure of every candidate.
+    """All measures of all candidates.
 
     Attributes
     ----------
     rows : tuple of Row
-        In the order of the measures, then of the candidates.
+        Ordered by measure, then candidate.
     settings : mapping
-        For each measure by name, how it was computed: scorer, tokenizer, seed, groups, number of texts.
+        How each measure was computed, by name: scorer, tokenizer, seed, groups, number of texts.
     notes : tuple of str
-        What concerns no single row, such as measures that were left out; ``<measure>: <why>``.
+        Notes outside single rows, such as omitted measures; ``<measure>: <why>``.
     """
 
     rows: tuple[Row, ...]
@@ -103,42 +98,42 @@ class Measurements:
 
     @property
     def candidates(self) -> tuple[str, ...]:
-        """Names of the candidates, in their order."""
+        """Names of the candidates, in order."""
         return tuple(dict.fromkeys(row.candidate for row in self.rows))
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """Names of the measures, in their order."""
+        """Names of the measures, in order."""
         return tuple(dict.fromkeys(row.measure for row in self.rows))
 
     def row(self, measure: str, candidate: str) -> Row | None:
-        """The row of that measure and candidate; None when there is none."""
+        """The row of that measure and candidate, or None."""
         return next((row for row in self.rows if (row.measure, row.candidate) == (measure, candidate)), None)
 
 
 class Terms(ABC):
-    """T of one collection as a function of the texts that are kept, with everything costly done beforehand."""
+    """T of one collection as a function of the kept texts, with all costly work done in advance."""
 
     note: str = ""
-    """What a reader must know of this value, such as a sample."""
+    """Caveats for this value, such as sampling."""
 
     @abstractmethod
     def value(self, rows: Rows = None, human_rows: Rows = None) -> float:
-        """T of the texts at ``rows``, against the human texts at ``human_rows`` where T is relational.
+        """T of the texts at ``rows``, against the human texts at ``human_rows`` if T is relational.
 
         Raises
         ------
         NotDefinedError
-            These texts have no such value.
+            T is undefined for these texts.
         """
 
     def values(self, kept: Sequence[tuple[Rows, Rows]]) -> NDArray[np.float64]:
-        """(len(kept),) T of each choice of rows; a measure that can share work between them overrides this."""
+        """(len(kept),) T of each choice of rows; override to share work between choices."""
         return np.array([self.value(rows, human_rows) for rows, human_rows in kept], dtype=np.float64)
 
 
 class MeanTerms(Terms):
-    """The mean of one number a text."""
+    """The mean of one number per text."""
 
     def __init__(self, numbers: NDArray[np.float64]) -> None:
         self._numbers = numbers
@@ -148,30 +143,30 @@ class MeanTerms(Terms):
 
 
 class Measure(ABC):
-    """One text measure; a new one is a subclass in a file of its own and a line in
+    """One text measure. Add one as a subclass in its own file and a line in
     :data:`mauve_core.experiments.text_measures.MEASURES`.
 
     Attributes
     ----------
     name : str
-        As it is asked for.
+        Name in the registry.
     title : str
-        As it is shown.
+        Display name.
     unit : str
         Unit of T; empty for a plain number.
     description : str
         One sentence: what T is.
     larger : str
-        What a larger T means.
+        Meaning of a larger T.
     source : str
-        Where the definition comes from.
+        Source of the definition.
     relational : bool
-        Whether T(Q) is computed against P; if so T(P) is that between two random halves of the human side.
+        Whether T(Q) is computed against P; T(P) is then computed between two random halves of the human side.
     needs : frozenset of {"model", "features"}
     bounds : (float, float)
-        Range of T, to which intervals are cut.
+        Range of T; clips intervals.
     depends_on_n : bool
-        Whether T changes with the number of texts alone, so that only equal numbers can be compared.
+        Whether T depends on the number of texts, so that only equal numbers are comparable.
     """
 
     name: ClassVar[str]
@@ -188,24 +183,24 @@ class Measure(ABC):
     def prepare(  # noqa: B027 (few measures share work)
         self, candidates: Sequence[Collection], human: Collection, context: MetricContext, progress: Progress
     ) -> None:
-        """Do once, before the first candidate, what the candidates share."""
+        """Do shared work once, before the first candidate."""
 
     @abstractmethod
     def terms(self, texts: Collection, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:
-        """T of ``texts``, against ``human`` where T is relational.
+        """T of ``texts``, against ``human`` if T is relational.
 
         Raises
         ------
         NotDefinedError
-            The measure is not defined for these texts.
+            The measure is undefined for these texts.
         """
 
     def human_terms(self, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms | None:
-        """T(P); None where there is no such thing."""
+        """T(P), or None if undefined."""
         return self.halves(human, context, progress) if self.relational else self.terms(human, human, context, progress)
 
     def halves(self, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:
-        """T between two random halves of the human side, the first in the place of a candidate."""
+        """T between two random halves of the human side, the first in the role of a candidate."""
         order = context.rng("halves of the human side").permutation(len(human))
         first, second = np.sort(order[: len(order) // 2]), np.sort(order[len(order) // 2 :])
         if not len(first):
@@ -214,7 +209,7 @@ class Measure(ABC):
         return _Halves(inner, first, second)
 
     def settings(self, context: MetricContext) -> dict[str, Any]:  # noqa: ARG002 (measures that have settings use it)
-        """What decided the numbers apart from the texts."""
+        """Settings, other than the texts, that decide the numbers."""
         return {}
 
 

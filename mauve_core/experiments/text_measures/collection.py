@@ -1,4 +1,4 @@
-"""One side of a comparison as text measures see it."""
+"""One side of a comparison, as input of text measures."""
 
 from __future__ import annotations
 
@@ -19,13 +19,11 @@ class Collection:
 
     Attributes
     ----------
-    name : str
     ids, texts : tuple of str
-        One a text; ids are all different, and equal ids on two sides mean the same prompt.
-    prompts : tuple of str or None
+        One per text; ids are unique, and equal ids on two sides mean the same prompt.
     features : (n, d) array or None
     decoder : str or None
-        How the texts were decoded, as :func:`mauve_core.decoding.decoders.parse_decoder` reads it; None when unknown.
+        Decoder spec for :func:`mauve_core.decoding.decoders.parse_decoder`; None if unknown.
     """
 
     name: str
@@ -51,7 +49,7 @@ class Collection:
         return len(self.texts)
 
     def take(self, rows: NDArray[np.int64]) -> Self:
-        """The texts at those positions, in that order."""
+        """The texts at those indices, in that order."""
         return dataclasses.replace(
             self,
             ids=tuple(self.ids[i] for i in rows),

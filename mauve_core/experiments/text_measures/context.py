@@ -1,4 +1,4 @@
-"""What measures share: one tokenizer, one scoring model loaded when the first measure needs it, one seed."""
+"""Shared resources of measures: a tokenizer, a scoring model loaded on first use, and a seed."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 TOKENIZING = "Tokenizing texts"
 CHUNK = 512
-"""Texts tokenized between two reports of progress."""
+"""Number of texts tokenized between two progress reports."""
 
 LOGIT_ROWS = 128
-"""Positions whose distributions are truncated at once: sorting a vocabulary takes several copies of it."""
+"""Number of positions whose distributions are truncated at once; sorting a vocabulary needs several copies of it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """Token ids of all texts, one behind the other.
+    """Token ids of all texts, concatenated.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Tokens:
 
     @property
     def owner(self) -> NDArray[np.int64]:
-        """(total,) index of the text that each token belongs to."""
+        """(total,) index of each token's text."""
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
     def by_text(self) -> list[NDArray[np.int64]]:
@@ -63,17 +63,17 @@ class MetricContext:
     Parameters
     ----------
     scorer : str or None
-        A causal model (catalogue name, hub id, folder, GGUF file); None leaves out the measures that need one.
+        A causal model (catalog name, hub id, folder, GGUF file); None leaves out the measures that need one.
     tokenizer : str or None
-        The model whose tokenizer cuts texts into tokens; None takes the scorer's, or else the packaged model's.
+        Model whose tokenizer splits texts; None takes the scorer's, or else the packaged model's.
     revision, tokenizer_revision : str or None
         Commit, tag or branch of a hub model.
     device : str
-        Where the scorer runs.
+        Device of the scorer.
     max_tokens : int or None
-        Prompt and text are cut to this many tokens before the scorer reads them; None takes all that it can read.
+        Maximum number of tokens of prompt and text for the scorer; None takes the scorer's limit.
     seed : int
-        Every random choice of a measure follows from it.
+        Seed of all random choices.
     """
 
     def __init__(
@@ -98,31 +98,31 @@ class MetricContext:
         self._loaded: LoadedModel | None = None
 
     def rng(self, purpose: str) -> np.random.Generator:
-        """The random stream of that purpose, spawned from the seed; the same each time."""
+        """The random stream for that purpose, spawned from the seed; the same on every call."""
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(zlib.crc32(purpose.encode()),)))
 
     def tokens(self, texts: Collection, progress: Progress = silent) -> Tokens:
-        """Tokens of the texts without their prompts; whole texts, whatever a model could read."""
+        """Tokens of the texts without their prompts; no model limit truncates them."""
         if texts not in self._tokens:
             self._tokens[texts] = self._tokenize(texts.texts, progress)
         return self._tokens[texts]
 
     def words(self, texts: Collection) -> Tokens:
-        """White-space words of the texts, numbered; the same whatever the model."""
+        """White-space words of the texts as numbers, independent of the model."""
         numbers: dict[str, int] = {}
         split = [text.split() for text in texts.texts]
         ids = np.array([numbers.setdefault(word, len(numbers)) for words in split for word in words], dtype=np.int64)
         return Tokens(ids, np.array([len(words) for words in split], dtype=np.int64))
 
     def likelihoods(self, texts: Collection, progress: Progress = silent) -> Positions:
-        """-log Q(token | prompt and what stands before it) of each token, in nats, under the scorer; one column.
+        """-log Q(token | prompt and preceding text) of each token, in nats, under the scorer; one column.
 
         Raises
         ------
         InputError
             There is no scorer, or a text has no token that it can score.
         StorageError
-            The disk refuses.
+            Writing to disk fails.
         """
         from mauve_core.encoders.likelihood import cut_texts, negative_log_likelihoods
 
@@ -134,25 +134,25 @@ class MetricContext:
         return stored_or(self._path("negative log-likelihood", texts), len(texts), 1, compute)
 
     def truncated(self, texts: Collection, decoder: Decoder, progress: Progress = silent) -> Positions:
-        """What the scorer's distribution p, truncated as ``decoder`` does, says of each token x of the texts.
+        """Statistics of the scorer's distribution p, truncated as ``decoder`` does, at each token x of the texts.
 
         Returns
         -------
         Positions
-            Three columns: p(x), the sum of p squared, and the size of the vocabulary. Greedy decoding is a p with all
-            mass on the most probable token.
+            Three columns: p(x), the sum of p squared, and the vocabulary size. Under greedy decoding, p has all mass
+            on the most probable token.
 
         Raises
         ------
         InputError, StorageError
-            As :meth:`likelihoods`.
+            As for :meth:`likelihoods`.
         """
         return self.truncated_by_all(texts, [decoder], progress)[0]
 
     def truncated_by_all(
         self, texts: Collection, decoders: Sequence[Decoder], progress: Progress = silent
     ) -> list[Positions]:
-        """:meth:`truncated` for each of several decoders; the model reads the texts once for all that are missing."""
+        """:meth:`truncated` for several decoders; the model reads the texts once for all missing results."""
         from mauve_core.encoders.likelihood import cut_texts, over_positions
 
         paths = [self._path(f"truncated {decoder.spec}", texts) for decoder in decoders]
@@ -169,13 +169,13 @@ class MetricContext:
 
         computed = compute(missing) if missing else {}
 
-        def of(index: int) -> Computed:  # a damaged entry is there, and yet to be computed
+        def of(index: int) -> Computed:  # a damaged entry exists but must be recomputed
             return computed[index] if index in computed else compute([index])[index]
 
         return [stored_or(path, len(texts), 3, partial(of, index)) for index, path in enumerate(paths)]
 
     def model(self) -> LoadedModel:
-        """The scorer with its head, loaded at the first call; InputError when there is none."""
+        """The scorer with its head, loaded on first use; InputError if there is none."""
         if self._loaded is None:
             from mauve_core.encoders.models import load_model
 
@@ -206,7 +206,7 @@ class MetricContext:
 
 
 def _of_decoders(decoders: Sequence[Decoder], logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """(t, decoders, 3) of :func:`_of_distribution`, a few positions at a time."""
+    """(t, decoders, 3) results of :func:`_of_distribution`, computed in chunks of positions."""
     import torch
 
     kinds = [(decoder.warpers(), not decoder.kind.draws) for decoder in decoders]

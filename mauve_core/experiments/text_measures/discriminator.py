@@ -1,4 +1,4 @@
-"""Discriminator accuracy: how often a classifier on frozen features tells a candidate's texts from human ones."""
+"""Discriminator accuracy: how well a classifier on frozen features separates a candidate's texts from human ones."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from mauve_core.experiments.text_measures.context import MetricContext
 TEST_SHARE = 0.25
 FOLDS = 5
 PENALTIES = tuple(float(c) for c in np.logspace(-4, 4, 10))
-"""Inverse strengths of the quadratic penalty among which cross-validation chooses: scikit-learn's usual grid."""
+"""Inverse penalty strengths for cross-validation: scikit-learn's default grid."""
 
 ITERATIONS = 2000
 LEAST = 2 * FOLDS
-"""Fewest texts a side: every fold must hold both."""
+"""Minimum number of texts per side, so that every fold holds both sides."""
 
 
 class Discriminator(Measure):
-    """Accuracy of logistic regression on standardised features, on a quarter of the texts that it has not seen.
+    """Accuracy of logistic regression on standardized features, on a held-out quarter of the texts.
 
-    The penalty is chosen by 5-fold cross-validation on the other three quarters. Texts of one prompt (one id) stand
-    together in test, or together in one fold, on both sides. The classifier is trained once, and the spread is that of
-    the test texts. (Fits anew without each group of texts would change near-chance answers at random, and a jackknife
-    over them gives two to three times the true standard deviation.)
+    5-fold cross-validation on the other three quarters chooses the penalty. On both sides, texts of one prompt (one
+    id) are all in the test set or in one fold. The classifier is trained once, and the spread covers only the test
+    texts: retraining without each group flips near-chance answers at random, so a jackknife over retrained
+    classifiers gives two to three times the true standard deviation.
     """
 
     name = "discriminator"
@@ -55,7 +55,7 @@ class Discriminator(Measure):
 
 
 class _DiscriminatorTerms(Terms):
-    """The human side stands first in every array; label 1 is the candidate."""
+    """Every array starts with the human side; label 1 is the candidate."""
 
     def __init__(self, texts: Collection, human: Collection, rng: np.random.Generator) -> None:
         if texts.features is None or human.features is None:
@@ -86,21 +86,21 @@ class _DiscriminatorTerms(Terms):
 
 
 def split_by_id(sides: Sequence[Sequence[str]], shares: Sequence[float], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Deal texts into parts so that an id is in one part alone, each side in the given shares.
+    """Assign texts to parts such that an id is in one part only and each side has the given shares.
 
-    Ids that stand on the same sides are shuffled and dealt together, so each side is divided as evenly as counts allow.
+    Ids present on the same sides are shuffled and assigned together, so each side splits as evenly as counts permit.
 
     Parameters
     ----------
     sides : sequence of sequences of str
-        Ids of each side, different within a side.
+        Ids of each side, unique within a side.
     shares : sequence of float
-        One a part; they sum to 1.
+        One per part; they sum to 1.
 
     Returns
     -------
     (total,) int64 array
-        Part of each text, the sides one behind the other.
+        Part of each text, the sides concatenated.
     """
     members = [set(side) for side in sides]
     strata: dict[tuple[bool, ...], list[str]] = {}
@@ -116,7 +116,8 @@ def split_by_id(sides: Sequence[Sequence[str]], shares: Sequence[float], rng: np
 
 
 def _answers(x: NDArray[np.float64], y: NDArray[np.int64], part: NDArray[np.int64]) -> tuple[NDArray[np.bool_], bool]:
-    """Whether each text of part 0 is told right, the others being folds; and whether a fit ran out of iterations."""
+    """Whether each text of part 0 is classified correctly (other parts: folds), and whether any fit failed to
+    converge."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegressionCV
 
@@ -139,7 +140,7 @@ def _answers(x: NDArray[np.float64], y: NDArray[np.int64], part: NDArray[np.int6
 
 
 def _standardised(x: NDArray[np.float64], of: NDArray[np.float64]) -> NDArray[np.float64]:
-    """``x`` less the mean of ``of``, in its standard deviations; a constant feature stays 0."""
+    """Standardize ``x`` by the mean and standard deviations of ``of``; a constant feature becomes 0."""
     spread = of.std(axis=0)
     scaled: NDArray[np.float64] = (x - of.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     return scaled

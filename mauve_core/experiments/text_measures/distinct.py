@@ -1,4 +1,4 @@
-"""Distinct-n: the share of all n-grams that are different."""
+"""Distinct-n: the share of distinct n-grams among all n-grams."""
 
 from __future__ import annotations
 
@@ -14,13 +14,7 @@ from mauve_core.numerics.strings.ngrams import NGrams, ngrams
 
 
 class Distinct(Measure):
-    """Number of different n-grams of all texts together, divided by the number of all n-grams.
-
-    Parameters
-    ----------
-    n : int
-        Tokens of an n-gram; 4 in the papers.
-    """
+    """Number of distinct n-grams of all texts together, divided by the number of all n-grams; n is 4 in the papers."""
 
     name = "distinct"
     title = "Distinct-4"

@@ -1,4 +1,4 @@
-"""Diversity within texts: how little a text repeats its own short phrases."""
+"""Diversity within texts: how rarely a text repeats its own short phrases."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ ORDERS = (2, 3, 4)
 
 
 class Diversity(Measure):
-    """Product over n = 2, 3, 4 of (different n-grams within each text, summed over texts) / (all n-grams), in words.
+    """Product over n = 2, 3, 4 of (distinct n-grams within each text, summed over texts) / (all n-grams), in words.
 
-    Unlike distinct-n it compares a text with itself alone, so that it hardly depends on how many texts there are. Words
-    are what stands between white space, as in the published figures.
+    Unlike distinct-n, it compares a text only with itself, so it hardly depends on the number of texts. White space
+    separates words, as in the published figures.
     """
 
     name = "diversity"
@@ -54,7 +54,7 @@ class _DiversityTerms(Terms):
 
 
 def _counts(found: NGrams, texts: int) -> NDArray[np.int64]:
-    """(texts, 2): different n-grams of each text, and all of them."""
+    """(texts, 2) numbers of distinct and of all n-grams of each text."""
     pairs = np.unique(found.owner * max(found.distinct, 1) + found.ids)
     different = np.bincount(pairs // max(found.distinct, 1), minlength=texts)
     return np.stack([different, np.bincount(found.owner, minlength=texts)], axis=1)

@@ -1,4 +1,4 @@
-"""Epsilon-perplexity: the perplexity of human text under a truncated distribution that is lifted off zero."""
+"""Epsilon-perplexity: the perplexity of human text under a truncated distribution with epsilon added."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from mauve_core.experiments.text_measures.context import MetricContext
 from mauve_core.experiments.text_measures.truncated import TruncatedMeasure
 
 EPSILON = 1e-5
-"""With it the formula gives the published figures of greedy decoding (JMLR 2023, table 15) from its accuracy."""
+"""With this value, greedy accuracy gives the published figures of greedy decoding (JMLR 2023, table 15)."""
 
 
 class EpsilonPerplexity(TruncatedMeasure):
-    """exp(-mean of log((p(x) + epsilon) / (1 + epsilon V))), V the size of the vocabulary."""
+    """exp(-mean of log((p(x) + epsilon) / (1 + epsilon V))), where V is the vocabulary size."""
 
     name = "epsilon-perplexity"
     title = "ε-perplexity"

@@ -1,4 +1,4 @@
-"""Length: words of a text on average."""
+"""Length: mean number of words per text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mauve_core.experiments.text_measures.context import MetricContext
 
 
 class Length(Measure):
-    """Mean number of white-space words of a text, without its prompt; the same whatever the model."""
+    """Mean number of white-space words per text, without its prompt; independent of the model."""
 
     name = "length"
     title = "Length"

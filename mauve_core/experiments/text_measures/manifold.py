@@ -1,4 +1,4 @@
-"""What generative precision and recall share: one sample's points in the manifold of the other."""
+"""Shared by generative precision and recall: whether one sample's points lie in the other's manifold."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEIGHBOURS = 5
 
 
 class ManifoldMeasure(Measure):
-    """Share of one side's texts within the manifold of the other side's, exact, k = 5."""
+    """Share of one side's texts within the manifold of the other side, exact, k = 5."""
 
     source = "Kynkäänniemi et al. 2019; JMLR 2023, section 7.6"
     relational = True
@@ -27,7 +27,7 @@ class ManifoldMeasure(Measure):
     bounds = (0.0, 1.0)
     depends_on_n = True
     of_human: ClassVar[bool]
-    """Whether human texts are looked for in the candidate's manifold, and not the other way round."""
+    """Whether to look for human texts in the candidate's manifold, not the reverse."""
 
     def terms(self, texts: Collection, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:  # noqa: ARG002
         if texts.features is None or human.features is None:
@@ -39,7 +39,7 @@ class ManifoldMeasure(Measure):
 
 
 class _ManifoldTerms(Terms):
-    """Texts that are left out take their balls away; the other balls stay, as :func:`coverage` explains."""
+    """Leaving out a text removes its ball; the other balls stay, as :func:`coverage` explains."""
 
     def __init__(self, texts: NDArray[np.floating], human: NDArray[np.floating], *, swapped: bool) -> None:
         self._sides = (human, texts) if swapped else (texts, human)

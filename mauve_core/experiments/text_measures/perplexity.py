@@ -1,4 +1,4 @@
-"""Generation perplexity: how surprising the texts are to a language model."""
+"""Generation perplexity: how well a language model predicts the texts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mauve_core.experiments.text_measures.positions import Positions
 
 
 class Perplexity(Measure):
-    """exp(sum of -log Q(token) / number of tokens), over all tokens of all texts, each text behind its prompt."""
+    """exp(sum of -log Q(token) / number of tokens), over all tokens of all texts, each text after its prompt."""
 
     name = "perplexity"
     title = "Generation perplexity"

@@ -1,8 +1,8 @@
-"""Numbers of every token of every text, kept on disk by content, so that the model reads a text once.
+"""Numbers for every token of every text, cached on disk by content, so that the model reads each text once.
 
-An entry is one ``.npy`` file below ``<home>/likelihoods``: (total, 2 + c) float64, for each token the place of its
-text, whether that text was cut, and c numbers. Its name is a digest of the texts, their prompts, the weights and what
-was computed, so an entry is never out of date.
+An entry is one ``.npy`` file in ``<home>/likelihoods``: a (total, 2 + c) float64 array. Each row holds the text's
+index, whether that text was truncated, and c numbers of one token. The file name is a digest of the texts, prompts,
+weights and computation, so entries never become stale.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from mauve_core.base.files import home, write_array
 from mauve_core.encoders.feature_store import DamagedEntryWarning
 
 Computed = tuple[Sequence[NDArray[np.float64]], NDArray[np.bool_]]
-"""Numbers of the tokens of each text, and which texts were cut."""
+"""Numbers for the tokens of each text, and which texts were truncated."""
 
 Computation = Callable[[], Computed]
 
 FORMAT = 1
-"""Part of every name; raised when the same inputs would give other numbers."""
+"""Part of every name; increase it if the same inputs would give different numbers."""
 
 
 @dataclass(frozen=True, eq=False)
 class Positions:
-    """c numbers of each token that the model scored.
+    """c numbers for each token that the model scored.
 
     Attributes
     ----------
     owner : (total,) int64 array
-        Place of the text that the token belongs to; never falls.
+        Index of the token's text; ascending.
     values : (total, c) float64 array
     cut : (n,) bool array
-        Whether the text was longer than the model could read.
+        Whether the text exceeded the model's limit.
     """
 
     owner: NDArray[np.int64]
@@ -50,41 +50,36 @@ class Positions:
 
     @property
     def note(self) -> str:
-        """Says so when texts were cut; else empty."""
+        """A note if texts were truncated, else empty."""
         count = int(self.cut.sum())
         return f"{count:,} of {len(self.cut):,} texts were cut at what the scorer reads" if count else ""
 
     def kept(self, rows: NDArray[np.int64] | None) -> NDArray[np.float64]:
-        """The numbers of the tokens of the texts at ``rows``; None takes all."""
+        """Numbers for the tokens of the texts at ``rows``; None takes all."""
         return self.values if rows is None else self.values[np.isin(self.owner, rows)]
 
 
 def entry_path(model: str, what: str, texts: Sequence[str], prompts: Sequence[str] | None, **settings: Any) -> Path:
-    """Where the numbers ``what`` of these texts under the weights with digest ``model`` are kept."""
+    """Path of the numbers ``what`` for these texts under the weights with digest ``model``."""
     content = [FORMAT, model, what, settings, list(texts), None if prompts is None else list(prompts)]
     digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
     return home() / "likelihoods" / f"{digest}.npy"
 
 
 def stored_or(path: Path, n: int, columns: int, compute: Computation) -> Positions:
-    """The entry at ``path``, computed and stored when it is missing or damaged.
+    """The entry at ``path``; computes and stores it if it is missing, or damaged (DamagedEntryWarning).
 
     Parameters
     ----------
     n, columns : int
-        Texts, and numbers a token.
+        Texts, and numbers per token.
     compute : callable
-        Gives (t_i,) or (t_i, c) for each text, and (n,) whether each was cut.
-
-    Warns
-    -----
-    DamagedEntryWarning
-        What was stored there cannot be right.
+        Returns (t_i,) or (t_i, c) for each text, and (n,) whether each was truncated.
 
     Raises
     ------
     StorageError
-        The disk refuses.
+        Writing to disk fails.
     """
     try:
         return _read(path, n, columns)

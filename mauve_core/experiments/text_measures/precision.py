@@ -1,4 +1,4 @@
-"""Generative precision: the share of a candidate's texts that look as if a person could have written them."""
+"""Generative precision: the share of a candidate's texts that look human."""
 
 from __future__ import annotations
 

@@ -16,8 +16,7 @@ from mauve_core.numerics.strings.repetition import ends_in_copies
 class Repetition(Measure):
     """Share of texts that end in two or more contiguous copies of one phrase of any length, counted in tokens.
 
-    Nothing shorter than a phrase is left out: a text that ends in one token twice counts, as the definition of JMLR
-    2023, section 6.3 says.
+    A single repeated token counts, as in the definition of JMLR 2023, section 6.3.
     """
 
     name = "repetition"

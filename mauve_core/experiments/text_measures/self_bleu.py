@@ -1,4 +1,4 @@
-"""Self-BLEU: how much of each text stands in the others."""
+"""Self-BLEU: how much of each text occurs in the others."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from mauve_core.numerics.strings.overlaps import Overlap
 SAMPLE = 1000
 ORDER = 4
 SMOOTHING = {"smooth_method": "floor", "smooth_value": 0.1}
-"""An order without a match counts 0.1 matches: method 1 of Chen and Cherry 2014, as in the papers' tool."""
+"""Orders without a match count 0.1 matches: method 1 of Chen and Cherry 2014, as in the papers' tool."""
 
 
 class SelfBleu(Measure):
     """Mean sentence BLEU of 1,000 sampled texts, each with all other texts as references; 4-grams, from 0 to 1.
 
-    Words are those of sacrebleu's 13a tokenizer, and the score of each text from its n-gram statistics is sacrebleu's;
-    only the statistics are counted here, for all texts at once. A text of fewer than four words scores 0.
+    sacrebleu's 13a tokenizer gives the words, and sacrebleu scores each text from its n-gram statistics; only the
+    counting is done here, for all texts at once. A text with fewer than four words scores 0.
     """
 
     name = "self-bleu"
@@ -61,7 +61,7 @@ class _SelfBleuTerms(Terms):
 
 
 def word_ids(texts: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Words of all texts as numbers, one behind the other, and how many each text has."""
+    """Words of all texts as numbers, concatenated, and the number of words per text."""
     from sacrebleu.metrics.bleu import BLEU
 
     tokenize = BLEU(tokenize="13a").tokenizer
@@ -72,7 +72,7 @@ def word_ids(texts: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.int6
 
 
 def sentence_scores(overlap: Overlap, rows: NDArray[np.int64], among: Rows = None) -> NDArray[np.float64]:
-    """(m,) sacrebleu's BLEU of each text at ``rows`` with all others as references, from 0 to 1."""
+    """(m,) sacrebleu's BLEU, from 0 to 1, of each text at ``rows`` with all others as references."""
     from sacrebleu.metrics.bleu import BLEU
 
     found = overlap.statistics(rows, among)

@@ -1,4 +1,4 @@
-"""Sparsemax score: how well a truncated distribution fits human text, kindly to what it rules out."""
+"""Sparsemax score: how well a truncated distribution fits human text, with a bounded penalty for excluded tokens."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One mechanism for the spread of every measure: a delete-a-group jackknife over texts.
+"""Spread of every measure: a delete-a-group jackknife over texts.
 
-A text's group follows from its id alone, so the same prompt falls into the same group on both sides, and what prompts
-have in common cancels in the gap T(Q) - T(P).
+A text's group depends only on its id, so a prompt is in the same group on both sides and shared prompt effects cancel
+in the gap T(Q) - T(P).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from mauve_core.numerics.resampling.jackknife import jackknife_sd, t_interval
 GROUPS = 20
 CONFIDENCE = 0.95
 MIN_TEXTS = 40
-"""Fewest texts for which a spread is given: two a group on average."""
+"""Minimum number of texts for a spread: two per group on average."""
 
 TOO_FEW = f"no spread: fewer than {MIN_TEXTS} texts"
 ALL_EQUAL = "no spread: leaving out any group of texts changes nothing"
 NOT_WITHOUT = "no spread: without some group of texts there is no value"
 
 Kept = list[Rows]
-"""For each group the rows that are kept when it is left out; None where the group has no text on this side."""
+"""For each group, the rows kept when it is left out; None if the group has no text on this side."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Groups:
     ----------
     sizes : (GROUPS,) int64 array
     kept : list of (m,) int64 arrays or None
-        What is left without each group.
+        Rows left without each group.
     """
 
     sizes: NDArray[np.int64]
@@ -51,7 +51,7 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class Replicates:
-    """T of all texts, and T without each group; ``left_out`` is None where it cannot be had; ``problem`` says why."""
+    """T of all texts, and T without each group; ``left_out`` is None if unavailable, with the reason in ``problem``."""
 
     estimate: float
     left_out: NDArray[np.float64] | None
@@ -72,13 +72,7 @@ def groups_of(texts: Collection) -> Groups:
 
 
 def replicate(terms: Terms, texts: Groups, human: Groups, *, relational: bool) -> Replicates:
-    """T, and T without each group on both sides.
-
-    Raises
-    ------
-    NotDefinedError
-        There is no T of all texts.
-    """
+    """T, and T without each group on both sides; NotDefinedError if T of all texts is undefined."""
     estimate = terms.value()
     if min(texts.n, human.n if relational else texts.n) < MIN_TEXTS:
         return Replicates(estimate, None, TOO_FEW)
@@ -92,14 +86,14 @@ def replicate(terms: Terms, texts: Groups, human: Groups, *, relational: bool) -
 def value_of(
     replicates: Replicates, sizes: NDArray[np.int64], bounds: tuple[float, float], *, absolute: bool = False
 ) -> tuple[Value, str]:
-    """The value with its spread, and a note when it has none.
+    """The value with its spread, and a note if it has none.
 
     Parameters
     ----------
     sizes : (GROUPS,) int array
-        Texts in each group, of both sides where both count.
+        Texts in each group, of both sides if both count.
     absolute : bool
-        The value is the size of a signed difference.
+        Whether the value is the absolute value of a signed difference.
     """
     point = abs(replicates.estimate) if absolute else replicates.estimate
     if replicates.left_out is None:

@@ -1,4 +1,4 @@
-"""Text measures of a stored run, kept beside it."""
+"""Text measures of a stored run, saved with it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from mauve_core.experiments.text_measures import MEASURES, Collection, Measureme
 from mauve_core.store import Run, RunStore
 
 ATTACHMENT = "measures"
-"""Name under which measurements are kept beside a run."""
+"""Attachment name of measurements."""
 
 DECODER_COLUMN = "decoder"
-"""Metadata field that says how a text was decoded, as ``mauve-lens generate`` writes it."""
+"""Metadata column for the decoder, as written by ``mauve-lens generate``."""
 
 
 def measure_run(
@@ -34,29 +34,28 @@ def measure_run(
     device: str = "auto",
     progress: Progress = silent,
 ) -> Measurements:
-    """Measure every candidate of a stored run and keep the result beside it.
+    """Measure every candidate of a stored run and save the result with it.
 
     Parameters
     ----------
-    run : Run
     names : sequence of str, optional
         Measures of :data:`mauve_core.experiments.text_measures.MEASURES`; None takes all whose needs are met.
     model : str, optional
-        Causal model that scores texts: catalogue name, hub id, folder or GGUF file. Tokens are the encoder's in any
-        case, or the packaged model's where the run was given features or its encoder is a file of word vectors.
+        Causal model that scores texts: catalog name, hub id, folder or GGUF file. Tokens always come from the
+        encoder, or from the packaged model if the run has given features or word vectors.
 
     Returns
     -------
     Measurements
-        These and the ones that were kept before; a measure that is computed again replaces its rows. What was kept and
-        is damaged is replaced with a DamagedEntryWarning.
+        New and earlier measurements; a repeated measure replaces its earlier rows. Damaged earlier measurements are
+        replaced with a DamagedEntryWarning.
 
     Raises
     ------
     InputError
         See :func:`mauve_core.experiments.text_measures.measure`.
     StorageError
-        The disk refuses; what was kept before stays.
+        Writing to disk fails; earlier measurements stay.
     """
     try:
         kept = stored_measurements(run)
@@ -79,15 +78,15 @@ def measure_run(
 
 
 def stored_measurements(run: Run) -> Measurements | None:
-    """The measurements kept beside the run; None when there are none, StorageError or InputError when it is damaged."""
+    """The run's stored measurements, or None; StorageError or InputError if damaged."""
     values = run.attachment(ATTACHMENT)
     return None if values is None else from_json(Measurements, values)
 
 
 def decoder_of(name: str, corpus: Corpus) -> str | None:
-    """How a candidate was decoded: the one value of its ``decoder`` column, else its name where that is a decoder.
+    """A candidate's decoder: the unique value of its ``decoder`` column, else its name if that is a decoder.
 
-    The column goes first, because it was written with the texts: a candidate named ``nucleus`` may have any p.
+    The column takes precedence because it was written with the texts: a candidate named ``nucleus`` may have any p.
     """
     column = set(corpus.metadata[DECODER_COLUMN].astype(str)) if DECODER_COLUMN in corpus.metadata else set()
     for spec in (*(column if len(column) == 1 else ()), name):
@@ -99,7 +98,7 @@ def decoder_of(name: str, corpus: Corpus) -> str | None:
 
 
 def collection_of(corpus: Corpus, source: str, features: NDArray[np.float32] | None = None) -> Collection:
-    """A corpus as measures see it, under the name of its source."""
+    """A corpus as input of measures, under its source's name."""
     return Collection(
         name=source,
         ids=corpus.ids,
@@ -111,7 +110,7 @@ def collection_of(corpus: Corpus, source: str, features: NDArray[np.float32] | N
 
 
 def _merged(kept: Measurements, fresh: Measurements, candidates: tuple[str, ...]) -> Measurements:
-    """Kept rows and fresh ones, the fresh ones where both are, in the order of the registry and the run."""
+    """Earlier and new rows, with new ones taking precedence, in registry and run order."""
     rows: dict[tuple[str, str], Row] = {(row.measure, row.candidate): row for row in (*kept.rows, *fresh.rows)}
     ordered = tuple(
         rows[key] for name in MEASURES for key in ((name, candidate) for candidate in candidates) if key in rows

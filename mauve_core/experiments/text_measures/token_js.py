@@ -1,4 +1,4 @@
-"""Token Jensen-Shannon divergence between a truncated distribution and the token that a person wrote."""
+"""Token Jensen–Shannon divergence between a truncated distribution and the human token."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ class TokenJS(TruncatedMeasure):
 def js_to_one_hot(p: NDArray[np.float64]) -> NDArray[np.float64]:
     """JS between a distribution and the one-hot at a word of probability p.
 
-    Against the mean m of the two, every other word has ratio 2 and so gives (1 - p) log 2 in all; only p matters.
+    Relative to the mean m of the two, the other words all have ratio 2 and contribute (1 - p) log 2 together; only p
+    matters.
     """
     own = xlogy(p, p) - xlogy(p, (1 + p) / 2)
     divergence: NDArray[np.float64] = 0.5 * (own + (1 - p) * MOST - np.log((1 + p) / 2))

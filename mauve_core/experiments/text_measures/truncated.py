@@ -1,8 +1,8 @@
-"""What the measures of a decoder's own distribution share: the human text under the truncated model.
+"""Shared by measures of a decoder's distribution: the human text under the truncated model.
 
-Here a text is not scored by what was written but by what could have been: p is the scorer's next-token distribution
-after the decoder's truncation, x the token that a person wrote. Martins et al. 2020, *Sparse Text Generation*, section
-4; JMLR 2023, table 15. The scorer stands for the model that wrote the candidate's texts.
+p is the scorer's next-token distribution after the decoder's truncation, and x the token that a person wrote; these
+measures do not read the candidate's texts. Martins et al. 2020, *Sparse Text Generation*, section 4; JMLR 2023, table
+15. The scorer represents the model that wrote the candidate's texts.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from mauve_core.experiments.text_measures.positions import Positions
 
 
 class TruncatedMeasure(Measure):
-    """A measure of how a decoder's distribution fits the human text; there is no T(P)."""
+    """How well a decoder's distribution fits the human text; T(P) does not exist."""
 
     relational = True
     needs: ClassVar[frozenset[Need]] = frozenset({"model"})
 
     @abstractmethod
     def of_tokens(self, p: NDArray[np.float64], squares: NDArray[np.float64], vocabulary: NDArray[np.float64]) -> float:
-        """T from p(x), the sum of p squared and the size of the vocabulary at each token of the human text."""
+        """T from p(x), the sum of p squared and the vocabulary size at each token of the human text."""
 
     def prepare(
         self, candidates: Sequence[Collection], human: Collection, context: MetricContext, progress: Progress
     ) -> None:
-        """Let the model read the human text once for the decoders of all candidates."""
+        """Score the human text once for the decoders of all candidates."""
         decoders = []
         for texts in candidates:
             with suppress(NotDefinedError):

@@ -13,12 +13,12 @@ from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.context import MetricContext
 
 TOP_RANKS = 5000
-"""Ranks that enter the fit, as in the implementation of Holtzman et al. 2020 that the papers use: the tail of tokens
-seen once or twice is a plateau that says more about the number of texts than about their words."""
+"""Ranks in the fit, as in the implementation of Holtzman et al. 2020 that the papers use. The tail of tokens seen
+once or twice is a plateau that depends more on the number of texts than on their words."""
 
 
 class Zipf(Measure):
-    """-slope of the least-squares line through (log rank, log frequency) of the 5,000 most frequent tokens.
+    """Negative slope of the least-squares line through (log rank, log frequency) of the 5,000 most frequent tokens.
 
     A steeper fall gives a larger coefficient; human web text has 0.952 in GPT-2's tokens (NeurIPS 2021, table 6).
     """
