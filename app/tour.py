@@ -1,7 +1,4 @@
-"""The guided tour: real views of one run in an order that tells a story, each with what to look at and what it means.
-
-Pure: the steps depend on the run alone. ``app/components/tour_panel.py`` shows them.
-"""
+"""The guided tour: views of one run that tell a story, each with what to look at and what it means; pure."""
 
 from __future__ import annotations
 
@@ -42,7 +39,7 @@ class Step:
 
 
 def steps(run_id: str, comparison: Comparison) -> list[Step]:
-    """The tour of a run: best and worst candidate, the cluster that the worst overfills most. Each ``state`` has its
+    """The tour of a run: best and worst candidate, and the cluster the worst overfills most; each ``state`` has its
     step.
     """
     best, worst = _best_and_worst(comparison)

@@ -1,7 +1,6 @@
 """Uploaded files: stored on disk by content, read through the core, and listed in the session until removed.
 
-The session and memory hold only the files' paths and a few lines for pages, so that changing pages loses nothing, and a
-broken file affects only itself.
+Memory holds only paths and a few lines: changing pages loses nothing, and a broken file affects only itself.
 """
 
 from __future__ import annotations
@@ -91,9 +90,7 @@ def keep(file_name: str, data: bytes) -> Upload:
 
 
 def release(file: UploadedFile) -> None:
-    """Release the copy of an upload that Streamlit would hold in memory for the session; reset its uploader by a new
-    key.
-    """
+    """Release Streamlit's in-memory copy of an upload, else held for the session; its uploader needs a new key."""
     context = get_script_run_ctx()
     if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
         context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)

@@ -182,7 +182,7 @@ def what_if_scores(
     Raises
     ------
     InputError
-        As ``mauve_core.analysis.what_if.what_if``; the smoothing needs whole counts and the weights are not whole.
+        As ``mauve_core.analysis.what_if.what_if``, or the smoothing needs whole counts and the weights are not whole.
     """
     prepared = dataclasses.replace(_prepared(run_id, kind, candidate, smoothing), scale=scale)
     return what_if(prepared, human=human, model=model)

@@ -20,8 +20,7 @@ _NOT_DATA = (type, ModuleType, FunctionType, MethodType, BuiltinFunctionType)
 def memory_use(value: Any) -> int:
     """Bytes of the value and of everything it refers to, counting each object once.
 
-    For collections of more than ``SAMPLED`` items, an evenly spread sample of that size is measured. Memory-mapped rows
-    count nothing, because the system can release them by itself.
+    Collections longer than ``SAMPLED`` are sampled evenly. Memory-mapped rows count 0, as the system can release them.
     """
     return int(_bytes(value, set()))
 

@@ -78,8 +78,8 @@ def show(kinds: Sequence[str] = MAKING_RUNS, run: str | None = None, *, failed: 
 
 
 def start(describe: Callable[[], Task]) -> None:
-    """Start and show the job that ``describe`` returns, or say why not; forget finished jobs of its kind that add to a
-    run.
+    """Start and show the job that ``describe`` returns, or say why not; forget finished jobs of its kind that add to
+    runs.
     """
     try:
         access.require_change()
@@ -231,7 +231,6 @@ def _show_log(job: JobState) -> None:
 
 
 def _on_resuming(kind: str, promise: str) -> str:
-    """What unfinished work of that kind leaves behind."""
     return f"{promise}: {KEPT[kind]} are kept." if kind in KEPT else "Nothing is kept of unfinished work of this kind."
 
 

@@ -1,7 +1,6 @@
 """A job's progress: its stage, a bar, an estimate and the end of its log, kept up to date by the browser.
 
-As in :mod:`app.components.news`, the browser polls a route of the app. It draws the answers itself, so that progress
-triggers no reruns of the page that could interfere with what the reader does.
+The browser polls a route (see :mod:`app.components.news`) and draws the answers, so that no rerun disturbs the reader.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Updates from other tabs and programs: an open page polls now and then and reruns when something changed.
 
-The browser polls a route of the app. A timed Streamlit fragment could do the same, but if it interrupts a run of the
-page, Streamlit skips the end of that run, and elements that the run removed stay on the page. Ratings and cached
-results are not tracked.
+The browser polls a route of the app. A timed Streamlit fragment may interrupt a run of the page; the end of that run is
+then skipped, and elements that it removed stay on the page. Ratings and cached results are not tracked.
 """
 
 from __future__ import annotations

@@ -199,7 +199,6 @@ def _obstacle(run: Run, axis: Over) -> str:
 
 
 def _form(run: Run, axis: Over, sweep: Sweep | None) -> None:
-    """Values and seeds, initially those of ``sweep``, else the usual ones."""
     suffix = f"{run.id}_{axis}_{sweep is not None}"
     values, seeds = st.columns([4, 1])
     text = ""

@@ -120,6 +120,5 @@ def _remember() -> None:
 
 
 def _path(step: Step) -> str:
-    """URL path of the step's page: empty for the first page."""
     name = Path(step.page).stem
     return "" if name == "compare" else name

@@ -110,7 +110,6 @@ def _properties(focus: Focus, card: WhyCard) -> None:
 
 
 def _pairs(focus: Focus, card: WhyCard) -> None:
-    """The human and model texts that the encoder finds most similar, side by side."""
     if not card.pairs:
         return
     st.markdown("**Nearest pairs**")

@@ -1,8 +1,7 @@
 """Who the visitor is, which runs they may see, and whether they may change anything.
 
-Every callback that changes stored data or starts a job calls :func:`require_change` first: hiding a button protects
-nothing. ``app.server.middleware`` blocks visitors who have not signed in; :func:`require_visitor` checks again on each
-rerun, because an open page outlives the sign-in.
+Callbacks that change stored data or start jobs call :func:`require_change` first; hiding a button protects nothing.
+``app.server.middleware`` blocks strangers; :func:`require_visitor` rechecks on reruns, as open pages outlive sign-ins.
 """
 
 from __future__ import annotations
@@ -44,8 +43,7 @@ class Visitor:
 class Sessions:
     """Sign-ins by password: random tokens, whose digests only this process keeps.
 
-    A token carries no data, so nothing is signed and no key is stored. Signing out ends it everywhere at once. All
-    tokens end with the server.
+    A token carries no data, so nothing is signed and no key is stored. Signing out or a restart ends it everywhere.
     """
 
     def __init__(self) -> None:

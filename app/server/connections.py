@@ -51,10 +51,7 @@ CONNECTIONS = Connections()
 
 
 async def while_signed_in(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-    """Let a websocket pass until its visitor signs out or the sign-in expires.
-
-    A page checks its visitor when it reruns as a whole. Its fragments do not, and would go on.
-    """
+    """Let a websocket pass until its visitor signs out or the sign-in expires; a page's fragments do not check that."""
     cookies = HTTPConnection(scope).cookies
     with CONNECTIONS.open(access.sign_in_keys(cookies)) as ended:
 

@@ -12,7 +12,7 @@ from mauve_core.base.files import home
 HEALTH = "/_stcore/health"
 
 DESCRIPTORS = 16
-"""Files that it must be able to open: as many as a page reads at a time, the run index and parts of a run."""
+"""Additional files that it must be able to open: a page reads the run index and a run's parts at a time."""
 
 _ONE_AT_A_TIME = threading.Lock()
 """Keeps simultaneous checks from using up the descriptors that they check for."""

@@ -1,7 +1,6 @@
-"""Checks of every request: host name, requesting page, sign-in, read-only limits; and security headers.
+"""Checks of every request (host name, requesting page, sign-in, read-only limits) and security headers.
 
-The content security policy lets pages load from this server only, so that nothing in a corpus can reach out even if a
-text is interpreted.
+The content security policy lets pages load from this server only, so that no interpreted text can reach out.
 """
 
 from __future__ import annotations

@@ -49,8 +49,7 @@ def scheme_of(connection: HTTPConnection) -> str:
 def is_own(origin: str, host: str | None, scheme: str = "http") -> bool:
     """Whether a page of that origin came from the server requested as ``host``: same scheme, name and port.
 
-    A proxy may have removed TLS silently, so ``http`` here can be ``https`` outside, on the same port. A page without
-    TLS never belongs to a server with TLS.
+    A proxy may remove TLS silently: ``http`` here can be ``https`` outside, on the same port, but never the reverse.
     """
     found = _ORIGIN.fullmatch(origin)
     page, asked = place_of(found[2]) if found else None, place_of(host or "")

@@ -1,7 +1,4 @@
-"""Whether this server is :mod:`app.server.serve` or plain Streamlit (``streamlit run app/main.py``).
-
-Plain Streamlit shows every page, but without the app's routes and middleware.
-"""
+"""Whether this server is :mod:`app.server.serve` or plain Streamlit, which lacks the app's routes and middleware."""
 
 from __future__ import annotations
 

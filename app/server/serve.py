@@ -1,7 +1,6 @@
 """The app's server: ``python -m app.server.serve``, with Streamlit's options, such as ``--server.port``.
 
-It imports the pages' modules before it answers, so that the first reader of a page does not wait. Streamlit alone
-imports them when a reader first opens the page.
+It imports the pages' modules before it answers; Streamlit alone imports them when a reader first opens the page.
 """
 
 from __future__ import annotations

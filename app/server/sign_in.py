@@ -62,8 +62,7 @@ _PAGE = """<!DOCTYPE html>
 class Throttle:
     """Wrong passwords make everybody wait, longer each time: 1 s after five of them, doubling up to a minute.
 
-    The throttle covers the whole server, because addresses are cheap. Persistent guessing can keep others from signing
-    in, but does not affect those already signed in.
+    The throttle covers the whole server, because addresses are cheap. It does not affect those already signed in.
     """
 
     def __init__(self) -> None:

@@ -109,9 +109,7 @@ def tabs(field: str, titles: Mapping[Name, str], key: str) -> Sequence[TabContai
 
 
 def table(field: str, frame: pd.DataFrame, values: Sequence[T | None], *, key: str, **keywords: Any) -> None:
-    """A table whose selected row sets the field to its entry in ``values`` (None: no effect); deselecting clears the
-    field.
-    """
+    """A table whose selected row sets the field to its entry in ``values`` (None: no effect); deselecting clears it."""
     chosen = getattr(session.current(), field)
     rows = [] if chosen is None or chosen not in values else [values.index(chosen)]
     st.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": []}}
@@ -126,7 +124,7 @@ def table(field: str, frame: pd.DataFrame, values: Sequence[T | None], *, key: s
 
 
 def bind(field: str, value: Any, *, keyword: str = "value", **options: Any) -> dict[str, Any]:
-    """Keywords that bind any other widget to a field; ``keyword`` names its default, ``options`` are those of
+    """Keywords that bind any other widget to a field; ``keyword`` is its default's name, ``options`` are as for
     ``_link``.
     """
     return {keyword: value, **_link(field, value, **options)}

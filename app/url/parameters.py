@@ -1,7 +1,6 @@
 """The URL's parameters, each declared once with its type, codec, default and the fields that reset it.
 
-The URL holds only values that differ from the defaults. A default of None leaves the choice to the page, or means that
-nothing is chosen.
+The URL holds only values that differ from the defaults. A default of None means no choice, or the page's own.
 """
 # ruff: noqa: RUF009 (``parameter`` makes dataclass fields)
 

@@ -82,7 +82,6 @@ def _stored(run: Run, stamp: int | None) -> AttributeTable | None:
 
 
 def _stamp(run: Run) -> int | None:
-    """When the table was written; None if there is none."""
     path = run.path / ATTACHED / f"{ATTACHMENT}.json"
     return path.stat().st_mtime_ns if path.is_file() else None
 
@@ -158,7 +157,6 @@ def _charts(
 
 
 def _form(run: Run, table: AttributeTable | None) -> None:
-    """Clusters, texts, columns, numbers of clusters and splits; initially those of ``table``."""
     settings = {} if table is None else table.settings
     suffix = f"{run.id}_{table is not None}"
     names = [candidate.name for candidate in run.comparison.candidates]

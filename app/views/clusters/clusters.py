@@ -61,7 +61,6 @@ def main() -> None:
 
 
 def _histogram(here: Focus, rows: pd.DataFrame, order: str, smoothing: str) -> None:
-    """The chart and the equivalent table, in one place."""
     n, m = int(rows["human"].sum()), int(rows["model"].sum())
     chart, table = bound.tabs("clusters_as", TABS, "clusters_tabs")
     if chart.open:

@@ -52,7 +52,6 @@ def _on_missing(kind: DecoderKind) -> str:
 
 
 def _parameters(kind: DecoderKind) -> dict[str, float | None]:
-    """A number for each parameter; None if left empty."""
     if not kind.parameters:
         st.caption("This decoder has no parameter.")
         return {}

@@ -38,8 +38,7 @@ def show(run: Run, measurements: Measurements) -> None:
 
 
 def overview_tables(run: Run, measurements: Measurements, order: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """T of the human side and every candidate, and the candidates' gaps, as text: a row per source, a column per
-    measure.
+    """T of every source and the candidates' gaps, as text: a row per source, a column per measure.
 
     The second column is MAUVE, mean and spread over seeds.
     """
@@ -204,7 +203,6 @@ def _picker(field: str, label: str, names: Sequence[str], preferred: Sequence[st
 
 
 def _mauve(run: Run, name: str) -> str:
-    """The score with its seed spread, with as many digits as the leaderboard."""
     return mean_and_spread(run.comparison.candidate(name).scores["mauve"])
 
 

@@ -160,7 +160,6 @@ def _lengths() -> dict[str, int]:
 def _finish(
     human: Human | None, prompt_tokens: int | None, model: str, lengths: dict[str, int], specs: list[str]
 ) -> None:
-    """Name, encoder, a summary of what will be generated, and the start button."""
     left, right = st.columns(2, gap="medium")
     suggested = f"{Path(model).name} on {human.title if human else 'human texts'}"
     name = left.text_input("Name of the run", key="study_name", placeholder=suggested, persist_state="session")

@@ -68,7 +68,6 @@ def show(here: Focus, table: pd.DataFrame, weight: float, state: State) -> None:
 
 
 def _trusted_over(here: Focus) -> str:
-    """Which other partitions the stability is based on."""
     run_id, kind, candidate, _ = here.key
     others, why_not = cache.other_clusterings(run_id, kind, candidate)
     seeds = here.run.comparison.config.score.seeds

@@ -93,7 +93,6 @@ def _cell(estimate: Estimate, *, signed: bool = False) -> str:
 
 
 def _choice(here: Focus, state: State) -> Groups | None:
-    """The chosen texts; None while nothing is chosen."""
     left, right = st.columns([2, 3], gap="medium")
     with left:
         selection = bound.segmented_control("selection", "Which texts", SELECTIONS, wrap=True)

@@ -1,10 +1,8 @@
-"""Panel of answer buttons for one pair, each with a key, and its messages.
+"""Panel of answer buttons for one pair, each with a key, and its messages, which are checked like any input.
 
 Streamlit's buttons do not work here, because their shortcuts lose keys of a fast typist: a key is dropped while another
 is held down, presses in one run of the script arrive in another order, a held key repeats, and "r" and "c" are not
 available. The panel (``answer_panel.js``) sends one message per pair, once it is answered.
-
-The browser is not trusted: messages are checked like any input.
 """
 
 from __future__ import annotations

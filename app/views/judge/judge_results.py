@@ -102,7 +102,6 @@ def _controls(state: State) -> str:
 
 
 def _rankings(run: Run, ratings: tuple[Rating, ...], ties: TieRule, min_seconds: float) -> dict[str, Ranking]:
-    """A ranking for each question with remaining ratings."""
     digest = hashlib.sha256(ratings_to_csv(ratings)).hexdigest()
     found = {name: _ranking(run.id, digest, name, ties, min_seconds, ratings) for name in QUESTIONS}
     return {name: ranking for name, ranking in found.items() if ranking is not None}
@@ -117,7 +116,6 @@ def _ranking(
     min_seconds: float,
     _ratings: tuple[Rating, ...],
 ) -> Ranking | None:
-    """None if no ratings remain."""
     run = cache.load_run(run_id)
     sources = [source.name for source in run.comparison.sources]
     try:

@@ -1,7 +1,6 @@
 """Rate: one pair after the other, blind; each is stored when its last question is answered.
 
-The protocol follows JMLR 2023, section 6.4 and appendix E.3. The page holds the texts and a pair name made from them;
-their sources stay on the server.
+The protocol follows JMLR 2023, section 6.4 and appendix E.3. The page holds the texts, but not their sources.
 """
 
 from __future__ import annotations

@@ -51,7 +51,6 @@ def show(run: Run, ratings: tuple[Rating, ...]) -> None:
 
 
 def _offer(run: Run, file: UploadedFile) -> None:
-    """The file's content and the button that adds it, or an error if it is not a ratings file."""
     try:
         found, notes = ratings_from_csv(file.getvalue(), file.name)
         usable, others = held(with_digests(found, run.corpora), run.corpora)

@@ -221,7 +221,6 @@ def _ids(run: Run) -> list[str]:
 
 
 def _how_fitted(comparison: Comparison) -> str:
-    """One sentence if the map was fitted on a sample of the texts."""
     fitted, total = comparison.map_fitted, sum(source.n for source in comparison.sources)
     if fitted is None or fitted == total:
         return ""

@@ -186,7 +186,6 @@ def _title(spec: str) -> str:
 
 
 def _numbers(settings: Mapping[str, Any], suffix: str) -> tuple[int, int]:
-    """Seeds and permutations, initially those of a stored table's settings."""
     with st.container(horizontal=True):
         seeds = st.number_input(
             "Seeds",
@@ -219,7 +218,6 @@ def _stored(settings: Mapping[str, Any], name: str, low: int, high: int, usual: 
 
 
 def _models(suffix: str) -> tuple[str, str]:
-    """The causal models that direct estimation uses."""
     human, candidate = st.columns(2)
     with human:
         first = model_picker.show(

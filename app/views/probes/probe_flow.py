@@ -202,7 +202,6 @@ def _sensitivity(flow: Flow, name: str) -> None:
 
 
 def _texts(run: Run, table: ProbeTable, line: ProbeLine, flow: Flow, chosen: tuple[int, int], state: State) -> None:
-    """The flow's texts, each before and after."""
     source, target = chosen
     ids = figures.moved_along(flow, source, target)
     if not ids:

@@ -100,7 +100,6 @@ def _notes() -> None:
 
 @st.fragment
 def _settings_plot(paper: str) -> None:
-    """One number of the table, broken down by setting."""
     pairs = [(domain.name, reference) for domain in DOMAINS.values() for reference in domain.references]
     measures = list(dict.fromkeys(row.measure for row in agreements() if row.paper == paper))
     with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -1,7 +1,6 @@
 """The form for a run's name, tags and notes; it never loses changes that others make meanwhile.
 
-Only the reader's changes are written. If others changed the same name or notes, the form shows their version, keeps the
-reader's text, and asks.
+Only the reader's changes are written. If others changed the same part, the form shows both versions and asks.
 """
 
 from __future__ import annotations

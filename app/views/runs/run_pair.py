@@ -118,7 +118,6 @@ def _leaderboard(left: Run, right: Run, board: Comparison) -> None:
 
 
 def _twice(left: Comparison, right: Comparison) -> str:
-    """A sentence about candidates with the same texts in both runs."""
     digests = {candidate.source.digest for candidate in right.candidates}
     names = [candidate.name for candidate in left.candidates if candidate.source.digest in digests]
     return f" The same texts in both runs: {escaped(', '.join(names))}." if names else ""
