@@ -1,4 +1,4 @@
-"""The guided tour: views of one run that tell a story, each with what to look at and what it means; pure."""
+"""The guided tour (pure): views of one run that tell a story, each with what to look at and what it means."""
 
 from __future__ import annotations
 

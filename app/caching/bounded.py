@@ -1,8 +1,8 @@
 """A byte-bounded cache of resources, shared by all reruns, sessions and functions.
 
 Streamlit limits the number of entries per function, whatever their size. Here all entries together take at most about
-``MAUVE_LENS_CACHE_MB`` megabytes, and the least recently used are dropped first. The latest value of each function
-always stays: a page shows it and would otherwise recompute it on every rerun.
+``MAUVE_LENS_CACHE_MB`` megabytes, and the least recently used are dropped first. The value that each function returned
+last always stays: a page shows it and would otherwise recompute it on every rerun.
 """
 
 from __future__ import annotations

@@ -78,9 +78,7 @@ def show(kinds: Sequence[str] = MAKING_RUNS, run: str | None = None, *, failed: 
 
 
 def start(describe: Callable[[], Task]) -> None:
-    """Start and show the job that ``describe`` returns, or say why not; forget finished jobs of its kind that add to
-    runs.
-    """
+    """Start and show the task of ``describe``, or say why not; forget finished jobs of its kind that add to runs."""
     try:
         access.require_change()
         task = describe()

@@ -144,7 +144,7 @@ FLOW = Codec(_read_flow, _with_commas)
 
 TWO_NAMES = Codec(_read_names, _with_commas)
 PERTURBATION = Codec(_read_perturbation)
-"""In canonical form."""
+"""One perturbation, in canonical form."""
 
 PERTURBATIONS = Codec(_read_perturbations, lambda specs: "\n".join(specs) or _EMPTY)
-"""As typed."""
+"""Several perturbations, as typed."""

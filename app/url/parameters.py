@@ -58,7 +58,7 @@ FACTORS = 0.0, 100.0
 """Range of a text's weight in a what-if."""
 
 MAX_SECONDS = 600
-"""Upper limit of the minimum time that a rating must have taken."""
+"""Largest minimum time of a rating, in seconds."""
 
 MAX_QUERY = 200
 """Maximum length of a search for runs; the rest is cut."""
@@ -152,7 +152,7 @@ class State:
     """The side whose texts the what-if changes."""
     action: Action = parameter(one_of(Action), "drop")
     factor: float = parameter(number(*FACTORS), 0.5)
-    """Weight of each of these texts when they are weighted."""
+    """Weight of each chosen text when texts are weighted."""
     greedy_action: GreedyAction = parameter(one_of(GreedyAction), "match", name="fix")
     """What the list of the gap's clusters does to each cluster."""
 

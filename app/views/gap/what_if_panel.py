@@ -162,7 +162,7 @@ def _slice(here: Focus, _state: State) -> Groups | None:
 
 
 def _action(state: State) -> Side:
-    """Controls of what to do with the texts; returns the side whose texts change."""
+    """Controls for what to do with the texts; returns the side whose texts change."""
     of_the_model = state.action in OF_THE_MODEL
     side: Side = "model" if of_the_model else state.side
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):

@@ -53,7 +53,7 @@ def _tabs(
     cluster: NDArray[np.int32],
     shares: NDArray[np.float64] | None,
 ) -> None:
-    """Builds only the open tab; opening another reruns nothing else."""
+    """Build only the open tab; opening another one reruns nothing else."""
     if focus.of(here.run, session.current()).cluster != here.cluster:
         st.rerun()  # a row of the counts was selected, and the map shows it too
     reading, counting, listing = bound.tabs("area_tab", TABS, "map_area_tabs")
