@@ -1,4 +1,4 @@
-"""The frame: navigation, the open run, and the page."""
+"""The app's frame: navigation, the open run, and the page."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ ICON = (
     f'<circle cx="12" cy="16" r="10" fill="{HUMAN_COLOUR}"/>'
     f'<circle cx="20" cy="16" r="10" fill="{MODEL_COLOUR}" fill-opacity="0.75"/></svg>'
 )
-"""Drawn here because a named icon or an emoji would be fetched from a foreign server."""
+"""Inline, because a named icon or an emoji would be fetched from a foreign server."""
 
 st.set_page_config(page_title="MAUVE Lens", page_icon=ICON, layout="wide")
 
 ended_sessions.note()
-hub.never_ask()  # pages look nothing up; the jobs that they start may
+hub.never_ask()  # pages never go online; the jobs that they start may
 own_server.warn()
 visitor = access.require_visitor()
 sections = {

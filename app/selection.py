@@ -1,7 +1,7 @@
-"""What the selection events of charts say: a polygon, or the clicked point.
+"""Reads selection events of charts: a polygon, or the clicked point.
 
-The browser sends a polygon, never a list of texts. It is simplified to what a link can carry, and that polygon is the
-one that is drawn, tested against all texts of the run, and found again after a reload.
+The browser sends a polygon, never a list of texts. It is simplified to fit in a link. The simplified polygon is the one
+that is drawn, tested against all texts of the run, and restored after a reload.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 MAX_CORNERS = 60
-"""Corners of a polygon in a link: about 800 characters of URL."""
+"""Maximum number of corners of a polygon in a link: about 800 characters of URL."""
 
 
 def simplified(polygon: ArrayLike, most: int = MAX_CORNERS) -> list[tuple[float, float]]:
-    """The polygon with at most ``most`` corners: those go first whose triangle with their neighbours is smallest.
+    """Drop the corners that form the smallest triangles with their neighbors until ``most`` (at least 3) are left.
 
-    Visvalingam and Whyatt (1993), "Line generalisation by repeated elimination of points"; ``most`` is at least 3.
+    Visvalingam and Whyatt (1993), "Line generalisation by repeated elimination of points".
     """
     corners = np.asarray(polygon, dtype=np.float64).tolist()
     while len(corners) > max(3, most):
@@ -31,10 +31,7 @@ def simplified(polygon: ArrayLike, most: int = MAX_CORNERS) -> list[tuple[float,
 
 
 def polygon_of_event(selection: Mapping[str, Any] | None) -> list[tuple[float, float]] | None:
-    """The polygon that a chart's selection event holds (its last lasso, else its last box); None without one.
-
-    A box becomes its four corners; a lasso is simplified.
-    """
+    """The last lasso of a selection event, simplified, else the four corners of its last box; None without one."""
     if not selection:
         return None
     for lasso in reversed(list(selection.get("lasso") or [])):
@@ -47,9 +44,9 @@ def polygon_of_event(selection: Mapping[str, Any] | None) -> list[tuple[float, f
 
 
 def clicked_value(selection: Mapping[str, Any] | None, column: int) -> int | None:
-    """A whole number from the ``customdata`` of the last clicked point of a selection event; None without a point.
+    """An integer from the ``customdata`` of the last clicked point of a selection event; None without a point.
 
-    The browser sends a row of a typed array as an object with the column numbers as keys, a row of a list as a list.
+    The browser sends a row of a typed array as an object with column numbers as keys, and a row of a list as a list.
     """
     for point in reversed(list((selection or {}).get("points") or [])):
         data = point.get("customdata")

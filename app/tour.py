@@ -1,7 +1,4 @@
-"""The guided tour: real views of one run in an order that tells a story, each with what to look at and what it means.
-
-Pure: the steps follow from the run. The panel that shows them is ``app/components/tour_panel.py``.
-"""
+"""The guided tour (pure): views of one run that tell a story, each with what to look at and what it means."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ class Step:
     state : State
         What the page shows.
     points_at : str
-        Key of the element that the step is about; empty where it is the whole page.
+        Key of the element that the step is about; empty for the whole page.
     """
 
     title: str
@@ -42,9 +39,8 @@ class Step:
 
 
 def steps(run_id: str, comparison: Comparison) -> list[Step]:
-    """The tour over a run, with its best and worst candidate and the cluster that the worst fills most.
-
-    Every ``state`` carries the number of its step.
+    """The tour of a run: best and worst candidate, and the cluster the worst overfills most; each ``state`` has its
+    step.
     """
     best, worst = _best_and_worst(comparison)
     cluster = _overfilled(comparison, worst)
@@ -168,7 +164,7 @@ def _best_and_worst(comparison: Comparison) -> tuple[str, str]:
 
 
 def _overfilled(comparison: Comparison, candidate: str) -> int:
-    """The joint cluster of the first seed in which the candidate's share exceeds that of the humans most."""
+    """The joint cluster, under the first seed, in which the candidate's share most exceeds the human share."""
     partition = comparison.partition("joint", candidate, 0)
     human, model = partition.counts(HUMAN), partition.counts(candidate)
     return int(np.argmax(model / model.sum() - human / human.sum()))

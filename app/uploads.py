@@ -1,7 +1,6 @@
-"""Uploaded files: kept on disk by content, read through the core, remembered in the session until they are removed.
+"""Uploaded files: stored on disk by content, read through the core, and listed in the session until removed.
 
-The session holds where each file lies, not the file, so that a change of page loses nothing and a broken file costs
-only itself. Neither is it held in memory: pages keep a few lines of it.
+Memory holds only paths and a few lines: changing pages loses nothing, and a broken file affects only itself.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ from mauve_core.corpus.looks import doubt_about
 from mauve_core.jobs import leftovers
 
 SUFFIXES = ["jsonl", "ndjson", "json", "csv", "tsv", "parquet", "txt", "gz"]
-"""What the browser offers to upload; ``gz`` around any of the others."""
+"""File types that the browser offers; ``gz`` may wrap any of the others."""
 
 NAME_LENGTH = 150
 PREVIEWED = 3
 SNIPPET = 300
-"""Characters of a text in the preview; the whole text is shown by Clusters and Map."""
+"""Characters of a text in the preview; Clusters and Map show the whole text."""
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 _SUFFIX = re.compile(r"(\.(jsonl|ndjson|json|csv|tsv|parquet|txt))?(\.gz)?$", re.IGNORECASE)
@@ -46,16 +45,16 @@ _Found = TypeVar("_Found")
 
 @dataclass(frozen=True)
 class Upload:
-    """A file that came in.
+    """An uploaded file.
 
     Attributes
     ----------
     uid : str
-        Tells two uploads of one file apart; part of the keys of its widgets.
+        Distinguishes two uploads of one file; part of its widgets' keys.
     path : str
-        Where it is kept.
+        Where the file is stored.
     title : str
-        The file's name without suffixes: what a candidate is called until it is renamed.
+        The file's name without suffixes: the candidate's initial name.
     """
 
     uid: str
@@ -64,23 +63,23 @@ class Upload:
 
     @property
     def file_name(self) -> str:
-        """Name of the file as it is kept."""
+        """Name of the stored file."""
         return Path(self.path).name
 
     def without_folder(self, message: str) -> str:
-        """A message about the file, with its name in place of the path that nobody chose."""
+        """``message`` with the file's name in place of its path, which nobody chose."""
         return message.replace(self.path, self.file_name)
 
 
 def keep(file_name: str, data: bytes) -> Upload:
-    """Write an uploaded file below the home folder, whole or not at all.
+    """Write an uploaded file to the home folder atomically.
 
     Raises
     ------
     RefusedError
-        The app is shown read-only.
+        The app is read-only.
     StorageError
-        The disk refuses.
+        The disk fails.
     """
     access.require_change()
     name = safe_name(file_name)
@@ -91,24 +90,21 @@ def keep(file_name: str, data: bytes) -> Upload:
 
 
 def release(file: UploadedFile) -> None:
-    """Let go of what Streamlit holds of a file that was sent, in memory and until the session ends.
-
-    The uploader that it came by must get a new key, which empties it.
-    """
+    """Release Streamlit's in-memory copy of an upload, else held for the session; its uploader needs a new key."""
     context = get_script_run_ctx()
     if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
         context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
 
 
 def keep_prompted(corpus: Corpus, title: str) -> Upload:
-    """Keep ids, prompts and texts of a corpus as a JSONL file, as if it had been uploaded; metadata stays behind.
+    """Store ids, prompts and texts of a corpus as a JSONL file, like an upload; metadata is dropped.
 
     Raises
     ------
     InputError
         The corpus has no prompts.
     StorageError
-        The disk refuses.
+        The disk fails.
     """
     if corpus.prompts is None:
         raise InputError(f"Corpus {corpus.name!r} has no prompts", todo="Upload a file that has")
@@ -118,7 +114,7 @@ def keep_prompted(corpus: Corpus, title: str) -> Upload:
 
 
 def safe_name(file_name: str) -> str:
-    """The browser's name for a file as a plain name: no folders, letters, digits, dots, dashes; suffixes kept."""
+    """The browser's file name without folders: letters, digits, dots, dashes; suffixes kept."""
     name = _UNSAFE.sub("-", re.split(r"[/\\]", file_name)[-1]).lstrip(".-") or "upload"
     suffix = _SUFFIX.search(name)
     ending = suffix.group(0) if suffix else ""
@@ -127,7 +123,7 @@ def safe_name(file_name: str) -> str:
 
 @dataclass(frozen=True)
 class Look:
-    """What a page shows of a file under some fields; the texts themselves are not kept.
+    """What a page shows of a file under some fields, without the texts themselves.
 
     Attributes
     ----------
@@ -136,9 +132,9 @@ class Look:
         Whether every text has a prompt.
     notes : tuple of str
     doubt : str
-        Why these may be no texts at all; empty where nothing speaks against them. It stands in the notes, too.
+        Why the texts may not be texts at all, also in the notes; empty if nothing suggests so.
     first : mapping of str to tuple of str
-        By column title, snippets of the first texts.
+        Snippets of the first texts by column title.
     """
 
     texts: int
@@ -151,14 +147,14 @@ class Look:
 
 @dataclass(frozen=True)
 class Outline:
-    """What a file is like before anybody has chosen its fields.
+    """A file before anybody has chosen its fields.
 
     Attributes
     ----------
     fields : tuple of str
-        Columns, and dotted paths to what lies inside of them.
+        Columns, and dotted paths to nested values.
     guess : Fields or None
-        The fields that its names and contents suggest; None where none can be told.
+        The fields that names and contents suggest; None without a guess.
     problem : str
         Why there is no guess.
     look : Look or InputError or None
@@ -172,12 +168,12 @@ class Outline:
 
 
 def outline(path: str) -> Outline:
-    """What an uploaded file is like; its days begin anew.
+    """Outline an uploaded file; this restarts the time until it expires.
 
     Raises
     ------
     InputError
-        It cannot be read, or it is not kept any more.
+        It cannot be read or is no longer stored.
     """
     if not leftovers.use_upload(Path(path).parent):
         raise InputError(
@@ -194,7 +190,7 @@ def look(path: str, text: str, prompt: str, identifier: str) -> Look:
     Raises
     ------
     InputError
-        It holds no usable texts under these fields.
+        The file has no usable texts under these fields.
     """
     first = outline(path)
     if first.guess is not None and first.look is not None:
@@ -210,9 +206,8 @@ def _or_raised(found: _Found | InputError) -> _Found:
     return found
 
 
-# Whoever reads a file holds all of it in memory, and lets go of it: what is kept from rerun to rerun is a few lines of
-# it, and what is wrong with it, which would be found out anew otherwise. A file's folder is named by its content's
-# digest, so that the path is the key.
+# Reading a file takes memory for all of it, which is then released: only a few lines, or the error, are cached. The
+# path is the key, because a file's folder is named by the digest of its content.
 
 
 @st.cache_resource(max_entries=256, show_spinner="Reading the file")
@@ -242,7 +237,7 @@ def _looked(table: Table, text: str, prompt: str, identifier: str) -> Look | Inp
     try:
         corpus = corpus_from_table(table, text_field=text, prompt_field=prompt, id_field=identifier)
     except InputError as error:
-        return error.with_traceback(None)  # whose frames hold the file
+        return error.with_traceback(None)  # its frames hold the file
     columns = {"Id": corpus.ids, "Text": corpus.texts, "Prompt": corpus.prompts}
     return Look(
         texts=len(corpus),

@@ -1,8 +1,8 @@
-"""Streamlit's cache of resources, bounded by bytes: what pages share between reruns, over all sessions and functions.
+"""A byte-bounded cache of resources, shared by all reruns, sessions and functions.
 
-Streamlit bounds each function's entries by their number, whatever their size. Here all entries together take at most
-``MAUVE_LENS_CACHE_MB`` megabytes, about; what was not used for longest goes first. What each function gave last stays
-in any case: it is what some page shows, and would be computed for every rerun otherwise.
+Streamlit limits the number of entries per function, whatever their size. Here all entries together take at most about
+``MAUVE_LENS_CACHE_MB`` megabytes, and the least recently used are dropped first. The value that each function returned
+last always stays: a page shows it and would otherwise recompute it on every rerun.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ R = TypeVar("R")
 
 
 class _Entry(Generic[R]):
-    """What Streamlit keeps in place of a value: it is seen when Streamlit drops it."""
+    """Wrapper that Streamlit stores in place of a value; it reveals when Streamlit drops the value."""
 
     def __init__(self, value: R) -> None:
         self.value = value
@@ -42,9 +42,9 @@ class _Line:
 
 
 class Ledger:
-    """Which entries there are, the one that was used last at the end.
+    """All entries, the most recently used last.
 
-    Nothing of Streamlit's is called while the lock is held: Streamlit drops entries under locks of its own.
+    Streamlit drops entries under its own locks, so nothing here calls Streamlit while holding the lock.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Ledger:
         self._lock = threading.RLock()
 
     def enter(self, entry: _Entry[Any], function: str, size: int, drop: Callable[[], object]) -> None:
-        """Note a new entry, and drop others until all fit."""
+        """Add an entry and drop others until all fit."""
         number = id(entry)
         watch = weakref.finalize(entry, self._forget, number)
         watch.atexit = False
@@ -63,14 +63,14 @@ class Ledger:
             line.drop()
 
     def use(self, entry: _Entry[Any]) -> None:
-        """Note that an entry was asked for."""
+        """Mark an entry as just used."""
         with self._lock:
             if id(entry) in self._lines:
                 self._lines.move_to_end(id(entry))
 
     @property
     def bytes(self) -> int:
-        """Of all entries, about."""
+        """Approximate size of all entries."""
         with self._lock:
             return sum(line.size for line in self._lines.values())
 
@@ -79,7 +79,6 @@ class Ledger:
             self._lines.pop(number, None)
 
     def _too_many(self, most: int) -> list[_Line]:
-        """Take the entries off that must go, so that the others fit."""
         total = sum(line.size for line in self._lines.values())
         last = {line.function: number for number, line in self._lines.items()}
         gone = []
@@ -99,15 +98,15 @@ LEDGER = Ledger()
 def kept(
     *, max_entries: int, show_spinner: bool | str = False, version: Callable[..., Hashable] | None = None
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """As ``st.cache_resource``, within the bytes that all entries share.
+    """Like ``st.cache_resource``, within the byte limit that all entries share.
 
     Parameters
     ----------
     max_entries : int
-        Of this function.
+        Limit for this function.
     show_spinner : bool or str
     version : callable, optional
-        Of the same arguments: what else decides the value, and so is part of the key.
+        Takes the same arguments and returns whatever else decides the value; part of the key.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:

@@ -1,7 +1,7 @@
-"""Caches of what follows from a run: a run that was replaced or deleted on disk gives nothing of its old self.
+"""Caches of values derived from a run.
 
-What a run's folder looks like is part of every key. So a changed run leaves the entries of all others alone, and its
-own old ones go when room is needed.
+The state of the run's folder is part of every key. A run that is replaced or deleted on disk therefore never returns
+stale values, and leaves the entries of other runs alone. Its old entries go when room is needed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 
 def run_stamp(run_id: str) -> tuple[str, int | None]:
-    """The folder of runs, and when this one was written in ns; None where it is not there."""
+    """The folder of runs and the run's modification time in ns; None if the run does not exist."""
     root = RunStore().root
     path = root / run_id / COMPARISON
     written = path.stat().st_mtime_ns if ID_PATTERN.fullmatch(run_id) and path.is_file() else None
@@ -25,7 +25,7 @@ def run_stamp(run_id: str) -> tuple[str, int | None]:
 
 
 def kept_by_run(*, max_entries: int, show_spinner: bool | str = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """As :func:`app.caching.bounded.kept`, for functions whose first argument is the id of a run."""
+    """Like :func:`app.caching.bounded.kept`, for functions whose first argument is a run id."""
 
     def version(run_id: str, *_: Any, **__: Any) -> tuple[str, int | None]:
         return run_stamp(run_id)

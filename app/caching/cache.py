@@ -1,7 +1,7 @@
 """Thin caches over the core, so that a rerun of a page costs milliseconds.
 
-What is cached is shared by all sessions and must not be changed by a view. Streamlit shows no spinner for what one
-cached function asks of another, so the message belongs to the outer one; it comes up after half a second.
+All sessions share the cached values; views must not change them. Streamlit shows no spinner for cached calls inside
+another cached function, so the outer one has the message. It appears after half a second.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ from mauve_core.store.about import ABOUT
 from mauve_core.store.features import stored_features
 
 DEMO = "demo"
-"""A run whose id starts so is opened when the URL names none."""
+"""Prefix of the id of the run that opens if the URL names none."""
 
 
 def run_summaries() -> list[RunSummary]:
-    """Every stored run that exists for visitors, newest first.
+    """Every stored run that visitors may see, newest first.
 
-    The index is asked when a run's comparison, description or attached results changed; what is derived from a run
-    changes its size on disk alone, which may therefore be older here.
+    The index is read again when a run's comparison, description or attached results change. Precomputed data changes
+    only the run's size on disk, so that size may be out of date here.
     """
     shown, store = access.shown_runs(), RunStore()
     found = _summaries(str(store.root), tuple(sorted(store.fingerprints().items())))
@@ -70,24 +70,24 @@ def _summaries(root: str, fingerprints: tuple[tuple[str, str], ...]) -> Sequence
 
 
 def opened_run_id(wanted: str | None) -> str | None:
-    """The run to show: the one the URL names (even when it does not exist), else :func:`usual_run_id`."""
+    """The run that the URL names, even if it does not exist, else :func:`usual_run_id`."""
     return usual_run_id(run_summaries()) if wanted is None else wanted
 
 
 def usual_run_id(summaries: Sequence[RunSummary]) -> str | None:
-    """The run to show where none is named: the demo, else the newest."""
+    """The run to show if none is named: the demo, else the newest."""
     ids = [summary.id for summary in summaries]
     demos = [run_id for run_id in ids if run_id.startswith(DEMO)]
     return next(iter(demos or ids), None)
 
 
 def load_run(run_id: str) -> Run:
-    """The stored run of that id.
+    """Load a stored run.
 
     Raises
     ------
     InputError, StorageError
-        No such run, or its files are damaged.
+        The run does not exist, or its files are damaged.
     """
     access.require_shown(run_id)
     return _load_run(run_id, _described(run_id))
@@ -99,7 +99,7 @@ def _load_run(run_id: str, described: tuple[int, int]) -> Run:  # noqa: ARG001 (
 
 
 def _described(run_id: str) -> tuple[int, int]:
-    """When somebody last changed the run's name, tags or notes, and in which file; zeros for never."""
+    """Modification time and inode of the file with the run's name, tags and notes; zeros if it was never written."""
     try:
         status = (RunStore().root / run_id / ABOUT).stat()
     except (OSError, ValueError):
@@ -114,10 +114,7 @@ def _score_basis(run_id: str, kind: PartitionKind, smoothing: Smoothing) -> dict
 
 @kept_by_run(max_entries=64, show_spinner="Resampling")
 def rescored(run_id: str, kind: PartitionKind, scale: float | None, smoothing: Smoothing) -> Comparison:
-    """The run's comparison with the scores of one partition under these settings; scale None is the run's own.
-
-    With the run's own settings these are the stored scores, untouched.
-    """
+    """The run's comparison with one partition rescored; the run's own settings (scale None) keep the stored scores."""
     comparison = load_run(run_id).comparison
     own = comparison.config.score.scale
     if (scale is None or scale == own) and smoothing == "none":
@@ -127,7 +124,7 @@ def rescored(run_id: str, kind: PartitionKind, scale: float | None, smoothing: S
 
 @kept_by_run(max_entries=16, show_spinner=False)
 def error_curves(run_id: str, kind: PartitionKind, smoothing: Smoothing) -> list[ErrorCurve]:
-    """Both errors of every candidate along the mixture, under each seed."""
+    """Both errors of every candidate as functions of the mixture weight, for each seed."""
     return frontier.error_curves(load_run(run_id).comparison, kind, smoothing)
 
 
@@ -140,7 +137,7 @@ def sampling_advice(run_id: str, candidate: str) -> tuple[TextAdvice, ClusterAdv
 # The gap
 
 GREEDY_STEPS = 10
-"""Clusters of the list of those that make most of the gap."""
+"""Number of clusters in the list of those that make most of the gap."""
 
 
 @kept_by_run(max_entries=32, show_spinner="Clustering with other k")
@@ -150,7 +147,7 @@ def cluster_stability(run_id: str, kind: PartitionKind, candidate: str, seed: in
 
 
 def other_clusterings(run_id: str, kind: PartitionKind, candidate: str) -> tuple[tuple[Partition, ...], str]:
-    """The run in fewer and in more clusters; or nothing, and why."""
+    """The run's partitions into fewer and more clusters; if there are none, an empty tuple and the reason."""
     first = load_run(run_id).comparison.candidates[0].name
     return _other_clusterings(run_id, kind, candidate if kind == "pairwise" else first)
 
@@ -165,7 +162,7 @@ def _other_clusterings(run_id: str, kind: PartitionKind, candidate: str) -> tupl
 
 @kept_by_run(max_entries=4, show_spinner="Resampling")
 def _prepared(run_id: str, kind: PartitionKind, candidate: str, smoothing: Smoothing) -> Prepared:
-    """Under the run's own scaling constant, which may be replaced."""
+    """Uses the run's own scaling constant; callers may replace it."""
     basis = _score_basis(run_id, kind, smoothing)[candidate]
     return prepare(load_run(run_id).comparison, candidate, kind, smoothing, basis)
 
@@ -180,12 +177,12 @@ def what_if_scores(
     human: NDArray[np.float64] | None,
     model: NDArray[np.float64] | None,
 ) -> WhatIf:
-    """The candidate's scores as they are and with these weights for texts, under every seed.
+    """The candidate's scores before and after weighting texts, under every seed.
 
     Raises
     ------
     InputError
-        As ``mauve_core.analysis.what_if.what_if``; a smoothing that asks for whole counts where weights are not whole.
+        As ``mauve_core.analysis.what_if.what_if``, or the smoothing needs whole counts and the weights are not whole.
     """
     prepared = dataclasses.replace(_prepared(run_id, kind, candidate, smoothing), scale=scale)
     return what_if(prepared, human=human, model=model)
@@ -202,7 +199,7 @@ def greedy_list(
     scale: float,
     smoothing: Smoothing,
 ) -> pd.DataFrame:
-    """``mauve_core.analysis.gap_table.step_rows`` of the clusters that close most of the gap."""
+    """``mauve_core.analysis.gap_table.step_rows`` for the clusters that close most of the gap."""
     comparison = load_run(run_id).comparison
     shown = comparison.partition(kind, candidate, seed)
     counts = shown.counts(HUMAN), shown.counts(candidate)
@@ -217,7 +214,7 @@ def greedy_list(
 
 @kept_by_run(max_entries=32, show_spinner="Perturbing texts")
 def perturbed_texts(run_id: str, source: str, spec: str, ids: tuple[str, ...]) -> dict[str, str]:
-    """By id, what became of the texts that a probe's flow holds: perturbed once more, which gives the same.
+    """Perturbed texts of a probe's flow, by id. Perturbing again gives the same texts.
 
     Raises
     ------
@@ -235,12 +232,12 @@ def perturbed_texts(run_id: str, source: str, spec: str, ids: tuple[str, ...]) -
 
 @kept_by_run(max_entries=2, show_spinner=False)
 def text_space(run_id: str) -> TextSpace:
-    """The run's features with its first joint partition, for one text more.
+    """The run's features with its first joint partition, for placing one more text.
 
     Raises
     ------
     InputError
-        The features were not kept.
+        The run does not store its features.
     """
     run = load_run(run_id)
     features = stored_features(run)
@@ -254,7 +251,7 @@ def usual_distance(run_id: str) -> float:
 
 
 def shared_encoder(config: EncoderConfig) -> SharedEncoder:
-    """The app's one encoder of that configuration; its model is loaded with the first text."""
+    """The app's only encoder with this configuration; it loads its model with the first text."""
     return _shared_encoder(json.dumps(config.as_dict()))
 
 
@@ -264,7 +261,7 @@ def _shared_encoder(config: str) -> SharedEncoder:
 
 
 def encoded(config: EncoderConfig, text: str) -> Encoded:
-    """A text under the app's encoder; MauveLensError as from :meth:`SharedEncoder.encode`."""
+    """Encode a text with the app's encoder; raises MauveLensError as :meth:`SharedEncoder.encode` does."""
     return _encoded(json.dumps(config.as_dict()), text)
 
 
@@ -278,7 +275,7 @@ def _encoded(config: str, text: str) -> Encoded:
 
 @kept_by_run(max_entries=8, show_spinner=False)
 def stack(run_id: str) -> Stack:
-    """All texts of the run in the order of its map."""
+    """All texts of the run, in map order."""
     return Stack.of(load_run(run_id).comparison)
 
 
@@ -296,7 +293,6 @@ _TwoSides = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 @kept_by_run(max_entries=8, show_spinner=False)
 def _resampled_counts(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> tuple[_TwoSides, _TwoSides]:
-    """Counts of both sides, and of their resamples."""
     partition = load_run(run_id).comparison.partition(kind, candidate, seed)
     counts = partition.counts(HUMAN), partition.counts(candidate)
     return counts, cluster_table.resampled_counts(*counts)
@@ -314,13 +310,13 @@ def _why_source(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> 
 
 @kept_by_run(max_entries=256, show_spinner="Reading the texts")
 def why_card(run_id: str, kind: PartitionKind, candidate: str, seed: int, cluster: int) -> WhyCard:
-    """What tells about one cluster."""
+    """The explanation card of one cluster."""
     return why.why_card(_why_source(run_id, kind, candidate, seed), cluster)
 
 
 @kept_by_run(max_entries=8, show_spinner=False)
 def word_counts(run_id: str, candidate: str) -> WordCounts:
-    """The words of the human texts and, after them, the candidate's."""
+    """Word counts of the human texts, followed by the candidate's."""
     return joined(*(_words(run_id, source) for source in (HUMAN, candidate)))
 
 
@@ -331,7 +327,7 @@ def _words(run_id: str, source: str) -> WordCounts:
 
 @kept_by_run(max_entries=64, show_spinner="Counting words")
 def cluster_words(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> list[tuple[DistinctiveWord, ...]]:
-    """For each cluster, what tells its human and candidate texts from those of the other clusters."""
+    """For each cluster, words that distinguish its human and its candidate texts from those of other clusters."""
     return run_cluster_words(load_run(run_id), kind, candidate, seed)
 
 
@@ -339,7 +335,7 @@ def cluster_words(run_id: str, kind: PartitionKind, candidate: str, seed: int) -
 def contrasting_words(
     run_id: str, kind: PartitionKind, candidate: str, seed: int, cluster: int
 ) -> tuple[tuple[DistinctiveWord, ...], tuple[DistinctiveWord, ...]]:
-    """Within one cluster, words of the human texts rather than the candidate's, and the other way round."""
+    """Within one cluster, words typical of the human texts and words typical of the candidate's."""
     labels = load_run(run_id).comparison.partition(kind, candidate, seed).labels
     human = np.flatnonzero(labels[HUMAN] == cluster)
     model = labels[HUMAN].size + np.flatnonzero(labels[candidate] == cluster)

@@ -1,7 +1,4 @@
-"""About how many bytes a value takes in memory, for caches that are bounded by bytes.
-
-What two values share counts twice.
-"""
+"""Approximate memory use of a value, for caches bounded by bytes; memory that two values share counts twice."""
 
 from __future__ import annotations
 
@@ -15,16 +12,15 @@ import numpy as np
 import pandas as pd
 
 SAMPLED = 256
-"""Items of a long collection that are looked at; they stand for the others."""
+"""Number of items measured in a longer collection, as a sample of all."""
 _PLAIN = (int, float, complex, bool, bytes, str, type(None), range)
 _NOT_DATA = (type, ModuleType, FunctionType, MethodType, BuiltinFunctionType)
 
 
 def memory_use(value: Any) -> int:
-    """Bytes of the value and of all that it refers to, each object once.
+    """Bytes of the value and of everything it refers to, counting each object once.
 
-    Of a collection of more than ``SAMPLED`` items so many are looked at, evenly spread. Rows that are mapped from a
-    file count nothing: the system lets go of them by itself.
+    Collections longer than ``SAMPLED`` are sampled evenly. Memory-mapped rows count 0, as the system can release them.
     """
     return int(_bytes(value, set()))
 

@@ -1,4 +1,4 @@
-"""A figure with what belongs beside it: its data as CSV, and an image in the format the reader chose."""
+"""Figures with their data as CSV and an image in the format that the reader chose."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _IMAGE_FORMAT = "image_format"
 
 
 def image_format_picker() -> None:
-    """In the sidebar: the format in which the camera of every figure saves."""
+    """Sidebar picker of the image format that every figure's camera button uses."""
     st.segmented_control(
         "Save figures as",
         ["PNG", "SVG"],
@@ -37,7 +37,7 @@ def show_chart(figure: go.Figure, *, key: str, file_name: str, selecting: bool =
 
 
 def csv_button(make: Callable[[], pd.DataFrame], *, key: str, file_name: str, label: str = "CSV") -> None:
-    """A button that saves the frame that ``make`` returns; nothing is made before it is pressed."""
+    """A button that saves the frame that ``make`` returns; ``make`` runs only when it is pressed."""
     st.download_button(
         label,
         lambda: csv_bytes(make()),
@@ -52,5 +52,5 @@ def csv_button(make: Callable[[], pd.DataFrame], *, key: str, file_name: str, la
 
 
 def safe_file_name(text: str) -> str:
-    """Letters, digits, dots and dashes of ``text``; anything else becomes a dash."""
+    """Replace everything but letters, digits, dots and dashes with a dash."""
     return re.sub(r"[^\w.-]+", "-", text).strip("-.") or "mauve-lens"

@@ -1,4 +1,4 @@
-"""One cluster: its size on both sides, its part of both errors, its texts, why it is one, its words and metadata."""
+"""Panel of one cluster: sizes, shares of both errors, texts, explanation, words and metadata."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from mauve_core.base.formatting import NATS_DECIMALS, as_percent, percent_interv
 TABS: dict[ClusterTab, str] = {"texts": "Texts", "why": "Why", "words": "Words", "metadata": "Metadata"}
 
 MOST_VALUES = 200
-"""Rows of a table of metadata values."""
+"""Maximum number of rows in a table of metadata values."""
 
 
 def show(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smoothing: Smoothing) -> None:
-    """The panel of a cluster of the focus' partition; ``table`` is the partition's cluster table."""
+    """Show a cluster of the focus' partition; ``table`` is the partition's cluster table."""
     indices = {name: np.flatnonzero(focus.partition.labels[name] == cluster) for name in (HUMAN, focus.candidate)}
     in_human, in_model = (indices[name].astype(np.int32) for name in (HUMAN, focus.candidate))
     _figures(focus, cluster, table, weight, smoothing)
@@ -34,7 +34,7 @@ def show(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smoothi
 
 @st.fragment
 def _tabs(focus: Focus, cluster: int, in_human: NDArray[np.int32], in_model: NDArray[np.int32]) -> None:
-    """Only the tab that is open is made; to open another reruns nothing else."""
+    """Build only the open tab; opening another one reruns nothing else."""
     tab_texts, tab_why, tab_words, tab_metadata = bound.tabs("cluster_tab", TABS, "cluster_detail_tabs")
     if tab_texts.open:
         with tab_texts:
@@ -107,7 +107,7 @@ def _words(focus: Focus, cluster: int) -> None:
 
 
 def words_frame(words: tuple[DistinctiveWord, ...]) -> pd.DataFrame:
-    """A row a word: how often it occurs in the group, and in how many of its texts."""
+    """One row per word: its occurrences in the group and the number of texts that contain it."""
     return pd.DataFrame(
         {
             "word": [word.word for word in words],

@@ -1,4 +1,4 @@
-"""What the cluster pages look at: candidate, partition, seed and mixture weight, as controls over the URL's state."""
+"""What the cluster pages show: candidate, partition, seed and mixture weight, as controls over the URL's state."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Focus:
     candidate : str
     partition : Partition
     cluster : int or None
-        The chosen cluster; None when none is chosen or the partition has no such cluster.
+        None if no cluster is chosen or the partition does not have it.
     """
 
     run: Run
@@ -38,12 +38,12 @@ class Focus:
 
     @property
     def key(self) -> tuple[str, PartitionKind, str, int]:
-        """What caches and figures are keyed by."""
+        """Key for caches and figures."""
         return self.run.id, self.partition.kind, self.candidate, self.partition.seed
 
 
 def of(run: Run, state: State) -> Focus:
-    """The focus that the URL describes; what the run does not have falls back to its first."""
+    """The focus that the URL describes; a value that the run lacks falls back to the run's first."""
     names = [candidate.name for candidate in run.comparison.candidates]
     candidate = state.candidate if state.candidate in names else names[0]
     kind = state.partition_or(_DEFAULT)
@@ -54,7 +54,7 @@ def of(run: Run, state: State) -> Focus:
 
 
 def rows() -> DeltaGenerator:
-    """Around rows of controls: beside each other where the window is wide enough, below each other elsewhere."""
+    """Container for rows of controls: side by side if the window is wide enough, else stacked."""
     return st.container(horizontal=True, vertical_alignment="bottom")
 
 
@@ -64,7 +64,7 @@ def row() -> DeltaGenerator:
 
 
 def controls(focus: Focus) -> None:
-    """Candidate, partition and seed; to be called inside a row."""
+    """Candidate, partition and seed; call inside a row."""
     names = [candidate.name for candidate in focus.run.comparison.candidates]
     seeds = focus.run.comparison.config.score.seeds
     bound.selectbox(
@@ -98,7 +98,7 @@ def controls(focus: Focus) -> None:
 
 
 def cluster_picker(focus: Focus) -> None:
-    """The cluster in focus by its number: what a click in a chart does, for the keyboard."""
+    """Choose the cluster in focus by number: the keyboard alternative to clicking in a chart."""
     bound.selectbox(
         "cluster",
         "Cluster",
@@ -112,7 +112,7 @@ def cluster_picker(focus: Focus) -> None:
 
 
 def weight_slider(state: State) -> float:
-    """The mixture weight at which the errors are shared out among the clusters."""
+    """The mixture weight at which the clusters' shares of the errors are computed."""
     return score_controls.weight(
         state,
         "The errors are shared out among the clusters at this point of the divergence curve, where R = λ P + "

@@ -1,4 +1,4 @@
-"""Jobs at work: progress with an estimate, cancel, errors, and the way to the run that came out."""
+"""Panel of jobs: progress with an estimate, cancel, errors, and a link to the resulting run."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from mauve_core.tasks.base import Task
 from mauve_core.tasks.registry import KEPT
 
 SHOWN = 5
-"""Ended jobs that are listed before the reader asks for all."""
+"""Number of ended jobs listed before the reader asks for all."""
 
 FEW = 2
-"""The same where those of all kinds stand above something else."""
+"""The same limit if the panel has jobs of all kinds and stands above other content."""
 
 COMPARE_PAGE = "views/compare/compare.py"
 ENDINGS = {
@@ -34,37 +34,36 @@ ENDINGS = {
 }
 
 MAKING_RUNS = ("comparison", "study", "without", "again")
-"""Kinds of jobs that end in a run of their own; the others add to a run."""
+"""Kinds of jobs that create a run; the others add to one."""
 
 _ALL, _DISMISSED = "jobs_all", "jobs_dismissed"
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """Which jobs concern the page; as :func:`show`."""
+    """Which jobs the page lists; fields as for :func:`show`."""
 
     kinds: tuple[str, ...]
     run: str | None
     failed: bool
 
     def concern(self, job: JobState) -> bool:
-        """Whether the page lists the job."""
         if self.failed and job.status in ("failed", "interrupted"):
             return True
         return job.kind in self.kinds and (self.run is None or _adds_to(job) in (None, self.run))
 
 
 def show(kinds: Sequence[str] = MAKING_RUNS, run: str | None = None, *, failed: bool = False) -> None:
-    """The panel. Jobs that come, are to stop or end are ``news``, and their progress is ``job_progress``'s.
+    """Show the panel; ``news`` reruns the page when jobs start, stop or end, and ``job_progress`` draws progress.
 
     Parameters
     ----------
     kinds : sequence of str
-        Kinds of ``mauve_core.tasks.registry.KINDS`` that concern the page.
+        Kinds of ``mauve_core.tasks.registry.KINDS`` that the page lists.
     run : str or None
-        Leave out jobs that add to another run than this one.
+        If given, leave out jobs that add to other runs.
     failed : bool
-        List every job that failed or was interrupted, whatever its kind, so that one is found whose run is gone.
+        List every failed or interrupted job of any kind, so that jobs of deleted runs can be found.
     """
     if not access.may_change():
         return
@@ -79,10 +78,7 @@ def show(kinds: Sequence[str] = MAKING_RUNS, run: str | None = None, *, failed: 
 
 
 def start(describe: Callable[[], Task]) -> None:
-    """Start a job on the task that ``describe`` returns and show it; on refusal, that of ``describe`` too, say why.
-
-    Jobs of its kind that have added what they should are forgotten.
-    """
+    """Start and show the task of ``describe``, or say why not; forget finished jobs of its kind that add to runs."""
     try:
         access.require_change()
         task = describe()
@@ -99,7 +95,7 @@ def start(describe: Callable[[], Task]) -> None:
 def _panel(asked: _Asked, at_work: frozenset[str]) -> None:
     found = [job for job in queue.list() if asked.concern(job)]
     if at_work != _ids_at_work(found):
-        st.rerun()  # the whole page: a run or a result has come
+        st.rerun()  # the whole page: there is a new run or result
     active = [job for job in found if job.active]
     ended = [job for job in found if not job.active and not _has_added(job)]
     _show_undo()
@@ -120,17 +116,17 @@ def _ids_at_work(found: Sequence[JobState]) -> frozenset[str]:
 
 
 def _has_added(job: JobState) -> bool:
-    """Whether its result is on the page already, so that nothing is left to say."""
+    """Whether the page already shows the job's result, so that the panel can leave the job out."""
     return job.status == "done" and job.kind not in MAKING_RUNS
 
 
 def _adds_to(job: JobState) -> str | None:
-    """Id of the run that the job adds to; None when it makes one, or when its description is gone."""
+    """Id of the run that the job adds to; None if it creates one or its description is gone."""
     return None if job.kind in MAKING_RUNS else _run_of(job)
 
 
 def _run_of(job: JobState) -> str | None:
-    """Id of the run that the job reads; None when it reads none, or when its description is gone."""
+    """Id of the run that the job reads; None if it reads none or its description is gone."""
     try:
         run = read_json(queue.jobs_folder() / job.id / TASK).get("run")
     except MauveLensError:
@@ -139,11 +135,11 @@ def _run_of(job: JobState) -> str | None:
 
 
 def _runs_gone(found: Sequence[JobState]) -> dict[str, str]:
-    """By id of a job that was not done, the id of the run that it needs, where that was deleted."""
+    """For each job that is not done and whose run was deleted: job id to run id."""
     needed = {job.id: run for job in found if job.status != "done" and (run := _run_of(job)) is not None}
     try:
         there = RunStore().fingerprints() if needed else {}
-    except MauveLensError:  # the page itself says what is wrong
+    except MauveLensError:  # the page itself reports the error
         return {}
     return {job_id: run for job_id, run in needed.items() if run not in there}
 
@@ -167,7 +163,7 @@ def _show_active(job: JobState) -> None:
 
 
 def _show_ended(job: JobState, gone: str | None) -> None:
-    """A card; ``gone`` is the id of the run that it needs, where that was deleted."""
+    """Show a card; ``gone`` is the id of the run that the job needs, if that run was deleted."""
     with st.container(border=True):
         columns = st.columns([6, 2, 1], vertical_alignment="center")
         columns[0].markdown(f"**{escaped(job.name)}** · {ENDINGS[job.status]}")
@@ -209,7 +205,7 @@ def _show_ended(job: JobState, gone: str | None) -> None:
 
 
 def _show_undo() -> None:
-    """The way back of the job that was dismissed last, until the reader goes to another page."""
+    """Undo for the job dismissed last, until the reader opens another page."""
     page, job_id, name = st.session_state.get(_DISMISSED) or ("", None, "")
     if job_id is None or page != session.page():
         st.session_state[_DISMISSED] = None
@@ -222,7 +218,6 @@ def _show_undo() -> None:
 
 
 def _show_log(job: JobState) -> None:
-    """The last lines of its log, as they are."""
     try:
         lines = queue.log_lines(job.id, job_progress.LOG_LINES)
     except MauveLensError:  # dismissed in another tab
@@ -234,7 +229,6 @@ def _show_log(job: JobState) -> None:
 
 
 def _on_resuming(kind: str, promise: str) -> str:
-    """What is kept of unfinished work of that kind."""
     return f"{promise}: {KEPT[kind]} are kept." if kind in KEPT else "Nothing is kept of unfinished work of this kind."
 
 

@@ -1,7 +1,6 @@
-"""How far a job is: its stage, a bar, an estimate and the end of its log, kept true by the browser.
+"""A job's progress: its stage, a bar, an estimate and the end of its log, kept up to date by the browser.
 
-The browser asks a route of our own, as in :mod:`app.components.news`, and draws the answers itself: the page is not run
-again for them, and what its reader does meanwhile meets no run of the page by a clock.
+The browser polls a route (see :mod:`app.components.news`) and draws the answers, so that no rerun disturbs the reader.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from mauve_core.jobs.state import JobState
 
 PROGRESS = "/progress/"
 BEAT_S = 1.0
-"""Between looks at a job at work."""
+"""Seconds between polls of a running job."""
 
 LOG_LINES = 12
 
@@ -37,7 +36,7 @@ _in_browser = st.components.v2.component(
 
 
 def show(job: JobState) -> None:
-    """The line, the bar and the log of a job at work."""
+    """The line, the bar and the log of a running job."""
     data = {
         "told": told(job),
         "id": job.id,
@@ -49,12 +48,12 @@ def show(job: JobState) -> None:
 
 
 def told(job: JobState) -> dict[str, Any]:
-    """What the browser draws: ``text``, ``share`` in [0, 1], ``log`` (lines), and whether the job is ``active`` still.
+    """What the browser draws: ``text``, ``share`` in [0, 1], ``log`` (lines), and whether the job is ``active``.
 
     Raises
     ------
     InputError
-        The job was removed in the meantime.
+        The job has been removed.
     """
     text = progress_text(job, queue.ahead_of(job.id, queue.list()) if job.status == "queued" else 0)
     return {
@@ -66,7 +65,7 @@ def told(job: JobState) -> dict[str, Any]:
 
 
 def progress_text(job: JobState, ahead: int = 0) -> str:
-    """What the job is doing, how far it is and how long that will take, or how many it waits for, in one line."""
+    """One line: the stage, the progress and the time left, or the number of jobs ahead."""
     if job.status == "queued":
         return f"Waiting: {ahead} job{'s' if ahead > 1 else ''} before it" if ahead else "Starting"
     left = job.seconds_left
@@ -76,7 +75,7 @@ def progress_text(job: JobState, ahead: int = 0) -> str:
 
 
 def routes() -> list[Route]:
-    """The route that browsers ask; ``app.server.middleware`` keeps strangers from it."""
+    """The route that browsers poll; ``app.server.middleware`` blocks strangers."""
     return [Route(f"{PROGRESS}{{job_id}}", _told, methods=["GET"])]
 
 

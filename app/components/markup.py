@@ -1,4 +1,4 @@
-"""Names and messages that come from files, made safe to stand in Markdown."""
+"""Makes names and messages from files safe in Markdown."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ _ACTIVE = re.compile(r"([!-/:-@\[-`{-~])")
 
 
 def with_minus(text: str) -> str:
-    """``text`` with the sign of its negative numbers as a minus; hyphens and ranges stay."""
+    """``text`` with real minus signs on negative numbers; hyphens and ranges stay."""
     return _MINUS.sub("−", text)
 
 
 def escaped(text: str) -> str:
-    """``text`` on one line, with every character that Markdown could act on made plain.
+    """``text`` on one line, with every character that has a meaning in Markdown escaped.
 
-    A text with letters that are written from right to left is isolated, so that it reorders nothing around it;
-    characters that steer directions are left out.
+    Text with right-to-left letters is isolated so that it reorders nothing around it; direction controls are removed.
     """
     plain = _ACTIVE.sub(r"\\\1", " ".join(_STEERING.sub("", text).split()))
     return f"{_ISOLATED}{plain}{_END}" if _turns(plain) else plain

@@ -1,4 +1,4 @@
-"""A model by its name: those of the catalogue with a line each, or whatever the reader types."""
+"""Choose a model by name: from the catalog, with a line about each, or any name the reader types."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_WRITER = "Word vectors can neither write nor score texts"
 
 
 def show(label: str, *, key: str, causal: bool = False, help_text: str = "") -> str:
-    """The picker with the description of what is chosen below it.
+    """The picker, with a description of the choice below it.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def show(label: str, *, key: str, causal: bool = False, help_text: str = "") -> 
 
 @st.cache_resource(ttl=60, show_spinner="Looking for models")
 def _models(causal: bool) -> dict[str, str]:
-    """Name and description of each model, the default one at the head, then those that are on this machine."""
+    """Name and description of each model: the default first, then those on this machine."""
     found = sorted(encoders.available_models(), key=lambda model: (model.name != DEFAULT_MODEL, not model.ready))
     return {
         model.name: model.description + ("" if model.ready or must_be_fetched(model.name) else "; not installed")

@@ -1,4 +1,4 @@
-"""Settings of a comparison that few people change, folded away: how texts become features, and features scores."""
+"""Rarely changed settings of a comparison, folded away: how texts become features and how features are scored."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _COLUMNS = 4
 
 @dataclass(frozen=True)
 class _Number:
-    """A number of ``ScoreConfig``; whole where its ends are."""
+    """A number of ``ScoreConfig``; an integer if its bounds are integers."""
 
     name: str
     label: str
@@ -85,22 +85,22 @@ def show(
     Parameters
     ----------
     key : str
-        Beginning of the widgets' keys.
+        Prefix of the widgets' keys.
     before : CompareConfig
-        What the widgets begin with.
+        Initial values of the widgets.
     model : str or None
-        The encoder chosen now, whose own settings begin anew where it is another one; None leaves them out.
+        The encoder chosen now; a new one resets its own settings. None leaves them out.
     skipped : sequence of str
-        Numbers of ``ScoreConfig`` that the page has elsewhere.
+        Numbers of ``ScoreConfig`` that the page asks for elsewhere.
     persist : bool
-        Keep what was chosen while the reader is on other pages.
+        Keep the choices while the reader is on other pages.
     note : str
-        Said of each setting that decides about features.
+        Shown with each setting that affects features.
 
     Returns
     -------
     dict
-        By the names that ``mauve_core.tasks.recompare.changed`` takes.
+        Keywords of ``mauve_core.tasks.recompare.changed``.
     """
     kept: dict[str, Any] = {"persist_state": "session"} if persist else {}
     with st.expander("More settings", icon=":material/tune:"):
@@ -109,7 +109,7 @@ def show(
 
 
 def number_field(place: DeltaGenerator, name: str, before: CompareConfig, *, key: str, **kept: Any) -> float:
-    """That number of ``ScoreConfig`` in a field, which begins with the one before; whole where that one is."""
+    """A field for a number of ``ScoreConfig``, initially that of ``before``; an integer if that is one."""
     number = _NUMBERS[name]
     value: float = getattr(before.score, name)
     if isinstance(value, int) and value > LARGEST:
@@ -123,7 +123,7 @@ def number_field(place: DeltaGenerator, name: str, before: CompareConfig, *, key
         return value
     chosen = place.number_input(
         number.label,
-        min(number.low, value),  # a run of the command line may lie outside
+        min(number.low, value),  # a command-line run may be outside the bounds
         max(number.high, value),
         value,
         number.step,

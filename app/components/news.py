@@ -1,9 +1,7 @@
-"""What other tabs and programs do meanwhile: an open page asks now and then, and is drawn anew when something changed.
+"""Updates from other tabs and programs: an open page polls now and then and reruns when something changed.
 
-The browser asks over a route of our own. A fragment that Streamlit reruns by the clock would do it too, but it makes
-Streamlit forget the end of whatever run it meets: what that run took off the page then stays on it.
-
-Ratings and cached results are not news.
+The browser polls a route of the app. A timed Streamlit fragment may interrupt a run of the page; the end of that run is
+then skipped, and elements that it removed stay on the page. Ratings and cached results are not tracked.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from mauve_core.store import RunStore
 
 NEWS = "/news"
 BEAT_S = 3.0
-"""Between looks. A look reads small files, times of folders and locks."""
+"""Seconds between polls. A poll reads small files, modification times of folders, and locks."""
 
 _in_browser = st.components.v2.component(
     "mauve_lens_news", html="", js=Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
@@ -32,27 +30,27 @@ _in_browser = st.components.v2.component(
 
 
 def watch() -> None:
-    """Once a page, before anything that it shows is read, so that no change falls in between."""
-    if own_server.is_missing():  # who would answer?
+    """Call once per page before it reads anything that it shows, so that no change is missed."""
+    if own_server.is_missing():  # no server would answer
         return
     data = {"seen": sign(), "address": NEWS, "beat_ms": 1000 * BEAT_S}
     _in_browser(key="news", data=data, height="content", on_changed_change=_drawn_anew)
 
 
 def sign() -> str:
-    """A digest of the runs and jobs that visitors see; a job's progress, which a panel shows, does not change it."""
+    """A digest of the runs and jobs that visitors see, without jobs' progress, which a panel shows."""
     shown = access.shown_runs()
     try:
         runs = sorted(item for item in RunStore().fingerprints().items() if shown is None or item[0] in shown)
         found = queue.list() if access.may_change() else ()
-    except MauveLensError:  # the page itself says what is wrong
+    except MauveLensError:  # the page itself reports the error
         return ""
     at_work = [(job.id, "active" if job.active else job.status, queue.is_stopping(job)) for job in found]
     return hashlib.sha256(repr((runs, at_work)).encode()).hexdigest()
 
 
 def routes() -> list[Route]:
-    """The route that browsers ask; ``app.server.middleware`` keeps strangers from it."""
+    """The route that browsers poll; ``app.server.middleware`` blocks strangers."""
     return [Route(NEWS, _told, methods=["GET"])]
 
 
@@ -61,4 +59,4 @@ async def _told(_: Request) -> Response:
 
 
 def _drawn_anew() -> None:
-    """The rerun that the browser asks for is all there is to do."""
+    """Does nothing: the rerun that the browser asks for is enough."""

@@ -1,4 +1,4 @@
-"""How every page looks: its title with the question that it answers, styles, and what the browser does beside."""
+"""Common parts of every page: title with the question it answers, styles, and browser-side behavior."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ _in_browser = st.components.v2.component(
 
 
 def title(name: str, question: str) -> None:
-    """The head of a page: one heading, and below it what the page answers."""
+    """The head of a page: one heading, and below it the question that the page answers."""
     st.title(name, anchor=False)
     st.caption(question)
 
 
 def styles() -> None:
-    """Once a page: what the theme cannot say."""
+    """Call once per page: styles that the theme cannot express."""
     st.html(_STYLES)
 
 
 def in_browser(pointed: str = "", step: str = "", *, seen: bool = False) -> None:
-    """Once a page: areas that scroll get into the order of the tab key, and a browser without WebGL says so.
+    """Call once per page: adds scrolling areas to the tab order and reports a browser without WebGL.
 
     Parameters
     ----------
     pointed : str
         Key of the element to mark and bring into view; empty for none.
     step : str
-        Another one whenever there is something new to point at.
+        Changes whenever there is something new to point at.
     seen : bool
         Let the browser remember that the tour was offered.
     """
@@ -45,7 +45,7 @@ def in_browser(pointed: str = "", step: str = "", *, seen: bool = False) -> None
 
 
 def draws_webgl() -> bool:
-    """Whether the visitor's browser can draw a map with WebGL; true until it has said that it cannot."""
+    """Whether the visitor's browser can draw a WebGL map; true until it reports otherwise."""
     return bool(st.session_state.get(_WEBGL, True))
 
 
@@ -54,9 +54,9 @@ def _remember_webgl() -> None:
 
 
 def nothing_yet(what: str, why: str, how: str) -> None:
-    """What stands where a view has no data: what is missing, why one wants it, how it comes. Markdown, all three.
+    """Placeholder of a view without data: what is missing, why it is useful, and how to get it, all in Markdown.
 
-    Texts that come from files must be escaped by the caller. Where nothing may be changed, ``how`` is not said.
+    Callers must escape texts from files. A read-only app does not show ``how``.
     """
     with st.container(border=True, gap="xsmall"):
         st.markdown(f"**{what}**")

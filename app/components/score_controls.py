@@ -1,4 +1,4 @@
-"""The choices that act on scores at once: scaling constant, smoothing, partition. They live in the URL."""
+"""Controls that change scores at once: scaling constant, smoothing, partition. Their values are in the URL."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ PARTITION_TITLES: dict[PartitionKind, str] = {"pairwise": "Pairwise (as publishe
 
 
 def show(state: State, run_scale: float, *, default_partition: PartitionKind) -> None:
-    """Draw the controls at the values of ``state``.
+    """Draw the controls with the values of ``state``.
 
     Parameters
     ----------
     run_scale : float
-        The scaling constant under which the run was scored: the value when the URL names none.
+        The run's scaling constant: the value if the URL names none.
     default_partition : {"pairwise", "joint"}
-        The partition of this view when the URL names none.
+        The partition of this view if the URL names none.
     """
     with st.container(horizontal=True, vertical_alignment="bottom"):
         bound.segmented_control(
@@ -47,7 +47,7 @@ def show(state: State, run_scale: float, *, default_partition: PartitionKind) ->
 
 
 def scale(state: State, run_scale: float) -> float:
-    """The choice of the scaling constant alone; ``run_scale`` is the value when the URL names none."""
+    """The scaling constant alone; ``run_scale`` is the value if the URL names none."""
     value = run_scale if state.scale is None else state.scale
     st.select_slider(
         "Scaling constant c",
@@ -62,7 +62,7 @@ def scale(state: State, run_scale: float) -> float:
 
 
 def weight(state: State, about: str, **keywords: Any) -> float:
-    """The weight of P in the mixture R, kept clear of the ends where errors can be infinite."""
+    """The weight of P in the mixture R, kept away from 0 and 1, where errors can be infinite."""
     low, high = WEIGHT_STEP, 1 - WEIGHT_STEP
     shown = min(max(round(state.weight, 2), low), high)
     link = bound.bind("weight", shown)
@@ -71,7 +71,7 @@ def weight(state: State, about: str, **keywords: Any) -> float:
 
 
 def smoothing(where: str) -> None:
-    """The choice of smoothing alone; ``where`` says what it acts on."""
+    """The smoothing alone; ``where`` says what it acts on."""
     bound.selectbox(
         "smoothing",
         "Smoothing of counts",
@@ -86,7 +86,7 @@ def smoothing(where: str) -> None:
 
 
 def smoothing_in_words(state: State) -> str:
-    """The smoothing, for the middle of a sentence."""
+    """The smoothing, worded for the middle of a sentence."""
     if state.smoothing == "none":
         return "no smoothing"
     return f"{SMOOTHING_TITLES[state.smoothing].replace('Modified', 'modified')} smoothing"

@@ -1,4 +1,4 @@
-"""The settings that results were computed with, as a tree that folds and can be copied."""
+"""The settings of computed results, as a tree that folds and can be copied."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 LARGEST = 2**53 - 1
-"""Up to there a browser counts whole numbers exactly; others, such as a large seed, it would round."""
+"""Largest integer that a browser represents exactly; it would round larger ones, such as a large seed."""
 
 
 def show(settings: Mapping[str, Any]) -> None:
@@ -17,7 +17,7 @@ def show(settings: Mapping[str, Any]) -> None:
 
 
 def exact(value: Any) -> Any:
-    """``value`` with whole numbers as text where a browser would change their digits."""
+    """``value`` with integers as text if a browser would change their digits."""
     if isinstance(value, Mapping):
         return {name: exact(each) for name, each in value.items()}
     if isinstance(value, list | tuple):

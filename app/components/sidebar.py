@@ -1,4 +1,4 @@
-"""The frame of every page: which run is open and what it is."""
+"""The sidebar of every page: which run is open, and facts about it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def show() -> None:
 
 
 def opened_run() -> Run:
-    """The run to show; without one the page says what to do and stops here."""
+    """The run to show; without one, the page says what to do and stops here."""
     run_id = cache.opened_run_id(session.current().run)
     if run_id is None:
         _no_run_yet(session.page())
@@ -46,7 +46,7 @@ def _facts(run_id: str) -> None:
     try:
         comparison = cache.load_run(run_id).comparison
     except MauveLensError:
-        return  # the page itself says what is wrong
+        return  # the page itself reports the error
     sizes = sorted({source.n for source in comparison.sources})
     size = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     encoder = comparison.config.encoder
@@ -71,7 +71,7 @@ _WOULD_BE = {
     "probes": "Here would be what the score notices when texts are changed on purpose.",
     "judge": "Here would be pairs of texts to rate, and how far people agree with the scores.",
 }
-"""What a page would show, by its path."""
+"""What each page would show without a run, by its path."""
 
 
 def _no_run_yet(page: str) -> None:

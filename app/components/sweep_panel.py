@@ -1,4 +1,4 @@
-"""A score as one setting moves: the stored sweep as a chart and a table, and the form that computes one."""
+"""A score as one setting changes: the stored sweep as a chart and a table, and the form that computes one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ QUESTIONS: dict[Over, str] = {
     "others together near 0.",
     "decoder": "Which value of the decoder's parameter comes closest to the human texts? Every candidate is a point.",
 }
-"""What each sweep answers, and how to read it."""
+"""Question that each sweep answers, and how to read it."""
 
 _VALUES_HELP: dict[Over, str] = {
     "length": "Under 256 tokens, texts show little of what sets a model apart (JMLR 2023, section 8).",
@@ -50,7 +50,7 @@ _NUMBERS = re.compile(r"[\s,;]+")
 
 
 def show(run: Run, state: State) -> None:
-    """Controls, the sweep that the URL names if it was computed, and the form."""
+    """Controls, the sweep that the URL names if it has been computed, and the form."""
     with st.container(horizontal=True, gap="medium"):
         bound.segmented_control("axis", "Score against", {axis: figures.TITLES[axis] for axis in AXES})
         bound.segmented_control(
@@ -89,12 +89,12 @@ def show(run: Run, state: State) -> None:
 
 
 def read_numbers(text: str) -> tuple[float, ...] | None:
-    """Numbers between commas, semicolons or blanks; None when there is nothing.
+    """Parse numbers separated by commas, semicolons or spaces; None for an empty text.
 
     Raises
     ------
     InputError
-        Something else stands there.
+        The text contains anything else.
     """
     parts = [part for part in _NUMBERS.split(text) if part]
     try:
@@ -104,9 +104,9 @@ def read_numbers(text: str) -> tuple[float, ...] | None:
 
 
 def shown_table(sweep: Sweep, score: str) -> pd.DataFrame:
-    """One score of the sweep as text: a row a value, mean and spread over seeds in ``line_0``, ``line_1`` ..., n, k.
+    """One score of the sweep as text, a row per value: mean and seed spread in ``line_0``, ``line_1`` ..., n, k.
 
-    Columns are not named after the lines, because a candidate may be called anything.
+    Columns are not named after the lines, because a candidate may have any name.
     """
     cells = {(point.value, point.candidate): point for point in sweep.points}
     rows = []
@@ -179,7 +179,6 @@ def _table(sweep: Sweep, score: str) -> None:
 
 
 def _sizes(sweep: Sweep) -> str:
-    """How many texts and clusters the points have."""
     parts = []
     for name, sizes in (("n", [point.n for point in sweep.points]), ("k", [point.k for point in sweep.points])):
         low, high = min(sizes), max(sizes)
@@ -188,7 +187,7 @@ def _sizes(sweep: Sweep) -> str:
 
 
 def _obstacle(run: Run, axis: Over) -> str:
-    """Why this sweep cannot be computed for the run; empty when it can, or when only trying will tell."""
+    """Why the run cannot have this sweep; empty if it can, or if only trying will tell."""
     if axis == "length" and run.comparison.config.encoder is None:
         return "This run was made from given features, so its texts cannot be cut and encoded again."
     if axis == "decoder":
@@ -200,7 +199,6 @@ def _obstacle(run: Run, axis: Over) -> str:
 
 
 def _form(run: Run, axis: Over, sweep: Sweep | None) -> None:
-    """Values and seeds, those of ``sweep`` at first, else the usual ones."""
     suffix = f"{run.id}_{axis}_{sweep is not None}"
     values, seeds = st.columns([4, 1])
     text = ""

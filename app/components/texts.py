@@ -1,6 +1,6 @@
 """Texts of two sides next to each other: a paged list of ids and first words, and the chosen text in full.
 
-Corpus text is untrusted and reaches the page through ``st.text`` and ``st.dataframe`` only.
+Corpus text is untrusted. It reaches the page only through ``st.text`` and ``st.dataframe``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mauve_core.corpus import Corpus
 
 PAGE_SIZE = 8
 SNIPPET = 160
-"""Characters of a text in a list."""
+"""Maximum number of characters of a text in a list."""
 
 _FULL_TEXT_HEIGHT = 420
 
@@ -26,7 +26,7 @@ _FULL_TEXT_HEIGHT = 420
 def side_by_side(
     human: tuple[Corpus, NDArray[np.int32]], model: tuple[str, Corpus, NDArray[np.int32]], *, key: str
 ) -> None:
-    """The human texts on the left, the candidate's on the right; each a corpus and the indices of the texts in it."""
+    """Human texts on the left, the candidate's on the right: each a corpus and the indices of its texts to show."""
     left, right = st.columns(2, gap="medium")
     pager = max(human[1].size, model[2].size) > PAGE_SIZE
     with left:
@@ -43,9 +43,9 @@ def show_texts(
     Parameters
     ----------
     field : str
-        Field of :class:`app.url.parameters.State` with the index of the text that is open.
+        Field of :class:`app.url.parameters.State` that holds the index of the open text.
     pager : bool
-        Also where one page is enough, so that both sides stand level.
+        Show a pager even for a single page, so that both sides align.
     """
     heading = f"**:{colour}[{escaped(title)}]** · {indices.size:,} of {len(corpus):,} texts"
     if indices.size == 0:
@@ -57,14 +57,14 @@ def show_texts(
 
 @st.fragment
 def _reader(corpus: Corpus, indices: NDArray[np.int32], field: str, heading: str, pager: bool, *, key: str) -> None:
-    """A page of the list and the chosen text; turning pages and choosing rerun nothing else."""
+    """A page of the list and the chosen text; paging and choosing rerun nothing else."""
     opened = _listed_at(indices, getattr(session.current(), field))
     page, pages = opened // PAGE_SIZE + 1, -(-indices.size // PAGE_SIZE)
     first = (page - 1) * PAGE_SIZE
     table = _table_key(f"{key}_list_{page}", opened - first)
 
     def opening(item: int) -> dict[str, int | None]:
-        return {field: int(indices[item]) if item else None}  # the first is open by itself
+        return {field: int(indices[item]) if item else None}  # the first opens by default
 
     def open_row() -> None:
         rows = st.session_state[table]["selection"]["rows"]
@@ -73,7 +73,7 @@ def _reader(corpus: Corpus, indices: NDArray[np.int32], field: str, heading: str
 
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(heading, width="stretch")
-        if pager:  # a turn opens the page's first text, as the list shows it
+        if pager:  # paging opens the page's first text
             turned = bound.bind(
                 field, page, key=f"{key}_page", changes=lambda turn: opening((turn - 1) * PAGE_SIZE), keyword="default"
             )
@@ -94,12 +94,12 @@ def _reader(corpus: Corpus, indices: NDArray[np.int32], field: str, heading: str
 
 
 def _listed_at(indices: NDArray[np.int32], wanted: int | None) -> int:
-    """Where the list has the text of that index; 0 where it has it not, or none is wanted."""
+    """Position of the text with that index in the list; 0 if it is absent or None."""
     return 0 if wanted is None else int(np.argmax(indices == wanted))
 
 
 def _table_key(name: str, row: int) -> str:
-    """A table keeps what was ticked in it; where the URL now says something else, another one takes its place."""
+    """Key of a table. If the URL contradicts the row ticked in it, a new key replaces the table."""
     turns = f"{name}_turns"
     turn = st.session_state.get(turns, 0)
     kept = st.session_state.get(f"{name}_{turn}")
@@ -118,7 +118,7 @@ def listing(corpus: Corpus, indices: NDArray[np.int32]) -> pd.DataFrame:
 
 
 def snippet(text: str) -> str:
-    """The beginning of a text on one line, cut at ``SNIPPET`` characters with a sign that it was."""
+    """The beginning of a text on one line, with a mark if cut at ``SNIPPET`` characters."""
     line = " ".join(text[: 4 * SNIPPET].split())
     return line if len(line) <= SNIPPET and len(text) <= 4 * SNIPPET else f"{line[:SNIPPET].rstrip()} …"
 
@@ -134,7 +134,6 @@ def _full_text(corpus: Corpus, index: int) -> None:
 
 
 def _heading(corpus: Corpus, index: int) -> str:
-    """The id, and what the metadata says about the text."""
     values = corpus.metadata.iloc[index]
     known = [f"{name}: {value}" for name, value in values.items() if not pd.isna(value)]
     return "  ·  ".join([corpus.ids[index], *known])

@@ -1,4 +1,4 @@
-"""The guided tour on a page: the offer to a first visitor, the panel of the step, and the way to start it again."""
+"""The guided tour on a page: the offer to first-time visitors, the panel of a step, and the restart button."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _DEMO = "demo"
 
 
 def show(page: str) -> None:
-    """The panel of the step that the URL names; on the first page, the offer to whoever has not had it.
+    """The panel of the step that the URL names; on the first page, the offer to visitors who have not seen it.
 
     Parameters
     ----------
     page : str
-        Path of the page in its address, as ``st.navigation`` gives it.
+        Path of the page in the URL, as ``st.navigation`` gives it.
     """
     state = session.current()
     run_id = cache.opened_run_id(state.run)
@@ -46,7 +46,7 @@ def show(page: str) -> None:
 
 
 def starter() -> None:
-    """In the sidebar: the button that starts the tour."""
+    """Sidebar button that starts the tour."""
     state = session.current()
     run_id = cache.opened_run_id(state.run)
     if run_id is None or state.tour is not None:
@@ -61,7 +61,7 @@ _ABOUT = "Ten stops in three minutes over the run that is open: from its scores 
 
 
 def _steps(run_id: str | None) -> list[Step]:
-    """None where no run is open or it cannot be read: the page says what is wrong."""
+    """The steps; None if no run is open or it cannot be read, which the page itself reports."""
     if run_id is None:
         return []
     try:
@@ -120,6 +120,5 @@ def _remember() -> None:
 
 
 def _path(step: Step) -> str:
-    """Of the step's page in its address: empty for the first page."""
     name = Path(step.page).stem
     return "" if name == "compare" else name

@@ -1,4 +1,4 @@
-"""One uploaded file: its name in the study, which field is what, what was left out, and its first texts."""
+"""One uploaded file: its name in the study, the role of each field, what was left out, and its first texts."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.tasks.comparison import TextFile
 
 _PARTS = {"Text": "", "Prompt": "(no prompts)", "Id": "(line numbers)"}
-"""What the parts of a table are called, and what stands for none."""
+"""Titles of a table's parts, and the options that stand for none."""
 
 
 @dataclass(frozen=True)
 class ReadFile:
-    """A file that can be compared, with the reader's choices; ``look`` says how many texts it has, and with prompts."""
+    """A comparable file with the reader's choices; ``look`` holds the number of texts and whether they have prompts."""
 
     name: str
     file: TextFile
@@ -35,7 +35,7 @@ def show(upload: Upload, *, human: bool) -> tuple[ReadFile | None, bool]:
     file : ReadFile or None
         None when the file cannot be used; the card says why.
     removed : bool
-        Whether the reader asked to take it away.
+        Whether the reader asked to remove it.
     """
     with st.container(border=True, key=f"card_{upload.uid}"):
         with st.container(horizontal=True, vertical_alignment="center" if human else "bottom"):
@@ -82,7 +82,7 @@ def _read(upload: Upload, name: str) -> ReadFile | None:
 
 
 def _choose_fields(upload: Upload, outline: Outline) -> tuple[str, str, str] | None:
-    """Text, prompt and id field, an empty string for none; None until a text that cannot be guessed is chosen."""
+    """Text, prompt and id field, empty for none; None until the reader chooses a text field that cannot be guessed."""
     guess, fields = outline.guess, list(outline.fields)
     guessed = (None, None, None) if guess is None else (guess.text, guess.prompt, guess.id)
     chosen = []
@@ -104,7 +104,7 @@ def _choose_fields(upload: Upload, outline: Outline) -> tuple[str, str, str] | N
         problem = upload.without_folder(outline.problem)
         st.error(escaped(f"{problem}. Choose the text field above."), icon=":material/error:")
         return None
-    if "." in fields[text]:  # a path is too long for its box
+    if "." in fields[text]:  # the box is too narrow for a path
         st.caption(f"Text field: {escaped(fields[text])}")
     return fields[text], fields[prompt - 1] if prompt else "", fields[identifier - 1] if identifier else ""
 

@@ -1,4 +1,4 @@
-"""An uploader with a card for each file that came in; the files stay until they are removed, whatever page is open."""
+"""An uploader with a card per file; files stay until they are removed, whatever page is open."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mauve_core.jobs.leftovers import remove_leftovers
 
 _ENDINGS = ", ".join(f".{suffix}" for suffix in uploads.SUFFIXES)
 _INTAKE = "intakes"
-"""How often each uploader took files in: a new key empties it, because the cards list the files."""
+"""Session key: upload count per uploader. A new widget key empties the uploader, because the cards list the files."""
 
 
 def show(side: str, title: str, *, several: bool = False) -> list[ReadFile | None]:
@@ -27,11 +27,11 @@ def show(side: str, title: str, *, several: bool = False) -> list[ReadFile | Non
     Parameters
     ----------
     side : str
-        Under which name the session keeps the files.
+        Name under which the session keeps the files.
     title : str
-        What the uploader takes, in words.
+        What to upload, in words.
     several : bool
-        Take any number of files, each with a name of its own; otherwise a new file takes the place of the old one.
+        Take any number of files, each with its own name; otherwise a new file replaces the old one.
 
     Returns
     -------
@@ -63,7 +63,6 @@ def show(side: str, title: str, *, several: bool = False) -> list[ReadFile | Non
 
 
 def _take_in(side: str, key: str, several: bool) -> None:
-    """Keep what was just uploaded, and empty the uploader."""
     given = st.session_state[key]
     files = given if isinstance(given, list) else [given] if given is not None else []
     kept = _kept(side) if several or not files else []
@@ -74,7 +73,7 @@ def _take_in(side: str, key: str, several: bool) -> None:
         return
     for file in files:
         uploads.release(file)
-    with suppress(StorageError):  # what came is there; the server says it when it starts
+    with suppress(StorageError):  # the uploads are stored; the server reports disk errors when it starts
         remove_leftovers()
     st.session_state[f"kept_{side}"] = kept
     counts = st.session_state.setdefault(_INTAKE, Counter())

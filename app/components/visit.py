@@ -1,4 +1,4 @@
-"""At the foot of the sidebar: a link to what is shown, and the way out for whoever signed in."""
+"""Foot of the sidebar: a link to the current view, and sign-out for visitors who signed in."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _bar = st.components.v2.component(
 
 
 def show(visitor: Visitor | None) -> None:
-    """The buttons; the link is read where it is copied, in the browser, so that it is the one of that moment."""
+    """The buttons; the browser reads the link when it is copied, so that it is up to date."""
     if visitor is not None:
         st.caption(escaped(visitor.name))
     _bar(key="visit", data={"sign_out": visitor is not None})

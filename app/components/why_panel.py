@@ -1,4 +1,4 @@
-"""Why a cluster is one, and why the sides differ in it: the card of ``mauve_core.analysis.why`` as a page shows it."""
+"""Panel of the card of ``mauve_core.analysis.why``: what a cluster has in common, and why the sides differ in it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ def show(focus: Focus, cluster: int) -> None:
 
 
 def _flags(focus: Focus, card: WhyCard) -> None:
-    """Properties that tell something apart by themselves, in words."""
     for each in card.sides:
         if each.separates:
             names = ("the human texts", f"those of {escaped(focus.candidate)}")
@@ -79,7 +78,7 @@ def _phrases(focus: Focus, card: WhyCard) -> None:
 
 
 def shown_phrases(phrases: tuple[Phrase, ...]) -> pd.DataFrame:
-    """Phrase, log odds with its interval, and texts of both sets, as text."""
+    """Phrase, log odds with its interval, and number of texts in both sets, as text."""
     rows = phrases_frame(phrases)
     odds = [
         f"{written(one, 1)}{UNBROKEN}({interval(low, high, 1)})"
@@ -111,7 +110,6 @@ def _properties(focus: Focus, card: WhyCard) -> None:
 
 
 def _pairs(focus: Focus, card: WhyCard) -> None:
-    """Human and model texts that the encoder finds most alike, side by side."""
     if not card.pairs:
         return
     st.markdown("**Nearest pairs**")

@@ -1,8 +1,7 @@
-"""Who the visitor is, which runs exist for them, and whether they may change anything.
+"""Who the visitor is, which runs they may see, and whether they may change anything.
 
-Every callback that changes what is stored, or starts a job, calls :func:`require_change` first: a button that is not
-shown is no protection. ``app.server.middleware`` lets nobody in without signing in; :func:`require_visitor` asks
-again on each rerun, because a page that is open outlives the sign-in.
+Callbacks that change stored data or start jobs call :func:`require_change` first; hiding a button protects nothing.
+``app.server.middleware`` blocks strangers; :func:`require_visitor` rechecks on reruns, as open pages outlive sign-ins.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from mauve_core.serving.sharing import SignIn
 
 SESSION_COOKIE = "mauve_lens_session"
 SESSION_S = 7 * 24 * 3600
-"""How long a sign-in by password lasts."""
+"""Seconds that a sign-in by password lasts."""
 
 MAX_SESSIONS = 10_000
 PASSWORD_VISITOR = "signed in by password"
@@ -35,17 +34,16 @@ READ_ONLY_TEXT = "Read-only: these runs can be looked at, and nothing can be cha
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody who signed in; ``allowed`` is False for an account that exists and is not let in."""
+    """A visitor who signed in; ``allowed`` is False for an account that exists but is not admitted."""
 
     name: str
     allowed: bool = True
 
 
 class Sessions:
-    """Sign-ins by password: random tokens, of which this process alone keeps the digests.
+    """Sign-ins by password: random tokens, whose digests only this process keeps.
 
-    A token says nothing and cannot be forged, so nothing is signed and no key is kept; signing out ends it everywhere
-    at once. They end with the server.
+    A token carries no data, so nothing is signed and no key is stored. Signing out or a restart ends it everywhere.
     """
 
     def __init__(self) -> None:
@@ -63,7 +61,7 @@ class Sessions:
         return token
 
     def holds(self, token: str) -> bool:
-        """Whether the token was given out and has not ended."""
+        """Whether the token was issued and has not ended."""
         return self._ends.get(_digest(token), 0.0) > time.monotonic()
 
     def end(self, token: str) -> None:
@@ -78,12 +76,12 @@ SIGNED_OUT = SignedOut()
 
 @lru_cache(maxsize=1)
 def sign_in() -> SignIn:
-    """How visitors sign in; read once, when the server starts. InputError where it is set up wrongly."""
+    """How visitors sign in; read once, when the server starts. InputError if the setup is wrong."""
     return sharing.sign_in()
 
 
 def visitor_of(cookies: Mapping[str, str]) -> Visitor | None:
-    """Who sends these cookies; None for a stranger."""
+    """The visitor who sends these cookies; None for a stranger."""
     how = sign_in()
     if how.password is not None and SESSIONS.holds(cookies.get(SESSION_COOKIE, "")):
         return Visitor(PASSWORD_VISITOR)
@@ -93,20 +91,20 @@ def visitor_of(cookies: Mapping[str, str]) -> Visitor | None:
 
 
 def sign_in_keys(cookies: Mapping[str, str]) -> tuple[bytes, ...]:
-    """What signs the sender of these cookies in, as digests: all tabs of a browser have the same."""
+    """Digests of what signs in the sender of these cookies; all tabs of a browser share them."""
     keys = (_digest(cookies[SESSION_COOKIE]),) if SESSION_COOKIE in cookies else ()
     return keys if sign_in().secrets is None else (*keys, *_said_by_provider(cookies)[1])
 
 
 def sign_out(cookies: Mapping[str, str]) -> None:
-    """End what signs the sender of these cookies in, for every copy of them; StorageError as ``SignedOut.add``."""
+    """End the sign-in of these cookies for every copy of them; StorageError as ``SignedOut.add``."""
     SESSIONS.end(cookies.get(SESSION_COOKIE, ""))
     if sign_in().secrets is not None:
         SIGNED_OUT.add(_said_by_provider(cookies)[1])
 
 
 def require_visitor() -> Visitor | None:
-    """Stop the page unless its visitor is signed in still; None where no sign-in is needed."""
+    """Stop the page unless its visitor is still signed in; None if no sign-in is needed."""
     visitor = visitor_of(st.context.cookies) if sign_in().needed else None
     if sign_in().needed and (visitor is None or not visitor.allowed):
         st.info("You are signed out. Reload this page to sign in.", icon=":material/lock:")
@@ -115,7 +113,7 @@ def require_visitor() -> Visitor | None:
 
 
 def shown_runs() -> tuple[str, ...] | None:
-    """Ids of the only runs that exist for visitors; None when all do."""
+    """Ids of the only runs that visitors may see; None for all."""
     written = os.environ.get(sharing.READ_ONLY)
     return None if written is None else sharing.listed(written)
 
@@ -126,24 +124,24 @@ def may_change() -> bool:
 
 
 def require_change() -> None:
-    """Refuse where the app is shown read-only; first line of every callback that changes something.
+    """Refuse if the app is read-only; the first line of every callback that changes something.
 
     Raises
     ------
     RefusedError
-        It is.
+        The app is read-only.
     """
     if not may_change():
         raise RefusedError(READ_ONLY_TEXT, todo="Ask whoever runs the app, or run it yourself")
 
 
 def require_shown(run_id: str) -> None:
-    """Refuse a run that does not exist for visitors, in the words for one that does not exist at all.
+    """Refuse a run that visitors may not see, with the message for a run that does not exist.
 
     Raises
     ------
     InputError
-        The app is shown read-only, and not with that run.
+        The app is read-only and does not show that run.
     """
     shown = shown_runs()
     if shown is not None and run_id not in shown:
@@ -151,14 +149,13 @@ def require_shown(run_id: str) -> None:
 
 
 def note() -> None:
-    """What a visitor should know, for the top of the sidebar: that nothing can be changed."""
+    """A notice at the top of the sidebar that the app is read-only."""
     if not may_change():
         with st.sidebar:
             st.caption(f":material/visibility: {READ_ONLY_TEXT}")
 
 
 def _visitor_of_provider(how: SignIn, cookies: Mapping[str, str]) -> Visitor | None:
-    """Who Streamlit's signed cookies name."""
     data, parts = _said_by_provider(cookies)
     try:
         claims = json.loads(data) if data and not SIGNED_OUT.holds(parts) else None
@@ -172,10 +169,10 @@ def _visitor_of_provider(how: SignIn, cookies: Mapping[str, str]) -> Visitor | N
 
 
 def _said_by_provider(cookies: Mapping[str, str]) -> tuple[bytes | None, tuple[bytes, ...]]:
-    """What Streamlit's signed cookies say, put together with its own means, and a digest of each that was needed.
+    """The content of Streamlit's signed cookies, joined by Streamlit's own code, and a digest of each cookie needed.
 
-    A digest is of what was signed, time included: further cookies, their order and how a signature is written change
-    nothing. The cookie that only counts the others is left out, because many sign-ins of one second have the same.
+    Digests cover what was signed, time included; extra cookies, their order and a signature's encoding change nothing.
+    The cookie that only counts the others is left out, because many sign-ins of one second share its value.
     """
     from streamlit.auth_util import get_cookie_with_chunks
     from streamlit.web.server.server_util import get_cookie_secret

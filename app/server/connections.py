@@ -1,4 +1,4 @@
-"""Open connections of pages, by what signed their visitors in, so that signing out ends those of every tab."""
+"""Open connections of pages, keyed by sign-in, so that signing out closes those of every tab."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.server import access
 
 CLOSE_CODE = 1008
-"""Of a closed websocket: against the policy (RFC 6455, section 7.4.1)."""
+"""Close code of a websocket: policy violation (RFC 6455, section 7.4.1)."""
 
 
 class Connections:
-    """Which connections are open; to be used from the server's event loop alone."""
+    """The open connections; use from the server's event loop only."""
 
     def __init__(self) -> None:
         self._open: dict[bytes, set[asyncio.Future[None]]] = {}
 
     @contextmanager
     def open(self, keys: Iterable[bytes]) -> Iterator[asyncio.Future[None]]:
-        """One connection under these keys while the block runs; what it gives is done once it is to end."""
+        """Register a connection under these keys while the block runs; the future is done once it must end."""
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         known = tuple(keys)
         for key in known:
@@ -37,7 +37,7 @@ class Connections:
                     del self._open[key]
 
     def end(self, keys: Iterable[bytes]) -> None:
-        """End whatever is open under one of these keys."""
+        """End every connection under one of these keys."""
         for key in keys:
             for ended in self._open.get(key, ()):
                 if not ended.done():
@@ -51,10 +51,7 @@ CONNECTIONS = Connections()
 
 
 async def while_signed_in(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-    """Let a websocket pass until its visitor signs out or the sign-in runs out.
-
-    A page asks who its visitor is when it reruns as a whole; its fragments do not, and they would go on.
-    """
+    """Let a websocket pass until its visitor signs out or the sign-in expires; a page's fragments do not check that."""
     cookies = HTTPConnection(scope).cookies
     with CONNECTIONS.open(access.sign_in_keys(cookies)) as ended:
 
@@ -71,14 +68,14 @@ async def while_signed_in(app: ASGIApp, scope: Scope, receive: Receive, send: Se
             return {"type": "websocket.disconnect", "code": CLOSE_CODE}
 
         async def sent(message: Message) -> None:
-            if not ended.done():  # whatever a page was still saying
+            if not ended.done():  # even if the page was still sending
                 await send(message)
 
         await app(scope, received, sent)
 
 
 async def _unless(ended: asyncio.Future[None], receive: Receive) -> Message | None:
-    """The next message; None when the connection is to end."""
+    """The next message; None if the connection must end."""
     coming: asyncio.Future[Message] = asyncio.ensure_future(receive())
     try:
         await asyncio.wait((coming, ended), return_when=asyncio.FIRST_COMPLETED)

@@ -1,7 +1,7 @@
-"""What becomes of a session whose browser has gone: it is kept for a while, because a connection may only be broken.
+"""Closes sessions whose browser is gone, after a short time in which a broken connection can recover.
 
-Streamlit keeps up to 128 of them, each with three descriptors of the system and the files that were sent to it, and
-lets go of them when some other session ends two minutes later. Here the last few are kept, for a minute.
+Streamlit keeps up to 128 such sessions, each with three file descriptors and its uploads, and drops them only when
+another session ends two minutes later. Here only the last few are kept, for a minute.
 """
 
 from __future__ import annotations
@@ -17,43 +17,43 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 KEPT = 16
-"""Sessions that are kept at most after their connection ended."""
+"""Maximum number of sessions kept after their connection ended."""
 
 KEPT_S = 60.0
-"""How long: a browser tries anew within seconds. Streamlit itself forgets them after 120 s, and closes nothing then."""
+"""How long: browsers reconnect within seconds. Streamlit itself forgets them after 120 s, and closes nothing then."""
 
 LOOK_S = 10.0
-"""Between looks, beside the one whenever a connection ends."""
+"""Seconds between checks, in addition to one whenever a connection ends."""
 
 
 class Server(Protocol):
-    """What is asked of Streamlit's runtime."""
+    """The part of Streamlit's runtime that is used here."""
 
     def is_active_session(self, session_id: str) -> bool:
-        """Whether a browser is connected to it."""
+        """Whether a browser is connected to the session."""
 
     def close_session(self, session_id: str) -> None:
-        """End it, with all that it holds."""
+        """End the session and release all that it holds."""
 
 
 class Sessions:
-    """The sessions that pages were drawn for, and since when the ended ones are without a browser."""
+    """Sessions that drew a page, and since when those without a browser have been without one."""
 
     def __init__(self) -> None:
         self._ended: dict[str, float | None] = {}
 
     def note(self, session_id: str) -> None:
-        """A page is drawn for that session; from any thread."""
+        """Record that the session draws a page; callable from any thread."""
         self._ended.setdefault(session_id, None)
 
     def tidy(self, server: Server, now: float) -> None:
-        """Close what ended too long ago, and the oldest of too many; from the server's event loop alone.
+        """Close sessions that ended too long ago, and the oldest of too many; call from the server's event loop only.
 
         Parameters
         ----------
         server : Server
         now : float
-            Seconds of a clock that only goes forward.
+            Seconds of a monotonic clock.
         """
         for session_id, since in list(self._ended.items()):
             here = server.is_active_session(session_id)
@@ -73,14 +73,14 @@ SESSIONS = Sessions()
 
 
 def note() -> None:
-    """Once a page: its session is one of those that are looked after."""
+    """Call once per page to track its session."""
     context = get_script_run_ctx()
     if context is not None:
         SESSIONS.note(context.session_id)
 
 
 class Tidied:
-    """Looks after ended sessions whenever a connection ends."""
+    """Middleware that closes ended sessions whenever a connection ends."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -95,7 +95,7 @@ class Tidied:
 
 @asynccontextmanager
 async def looked_after(_: object) -> AsyncIterator[None]:
-    """While the server runs, look now and then."""
+    """Check at regular intervals while the server runs."""
 
     async def look() -> None:
         while True:

@@ -1,4 +1,4 @@
-"""Whether the server can do its work, beyond being there: ``/_stcore/health`` is asked by proxies and by browsers."""
+"""Whether the server can work, beyond being up; proxies and browsers ask ``/_stcore/health``."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from mauve_core.base.files import home
 HEALTH = "/_stcore/health"
 
 DESCRIPTORS = 16
-"""How many more files it must be able to open: a page reads the runs' index and a run's parts at a time."""
+"""Additional files that it must be able to open: a page reads the run index and a run's parts at a time."""
 
 _ONE_AT_A_TIME = threading.Lock()
-"""So that many who ask do not take the descriptors that they ask for."""
+"""Keeps simultaneous checks from using up the descriptors that they check for."""
 
 
 def trouble() -> str:
-    """What keeps the server from opening files in its home; empty when nothing does."""
+    """What keeps the server from opening files in its home folder; empty if nothing does."""
     try:
         with _ONE_AT_A_TIME, ExitStack() as opened:
             folder = home()

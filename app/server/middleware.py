@@ -1,8 +1,6 @@
-"""What every request to the server passes: the host's name, the page that asks, the sign-in, what read-only forbids,
-and security headers.
+"""Checks of every request (host name, requesting page, sign-in, read-only limits) and security headers.
 
-The policy of content lets the page load from this server alone, so that nothing in a corpus can reach out even where
-a text came to be interpreted.
+The content security policy lets pages load from this server only, so that no interpreted text can reach out.
 """
 
 from __future__ import annotations
@@ -29,10 +27,10 @@ from app.server import access, connections, health, origins, run_export, sign_in
 from mauve_core.serving import sharing
 
 OPEN = (health.HEALTH, sign_in.SIGN_IN, sign_in.SIGN_OUT)
-"""What a stranger gets."""
+"""Paths open to strangers."""
 
 OPEN_TO_PROVIDER = (sign_in.PROVIDER, "/auth/login", sign_in.PROVIDER_SIGN_OUT, "/oauth2callback")
-"""What a stranger gets as well where OpenID Connect is set up."""
+"""Paths also open to strangers if OpenID Connect is set up."""
 
 NO_PAGES = (
     "/_stcore/",
@@ -44,10 +42,10 @@ NO_PAGES = (
     job_progress.PROGRESS,
     sign_in.PROVIDER_SIGN_OUT,
 )
-"""What no link of another server's page leads to: a page of the app, or a program, asks for these."""
+"""Paths that no link on a foreign page may lead to: only the app's pages, or programs, request these."""
 
 CLOSED = ("/_stcore/agent/", "/_stcore/metrics")
-"""What Streamlit offers and nobody here uses."""
+"""Unused Streamlit endpoints."""
 
 UPLOADS = "/_stcore/upload_file/"
 FOREIGN = "A page of another server asked for this. A proxy before this one must pass on the header Host as it came."
@@ -57,7 +55,7 @@ _INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
 class Headers:
-    """Adds the security headers to every answer, and takes away those that open it to pages of other servers (CORS)."""
+    """Adds the security headers to every response, and removes those that open it to foreign pages (CORS)."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -80,7 +78,7 @@ class Headers:
 
 
 class Gate:
-    """Turns away requests under a foreign name, from foreign pages, from strangers, and for what is closed."""
+    """Rejects requests under a foreign name, from foreign pages, from strangers, and for closed paths."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -110,9 +108,9 @@ class Gate:
 def security_headers() -> dict[str, str]:
     """Name and value of each header.
 
-    Streamlit writes styles into the page, loads the scripts of components from blobs and some fonts from data, and
-    Plotly compiles what draws its point clouds: hence the exceptions. No script stands in the page but Streamlit's own
-    first line, so a text that came to be interpreted brings none along.
+    The exceptions have reasons: Streamlit writes styles into the page and loads scripts of components from blobs and
+    some fonts from data URLs, and Plotly compiles the drawing code of point clouds. The only inline script allowed is
+    Streamlit's own first line, so a text that is interpreted cannot run one.
     """
     scripts = " ".join(f"'sha256-{_digest(script)}'" for script in _inline_scripts())
     policy = {
@@ -142,10 +140,10 @@ def security_headers() -> dict[str, str]:
 
 
 def is_known_host(host: str | None) -> bool:
-    """Whether a browser that asks under this name may be answered.
+    """Whether the server may answer a browser that uses this host name.
 
-    A foreign page can point its own name at this machine and read what answers (DNS rebinding). It can have neither
-    the name ``localhost`` nor an address for a name, and where there is a sign-in it has no cookie.
+    A foreign page can point its own name at this machine and read the answers (DNS rebinding). That name can be neither
+    ``localhost`` nor an IP address, and with a sign-in it has no cookie.
     """
     address = origins.place_of(host or "")
     name = "" if address is None else address.name
@@ -169,7 +167,7 @@ async def _unchanged(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -
 
 
 async def _unhealthy(scope: Scope) -> Response | None:
-    """The answer to who asks for the server's health while it cannot work; None for every other request."""
+    """The response to a health check while the server cannot work; None for every other request."""
     if scope["path"] != health.HEALTH:
         return None
     trouble = await run_in_threadpool(health.trouble)
@@ -177,7 +175,7 @@ async def _unhealthy(scope: Scope) -> Response | None:
 
 
 def _refusal(request: HTTPConnection) -> Response | None:
-    """The answer instead of what was asked for; None lets the request pass."""
+    """The response that replaces the requested one; None lets the request pass."""
     path, method = request.scope["path"], request.scope.get("method", "GET")
     host = request.headers.get("host")
     written = not _CONTROL.search(path) and request.scope["query_string"].isascii()
@@ -193,7 +191,7 @@ def _refusal(request: HTTPConnection) -> Response | None:
         return PlainTextResponse(access.READ_ONLY_TEXT, 403)
     how = access.sign_in()
     if how.secrets is not None and path == sign_in.PROVIDER_SIGN_OUT and access.visitor_of(request.cookies) is not None:
-        return RedirectResponse("/", status_code=303)  # it forgets the cookie; only sign_in.SIGN_OUT ends the sign-in
+        return RedirectResponse("/", status_code=303)  # deletes the cookie; only sign_in.SIGN_OUT ends the sign-in
     if not how.needed or path in OPEN or (how.secrets is not None and path in OPEN_TO_PROVIDER):
         return None
     return _refusal_of_visitor(request, path, method)
@@ -216,7 +214,6 @@ def _refusal_of_visitor(request: HTTPConnection, path: str, method: str) -> Resp
 
 
 def _inline_scripts() -> list[str]:
-    """The scripts that stand in Streamlit's page itself."""
     import streamlit
 
     page = Path(streamlit.__file__).parent / "static" / "index.html"

@@ -1,9 +1,9 @@
-"""From where a request comes: a page of this server, no page at all, or a page of another server.
+"""Where a request comes from: a page of this server, no page at all, or a page of another server.
 
-Cookies know no port, and a browser lets every page open a websocket to this machine: only what the browser says of the
-page that asks keeps another server of the same host from acting in a visitor's name. It says it in ``Origin`` (RFC
-6454; the Fetch standard) and ``Sec-Fetch-Site`` (W3C Fetch Metadata), which no script can change. Programs that are no
-browser send neither, and have no visitor's cookies either.
+Cookies ignore ports, and a browser lets every page open a websocket to this machine. Only the browser's own statement
+about the requesting page keeps another server on the same host from acting in a visitor's name: the headers ``Origin``
+(RFC 6454; the Fetch standard) and ``Sec-Fetch-Site`` (W3C Fetch Metadata), which no script can change. Programs other
+than browsers send neither, and have no visitor's cookies either.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
 _OWN_SITES = ("same-origin", "none")
-"""``none`` is an address that a person typed or opened from outside the browser."""
+"""``none`` means an address that a person typed or opened from outside the browser."""
 
 _PORTS = {"http": 80, "https": 443}
 _PLACE = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:/?#@\\\s]+)(?::([0-9]{1,5}))?", re.IGNORECASE)
@@ -23,14 +23,14 @@ _ORIGIN = re.compile(r"(https?)://(.+)", re.IGNORECASE)
 
 
 class Place(NamedTuple):
-    """A host's name in small letters or its address without brackets, and the port where one is written."""
+    """A host name in lower case or an address without brackets, and the port if one is given."""
 
     name: str
     port: int | None
 
 
 def place_of(written: str) -> Place | None:
-    """What a ``Host`` header names; None where it is none."""
+    """The place that a ``Host`` header names; None if it is malformed."""
     found = _PLACE.fullmatch(written)
     if found is None:
         return None
@@ -38,19 +38,18 @@ def place_of(written: str) -> Place | None:
 
 
 def scheme_of(connection: HTTPConnection) -> str:
-    """``https`` where the browser speaks TLS, with this server or with a proxy that says so; else ``http``.
+    """``https`` if the browser speaks TLS with this server, or with a proxy that says so; else ``http``.
 
-    The proxy may be anywhere: a page can make no browser send ``X-Forwarded-Proto``.
+    The proxy may be anywhere, because no page can make a browser send ``X-Forwarded-Proto``.
     """
     said = connection.headers.get("x-forwarded-proto", "").split(",")[0].strip().lower()
     return "https" if {"https", "wss"} & {said, connection.scope.get("scheme", "http")} else "http"
 
 
 def is_own(origin: str, host: str | None, scheme: str = "http") -> bool:
-    """Whether a page of that origin came from the server that is asked as ``host``: same scheme, name and port.
+    """Whether a page of that origin came from the server requested as ``host``: same scheme, name and port.
 
-    A proxy may have taken TLS off without a word, so that ``http`` here can be ``https`` outside, on the same port. No
-    page without TLS belongs to a server with TLS.
+    A proxy may remove TLS silently: ``http`` here can be ``https`` outside, on the same port, but never the reverse.
     """
     found = _ORIGIN.fullmatch(origin)
     page, asked = place_of(found[2]) if found else None, place_of(host or "")
@@ -64,7 +63,7 @@ def is_own(origin: str, host: str | None, scheme: str = "http") -> bool:
 
 
 def is_foreign(connection: HTTPConnection) -> bool:
-    """Whether a page of another server asks: another host, port or scheme, or one whose origin is hidden (``null``)."""
+    """Whether the request is from a foreign page: another host, port or scheme, or a hidden origin (``null``)."""
     headers, scheme = connection.headers, scheme_of(connection)
     if any(site not in _OWN_SITES for site in headers.getlist("sec-fetch-site")):
         return True
@@ -72,22 +71,22 @@ def is_foreign(connection: HTTPConnection) -> bool:
 
 
 def is_own_form(connection: HTTPConnection) -> bool:
-    """Whether a form was sent from a page of this server; a browser says so with each POST."""
+    """Whether a form was sent from a page of this server; browsers say so with each POST."""
     return "origin" in connection.headers and not is_foreign(connection)
 
 
 def is_link(connection: HTTPConnection) -> bool:
-    """Whether a person follows a link to a page, in a tab of its own; the page that has the link sees nothing of it."""
+    """Whether a person follows a link in its own tab; the linking page cannot see the result."""
     headers = connection.headers
     followed = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
     return followed and connection.scope.get("method") in ("GET", "HEAD")
 
 
 def with_plain_origin(scope: Scope) -> Scope:
-    """A websocket's scope whose ``Origin`` is written as its ``Host``, where there is one; for own pages alone.
+    """A websocket's scope with its ``Origin``, if any, written like its ``Host``; for the app's own pages only.
 
-    Streamlit compares the two letter by letter, and where they differ it asks a foreign server for this machine's
-    address: ``https://lens.example`` and ``lens.example:443`` are the same.
+    Streamlit compares the two letter by letter, and ``https://lens.example`` and ``lens.example:443`` are the same. On
+    a mismatch, Streamlit asks a foreign server for this machine's address.
     """
     connection = HTTPConnection(scope)
     host, origin = connection.headers.get("host", ""), connection.headers.get("origin")

@@ -1,7 +1,4 @@
-"""Whether this server is :mod:`app.server.serve` or plain Streamlit, as ``streamlit run app/main.py`` starts it.
-
-That one shows every page, but has no routes of ours and nothing that stands before Streamlit.
-"""
+"""Whether this server is :mod:`app.server.serve` or plain Streamlit, which lacks the app's routes and middleware."""
 
 from __future__ import annotations
 
@@ -15,19 +12,19 @@ _ours = threading.Event()
 
 
 def begin() -> None:
-    """Said by our own server before it answers, and by whoever shows pages without one."""
+    """Called by the app's own server before it answers, and by code that shows pages without a server."""
     _ours.set()
 
 
 def is_missing() -> bool:
-    """Whether pages are shown by a server without our routes."""
+    """Whether pages come from a server without the app's routes."""
     return not _ours.is_set()
 
 
 def warn() -> None:
-    """Once a page, before anything else: what its reader must do without, and the command that gives it.
+    """Call once per page, first: say what plain Streamlit lacks, and which command starts the app's own server.
 
-    Streamlit lets pages of every port of this machine connect; here they see nothing and find nothing to call.
+    Plain Streamlit accepts pages of every port of this machine; here, they see nothing and find nothing to call.
     """
     if is_missing():
         if not _asked_by_own_page():
@@ -42,6 +39,6 @@ def warn() -> None:
 
 
 def _asked_by_own_page() -> bool:
-    """Whether what connects is a page of this server, or no browser."""
+    """Whether the client is a page of this server, or no browser."""
     origin, host = (st.context.headers.get(name) for name in ("Origin", "Host"))
     return origin is None or origins.is_own(origin, host)

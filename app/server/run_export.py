@@ -1,4 +1,4 @@
-"""A run as one file, sent from the disk by a route of our own: Streamlit's downloads hold the whole file in memory."""
+"""A run as one file, streamed from disk by a route of the app: Streamlit's downloads hold the whole file in memory."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.store import RunStore
 
 EXPORT = "/export/"
-"""``face.js`` knows links that begin so: the browser saves what they lead to, and opens no tab."""
+"""Prefix that ``face.js`` recognizes: the browser saves the linked file and opens no tab."""
 
 
 def routes() -> list[Route]:
-    """The route of the files; ``app.server.middleware`` keeps strangers and foreign pages from it."""
+    """The download route; ``app.server.middleware`` blocks strangers and foreign pages."""
     return [Route(f"{EXPORT}{{run_id}}", _export, methods=["GET"])]
 
 
 def export_url(run_id: str) -> str:
-    """Where the run's file is."""
+    """URL of the run's file."""
     return f"{EXPORT}{quote(run_id, safe='')}"
 
 
 class _FromFolder(FileResponse):
-    """A file that goes with its folder once it is sent, or cannot be sent any more."""
+    """A file whose folder is deleted after sending succeeds or fails."""
 
     def __init__(self, path: Path, folder: tempfile.TemporaryDirectory[str]) -> None:
         super().__init__(path, media_type="application/zip", filename=path.name)

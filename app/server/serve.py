@@ -1,7 +1,6 @@
 """The app's server: ``python -m app.server.serve``, with Streamlit's options, such as ``--server.port``.
 
-What the pages import is imported before the server answers, so that the first reader of a page does not wait for it.
-Streamlit by itself imports a page's modules when a reader first opens it.
+It imports the pages' modules before it answers; Streamlit alone imports them when a reader first opens the page.
 """
 
 from __future__ import annotations
@@ -28,19 +27,19 @@ if TYPE_CHECKING:
     from streamlit import App
 
 LATE = ("sklearn.feature_extraction.text", "huggingface_hub.file_download", "huggingface_hub.hf_api")
-"""Libraries that functions import when they are first called."""
+"""Libraries that functions import on their first call."""
 
 MAIN = Path(__file__).resolve().parents[1] / "main.py"
 THIS_MACHINE = "127.0.0.1"
 DESCRIPTORS = 4096
-"""A session takes about ten with its browser's connections; some systems allow 256 at first."""
+"""Target file limit: a session with its browser's connections takes about ten, and some systems allow only 256."""
 
 COMPARE = "/compare"
-"""Where a reader of the other pages' addresses looks for the first page, which Streamlit keeps at the root."""
+"""Path of the first page as other pages' names suggest it; Streamlit serves that page at the root."""
 
 
 def prepare() -> None:
-    """Import what the pages are made of, and let figures go without Plotly's check of every property."""
+    """Import the pages' modules, and turn off Plotly's validation of every property."""
     draw.CHECKED = False
     for name in ("mauve_core.figures", "app.components", "app.views"):
         package = importlib.import_module(name)
@@ -52,18 +51,18 @@ def prepare() -> None:
 
 
 def is_page(module: str) -> bool:
-    """Whether the module is a page itself, which Streamlit runs: named like the folder that holds its parts."""
+    """Whether the module is a page that Streamlit runs: named like the folder that holds its parts."""
     *_, folder, name = module.split(".")
     return folder == name
 
 
 def options_of(arguments: Sequence[str]) -> dict[str, Any]:
-    """Streamlit's options from ``--name=value`` and ``--name value``, a value as JSON where it is that.
+    """Parse Streamlit's options from ``--name=value`` and ``--name value``; values are read as JSON if possible.
 
     Raises
     ------
     InputError
-        Something else stands there.
+        An argument is not an option.
     """
     options: dict[str, Any] = {}
     rest = list(arguments)
@@ -80,19 +79,19 @@ def options_of(arguments: Sequence[str]) -> dict[str, Any]:
 
 
 def protected(options: dict[str, Any]) -> dict[str, Any]:
-    """The options with what keeps the server private.
+    """Add the options that keep the server private.
 
     Raises
     ------
     InputError
-        It would answer other machines without a sign-in, or the sign-in is set up wrongly.
+        The server would answer other machines without a sign-in, or the sign-in setup is wrong.
     """
     how = sharing.sign_in()
     address = str(options.get("server.address", THIS_MACHINE))
     sharing.require_protection(address, how, without=bool(os.environ.get(sharing.WITHOUT_SIGN_IN)))
     kept = {
         "server.address": address,
-        "server.allowedHosts": ["*"],  # app.server.middleware knows the names, for requests of every kind
+        "server.allowedHosts": ["*"],  # app.server.middleware checks host names for all requests
         "server.enableXsrfProtection": True,
         "server.maxUploadSize": limits.upload_mb(),
         "browser.gatherUsageStats": False,
@@ -104,7 +103,7 @@ def protected(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def application() -> App:
-    """Streamlit's application with what stands before it."""
+    """Streamlit's application behind the app's middleware."""
     import streamlit as st
     from starlette.middleware import Middleware
     from starlette.routing import Route
@@ -122,7 +121,7 @@ def application() -> App:
 async def _to_first_page(request: Request) -> Response:
     from starlette.responses import RedirectResponse
 
-    query = request.scope["query_string"].decode("ascii")  # app.server.middleware lets no other pass
+    query = request.scope["query_string"].decode("ascii")  # app.server.middleware rejects other query strings
     return RedirectResponse(f"/?{query}" if query else "/")
 
 
@@ -134,14 +133,14 @@ def main() -> None:
     except MauveLensError as error:
         sys.exit(f"mauve-lens: {error}")
     _allow_descriptors()
-    os.umask(0o077)  # all that the server writes is the program's
+    os.umask(0o077)  # restrict files to the server's user
     prepare()
     sys.argv = sys.argv[:1]
     application().run(config=options)
 
 
 def _allow_descriptors() -> None:
-    """Files and connections that this process may have open: as many as it may allow itself, up to ``DESCRIPTORS``."""
+    """Raise this process's limit on open files and connections as far as allowed, up to ``DESCRIPTORS``."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -151,7 +150,7 @@ def _allow_descriptors() -> None:
 def _remove_leftovers() -> None:
     try:
         leftovers.remove_leftovers()
-    except StorageError as error:  # what there is can be shown all the same
+    except StorageError as error:  # existing runs can still be shown
         sys.stderr.write(f"mauve-lens: {error}\n")
 
 

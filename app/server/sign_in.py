@@ -1,4 +1,4 @@
-"""The pages before the app: sign in, sign out, refused. Plain HTML without a script; nothing of the app is in them."""
+"""The pages before the app: sign in, sign out, refused. Plain HTML without scripts or any of the app's content."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from mauve_core.base.errors import StorageError
 
 SIGN_IN, SIGN_OUT, PROVIDER = "/sign-in", "/sign-out", "/sign-in/provider"
 PROVIDER_SIGN_OUT = "/auth/logout"
-"""Streamlit's own page: it makes the browser forget its cookie, and goes on to the provider's."""
+"""Streamlit's own page: it deletes the browser's cookie and continues to the provider's sign-out."""
 
 NEXT_COOKIE, NEXT_S = "mauve_lens_next", 600
-"""Where a visitor was going, while the OpenID provider is asked."""
+"""Cookie that remembers the visitor's target while the OpenID provider is asked, and its lifetime in seconds."""
 
 MAX_BODY = 8192
 BODY_S = 20.0
-"""How long the form of a sign-in is waited for."""
+"""Seconds to wait for the body of a sign-in form."""
 
 _FORM = "application/x-www-form-urlencoded"
 _NO_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -62,8 +62,7 @@ _PAGE = """<!DOCTYPE html>
 class Throttle:
     """Wrong passwords make everybody wait, longer each time: 1 s after five of them, doubling up to a minute.
 
-    For the whole server, because addresses are cheap. Whoever guesses on can keep others from signing in, not from
-    working on once they are signed in.
+    The throttle covers the whole server, because addresses are cheap. It does not affect those already signed in.
     """
 
     def __init__(self) -> None:
@@ -72,11 +71,11 @@ class Throttle:
         self._lock = threading.Lock()
 
     def wait(self) -> float:
-        """Seconds until the next attempt is heard; 0 when it is heard now."""
+        """Seconds until the next attempt is accepted; 0 if it is accepted now."""
         return max(0.0, self._until - time.monotonic())
 
     def judge(self, right: bool) -> None:
-        """Note how an attempt came out."""
+        """Record the result of an attempt."""
         with self._lock:
             self._wrong = 0 if right else self._wrong + 1
             over = self._wrong - FREE_ATTEMPTS
@@ -86,7 +85,7 @@ class Throttle:
 _LOG = logging.getLogger(__name__)
 THROTTLE = Throttle()
 _ONE_AT_A_TIME = threading.Lock()
-"""One password is hashed at a time: attempts can neither take all cores and memory nor pass the throttle together."""
+"""One password is hashed at a time: attempts cannot use up cores and memory, or pass the throttle in parallel."""
 
 
 def routes() -> list[Route]:
@@ -100,14 +99,14 @@ def routes() -> list[Route]:
 
 
 def page_for_stranger(path_and_query: str) -> Response:
-    """To the sign-in page, and from there back to where the visitor was going."""
+    """Redirect to the sign-in page, which leads back to the visitor's target."""
     target = safe_target(path_and_query)
     query = "" if target == "/" else f"?next={quote(target, safe='')}"
     return RedirectResponse(f"{SIGN_IN}{query}", status_code=303, headers={"Cache-Control": "no-store"})
 
 
 def page_for_refused(name: str) -> Response:
-    """What an account sees that may not enter."""
+    """Page for an account that is not admitted."""
     content = (
         f"<p>You are signed in as <strong>{html.escape(name)}</strong>, which is not on the list of this server.</p>"
         "<p>Ask whoever runs it to add you, or sign in with another account.</p>"
@@ -156,7 +155,7 @@ async def _attempt(request: Request) -> Response:
 
 
 def _judge(password: str) -> tuple[bool, float]:
-    """Whether the password is right; or that it was not looked at, and for how long none will be."""
+    """Whether the password is right, and the seconds to wait if the throttle rejected the attempt unchecked."""
     expected = access.sign_in().password
     if expected is None:
         return False, 0.0
@@ -170,7 +169,6 @@ def _judge(password: str) -> tuple[bool, float]:
 
 
 async def _to_provider(request: Request) -> Response:
-    """On to Streamlit's own sign-in by OpenID Connect."""
     from streamlit.auth_util import encode_provider_token
 
     if access.sign_in().secrets is None:
@@ -193,14 +191,14 @@ async def _sign_out(request: Request) -> Response:
         _LOG.error("Whoever signed out now has not when this server starts again: %s", error)
     CONNECTIONS.end(access.sign_in_keys(request.cookies))
     response: Response = RedirectResponse(SIGN_IN, status_code=303)
-    if access.sign_in().secrets is not None:  # the provider's own page may follow, to which no form may redirect
+    if access.sign_in().secrets is not None:  # the provider's page may follow, and no form may redirect there
         response = _page("Signed out", f'<p><a href="{PROVIDER_SIGN_OUT}">Go on</a></p>', head=_TO_LOGOUT)
     response.delete_cookie(SESSION_COOKIE, path="/", httponly=True, samesite="lax")
     return response
 
 
 class _UnreadableFormError(Exception):
-    """What was sent is no form of ours, or not all of it came."""
+    """The body is not a valid form, or is incomplete."""
 
     def __init__(self, said: str = NOT_UNDERSTOOD, status: int = 400) -> None:
         super().__init__(said)
@@ -208,12 +206,7 @@ class _UnreadableFormError(Exception):
 
 
 async def _fields(request: Request) -> dict[str, str]:
-    """The fields of a form, the first where a name stands twice.
-
-    Raises
-    ------
-    _UnreadableFormError
-    """
+    """The fields of a form; the first value if a name occurs twice. Raises _UnreadableFormError."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
         raise _UnreadableFormError
     try:
@@ -265,5 +258,5 @@ def _page(
 
 
 def target_of(cookies: Mapping[str, str]) -> str:
-    """Where the visitor was going before the provider was asked."""
+    """The visitor's target from before the provider was asked."""
     return safe_target(unquote(cookies.get(NEXT_COOKIE, "/")))

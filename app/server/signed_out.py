@@ -1,4 +1,4 @@
-"""Sign-ins by a provider that were ended: their signature alone would let a copy of the cookie in for a month."""
+"""Revoked sign-ins by a provider: without this list, a copied cookie's signature would stay valid for a month."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from pathlib import Path
 from mauve_core.base.files import PRIVATE_FILE, home, make_folder, storage_errors
 
 FOLDER = "signed-out"
-"""In the home folder: an empty file for each ended part of a sign-in, so that they stay ended when the server stops."""
+"""In the home folder: an empty file per revoked part of a sign-in, so that revocation survives a restart."""
 
 KEPT_S = 62 * 24 * 3600
-"""Twice as long as Streamlit's cookie is taken at most."""
+"""Seconds: twice the maximum lifetime of Streamlit's cookie."""
 
 MAX_REMEMBERED = 10_000
 
 
 class SignedOut:
-    """What was ended, by digests; a disk that refuses lets them be forgotten when the server stops, not before."""
+    """Digests of revoked sign-ins; if the disk fails, they are kept until the server stops."""
 
     def __init__(self) -> None:
         self._keys: dict[bytes, None] = {}
         self._lock = threading.Lock()
 
     def add(self, keys: Iterable[bytes]) -> None:
-        """Refuse these from now on, in every server of this home.
+        """Revoke these keys in every server of this home folder.
 
         Raises
         ------
         StorageError
-            They are refused as long as this server runs, and could not be written down.
+            They could not be stored, so they are revoked only while this server runs.
         """
         added = tuple(keys)
         with self._lock:
@@ -46,7 +46,7 @@ class SignedOut:
             _forget_old(folder)
 
     def holds(self, keys: Iterable[bytes]) -> bool:
-        """Whether one of these was ended."""
+        """Whether any of these keys was revoked."""
         asked = tuple(keys)
         return any(key in self._keys for key in asked) or (
             bool(asked) and any(map(os.path.exists, _paths(home() / FOLDER, asked)))

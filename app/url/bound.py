@@ -1,9 +1,9 @@
-"""Widgets bound to a parameter of the URL: they show its value, and write what they are set to.
+"""Widgets bound to a URL parameter: they show its value and write changes to it.
 
-Each takes a field of :class:`app.url.parameters.State` first, then the arguments of the Streamlit widget. The session
-key is ``url_`` and the field, unless given. The value shown is also the widget's default in Streamlit's sense: a value
-set through the session is sent once, and a slow browser that has not drawn the page by the next run never sees it. The
-widget would then start with another default and report it to the server as a person's choice.
+Each takes a field of :class:`app.url.parameters.State`, then the arguments of the Streamlit widget. The session key is
+``url_`` and the field, unless given. The value shown is also the widget's Streamlit default. A value set through the
+session alone is sent once; a slow browser that has not drawn the page by the next run never sees it, starts with
+another default, and reports that as a person's choice.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ T = TypeVar("T")
 D = TypeVar("D")
 Name = TypeVar("Name", bound=str)
 Changes = Callable[[Any], Mapping[str, Any]]
-"""The changes of the state that follow from a widget's value, where that is not the field's value itself."""
+"""State changes for a widget's value, if that is not the field's value itself."""
 
 _TITLES = "_url_titles"
 """Session key: the title that each bound widget shows."""
@@ -71,9 +71,9 @@ def selectbox(
     options : collection
         A mapping gives the options their titles.
     default : object
-        Shown if the URL has none of the options. None stands for the field's own default.
+        Shown if the URL has none of the options. None means the field's own default.
     omit_default : bool
-        Whether the URL leaves out ``default``. It must not if other pages have another default.
+        Whether the URL leaves out ``default``. Set to False if other pages have another default.
     """
     if isinstance(options, Mapping):
         keywords["format_func"] = options.__getitem__
@@ -102,17 +102,14 @@ def multiselect(
 
 
 def tabs(field: str, titles: Mapping[Name, str], key: str) -> Sequence[TabContainer]:
-    """Tabs by ``titles``. Opening one reruns the page or its fragment; fill only the one that is ``open``."""
+    """Tabs by ``titles``. Opening one reruns the page or its fragment; fill only the ``open`` one."""
     names = {title: name for name, title in titles.items()}
     opened = titles[getattr(session.current(), field)]
     return st.tabs(list(names), default=opened, key=key, on_change=_write, args=(key, lambda t: {field: names[t]}))
 
 
 def table(field: str, frame: pd.DataFrame, values: Sequence[T | None], *, key: str, **keywords: Any) -> None:
-    """A table whose ticked row is the field's value; unticking it clears the field.
-
-    ``values`` are the values of the rows, None for a row that cannot be chosen.
-    """
+    """A table whose selected row sets the field to its entry in ``values`` (None: no effect); deselecting clears it."""
     chosen = getattr(session.current(), field)
     rows = [] if chosen is None or chosen not in values else [values.index(chosen)]
     st.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": []}}
@@ -127,20 +124,18 @@ def table(field: str, frame: pd.DataFrame, values: Sequence[T | None], *, key: s
 
 
 def bind(field: str, value: Any, *, keyword: str = "value", **options: Any) -> dict[str, Any]:
-    """Keywords that bind any other widget to a field.
-
-    ``keyword`` is the widget's name for its default; ``options`` are those of ``_link``.
+    """Keywords that bind any other widget to a field; ``keyword`` is its default's name, ``options`` are as for
+    ``_link``.
     """
     return {keyword: value, **_link(field, value, **options)}
 
 
 def on_click(**changes: Any) -> dict[str, Any]:
-    """Keywords of a button that changes the state."""
+    """Keywords of a button that applies ``changes`` to the state."""
     return {"on_click": session.update, "kwargs": changes}
 
 
 def close_button(field: str, *, key: str) -> None:
-    """A button that clears the field."""
     st.button("Close", icon=":material/close:", type="tertiary", key=key, **on_click(**{field: None}))
 
 
@@ -160,14 +155,14 @@ def _link(
     default : object, optional
         The value that the URL leaves out.
     title : str, optional
-        The title of the value. If it changes, as the name of a run may, the value is sent again.
+        The title of the value. If it changes, for example when a run is renamed, the value is sent again.
     changes : callable, optional
         What to change; without it, the field becomes the widget's value.
     """
     key = key or f"url_{field}"
     titles = st.session_state.setdefault(_TITLES, {})
     if key not in st.session_state or not _same(st.session_state[key], value) or titles.get(key, title) != title:
-        st.session_state[key] = value  # only if it differs, because it overrides what a fast hand did meanwhile
+        st.session_state[key] = value  # only if it differs, because this overrides input made in the meantime
     titles[key] = title
 
     def own(chosen: Any) -> Mapping[str, Any]:
@@ -182,7 +177,7 @@ def _shown(field: str, options: Collection[Any], default: Any) -> Any:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two values are equal, up to the rounding errors of a slider's steps."""
+    """Whether two values are equal up to the rounding errors of a slider's steps."""
     return math.isclose(a, b) if isinstance(a, float) and isinstance(b, float) else bool(a == b)
 
 

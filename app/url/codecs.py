@@ -1,4 +1,4 @@
-"""How values are written in the URL and read from it. What cannot be read is None, which counts as absent."""
+"""How URL values are written and read. Values that cannot be read become None, which counts as absent."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ T = TypeVar("T")
 Point = tuple[float, float]
 
 MAX_CHOSEN = 200
-"""Clusters, or columns, that a link carries; the rest is cut."""
+"""Maximum number of clusters or columns in a link; the rest is cut."""
 
 MAX_LASSO_POINTS = 200
-"""Corners of a polygon in a link."""
+"""Maximum number of corners of a polygon in a link."""
 
 MAX_SPEC = 3000
-"""Characters of a perturbation: room for the longest pattern and replacement."""
+"""Maximum length of a perturbation: room for the longest pattern and replacement."""
 
 MAX_TRIED = 20
-"""Perturbations of one text that a link carries."""
+"""Maximum number of perturbations of one text in a link."""
 
 _EMPTY = "none"
-"""An empty choice, where no choice means another one."""
+"""Stands for an empty choice, where an absent one has another meaning."""
 
 
 @dataclass(frozen=True)
 class Codec(Generic[T]):
-    """How a value is written and read.
+    """Reads and writes one kind of value.
 
     Attributes
     ----------
     read : callable
-        The value of a text, or None. It inverts ``write``, and checks and normalises what people type.
+        The value of a text, or None. Inverts ``write``, and checks and normalizes typed input.
     write : callable
     """
 
@@ -51,7 +51,7 @@ def one_of(choices: Any) -> Codec[Any]:
 
 
 def index(most: int = 10**9 - 1) -> Codec[int]:
-    """A whole number from 0 to ``most``."""
+    """An integer from 0 to ``most``."""
     return Codec(lambda text: _index(text, most), lambda value: str(int(value)))
 
 
@@ -61,7 +61,7 @@ def number(low: float, high: float) -> Codec[float]:
 
 
 def line(most: int) -> Codec[str]:
-    """Words on one line, of ``most`` characters; the rest is cut."""
+    """One line of at most ``most`` characters; the rest is cut."""
     return Codec(lambda text: " ".join(text.split())[:most].strip() or None)
 
 
@@ -135,7 +135,7 @@ ANY_TEXT = Codec[str](str)
 
 SWITCH = Codec[bool]({"on": True, "off": False}.get, lambda value: "on" if value else "off")
 INDICES = Codec(_read_indices, _write_indices)
-"""A set of whole numbers, in their order."""
+"""A set of integers, sorted."""
 
 TAGS = Codec[tuple[str, ...]](lambda text: tuple(sorted({tag.strip() for tag in text.split(",")} - {""})), _with_commas)
 POLYGON = Codec(_read_polygon, _write_polygon)
@@ -144,7 +144,7 @@ FLOW = Codec(_read_flow, _with_commas)
 
 TWO_NAMES = Codec(_read_names, _with_commas)
 PERTURBATION = Codec(_read_perturbation)
-"""As it is usually written."""
+"""One perturbation, in canonical form."""
 
 PERTURBATIONS = Codec(_read_perturbations, lambda specs: "\n".join(specs) or _EMPTY)
-"""As they were written."""
+"""Several perturbations, as typed."""

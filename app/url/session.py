@@ -1,4 +1,4 @@
-"""The URL of the visit: read, changed, and put back after a change of page, when Streamlit has emptied it."""
+"""The URL of the visit: read, changed, and restored after a change of page, when Streamlit empties it."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ _PAGE = "_url_page"
 
 
 def current() -> State:
-    """The state in the URL; a value there that cannot be read counts as absent."""
+    """The state in the URL; an unreadable value counts as absent."""
     return parse(_query())
 
 
 def update(**changes: Any) -> State:
-    """Write ``changes`` (fields of :class:`State`) into the URL, with what they reset (``parameters.changed``)."""
+    """Write ``changes`` (fields of :class:`State`) and the resets they cause (``parameters.changed``) to the URL."""
     after = changed(current(), **changes)
     _write(to_query(after))
     return after
 
 
 def name_run(run_id: str) -> None:
-    """Put the id of the run that is shown into a URL that names none, so that its link shows the same run elsewhere."""
+    """Write the id of the shown run into a URL that names none, so that its link shows the same run elsewhere."""
     state = current()
     if state.run is None:
         _write(to_query(dataclasses.replace(state, run=run_id)))
 
 
 def keep_url(page: str) -> None:
-    """Call once a run from ``main.py`` with the page's path: after a change of page, put the query string back."""
+    """Call once per run of ``main.py`` with the page's path: restores the query string after a change of page."""
     query = _query()
     other_page = st.session_state.get(_PAGE, page) != page
     st.session_state[_PAGE] = page
@@ -45,17 +45,17 @@ def keep_url(page: str) -> None:
 
 
 def page() -> str:
-    """Path of the page that is shown, as ``keep_url`` was told; empty for the first."""
+    """Path of the current page, as given to ``keep_url``; empty for the first page."""
     return str(st.session_state.get(_PAGE, ""))
 
 
 def _query() -> dict[str, str]:
-    """Our part of the query string, read at once: each look-up by name takes a lock."""
+    """The app's part of the query string, read at once: each look-up by name takes a lock."""
     return {name: value for name, value in st.query_params.to_dict().items() if name in NAMES}
 
 
 def _write(query: Mapping[str, str]) -> None:
-    """Make our part of the query string equal to ``query``; untouched when it already is."""
+    """Set the app's part of the query string to ``query``, unless it already is."""
     present = _query()
     for name in present.keys() - query.keys():
         del st.query_params[name]

@@ -38,7 +38,7 @@ _HELP = (
 
 
 def show(here: Focus) -> None:
-    """The section: what was computed for the run, and the purest of the clusters that the page shows."""
+    """The section: stored results of the run, and the purest clusters of the partition shown."""
     run = here.run
     stamp = _stamp(run)
     table = _stored(run, stamp)
@@ -82,7 +82,6 @@ def _stored(run: Run, stamp: int | None) -> AttributeTable | None:
 
 
 def _stamp(run: Run) -> int | None:
-    """When the table was written; None where there is none."""
     path = run.path / ATTACHED / f"{ATTACHMENT}.json"
     return path.stat().st_mtime_ns if path.is_file() else None
 
@@ -100,7 +99,7 @@ def _figure(
     lines: tuple[Line, ...],
     _table: AttributeTable,
 ) -> go.Figure:
-    """A chart of the stored table: making one takes longer than all the rest of the section."""
+    """A chart of the stored table, cached because drawing it takes longer than the rest of the section."""
     return figures.part_figure(part, _table, lines)
 
 
@@ -118,7 +117,7 @@ def _result(run: Run, stamp: int | None, table: AttributeTable) -> None:
 
 
 def _chosen(run: Run, field: str, lines: Sequence[Line]) -> list[Line]:
-    """The lines to draw: all of a few, else those of the URL's ``field``."""
+    """The lines to draw: all if they are few, else those of the URL's ``field``."""
     if len(lines) <= figures.MOST_LINES:
         return list(lines)
     usual = list(range(figures.MOST_LINES))
@@ -158,7 +157,6 @@ def _charts(
 
 
 def _form(run: Run, table: AttributeTable | None) -> None:
-    """Clusters, texts, columns, numbers of clusters and splits; those of ``table`` at first."""
     settings = {} if table is None else table.settings
     suffix = f"{run.id}_{table is not None}"
     names = [candidate.name for candidate in run.comparison.candidates]

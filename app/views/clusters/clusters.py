@@ -1,4 +1,4 @@
-"""Clusters: where the two sides differ, which clusters cost the score, and the texts in them."""
+"""Clusters: where the two sides differ, which clusters lower the score, and the texts in them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,6 @@ def main() -> None:
 
 
 def _histogram(here: Focus, rows: pd.DataFrame, order: str, smoothing: str) -> None:
-    """The chart and the table that says the same, in one place."""
     n, m = int(rows["human"].sum()), int(rows["model"].sum())
     chart, table = bound.tabs("clusters_as", TABS, "clusters_tabs")
     if chart.open:

@@ -1,4 +1,4 @@
-"""The clusters that the page shows by how pure they are in one column of metadata; a ticked row opens its cluster."""
+"""The shown clusters ranked by purity in one metadata column; a selected row opens its cluster."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LIST_HEIGHT = 248
 
 
 def show(here: Focus) -> None:
-    """The list of the focus' partition, with the choice of column and of the texts that count."""
+    """The list for the focus' partition, with pickers of the column and of the texts that count."""
     sides = {"human": (HUMAN,), "model": (here.candidate,), "both": (HUMAN, here.candidate)}
     usable = {side: columns for side, names in sides.items() if (columns := _columns(here.run.id, names))}
     if not usable:
@@ -49,7 +49,7 @@ def show(here: Focus) -> None:
 
 
 def shown_purity(rows: pd.DataFrame) -> pd.DataFrame:
-    """The table of pure clusters with the share and its interval as text."""
+    """The table of pure clusters, with shares and their intervals as text."""
     shares = [
         percent_with_interval(share, low, high)
         for share, low, high in zip(rows["share"], rows["low"], rows["high"], strict=True)

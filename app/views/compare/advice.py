@@ -1,4 +1,4 @@
-"""What a reader must know before trusting the scores: warnings, exclusions, and how the run was made."""
+"""What to know before trusting the scores: warnings, exclusions, and how the run was made."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mauve_core.scoring.result import Comparison
 
 
 def show_warnings(comparison: Comparison) -> None:
-    """The run's warnings, one line each; nothing when there are none."""
+    """The run's warnings, one line each."""
     if comparison.warnings:
         with st.container(border=True, gap="xsmall"):
             for warning in comparison.warnings:
@@ -19,7 +19,7 @@ def show_warnings(comparison: Comparison) -> None:
 
 
 def show_settings(comparison: Comparison) -> None:
-    """Sources with everything left out of them, settings, versions, times."""
+    """Sources with all exclusions, settings, versions, times."""
     with st.expander("Texts, exclusions, settings, versions", icon=":material/tune:"):
         st.dataframe(sources_frame(comparison), hide_index=True, key="sources_table")
         for source in comparison.sources:
@@ -33,7 +33,7 @@ def show_settings(comparison: Comparison) -> None:
 
 
 def sources_frame(comparison: Comparison) -> pd.DataFrame:
-    """A row for each source: size, file, how many texts the encoder cut, digest."""
+    """One row per source: size, file, number of texts that the encoder cut, digest."""
     return pd.DataFrame(
         [
             {

@@ -1,4 +1,4 @@
-"""Compare: which candidate is closest to the human texts, how sure that is, and which error it makes."""
+"""Compare: which candidate is closest to the human texts, how certain that is, and which error it makes."""
 
 from __future__ import annotations
 
@@ -130,7 +130,6 @@ def _band_picker(order: list[str]) -> None:
 
 
 def _errors(at_weight: pd.DataFrame) -> None:
-    """Both errors at the chosen weight, in words and numbers."""
     st.markdown(
         "**Adds**: the model writes what humans don't, KL(Q|R).  \n"
         "**Misses**: humans write what the model misses, KL(P|R)."

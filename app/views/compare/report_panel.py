@@ -1,4 +1,4 @@
-"""What a run gives to others: a report that opens offline, and leaderboard and methods as text for a paper."""
+"""Exports of a run: a report that opens offline, and leaderboard and methods as text for a paper."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TEXT_HEIGHT = 320
 
 
 def show(run: Run, state: State, partition: PartitionKind) -> None:
-    """Both, folded away below the page."""
+    """Both exports, folded at the foot of the page."""
     st.header("Report", anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
         _report_button(run)

@@ -1,4 +1,4 @@
-"""Decoders to write with: chips with their values, each added from a list of kinds with its parameters as numbers."""
+"""Picker of decoders: chips with their values, each added by kind and numeric parameters."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from mauve_core.tasks.study import ADVERSARIAL
 
 _CHOSEN, _KIND = "study_decoders", "study_kind"
 AT_FIRST = ("greedy", "ancestral", "nucleus:p=0.8", "nucleus:p=0.95")
-"""Two values of one parameter among them, so that a sweep over it can be drawn."""
+"""Initial decoders; two share a parameter, so that a sweep over it can be drawn."""
 
 
 def show() -> list[str]:
-    """The chosen decoders as they are written, in the order of their choice."""
+    """The chosen decoders as specs, in the order of choice."""
     chosen: list[str] = st.multiselect(
         "Chosen",
         _usual(),
@@ -38,7 +38,7 @@ def show() -> list[str]:
 
 
 def _usual() -> list[str]:
-    """Every kind with its usual values, then what stands in the list at first."""
+    """Every kind with its usual values, then the initial decoders."""
     usual = [parse_decoder(kind.name).spec for kind in DECODERS.values() if _is_complete(kind)]
     return list(dict.fromkeys([*usual, ADVERSARIAL, *AT_FIRST]))
 
@@ -52,7 +52,6 @@ def _on_missing(kind: DecoderKind) -> str:
 
 
 def _parameters(kind: DecoderKind) -> dict[str, float | None]:
-    """A number for each parameter; None where the reader left it empty."""
     if not kind.parameters:
         st.caption("This decoder has no parameter.")
         return {}
@@ -79,7 +78,7 @@ def _number(parameter: Parameter, kind: DecoderKind, column: st.delta_generator.
 
 
 def _written(kind: DecoderKind, values: dict[str, float | None]) -> str:
-    """The decoder as ``parse_decoder`` reads it; what was left empty is left out."""
+    """The decoder as ``parse_decoder`` reads it, without empty parameters."""
     settings = ",".join(f"{name}={value:.10g}" for name, value in values.items() if value is not None)
     missing = any(values[parameter.name] is None for parameter in kind.parameters if parameter.default is None)
     return ADVERSARIAL if missing and kind.name == ADVERSARIAL else f"{kind.name}:{settings}".rstrip(":")

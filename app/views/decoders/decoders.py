@@ -1,4 +1,4 @@
-"""Decoders: what each does to a model's texts, how its setting moves the score, and texts under other decoders."""
+"""Decoders: what each does to a model's texts, how its parameter changes the score, and texts under other decoders."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def main() -> None:
     state = session.current()
     offered = {name: title for name, title in TITLES.items() if access.may_change() or name != "generate"}
     usual = _usual_section(state) if access.may_change() else "measures"
-    # the usual one is another one once there is a run
+    # the default section changes once there is a run
     section = bound.segmented_control(
         "decoders_section", "Section", offered, usual, omit_default=False, label_visibility="collapsed"
     )
@@ -43,7 +43,6 @@ def main() -> None:
 
 
 def _usual_section(state: State) -> DecodersSection:
-    """Measures where there is a run to measure, else the way to one."""
     return "measures" if cache.opened_run_id(state.run) is not None else "generate"
 
 
@@ -52,7 +51,7 @@ def _run_if_any(state: State) -> Run | None:
     try:
         return None if run_id is None else cache.load_run(run_id)
     except MauveLensError:
-        return None  # a study needs no run; the other sections say what is wrong with it
+        return None  # a study needs no run; the other sections report the error
 
 
 def _measures(run: Run) -> None:

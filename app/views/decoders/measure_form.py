@@ -1,4 +1,4 @@
-"""Which text measures to compute for a run, with which scoring model; what starts is a job."""
+"""Form that starts a job: text measures to compute for a run, and the scoring model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COSTLY = [item for item in MEASURES.values() if "model" in item.needs]
 
 
 def show(run: Run, measured: AbstractCollection[str]) -> None:
-    """Checkboxes for every measure; those in ``measured`` are there already and unchecked at first."""
+    """Checkboxes for all measures; those in ``measured`` exist already and are initially unchecked."""
     has_features = all(run.features(source.name) is not None for source in run.comparison.sources)
     left, right = st.columns(2, gap="medium")
     with left, st.container(border=True):
@@ -48,7 +48,6 @@ def show(run: Run, measured: AbstractCollection[str]) -> None:
 def _boxes(
     run: Run, items: Sequence[Measure], measured: AbstractCollection[str], *, has_features: bool, wanted: bool
 ) -> list[str]:
-    """The names that are checked."""
     chosen = []
     for item in items:
         there = item.name in measured

@@ -1,4 +1,4 @@
-"""Text measures of a run: all of them as panels and as a table, a ranking by one, and two in a plane."""
+"""Text measures of a run: all of them as panels and as a table, a ranking by one, and a plot of two."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from mauve_core.store import Run
 
 TABS: dict[ChartOrTable, str] = {"chart": "Chart", "table": "Table"}
 _QUALITY = ("perplexity", "repetition", "zipf", "length")
-"""Measures on the horizontal axis of the plane when none is chosen, in the order of preference."""
+"""Default measures of the plot's horizontal axis, in order of preference."""
 
 _DIVERSITY = ("distinct", "diversity", "self-bleu", "length")
 """The same for the vertical axis."""
 
 
 def show(run: Run, measurements: Measurements) -> None:
-    """Everything that was measured."""
+    """Show everything that was measured."""
     order = [candidate.name for candidate in run.comparison.candidates]
     _overview(run, measurements, order)
     _ranking(run, measurements, order)
@@ -38,7 +38,7 @@ def show(run: Run, measurements: Measurements) -> None:
 
 
 def overview_tables(run: Run, measurements: Measurements, order: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """T of the human side and every candidate, and every candidate's gap: a row a source, a column a measure, as text.
+    """T of every source and the candidates' gaps, as text: a row per source, a column per measure.
 
     The second column is MAUVE, mean and spread over seeds.
     """
@@ -126,7 +126,7 @@ def _ranking(run: Run, measurements: Measurements, order: Sequence[str]) -> None
 
 
 def ranking_table(run: Run, frame: pd.DataFrame) -> pd.DataFrame:
-    """``ranking_frame`` as Markdown cells, beside the run's MAUVE and the rank by it."""
+    """``ranking_frame`` as Markdown cells, with the run's MAUVE and the rank by it."""
     ranks = {item.candidate.name: rank_label(item.rank, item.tied) for item in standings(run.comparison)}
     return pd.DataFrame(
         [
@@ -151,7 +151,7 @@ def _cell(row: pd.Series, name: str) -> str:
 
 
 def _note(frame: pd.DataFrame, place: int) -> str:
-    """The row's note; with its candidate where not every row has it."""
+    """The row's note, with its candidate unless all rows have the note."""
     note = str(frame["note"].iloc[place])
     shared = len(frame) > 1 and frame["note"].nunique() == 1
     return note if shared or not note else f"{frame['candidate'].iloc[place]}: {note}"
@@ -197,13 +197,12 @@ def _has(measurements: Measurements, measure: str, candidate: str) -> bool:
 
 
 def _picker(field: str, label: str, names: Sequence[str], preferred: Sequence[str] = ()) -> str:
-    """One of ``names``: the URL's, else the first of ``preferred`` that is there, else the first."""
+    """One of ``names``: the URL's, else the first of ``preferred`` that is available, else the first."""
     default = next(name for name in (*preferred, *names) if name in names)
     return bound.selectbox(field, label, {name: measure_title(name) for name in names}, default, width=260)
 
 
 def _mauve(run: Run, name: str) -> str:
-    """The score with its spread over seeds, with the digits of the leaderboard."""
     return mean_and_spread(run.comparison.candidate(name).scores["mauve"])
 
 

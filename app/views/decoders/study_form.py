@@ -1,4 +1,4 @@
-"""A study as a form: human texts with prompts, a model, decoders with their values; what starts is a job."""
+"""Form that starts a study as a job: human texts with prompts, a model, and decoders with their parameters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mauve_core.tasks.study import StudyTask
 
 _SOURCE, _OPEN, _FILE = "study_source", "Prompts of the open run", "A file"
 PROMPT_TOKENS = 35
-"""Length of a prompt that is cut off a text, when the reader says nothing else (NeurIPS 2021, appendix C)."""
+"""Default length of prompts that are cut from texts (NeurIPS 2021, appendix C)."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Human:
     count : int
         Number of texts.
     prompted : bool
-        Whether the texts come with prompts.
+        Whether the texts have prompts.
     title : str
     """
 
@@ -48,7 +48,7 @@ class Human:
 
 
 def show(run: Run | None) -> None:
-    """The form; ``run`` lends its human texts and their prompts."""
+    """The form; ``run`` offers its human texts and their prompts."""
     st.caption(
         "A model continues the beginnings of human texts, once under each decoder. What it writes is compared with "
         "what people wrote there; the run that comes out opens in every view."
@@ -79,7 +79,7 @@ def show(run: Run | None) -> None:
 
 
 def _human(run: Run | None) -> Human | None:
-    """Where the human texts come from; None while there are none that can be used."""
+    """Source of the human texts; None while there are no usable ones."""
     prompted = run is not None and run.corpora[HUMAN].prompts is not None
     if run is not None and prompted:
         source = st.segmented_control(
@@ -160,7 +160,6 @@ def _lengths() -> dict[str, int]:
 def _finish(
     human: Human | None, prompt_tokens: int | None, model: str, lengths: dict[str, int], specs: list[str]
 ) -> None:
-    """Name, encoder, what will be written, and the button."""
     left, right = st.columns(2, gap="medium")
     suggested = f"{Path(model).name} on {human.title if human else 'human texts'}"
     name = left.text_input("Name of the run", key="study_name", placeholder=suggested, persist_state="session")

@@ -1,4 +1,4 @@
-"""Gap: which clusters make the gap between the two sides, and what would close it."""
+"""Gap: which clusters make up the gap between the two sides, and what would close it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def main() -> None:
         with focus.row():
             focus.controls(here)
             focus.cluster_picker(here)
-        with focus.row():  # what acts on the errors and scores
+        with focus.row():  # controls of errors and scores
             weight = focus.weight_slider(state)
             score_controls.smoothing("MAUVE* always has Krichevsky–Trofimov.")
             scale = score_controls.scale(state, run.comparison.config.score.scale)
@@ -52,10 +52,10 @@ def main() -> None:
 
 @st.fragment
 def _tabs(here: Focus, table: pd.DataFrame, weight: float, scale: float) -> None:
-    """The part below the ledger: only the tab that is open is made, and what is done in it reruns nothing else."""
+    """The part below the ledger: builds only the open tab; actions in it rerun nothing else."""
     state = session.current()
     if focus.of(here.run, state).cluster != here.cluster:
-        st.rerun()  # a row of a list was ticked, or the cluster closed: the ledger shows it too
+        st.rerun()  # a row was selected or the cluster closed, and the ledger shows it too
     texts, what_if, greedy = bound.tabs("gap_tab", TABS, "gap_tabs")
     if texts.open:
         with texts:

@@ -1,4 +1,4 @@
-"""Both errors shared out among the clusters: totals, a bar a cluster, and the same clusters in words."""
+"""Shares of both errors by cluster: totals, a bar chart, and a list of the clusters with their words."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def show(here: Focus, table: pd.DataFrame, weight: float, state: State) -> None:
     for column, error in zip(st.columns(2, gap="small"), ERRORS, strict=True):
         with column:
             _error(here, error, ledgers[error], totals[error], reach)
-    with st.container(key="gap_lists"):  # below each other where half the width has no room for words (face.css)
+    with st.container(key="gap_lists"):  # stacked if half the width is too narrow for words (face.css)
         for column, error in zip(st.columns(2, gap="small"), ERRORS, strict=True):
             with column:
                 _list(here, error, ledgers[error])
@@ -68,7 +68,6 @@ def show(here: Focus, table: pd.DataFrame, weight: float, state: State) -> None:
 
 
 def _trusted_over(here: Focus) -> str:
-    """Which other partitions the stability rests on."""
     run_id, kind, candidate, _ = here.key
     others, why_not = cache.other_clusterings(run_id, kind, candidate)
     seeds = here.run.comparison.config.score.seeds
@@ -89,7 +88,7 @@ def _words(run_id: str, kind: PartitionKind, candidate: str, seed: int, most: in
 
 
 def shown_list(here: Focus, rows: pd.DataFrame, labels: NDArray[np.str_]) -> pd.DataFrame:
-    """The ledger in words: cluster, share with its interval, stability, human and model texts, words."""
+    """The ledger as a list: cluster, share with its interval, stability, human and model texts, words."""
     words = words_of(here, _WORDS_LISTED)
     single = rows["cluster"] != TOGETHER
     return pd.DataFrame(
@@ -109,7 +108,7 @@ def shown_list(here: Focus, rows: pd.DataFrame, labels: NDArray[np.str_]) -> pd.
 
 
 def counts_label(human: float, model: float) -> str:
-    """Texts of both sides in one cell, so that a narrow list has room for words."""
+    """Text counts of both sides in one cell, which leaves room for words in a narrow list."""
     return f"{written(human, 0)} : {written(model, 0)}"
 
 
@@ -139,7 +138,6 @@ def _error(here: Focus, error: str, rows: pd.DataFrame, totals: np.ndarray, reac
 
 
 def _total_in_words(total: float, totals: NDArray[np.float64]) -> str:
-    """The error in the partition shown, and its mean and spread over the seeds."""
     if totals.size == 1:
         return f"**{written(total, NATS_DECIMALS)} nats**"
     mean, sd = totals.mean(), totals.std(ddof=1)
@@ -148,7 +146,7 @@ def _total_in_words(total: float, totals: NDArray[np.float64]) -> str:
 
 
 def _sum_in_words(rows: pd.DataFrame, total: float) -> str:
-    """How the bars and the clusters without one add up to the error."""
+    """How the bars and the remaining clusters add up to the error."""
     single = rows["cluster"] != TOGETHER
     parts = [f"{single.sum()} clusters shown: {written(rows['nats'][single].sum(), NATS_DECIMALS)}"]
     together = rows[~single]

@@ -1,4 +1,4 @@
-"""The few clusters that make most of the gap, one after the other, with the score after each."""
+"""The few clusters that make up most of the gap, one after the other, with the score after each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WORDS = 5
 
 
 def show(here: Focus, state: State, scale: float) -> None:
-    """Controls, the line and the table."""
+    """Show controls, the line and the table."""
     with st.container(horizontal=True, gap="medium"):
         bound.segmented_control(
             "score",
@@ -47,7 +47,7 @@ def show(here: Focus, state: State, scale: float) -> None:
         st.info("There is no cluster with which this would bring the score closer to that of equal sides.")
         return
     st.markdown(_in_words(here, rows, state.score))
-    with st.container(key="greedy_steps"):  # below each other where the list would have no room for words (face.css)
+    with st.container(key="greedy_steps"):  # stacked if the list would be too narrow for words (face.css)
         left, right = st.columns([2, 3], gap="small")
     name = f"{here.run.name}-{here.candidate}-clusters-of-the-gap"
     with left:
@@ -78,7 +78,7 @@ def show(here: Focus, state: State, scale: float) -> None:
 
 
 def shown_steps(here: Focus, rows: pd.DataFrame, score: str) -> pd.DataFrame:
-    """The list: cluster, the score here and over seeds, how much of the gap is closed, texts of both sides, words."""
+    """The list: cluster, the score here and over seeds, share of the gap closed, texts of both sides, words."""
     words, steps = words_of(here, _WORDS), rows.iloc[1:]
     human, model = here.partition.counts(HUMAN), here.partition.counts(here.candidate)
     clusters = steps["cluster"].astype(int)

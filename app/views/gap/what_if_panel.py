@@ -52,7 +52,7 @@ _WORDS = 3
 
 
 def show(here: Focus, state: State, scale: float) -> None:
-    """Controls, and as soon as texts are chosen, the answer."""
+    """Controls and, once texts are chosen, the answer."""
     groups = _choice(here, state)
     side = _action(state)
     if groups is None or not _said(here, groups, side):
@@ -63,7 +63,7 @@ def show(here: Focus, state: State, scale: float) -> None:
 
 
 def shown_scores(found: WhatIf) -> pd.DataFrame:
-    """A row a score: before, after and their difference, each as mean ± sd over seeds above its interval."""
+    """One row per score: before, after and their difference, each as mean ± sd over seeds above its interval."""
     return pd.DataFrame(
         {
             "Score": [f"**{escaped(titled(score))}**" for score in SCORES],
@@ -75,7 +75,7 @@ def shown_scores(found: WhatIf) -> pd.DataFrame:
 
 
 def scores_frame(found: WhatIf) -> pd.DataFrame:
-    """The same as numbers, a row for each score and state, for the CSV."""
+    """The same as numbers for the CSV, one row per score and state."""
     return pd.DataFrame(
         [
             {"score": score, "state": name, "mean": each.mean, "sd": each.sd, "low": each.low, "high": each.high}
@@ -93,7 +93,6 @@ def _cell(estimate: Estimate, *, signed: bool = False) -> str:
 
 
 def _choice(here: Focus, state: State) -> Groups | None:
-    """Which texts; None as long as nothing is chosen."""
     left, right = st.columns([2, 3], gap="medium")
     with left:
         selection = bound.segmented_control("selection", "Which texts", SELECTIONS, wrap=True)
@@ -102,7 +101,7 @@ def _choice(here: Focus, state: State) -> Groups | None:
 
 
 def chosen_clusters(here: Focus, state: State) -> list[int]:
-    """The what-if's clusters that the partition has; without a choice of its own, the cluster in focus."""
+    """The what-if's clusters that exist in the partition; without a choice, the cluster in focus."""
     if state.chosen is None:
         return [] if here.cluster is None else [here.cluster]
     return [cluster for cluster in state.chosen if cluster < here.partition.k]
@@ -163,7 +162,7 @@ def _slice(here: Focus, _state: State) -> Groups | None:
 
 
 def _action(state: State) -> Side:
-    """What is done with them; the side whose texts are changed."""
+    """Controls for what to do with the texts; returns the side whose texts change."""
     of_the_model = state.action in OF_THE_MODEL
     side: Side = "model" if of_the_model else state.side
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
@@ -205,7 +204,7 @@ def _sources(here: Focus, side: Side) -> tuple[str, ...]:
 
 
 def _said(here: Focus, groups: Groups, side: Side) -> bool:
-    """Say how many texts are chosen; whether there are any."""
+    """Say how many texts are chosen; returns whether there are any."""
     counted = {name: int(groups.chosen(name).sum()) for name in _sources(here, side)}
     said = [f"{count:,} of {len(here.run.corpora[name]):,} texts of {escaped(name)}" for name, count in counted.items()]
     st.markdown(f"**Chosen: {' and '.join(said)}**")
@@ -251,7 +250,7 @@ def _answer(here: Focus, state: State, groups: Groups, side: Side, scale: float)
 
 
 def _in_full(here: Focus, state: State, groups: Groups, side: Side) -> None:
-    """The button that compares what is left afresh, in a job."""
+    """The button that starts a job to compare the remaining texts from scratch."""
     if not access.may_change():
         return
     gone = {name: np.flatnonzero(groups.chosen(name)) for name in _sources(here, side)}

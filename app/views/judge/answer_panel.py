@@ -1,10 +1,8 @@
-"""The answers of one pair as a panel of buttons with a key each, and what comes back from it.
+"""Panel of answer buttons for one pair, each with a key, and its messages, which are checked like any input.
 
-Made here rather than of Streamlit's buttons because their shortcuts lose keys of a fast hand: a key is dropped while
-another is still held down, presses that meet in one run of the script arrive in another order, a held key repeats,
-and "r" and "c" cannot be had. The panel (``answer_panel.js``) sends one message a pair, when it is answered.
-
-The browser is not trusted: a message is checked like any input.
+Streamlit's buttons do not work here, because their shortcuts lose keys of a fast typist: a key is dropped while another
+is held down, presses in one run of the script arrive in another order, a held key repeats, and "r" and "c" are not
+available. The panel (``answer_panel.js``) sends one message per pair, once it is answered.
 """
 
 from __future__ import annotations
@@ -22,14 +20,14 @@ from mauve_core.judgments import OPTIONS, QUESTIONS
 Action = Literal["rate", "skip", "undo"]
 
 KEYS: Mapping[str, str] = dict(zip(QUESTIONS, ("12345", "qwert", "asdfg"), strict=True))
-"""For each question the keys of its options, from left to right: three rows of the keyboard under the left hand."""
+"""For each question, the keys of its options from left to right: three rows of the keyboard under the left hand."""
 
 EXTRA: Mapping[Action, tuple[str, ...]] = {"skip": ("Skip", "x"), "undo": ("Undo last", "u", "Backspace")}
-"""Label and keys of what can be done besides answering."""
+"""Label and keys of the other actions."""
 
 PANEL = "judge_panel"
 MAX_SECONDS = 24 * 3600.0
-"""A time above a day is a clock that went wrong and counts as unknown."""
+"""A time above a day means a wrong clock and counts as unknown."""
 
 _HERE = Path(__file__)
 _panel = st.components.v2.component(
@@ -50,9 +48,9 @@ class Message:
         The turn that the panel showed.
     action : {"rate", "skip", "undo"}
     answers : mapping of str to str
-        Question to option, of ``QUESTIONS`` and ``OPTIONS``; empty unless ``action`` is "rate", then whole.
+        Question to option, of ``QUESTIONS`` and ``OPTIONS``; complete if ``action`` is "rate", else empty.
     seconds : float or None
-        While the pair could be seen, from showing it to the last answer.
+        Time that the pair was visible, from first display to the last answer.
     """
 
     turn: str
@@ -67,15 +65,15 @@ def show(turn: str, memory: str, *, may_undo: bool, said: str, fresh: bool, on_a
     Parameters
     ----------
     turn : str
-        Another one whenever the panel shall take answers again: for a new pair, and after a failure.
+        Changes whenever the panel must accept answers again: for a new pair, and after a failure.
     memory : str
-        Names the pair in the tab's storage; says nothing of its sources.
+        Key of the pair in the tab's storage; does not reveal its sources.
     said : str
-        What became of the last turn.
+        Result of the last turn.
     fresh : bool
-        Whether answers that the tab remembers of this pair are void.
+        Whether to discard answers that the tab remembers for this pair.
     on_act : callable
-        Called before the next run of the script; :func:`message` then has what was done.
+        Called before the next run of the script; :func:`message` then returns the action.
     """
     _panel(
         key=PANEL,
@@ -94,12 +92,12 @@ def show(turn: str, memory: str, *, may_undo: bool, said: str, fresh: bool, on_a
 
 
 def message() -> Message | None:
-    """What the panel sent, inside its callback; None when that makes no sense."""
+    """The panel's message, inside its callback; None if it is invalid."""
     return read_message(st.session_state[PANEL]["act"])
 
 
 def read_message(value: Any) -> Message | None:
-    """A message of the panel, checked; None for anything that the panel would not send."""
+    """A checked message of the panel; None for anything that the panel would not send."""
     if not isinstance(value, Mapping) or not isinstance(value.get("turn"), str):
         return None
     action, answers = value.get("action"), value.get("answers", {})

@@ -22,12 +22,12 @@ def main() -> None:
     """Lay out the page."""
     run, state = opened_run(), session.current()
     if not access.may_change():
-        state = dataclasses.replace(state, judge_section="results")  # ratings can be read; nobody rates
+        state = dataclasses.replace(state, judge_section="results")  # read-only: ratings can be read, not added
     rating = state.judge_section == "rate" and state.rater is not None
     if not rating:
         page_chrome.title("Judge", "Which texts do people prefer, and do the scores agree with them?")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        if rating:  # the desk must fit a small screen: the title in one line with the rest
+        if rating:  # the desk must fit a small screen: the title shares a line with the rest
             st.title("Judge", anchor=False, width="content")
         if access.may_change():
             bound.segmented_control("judge_section", "Part of the page", SECTIONS, label_visibility="collapsed")
@@ -58,7 +58,6 @@ def _rater(name: str) -> None:
 
 
 def _no_pairs(error: InputError) -> None:
-    """What is missing, for a run whose sources have no prompt in common."""
     st.info(
         "Raters compare two continuations of **one prompt**, and no two sources of this run have a text for the same "
         "prompt.",

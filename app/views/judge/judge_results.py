@@ -1,4 +1,4 @@
-"""Results: what people prefer, how sure that is, who rated, and which scores agree with them."""
+"""Results: what people prefer, how certain that is, who rated, and which scores agree with them."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from mauve_core.numerics.statistics.bradley_terry import win_probability
 from mauve_core.store import Run
 
 PAPERS_SECONDS = 25
-"""Under which JMLR 2023 left ratings out."""
+"""JMLR 2023 leaves out ratings faster than this."""
 
 AHEAD = 50
-"""Score points with which the scale is explained."""
+"""Score difference in the example that explains the scale."""
 
 TIE_RULES: dict[TieRule, str] = {"half": "Half a win each", "random": "Random tie-break"}
 
 
 def show(run: Run, state: State) -> None:
-    """Everything that the stored ratings say."""
+    """Show the results of the stored ratings."""
     store = RatingStore(run.ratings_path)
     try:
         ratings, counts = store.list(), store.counts()
@@ -73,7 +73,7 @@ def _no_ratings(counts: Counts) -> None:
 
 
 def _controls(state: State) -> str:
-    """How ratings count, and the question whose results are shown."""
+    """Pickers of how ratings count and of the question shown; returns the question."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         question = bound.segmented_control(
             "question",
@@ -102,7 +102,6 @@ def _controls(state: State) -> str:
 
 
 def _rankings(run: Run, ratings: tuple[Rating, ...], ties: TieRule, min_seconds: float) -> dict[str, Ranking]:
-    """A ranking for each question that has a rating left."""
     digest = hashlib.sha256(ratings_to_csv(ratings)).hexdigest()
     found = {name: _ranking(run.id, digest, name, ties, min_seconds, ratings) for name in QUESTIONS}
     return {name: ranking for name, ranking in found.items() if ranking is not None}
@@ -117,7 +116,6 @@ def _ranking(
     min_seconds: float,
     _ratings: tuple[Rating, ...],
 ) -> Ranking | None:
-    """None where no rating is left."""
     run = cache.load_run(run_id)
     sources = [source.name for source in run.comparison.sources]
     try:
@@ -207,7 +205,7 @@ def _raters(counts: Counts, ratings: tuple[Rating, ...]) -> None:
 
 
 def raters_frame(counts: Counts, ratings: tuple[Rating, ...]) -> pd.DataFrame:
-    """A row for each rater: pairs, skipped pairs, answers, share of ties among them, median time of a pair."""
+    """One row per rater: pairs, skipped pairs, answers, share of ties among them, median time per pair."""
     times: dict[str, dict[object, float]] = {}
     for rating in ratings:
         if rating.seconds is not None:

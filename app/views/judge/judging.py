@@ -1,7 +1,6 @@
 """Rate: one pair after the other, blind; each is stored when its last question is answered.
 
-The protocol is that of JMLR 2023, section 6.4 and appendix E.3. The page holds the texts and a name for the pair made
-of them; which source wrote which stays on the server.
+The protocol follows JMLR 2023, section 6.4 and appendix E.3. The page holds the texts, but not their sources.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from mauve_core.judgments import Counts, Pair, PairPlan, RatingStore, pair_plan,
 from mauve_core.store import Run
 
 PER_TWO_SOURCES = 10
-"""Pairs for each two sources at which the progress bar is full: enough for wide intervals. JMLR 2023 took 90."""
+"""Pairs per two sources that fill the progress bar: enough for wide intervals. JMLR 2023 took 90."""
 
 PROMPT_HEIGHT, TEXT_HEIGHT = 92, 262
 SHORT_PROMPT = 160
-"""Characters up to which a prompt stands in full, whatever the width; a longer one scrolls."""
+"""Longest prompt, in characters, that is shown in full at any width; a longer one scrolls."""
 
 GUIDE = """
 You see a prompt and two continuations of it, **A** and **B**. A person or a machine wrote each of them; both may be
@@ -50,7 +49,7 @@ _NAME = "judge_name"
 
 @dataclass(frozen=True)
 class Shown:
-    """What the panel asks about: whose turn it is, on which pair of the plan."""
+    """The panel's current question: the turn, and the pair of the plan."""
 
     run_id: str
     rater: str
@@ -60,10 +59,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of the last turn: a few words beside the buttons, and an error where there was one.
-
-    ``fresh``: the pair that comes was taken back, so that answers the tab remembers of it are void.
-    """
+    """Result of the last turn: words next to the buttons, any error, and whether the tab must discard its answers."""
 
     said: str = ""
     error: str = ""
@@ -71,7 +67,7 @@ class Outcome:
 
 
 def show(run: Run, rater: str | None) -> None:
-    """The desk of the rater; without a name, the question for it."""
+    """The rater's desk; without a name, the question for it."""
     if rater is None:
         _ask_name()
     else:
@@ -79,10 +75,10 @@ def show(run: Run, rater: str | None) -> None:
 
 
 def plan_of(run_id: str, rater: str) -> PairPlan:
-    """The rater's plan; InputError where the run's sources share no prompts."""
+    """The rater's plan; InputError if the run's sources share no prompts."""
     found = _plan_or_why_not(run_id, rater)
     if isinstance(found, InputError):
-        raise found.with_traceback(None)  # a traceback would grow with each time that it is raised
+        raise found.with_traceback(None)  # its traceback would grow each time it is raised
     return found
 
 
@@ -95,7 +91,7 @@ def _plan_or_why_not(run_id: str, rater: str) -> PairPlan | InputError:
 
 
 def progress_target(plan: PairPlan) -> int:
-    """Pairs at which each two sources have ``PER_TWO_SOURCES`` of them, or the plan is used up."""
+    """Number of pairs at which every two sources have ``PER_TWO_SOURCES``, or the plan is used up."""
     n = len(plan.sources)
     return min(PER_TWO_SOURCES * n * (n - 1) // 2, plan.total)
 
@@ -122,7 +118,7 @@ def _take_name() -> None:
 
 @st.fragment
 def _desk(run_id: str, rater: str) -> None:
-    """Texts, panel and progress; a turn runs nothing else of the page again."""
+    """Texts, panel and progress; a turn reruns nothing else of the page."""
     try:
         plan, store = plan_of(run_id, rater), _store(run_id)
         pair, counts = plan.next_pair(store.seen(rater)), store.counts()
@@ -198,7 +194,7 @@ def _all_done(run_id: str, rater: str, plan: PairPlan, outcome: Outcome) -> None
 
 
 def _act() -> None:
-    """Do what the panel says, once: a message about another turn than the one shown was done already."""
+    """Apply the panel's message once: one about another turn than the one shown was applied already."""
     shown, message = st.session_state.get(_SHOWN), answer_panel.message()
     if shown is None or (message is not None and message.turn != shown.turn):
         return
@@ -207,7 +203,7 @@ def _act() -> None:
 
 
 def _settle(run_id: str, rater: str, index: int | None, message: answer_panel.Message | None) -> None:
-    """Store, skip, or (``index`` None) take back; then the next turn begins, whatever came of it."""
+    """Store, skip, or (``index`` None) take back; then start the next turn, whatever the result."""
     try:
         access.require_change()
         store = _store(run_id)

@@ -1,4 +1,4 @@
-"""Ratings out of the run and into it: a CSV file that goes from one machine to another."""
+"""Export and import of ratings as a CSV file, to move them between machines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ROUND, _DONE = "judge_import_round", "judge_import_done"
 
 
 def show(run: Run, ratings: tuple[Rating, ...]) -> None:
-    """Download of all ratings, and an uploader for others'."""
+    """Download of all ratings, and an upload of others."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header("Files", anchor=False)
         st.space("stretch")
@@ -51,7 +51,6 @@ def show(run: Run, ratings: tuple[Rating, ...]) -> None:
 
 
 def _offer(run: Run, file: UploadedFile) -> None:
-    """What the file holds and the button that adds it; an error where it is not such a file."""
     try:
         found, notes = ratings_from_csv(file.getvalue(), file.name)
         usable, others = held(with_digests(found, run.corpora), run.corpora)

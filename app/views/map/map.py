@@ -1,4 +1,4 @@
-"""Map: all texts in the plane, to find one's way; an area's or a cluster's texts stand beside it."""
+"""Map: all texts in the plane, for orientation, next to the texts of an area or a cluster."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from mauve_core.store import Run
 _CHART = "map_chart"
 ERRORS: tuple[Colouring, ...] = ("type_1", "type_2")
 _FIGURE = "map_figure"
-"""Session key: what the figure on the page shows, and whether the selection's outline is part of it."""
+"""Session key: what the figure shows, and whether it includes the selection's outline."""
 _DRAWN = "map_drawn"
-"""Session key: the figure and the lasso that the reader drew on it. As long as both hold, the figure stays as it is."""
+"""Session key: the figure and the lasso that the reader drew on it. While both hold, the figure stays as it is."""
 
 
 def main() -> None:
@@ -87,7 +87,6 @@ def main() -> None:
 
 
 def _how_to() -> None:
-    """What stands beside the map while nothing is chosen."""
     with st.container(border=True):
         st.markdown(
             ":material/lasso_select: **Lasso an area to read its texts**, or choose a cluster above.\n\n"
@@ -164,7 +163,7 @@ def _map(
     colouring: Colouring,
     state: State,
 ) -> None:
-    """The figure. The reader's lasso stays on it while nothing else changes; any other is drawn into it."""
+    """The figure. It keeps the reader's lasso until something else changes; any other lasso is drawn into it."""
     plain = not page_chrome.draws_webgl()
     drawn = stratified_sample(points.source, visible, PLAIN_POINTS if plain else MOST_POINTS)
     total = int(visible.sum())
@@ -208,7 +207,6 @@ def _map(
 
 
 def _without_webgl(drawn: int, total: int) -> None:
-    """What a visitor must know whose browser has no WebGL."""
     with st.container(key="map_plain"):
         st.info(
             f"This browser has no WebGL, so the map is drawn without it: {drawn:,} of {total:,} texts"
@@ -223,7 +221,6 @@ def _ids(run: Run) -> list[str]:
 
 
 def _how_fitted(comparison: Comparison) -> str:
-    """One sentence where the map was fitted on a sample of the texts."""
     fitted, total = comparison.map_fitted, sum(source.n for source in comparison.sources)
     if fitted is None or fitted == total:
         return ""
@@ -231,7 +228,7 @@ def _how_fitted(comparison: Comparison) -> str:
 
 
 def _select() -> None:
-    """The reader's lasso or box becomes the selection; a double click, which sends none, clears it."""
+    """Make the reader's lasso or box the selection; a double click, which sends none, clears it."""
     lasso = session.update(lasso=polygon_of_event(st.session_state[_CHART]["selection"])).lasso
     shows, outlined = st.session_state[_FIGURE]
     if not outlined:

@@ -1,4 +1,4 @@
-"""The texts of an area of the map, or of the chosen cluster, beside the map."""
+"""The texts of a map area, or of the chosen cluster, next to the map."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mauve_core.base.formatting import percent_with_interval
 TABS: dict[AreaTab, str] = {"texts": "Texts", "counts": "Counts", "list": "List"}
 
 MOST_LISTED = 1000
-"""Rows of the list on the page; the CSV has all."""
+"""Maximum number of rows in the page's list; the CSV has all."""
 
 CLEARED = "map_cleared"
 """Session key: how often the reader has cleared a selection with the button."""
@@ -34,9 +34,9 @@ def show_area(
     cluster: NDArray[np.int32],
     shares: NDArray[np.float64] | None = None,
 ) -> None:
-    """The texts where ``inside`` is true, all masks and labels over the stacked texts.
+    """The texts where ``inside`` is true; all masks and labels cover the stacked texts.
 
-    ``shares`` are each cluster's part of an error, (k,); with them the list begins with the texts of the largest.
+    ``shares`` are each cluster's share of an error, (k,); with them, the list starts with the texts of the largest.
     """
     _heading(f"{inside.sum():,} of {visible.sum():,} texts in the area", "lasso")
     if not inside.any():
@@ -53,9 +53,9 @@ def _tabs(
     cluster: NDArray[np.int32],
     shares: NDArray[np.float64] | None,
 ) -> None:
-    """Only the tab that is open is made; to open another reruns nothing else."""
+    """Build only the open tab; opening another one reruns nothing else."""
     if focus.of(here.run, session.current()).cluster != here.cluster:
-        st.rerun()  # a row of the counts was ticked: the map shows it too
+        st.rerun()  # a row of the counts was selected, and the map shows it too
     reading, counting, listing = bound.tabs("area_tab", TABS, "map_area_tabs")
     if reading.open:
         with reading:
@@ -70,14 +70,14 @@ def _tabs(
 
 
 def show_cluster(here: Focus, stack: Stack, inside: NDArray[np.bool_]) -> None:
-    """The texts of the chosen cluster."""
+    """Show the texts of the chosen cluster."""
     _heading(f"Cluster {here.cluster}", "cluster")
     st.page_link("views/clusters/clusters.py", label="Words, metadata and errors", icon=":material/bar_chart:")
     _read(here, stack, inside)
 
 
 def source_counts(stack: Stack, inside: NDArray[np.bool_]) -> pd.DataFrame:
-    """A row a source: its texts inside, its texts in all, the share, and Wilson's interval of the share."""
+    """One row per source: its texts inside, its texts in all, the share, and the share's Wilson interval."""
     rows = []
     for index, name in enumerate(stack.names):
         own = stack.source == index
@@ -90,9 +90,9 @@ def source_counts(stack: Stack, inside: NDArray[np.bool_]) -> pd.DataFrame:
 def cluster_counts(
     stack: Stack, inside: NDArray[np.bool_], cluster: NDArray[np.int32], names: tuple[str, ...]
 ) -> pd.DataFrame:
-    """A row a cluster found in the area: texts of each of two sources, of how many, and the cluster's share of both.
+    """One row per cluster in the area: texts of two sources, their totals, and the cluster's share of both.
 
-    ``share`` is the cluster's part of the area's texts, ``overall`` its part of all texts of these sources.
+    ``share`` is the cluster's share of the area's texts, ``overall`` its share of all texts of these sources.
     """
     ours = np.isin(stack.source, [stack.names.index(name) for name in names]) & (cluster >= 0)
     total = np.bincount(cluster[ours])
@@ -115,9 +115,9 @@ def listed(
     most: int | None,
     shares: NDArray[np.float64] | None = None,
 ) -> pd.DataFrame:
-    """Source, id, cluster and text of the selected texts, whole for ``most`` None, else that many and cut.
+    """Source, id, cluster and text of the selected texts: in full if ``most`` is None, else the first ``most``, cut.
 
-    With ``shares`` by cluster the largest come first, texts without a cluster last.
+    With ``shares`` by cluster, the largest come first, and texts without a cluster last.
     """
     indices = np.flatnonzero(inside)
     if shares is not None:
@@ -152,7 +152,6 @@ def _read(here: Focus, stack: Stack, inside: NDArray[np.bool_]) -> None:
 
 
 def _percentages(table: pd.DataFrame) -> pd.DataFrame:
-    """Shares as text with their interval."""
     shares = [
         percent_with_interval(share, low, high)
         for share, low, high in zip(table["share"], table["low"], table["high"], strict=True)

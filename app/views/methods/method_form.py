@@ -1,4 +1,4 @@
-"""Which methods to compute for a run: groups that belong together, others put together from parts; a job starts."""
+"""Form that starts a job: methods to compute for a run, chosen in groups or assembled from parts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GROUPS = {
     "estimators": "Estimators",
     "transport": "Transport",
 }
-"""Titles of the groups, in the order in which they are offered."""
+"""Titles of the groups, in display order."""
 
 MAX_SEEDS, MAX_PERMUTATIONS = 100, 1_000_000
 _PERMUTATIONS_STEP = 999
@@ -36,7 +36,7 @@ _Parts = dict[str, str | float | None]
 
 
 def show(run: Run, table: MethodTable | None) -> None:
-    """The form, at first with the methods of ``table``, else with the usual ones."""
+    """The form, initially with the methods of ``table``, else with the usual ones."""
     missing = without_features(run)
     if missing:
         st.info(
@@ -61,7 +61,7 @@ def show(run: Run, table: MethodTable | None) -> None:
 
 
 def _groups(key: str, at_first: Sequence[str], suffix: str) -> None:
-    """Pills that are lit where all methods of a group are chosen; a press adds or removes them."""
+    """Pills that are lit if all methods of a group are chosen; a press adds or removes them."""
     chosen = st.session_state.get(key, at_first)
     lit = [name for name in GROUPS if _specs(name) <= set(chosen)]
     pills = f"methods_groups_{suffix}"
@@ -81,7 +81,7 @@ def _groups(key: str, at_first: Sequence[str], suffix: str) -> None:
 
 
 def _press(key: str, pills: str, before: tuple[str, ...]) -> None:
-    """Take over the pills: a lit group's methods are chosen, though a browser behind may send the list without them."""
+    """Apply the pills: add methods of lit groups, because a browser that lags may send the list without them."""
     after = st.session_state[pills]
     chosen = list(st.session_state[key])
     for name in dict.fromkeys([*before, *after]):
@@ -96,7 +96,7 @@ def _specs(group: str) -> set[str]:
 
 
 def _builder(key: str, suffix: str) -> None:
-    """Parts of one more method; each list holds what goes with the parts before it."""
+    """One more method from its parts; each list offers only what fits the parts before it."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         titles = {name: kind.title for name, kind in ESTIMATORS.items()}
         estimator = _part("estimator", titles, list(titles), suffix)
@@ -152,7 +152,7 @@ def _add(key: str, spec: str) -> None:
 
 
 def _chosen(key: str, at_first: Sequence[str]) -> list[str]:
-    """The chosen methods as they are written, each once; empty while one of them cannot be read."""
+    """The chosen methods as specs, without duplicates; empty while one of them is invalid."""
     usual = [method.spec for methods in PRESETS.values() for method in methods]
     here: list[str] = [spec for spec in st.session_state.get(key, at_first) if _title(spec) != spec]
     chosen: list[str] = st.multiselect(
@@ -186,7 +186,6 @@ def _title(spec: str) -> str:
 
 
 def _numbers(settings: Mapping[str, Any], suffix: str) -> tuple[int, int]:
-    """Seeds and permutations, at first those of a stored table's settings."""
     with st.container(horizontal=True):
         seeds = st.number_input(
             "Seeds",
@@ -219,7 +218,6 @@ def _stored(settings: Mapping[str, Any], name: str, low: int, high: int, usual: 
 
 
 def _models(suffix: str) -> tuple[str, str]:
-    """The causal models whose probabilities direct estimation takes."""
     human, candidate = st.columns(2)
     with human:
         first = model_picker.show(

@@ -1,4 +1,4 @@
-"""What several methods say of a run: places side by side, every number, agreement, and what they rank otherwise."""
+"""What several methods say about a run: ranks side by side, all numbers, agreement, and pairs they rank differently."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
 
 SHOWN = 12
-"""Told-apart pairs of one method that are listed; further ones are counted, and stand in the CSV."""
+"""Maximum number of distinguished pairs listed per method; the rest is counted, and in the CSV."""
 
 
 ROWS = 20
-"""Methods up to which the table stands in full; with more it scrolls."""
+"""Largest number of methods for which the table is shown in full; with more, it scrolls."""
 
 
 def show(run: Run, table: MethodTable) -> None:
-    """Everything that was computed."""
+    """Show everything that was computed."""
     order = [candidate.name for candidate in run.comparison.candidates]
     _places(run, table, order)
     _scores(run, table)
@@ -34,9 +34,9 @@ def show(run: Run, table: MethodTable) -> None:
 
 
 def shown_scores(table: MethodTable) -> pd.DataFrame:
-    """The table as text: a row a method; value, spreads, rank, z and p of each candidate in ``line_0``, ``line_1`` ...
+    """The table as text, a row per method: each candidate's value, spreads, rank, z and p in ``line_0``, ``line_1`` ...
 
-    Then ``ceiling`` and ``seconds``. Columns are not named after candidates, because one may be called anything.
+    Then ``ceiling`` and ``seconds``. Columns are not named after candidates, which may have any name.
     """
     rows, tests = [], method_tests.p_values_of(table)
     for number, result in enumerate(table.results, start=1):
@@ -160,7 +160,6 @@ def _disagreements(run: Run, table: MethodTable) -> None:
 
 
 def _listed(table: MethodTable, found: Sequence[Disagreement]) -> None:
-    """The pairs of each method below its name and its reason."""
     by_method: dict[Method, list[Disagreement]] = {}
     for item in found:
         by_method.setdefault(item.method, []).append(item)

@@ -1,4 +1,4 @@
-"""Methods: whether the ranking hangs on how the gap is estimated, and whether there are enough texts and clusters."""
+"""Methods: whether the ranking depends on how the gap is estimated, and whether there are enough texts and clusters."""
 
 from __future__ import annotations
 

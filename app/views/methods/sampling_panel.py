@@ -1,4 +1,4 @@
-"""How many texts and how many clusters one candidate's score needs: errors measured by drawing its texts again."""
+"""How many texts and clusters one candidate's score needs: errors measured by resampling its texts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mauve_core.store import Run
 
 @st.fragment
 def show(run_id: str) -> None:
-    """Both figures with their advice, for the candidate that the URL names, else the run's first."""
+    """Both figures with their advice, for the URL's candidate, else the run's first."""
     run = cache.load_run(run_id)
     st.header(
         "How many texts, how many clusters",

@@ -1,4 +1,4 @@
-"""New run: upload human and model texts, choose an encoder, start the comparison, watch it."""
+"""New run: upload human and model texts, choose an encoder, start the comparison, and watch it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SIDES = {HUMAN: "Human texts", "models": "Model texts"}
 
 @dataclass(frozen=True)
 class Settings:
-    """What the form says beside the files."""
+    """The form's settings, apart from the files."""
 
     config: CompareConfig
     name: str
@@ -71,13 +71,12 @@ def main() -> None:
 
 
 def _side(side: str, *, help_text: str) -> list[ReadFile | None]:
-    """Uploader and cards of one side; an unusable file is None."""
     st.header(_SIDES[side], anchor=False, help=help_text)
     return upload_side.show(side, _SIDES[side], several=side != HUMAN)
 
 
 def _settings(files: Sequence[ReadFile]) -> Settings | None:
-    """Encoder, lengths, seeds, clusters, name of the run; None when they are not usable, and says why."""
+    """Encoder, lengths, seeds, clusters, name of the run; None, with a message, if they are not usable."""
     first, second = st.columns([3, 2], gap="medium", vertical_alignment="center")
     with first:
         model = model_picker.show(
@@ -125,7 +124,6 @@ def _suggested_name(files: Sequence[ReadFile]) -> str:
 
 
 def _problems(human: Sequence[ReadFile | None], models: Sequence[ReadFile | None]) -> list[str]:
-    """What keeps the run from starting."""
     problems = []
     if not human:
         problems.append("Add the human texts.")

@@ -1,6 +1,6 @@
-"""Texts before and after a perturbation, next to each other, with what differs marked.
+"""Texts before and after a perturbation, side by side, with the differences marked.
 
-Corpus text reaches the page escaped, letter for letter: through ``st.text`` or ``mauve_core.analysis.text_diff``.
+Corpus text reaches the page escaped, letter by letter: through ``st.text`` or ``mauve_core.analysis.text_diff``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Changed:
 
 
 def show(texts: Sequence[Changed], *, key: str, on_try: Callable[[str], None]) -> None:
-    """All of the texts, a page at a time, in the order given; ``on_try`` takes the id of one to be tried."""
+    """All texts in the given order, in pages; ``on_try`` takes the id of a text to try."""
     digest = hashlib.sha1("\x1f".join(text.id for text in texts).encode(), usedforsecurity=False).hexdigest()[:12]
     _pages(texts, on_try, key=f"{key}_{digest}")
 

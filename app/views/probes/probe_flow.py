@@ -1,4 +1,4 @@
-"""Which clusters the texts of a perturbation left, where they went, and the texts of one flow, before and after."""
+"""Which clusters perturbed texts left, where they went, and the texts of one flow before and after."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CLUSTERS_PAGE = "views/clusters/clusters.py"
 
 
 def show(run: Run, table: ProbeTable, state: State) -> None:
-    """The flow of the perturbation in the URL, else of the first one."""
+    """The flow of the URL's perturbation, else of the first one."""
     lines = [line for line in table.lines if line.flow is not None]
     if not lines:
         st.info("Only the control was compared here. Probe again with a perturbation.", icon=":material/info:")
@@ -75,7 +75,7 @@ def _chosen_line(lines: list[ProbeLine], state: State) -> ProbeLine:
 
 
 def _flow_picker(flow: Flow) -> None:
-    """The flow whose texts are read, by its clusters: what a click in the matrix does, for the keyboard."""
+    """Choose a flow by its clusters: the keyboard alternative to clicking in the matrix."""
     frame = figures.flows_frame(flow)
     texts = {(source, target): n for source, target, n in zip(frame["from"], frame["to"], frame["texts"], strict=True)}
     bound.selectbox(
@@ -202,7 +202,6 @@ def _sensitivity(flow: Flow, name: str) -> None:
 
 
 def _texts(run: Run, table: ProbeTable, line: ProbeLine, flow: Flow, chosen: tuple[int, int], state: State) -> None:
-    """Exactly the texts of the flow, each before and after."""
     source, target = chosen
     ids = figures.moved_along(flow, source, target)
     if not ids:
@@ -235,7 +234,7 @@ def _texts(run: Run, table: ProbeTable, line: ProbeLine, flow: Flow, chosen: tup
 
 
 def _words(run: Run, state: State, chosen: tuple[int, int]) -> None:
-    """What tells the two clusters from the others, from the texts of both sides in focus."""
+    """Words that distinguish the two clusters from the others, from the texts of both sides in focus."""
     candidate = focus.of(run, state).candidate
     words = cache.cluster_words(run.id, "joint", candidate, 0)
     for cluster in chosen:

@@ -1,4 +1,4 @@
-"""Which texts to probe, and how to perturb them: pills, a builder, specs that are typed; a job starts."""
+"""Form that starts a job: texts to probe, and perturbations from pills, a builder or typed specs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mauve_core.tasks.probe import ProbeTask
 MAX_SPLITS = 100
 
 LABELS = {"words": "Share of words", "rate": "Share of letters", "times": "Times", "pattern": "Pattern", "with": "With"}
-"""How the builder names a parameter."""
+"""Titles of parameters in the builder."""
 
 _OFFERED = [name for name, kind in PERTURBATIONS.items() if not kind.is_control]
 _PILLS = [name for name in _OFFERED if not PERTURBATIONS[name].has_pattern]
@@ -32,7 +32,7 @@ _ALL, _CLUSTER, _LASSO, _METADATA = "all", "cluster", "lasso", "metadata"
 
 
 def obstacle(run: Run) -> str:
-    """Why the run cannot be probed; empty when it can, or when only trying will tell."""
+    """Why the run cannot be probed; empty if it can, or if only trying will tell."""
     if run.comparison.config.encoder is None:
         return "This run was made from given features, so changed texts cannot be encoded."
     missing = without_features(run)
@@ -42,7 +42,7 @@ def obstacle(run: Run) -> str:
 
 
 def show(run: Run, state: State, table: ProbeTable | None) -> None:
-    """The form, at first with what ``table`` holds, else with the perturbations of ICLR 2023."""
+    """The form, initially with the settings of ``table``, else with the perturbations of ICLR 2023."""
     suffix = f"{run.id}_{table is not None}"
     source, rows, enough = _texts(run, state, table, suffix)
     key = f"probes_chosen_{suffix}"
@@ -102,7 +102,7 @@ def _texts(run: Run, state: State, table: ProbeTable | None, suffix: str) -> tup
 
 
 def _rows(run: Run, state: State, source: str, which: str, suffix: str) -> tuple[int, ...] | None:
-    """The chosen rows of the source; None for all. Where nothing is chosen yet, the page says how to."""
+    """The chosen rows of the source; None for all. Without a choice, the page says how to make one."""
     if which == _ALL:
         return None
     if which == _METADATA:
@@ -146,7 +146,7 @@ def _by_metadata(run: Run, source: str, suffix: str) -> tuple[int, ...]:
 
 
 def _pills(key: str, at_first: Sequence[str], suffix: str) -> None:
-    """Pills that are lit where the perturbation is chosen as it usually is; a press adds or removes that."""
+    """Pills that are lit if the perturbation is chosen with its usual settings; a press adds or removes that one."""
     chosen = st.session_state.get(key, at_first)
     lit = [name for name in _PILLS if name in chosen]
     pills = f"probes_pills_{suffix}"
@@ -166,14 +166,14 @@ def _pills(key: str, at_first: Sequence[str], suffix: str) -> None:
 
 
 def _press(key: str, pills: str) -> None:
-    """The pills say which of their perturbations are chosen; so a fast hand that outruns the page loses nothing."""
+    """Apply the pills, which alone decide on their perturbations, so that quick presses are not lost."""
     after = st.session_state[pills]
     kept = [spec for spec in st.session_state[key] if spec not in _PILLS or spec in after]
     st.session_state[key] = [*kept, *(name for name in after if name not in kept)]
 
 
 def _chosen(key: str, at_first: Sequence[str]) -> list[str]:
-    """The chosen perturbations as they are written, each once; empty while one of them cannot be read."""
+    """The chosen perturbations as specs, without duplicates; empty while one of them is invalid."""
     here = [spec for spec in st.session_state.get(key, at_first) if _title(spec) != spec]
     chosen: list[str] = st.multiselect(
         "Perturbations",
@@ -207,7 +207,7 @@ def _title(spec: str) -> str:
 
 
 def _builder(key: str, suffix: str) -> None:
-    """One more perturbation from its parts: what is done, how strongly, and to which share of the texts."""
+    """One more perturbation from its parts: kind, strength, and share of the texts."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(
             "One more",
@@ -234,7 +234,7 @@ def _builder(key: str, suffix: str) -> None:
         except InputError as error:
             spec, wrong = "", str(error)
         if kind.has_pattern and not values["pattern"]:
-            spec, wrong = "", ""  # nothing was written yet
+            spec, wrong = "", ""  # nothing has been entered yet
         st.button(
             "Add",
             icon=":material/add:",

@@ -1,4 +1,4 @@
-"""What a score noticed of perturbations: the chart of all measures, the table, and the response to doses."""
+"""How scores react to perturbations: the chart of all measures, the table, and the dose response."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _CHART = "probes_chart"
 BASELINES: dict[Baseline, str] = {"nothing": "Values", "control": "Difference from control"}
 _USUAL = "jensen-shannon"
 _LINES = "probes_lines"
-"""Session key: of the lines that the chart on the page holds, the names of those that have a flow."""
+"""Session key: names of the lines in the chart on the page that have a flow."""
 
 
 def show(run: Run, table: ProbeTable, state: State) -> None:
-    """Everything that was scored."""
+    """Show everything that was scored."""
     name = f"{run.name}-probes"
     measure, sources = _controls(table, name, state)
     st.session_state[_LINES] = [None if line.flow is None else line.name for line in table.lines]
@@ -45,7 +45,7 @@ def show(run: Run, table: ProbeTable, state: State) -> None:
 
 
 def notes(table: ProbeTable) -> None:
-    """What the numbers come from."""
+    """Notes on where the numbers come from."""
     with st.expander("How these were computed", icon=":material/tune:"):
         for note in table.notes:
             st.text(note)
@@ -58,7 +58,7 @@ def notes(table: ProbeTable) -> None:
 
 
 def shown_scores(table: ProbeTable, measure: str, *, over: bool) -> pd.DataFrame:
-    """The table as text, the control first, then the farthest by ``measure``; ``over``: less the control."""
+    """The table as text: the control, then the farthest by ``measure``; ``over`` subtracts the control."""
     rows = []
     for line in [table.control, *figures.by_distance(table, measure)]:
         row = {"half": figures.row_label(line)}
@@ -72,7 +72,7 @@ def shown_scores(table: ProbeTable, measure: str, *, over: bool) -> pd.DataFrame
 
 
 def _controls(table: ProbeTable, name: str, state: State) -> tuple[str, bool]:
-    """Which measure sorts, and whether the other sources are shown."""
+    """The measure that sorts, and whether the other sources are shown."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         measure = bound.selectbox(
             "probes_order",

@@ -1,4 +1,4 @@
-"""Probes: what the score notices of texts that were changed on purpose, which of them move, and one text to try."""
+"""Probes: how scores react to deliberately changed texts, which texts move, and one text to try."""
 
 from __future__ import annotations
 

@@ -26,13 +26,13 @@ from mauve_core.store import Run
 
 NEIGHBOURS = 5
 TYPED = "typed"
-"""Stands for the id of a text that is none of the run's; ids decide the random stream of a perturbation."""
+"""Id of a text that is not one of the run's; ids determine the random stream of a perturbation."""
 
 _READY = "lab_ready"
 
 
 def show(run: Run) -> None:
-    """The box, or why there is none."""
+    """The text box, or why there is none."""
     config = run.comparison.config.encoder
     wrong = obstacle(run)
     if wrong or config is None:
@@ -53,7 +53,7 @@ def show(run: Run) -> None:
 
 
 def neighbours_frame(run: Run, found: Sequence[Neighbour]) -> pd.DataFrame:
-    """A row a neighbour: distance, source, id, cluster (of the first joint partition), first words."""
+    """One row per neighbor: distance, source, id, cluster (of the first joint partition), first words."""
     labels = run.comparison.joint[0].labels
     rows = []
     for item in found:
@@ -136,7 +136,7 @@ def _neighbours(run: Run, tried: Tried, encoded: Encoded, space: TextSpace) -> N
 
 
 def _nearest(run: Run, found: Sequence[Neighbour], side: str) -> None:
-    """The list of one side; a ticked text stands below it in full."""
+    """The list of one side; a selected text is shown below in full."""
     st.markdown(f"**:{'blue' if side == HUMAN else 'orange'}[Nearest {side} texts]**")
     frame = neighbours_frame(run, found)
     event = st.dataframe(
@@ -167,7 +167,7 @@ def _moves(
     space: TextSpace,
     perturbations: Sequence[Perturbation],
 ) -> None:
-    """Each perturbation of the text: where it goes and how far, and what was done."""
+    """Each perturbation of the text: where it goes, how far, and what changed."""
     if not perturbations:
         return
     st.markdown("**Perturbed**")

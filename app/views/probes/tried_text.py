@@ -1,4 +1,4 @@
-"""The text that is tried, and what is done to it: chosen by the URL; what is typed into the box stays there."""
+"""The tried text and its perturbations, which the URL holds; edits in the box stay in the box."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
 
 LONGEST = 20_000
-"""Characters of a text that can be tried."""
+"""Maximum length of a tried text in characters."""
 
 USUAL = ("drop-articles", "shuffle-words", "typos")
 _OFFERED = [n for n, kind in PERTURBATIONS.items() if kind.change is not None and not kind.has_pattern]
@@ -27,19 +27,19 @@ _OFFERED = [n for n, kind in PERTURBATIONS.items() if kind.change is not None an
 
 @dataclass(frozen=True)
 class Tried:
-    """The text that is tried.
+    """The tried text.
 
     Attributes
     ----------
     source : str
-        Where it comes from.
+        Where the text comes from.
     row : int
     text : str
-        As it stands in the box.
+        The content of the box.
     edited : bool
         Whether it differs from the run's.
     prompt : str
-        What the encoder reads before it; empty where it reads the text alone.
+        What the encoder reads before the text; empty if it reads the text alone.
     """
 
     source: str
@@ -55,7 +55,7 @@ class Tried:
 
 
 def open_with(run_id: str, source: str, row: int) -> None:
-    """Make the page show the box with that text of the run; takes effect with the next run of the page."""
+    """Show the box with that text of the run; takes effect with the page's next run."""
     st.session_state.pop(_keys(run_id)["of"], None)
     session.update(probes_section="text", source=source, text=row)
 
@@ -88,7 +88,7 @@ def box(run: Run, config: EncoderConfig, state: State) -> Tried:
 
 
 def perturbations(run_id: str, state: State) -> list[Perturbation]:
-    """What is done to the text; exchanges, which need other texts, are not offered."""
+    """The perturbations of the text; exchanges, which need other texts, are not offered."""
     usual = list(USUAL)
     chosen = usual if state.tried is None else list(state.tried)
     bound.multiselect(
@@ -127,7 +127,7 @@ def _pickers(keys: dict[str, str], sources: list[str], corpus: Corpus, row: int)
 
 
 def _keys(run_id: str) -> dict[str, str]:
-    """Keys of the widgets; ``of``: source and row of the text that was put into the box."""
+    """Keys of the widgets; ``of``: source and row of the text in the box."""
     return {name: f"lab_{name}_{run_id}" for name in ("source", "id", "text", "prompt", "of")}
 
 

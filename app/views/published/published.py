@@ -1,4 +1,4 @@
-"""Published: which measure agrees with people, as the papers print it and as their figures give it again."""
+"""Published: which measure agrees with people, as the papers print it and as recomputed from their numbers."""
 
 from __future__ import annotations
 
@@ -100,7 +100,6 @@ def _notes() -> None:
 
 @st.fragment
 def _settings_plot(paper: str) -> None:
-    """One number of the table, taken apart into its settings."""
     pairs = [(domain.name, reference) for domain in DOMAINS.values() for reference in domain.references]
     measures = list(dict.fromkeys(row.measure for row in agreements() if row.paper == paper))
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -145,7 +144,7 @@ def _settings_plot(paper: str) -> None:
 def _plot_controls(
     paper: str, measures: list[str], pairs: list[tuple[str, str]]
 ) -> tuple[str, tuple[str, str], PlotAxes]:
-    """The measure, the kind of text and reference with which it is correlated, and the axes."""
+    """The measure, the text type and reference with which it is correlated, and the axes."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         titles = {name: MEASURES[name].title for name in measures}
         key = f"url_published_{paper}"
@@ -223,7 +222,7 @@ _RANGE_HELP = (
 
 
 def _rounded(difference: float) -> float:
-    """As the column shows it; without the sign of a zero, which would be one of its last digits."""
+    """The difference as its column shows it, without a negative zero."""
     return round(difference, _DIFFERENCE_DECIMALS) + 0.0
 
 

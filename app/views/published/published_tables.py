@@ -1,4 +1,4 @@
-"""The tables that the papers print, one at a time, below the page Published."""
+"""The papers' tables, one at a time, at the foot of the page Published."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.url import bound, session
 from mauve_core.experiments.published import MEASURES, REFERENCES, TABLES, table
 
 EMPTY = "–"
-"""A figure that is not printed."""
+"""Cell of a figure that is not printed."""
 
 COLUMN_HELP = {
     "setting": "A model's size and its decoding; nucleus p, typical τ, beams",
@@ -32,7 +32,7 @@ COLUMN_HELP = {
 
 
 def show() -> None:
-    """Folded away, unless the URL names one."""
+    """Folded, unless the URL names a table."""
     named = session.current().table in TABLES
     with st.expander("All published tables", expanded=named, icon=":material/description:"):
         with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -1,4 +1,4 @@
-"""A stored run's texts compared again with other settings; what starts is a job."""
+"""Form that starts a job: compare a stored run's texts again with other settings."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _K_HELP = (
     "texts in each."
 )
 _SHOWN = ("seed", "scale", "bootstrap")
-"""Settings of ``more_settings`` that stand unfolded here."""
+"""Settings of ``more_settings`` that are always visible here."""
 
 
 def show(run_id: str, *, close: Callable[[], None]) -> None:
-    """The form; ``close`` hides it once the job is started."""
+    """The form; ``close`` hides it once the job starts."""
     try:
         run = cache.load_run(run_id)
     except MauveLensError as error:
@@ -66,7 +66,7 @@ def show(run_id: str, *, close: Callable[[], None]) -> None:
 
 
 def _encoder(run: Run, before: EncoderConfig | None) -> dict[str, Any]:
-    """What the form says of the encoder, by the names that ``changed`` takes."""
+    """The encoder settings, as keywords of ``changed``."""
     own = before is None and not st.toggle(
         "Encode the texts",
         key=f"again_encode_{run.id}",

@@ -1,4 +1,4 @@
-"""The list of stored runs: a card each, with what can be done to it."""
+"""The list of stored runs: a card for each, with its actions."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from mauve_core.store import About, RunStore, RunSummary
 
 COMPARE_PAGE = "views/compare/compare.py"
 SHOWN = 10
-"""Cards at first, and with each "Show more"."""
+"""Cards shown initially, and added by each "Show more"."""
 
 NAMED_CANDIDATES = 4
 SHOWN_NOTES = 300
-"""Characters of the notes in a card; all of them stand in the form."""
+"""Characters of the notes in a card; the form shows all of them."""
 
 DELETED = "runs_deleted"
-"""Token of the run that was deleted last, for the undo."""
+"""Session key: token of the run deleted last, for undo."""
 
 _LIMIT, _OPEN = "runs_limit", "runs_open"
 
 
 def show(found: Sequence[RunSummary], tags: Sequence[str], known: Sequence[RunSummary]) -> None:
-    """A card for each run found, the first ``SHOWN`` of them and a button for more.
+    """A card for each run found: the first ``SHOWN``, and a button for more.
 
-    The run whose form is open stays, whatever others do to it: of all those ``known``, or as it was.
+    The run whose form is open stays whatever others do to it: as in ``known``, or as it was.
     """
     limit = st.session_state.setdefault(_LIMIT, SHOWN)
     opened, editing = session.current().run, edited()
@@ -49,13 +49,13 @@ def show(found: Sequence[RunSummary], tags: Sequence[str], known: Sequence[RunSu
 
 
 def edited() -> str | None:
-    """Id of the run whose name, tags and notes are being changed."""
+    """Id of the run whose name, tags and notes are being edited."""
     kind, run_id = st.session_state.get(_OPEN) or ("", None)
     return run_id if kind == "edit" else None
 
 
 def facts(summary: RunSummary) -> str:
-    """What a list says of a run beside its name, safe in Markdown."""
+    """Facts about a run in a list, safe in Markdown."""
     names = [escaped(name) for name in summary.candidates[:NAMED_CANDIDATES]]
     more = len(summary.candidates) - len(names)
     candidates = ", ".join(names) + (f" and {more} more" if more else "")
@@ -95,7 +95,7 @@ def _card(summary: RunSummary, tags: Sequence[str], *, is_open: bool) -> None:
 
 
 def show_damaged(run_id: str, wrong: MauveLensError) -> None:
-    """A run that cannot be read: why, and the way to the bin."""
+    """A card of a run that cannot be read: why, and a button that moves it to the trash."""
     with st.container(border=True, key=f"run_{run_id}", horizontal=True, vertical_alignment="center"):
         st.error(escaped(str(wrong)), icon=":material/error:")
         st.button("Delete", key=f"delete_{run_id}", type="tertiary", on_click=_delete, args=(run_id,))

@@ -1,7 +1,6 @@
-"""The form for a run's name, tags and notes; what somebody else changed since it was opened is never lost.
+"""The form for a run's name, tags and notes; it never loses changes that others make meanwhile.
 
-Only what the reader changed is written. Where others changed the same name or notes, the form says what stands there
-now, keeps the reader's text, and asks.
+Only the reader's changes are written. If others changed the same part, the form shows both versions and asks.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from mauve_core.store import About, ChangedMeanwhileError, RunStore
 
 PARTS = ("name", "tags", "notes")
 LONG = 400
-"""Characters beyond which what others wrote gets an area that scrolls."""
+"""Characters beyond which others' text gets a scrolling area."""
 
 _OPENED = "runs_edited"
 
@@ -32,13 +31,13 @@ class _Opened:
     ----------
     run : str
     seen : About
-        What the reader knows to stand there.
+        The stored values that the reader has seen.
     there : mapping of str to str
-        Parts that others have changed too: what stands there now, by the form.
+        Parts that others have changed too, with their current values.
     mine : mapping of str to value
-        What the reader has in the fields, once saving has failed.
+        The reader's field values, once saving has failed.
     wrong : str
-        Why it did.
+        Why saving failed.
     """
 
     run: str
@@ -49,7 +48,7 @@ class _Opened:
 
 
 def show(run_id: str, said: About, tags: Sequence[str], *, close: Callable[[], None]) -> None:
-    """The form; it begins with what is said of the run, and ``close`` hides it."""
+    """The form, initially with ``said``; ``close`` hides it."""
     opened = _opened(run_id) or _Opened(run_id, said)
     st.session_state[_OPENED] = opened
     values = {}
@@ -84,7 +83,7 @@ def show(run_id: str, said: About, tags: Sequence[str], *, close: Callable[[], N
 
 
 def show_gone(run_id: str, tags: Sequence[str], *, close: Callable[[], None]) -> None:
-    """The form of a run that was deleted meanwhile, so that nothing typed is lost, and the way back of the run."""
+    """The form of a run deleted meanwhile: keeps what was typed and offers to restore the run."""
     opened = _opened(run_id)
     if opened is None:
         return
@@ -101,12 +100,12 @@ def show_gone(run_id: str, tags: Sequence[str], *, close: Callable[[], None]) ->
 
 
 def forget() -> None:
-    """The next form begins anew."""
+    """Discard the open form's state."""
     st.session_state[_OPENED] = None
 
 
 def _there(opened: _Opened, part: str) -> None:
-    """What others wrote there meanwhile, if they did, and the way to take it."""
+    """What others wrote meanwhile, if they did, and a button to take it over."""
     if part not in opened.there:
         return
     text = opened.there[part]
@@ -134,7 +133,7 @@ def _save(run_id: str, close: Callable[[], None]) -> None:
     if opened is None:
         return
     known: dict[str, Any] = dict(opened.there)
-    seen = replace(opened.seen, **known)  # it was shown, so that saving is the answer to it
+    seen = replace(opened.seen, **known)  # the reader has seen it, so saving answers it
     fields: dict[str, Any] = {part: st.session_state[_key(part, run_id)] for part in PARTS}
     fields["tags"] = tuple(fields["tags"])
     mine = {part: value for part, value in fields.items() if value != getattr(seen, part)}

@@ -1,4 +1,4 @@
-"""A run as one file: saved from a card, and brought in from another machine."""
+"""Export of a run as one file from its card, and import of such a file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ROUND, _CAME = "import_round", "import_came"
 
 
 def export_button(summary: RunSummary) -> None:
-    """A link to the run as one file, which is made when it is followed (``app.server.run_export``)."""
+    """A link to the run as one file, created on request (``app.server.run_export``)."""
     most = int(st.get_option("server.maxUploadSize")) * MEGABYTE
     tip = "Texts, scores, clusters and features in one file that can be imported elsewhere"
     if summary.bytes > most:
@@ -38,8 +38,8 @@ def export_button(summary: RunSummary) -> None:
 
 
 def import_button() -> None:
-    """An uploader behind a button; what came, or why it did not, is said by :func:`outcome`."""
-    turn = st.session_state.setdefault(_ROUND, 0)  # a new key empties the uploader and closes what it stands in
+    """An uploader behind a button; :func:`outcome` reports the result."""
+    turn = st.session_state.setdefault(_ROUND, 0)  # a new key empties the uploader and closes its container
     tip = "A run that was exported here or on another machine"
     with st.popover("Import", icon=":material/upload:", help=tip, key=f"import_box_{turn}"):
         uploaded = st.file_uploader("A run that was exported", type="zip", key=f"import_{turn}")
@@ -55,7 +55,7 @@ def import_button() -> None:
 
 
 def outcome() -> None:
-    """What became of the file that was imported last."""
+    """Report the result of the last import."""
     came = st.session_state.get(_CAME)
     if came is None:
         return
@@ -79,7 +79,7 @@ def _forget() -> None:
 
 
 def _imported(name: str, data: IO[bytes]) -> RunSummary | str:
-    """The run, or what is wrong with the file, called by the reader's own name; what pages need first is a job."""
+    """The run, or the error with the reader's own file name; a job precomputes what pages need first."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / uploads.safe_name(name)
         try:
@@ -91,6 +91,6 @@ def _imported(name: str, data: IO[bytes]) -> RunSummary | str:
             return str(error).replace(str(path), name)
         except OSError as error:
             return f"{name} cannot be taken in: {error.strerror or error}"
-    with suppress(MauveLensError):  # the run is there: without the job, pages find out what they need when it is opened
+    with suppress(MauveLensError):  # the run exists: without the job, pages compute what they need when opened
         queue.start(PrecomputeTask(summary.id))
     return summary

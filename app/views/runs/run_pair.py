@@ -1,4 +1,4 @@
-"""Two runs against each other: in which settings they differ, and one leaderboard where that is honest."""
+"""Two runs side by side: their different settings, and a joint leaderboard if that is honest."""
 
 from __future__ import annotations
 
@@ -118,7 +118,6 @@ def _leaderboard(left: Run, right: Run, board: Comparison) -> None:
 
 
 def _twice(left: Comparison, right: Comparison) -> str:
-    """A sentence about candidates that are the same texts in both runs."""
     digests = {candidate.source.digest for candidate in right.candidates}
     names = [candidate.name for candidate in left.candidates if candidate.source.digest in digests]
     return f" The same texts in both runs: {escaped(', '.join(names))}." if names else ""

@@ -1,4 +1,4 @@
-"""Runs: everything that was compared, found again, described, made again, held against each other, moved, deleted."""
+"""Runs: find, describe, repeat, compare, export, import and delete stored runs."""
 
 from __future__ import annotations
 

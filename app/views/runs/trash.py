@@ -1,4 +1,4 @@
-"""Deleted runs with their way back, and what everything takes on disk."""
+"""Trash: deleted runs, which can be restored, and disk use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mauve_core.store import DeletedRun, RunStore, RunSummary
 
 
 def undo() -> None:
-    """While the run that was deleted last lies in the bin: the way back, above whatever part of the page is open."""
+    """Undo for the run deleted last, while it is in the trash; shown above any section of the page."""
     token = st.session_state.get(DELETED)
     if token is None:
         return
@@ -33,7 +33,7 @@ def undo() -> None:
 
 
 def show(summaries: list[RunSummary]) -> None:
-    """The bin, then disk use."""
+    """The trash, then disk use."""
     deleted = _deleted()
     st.header("Bin", anchor=False)
     if deleted:
