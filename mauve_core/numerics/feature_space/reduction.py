@@ -161,6 +161,10 @@ def reduce_features(
     fit_rows : (r,) array of int, optional
         Rows whose mean and variance decide the components; all by default. Every row is projected.
 
+    Returns
+    -------
+    Reduced
+
     Raises
     ------
     InputError

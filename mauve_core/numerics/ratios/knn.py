@@ -80,6 +80,10 @@ def knn_ratios_from_gram(gram: ArrayLike, n: int, *, k: int = NEIGHBOURS) -> Log
     k : int
         Neighbors, fewer than n + m.
 
+    Returns
+    -------
+    LogRatios
+
     Raises
     ------
     InputError

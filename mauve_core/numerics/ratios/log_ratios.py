@@ -200,6 +200,10 @@ def direct_ratios(
     log_p_at_q, log_q_at_q : (m,) array
         Those of the candidate's texts.
 
+    Returns
+    -------
+    LogRatios
+
     Raises
     ------
     InputError

@@ -84,6 +84,10 @@ def permutation_test(
     smaller_is_farther : bool
         For scores that are largest if P = Q, such as MAUVE.
 
+    Returns
+    -------
+    PermutationTest
+
     Raises
     ------
     InputError
@@ -123,6 +127,10 @@ def histogram_statistic(
         Probabilities p (b, k) and q (b, k) -> (b,), for example ``numerics.divergences.frontier_integral``.
     smoothing : str
         See :func:`mauve_core.numerics.divergences.smoothing.probabilities`.
+
+    Returns
+    -------
+    Statistic
     """
 
     def statistic(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -148,6 +148,10 @@ def recommend_clusters(
     population, estimator, replicates, seed
         See :func:`errors_against_k`.
 
+    Returns
+    -------
+    ClusterAdvice
+
     Raises
     ------
     InputError

@@ -123,6 +123,10 @@ def measured_errors(
     seed : int or numpy.random.SeedSequence
         A setting's draws depend on it and on n, m and k, not on the other settings.
 
+    Returns
+    -------
+    SamplingError
+
     Raises
     ------
     InputError

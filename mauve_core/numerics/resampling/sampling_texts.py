@@ -107,6 +107,10 @@ def errors_against_n(
     estimator, replicates, seed
         See :func:`mauve_core.numerics.resampling.sampling_error.measured_errors`.
 
+    Returns
+    -------
+    SamplingError
+
     Raises
     ------
     InputError
@@ -139,6 +143,10 @@ def recommend_texts(
     ----------
     p_counts, q_counts, population, estimator, replicates, seed
         See :func:`errors_against_n`.
+
+    Returns
+    -------
+    TextAdvice
 
     Raises
     ------

@@ -125,6 +125,10 @@ def cluster_stability(
         Draws, B; by default k / ``LEVEL``, at least 999: with fewer, one real cluster among k could not pass.
     seed : int or numpy.random.SeedSequence
 
+    Returns
+    -------
+    Stability
+
     Raises
     ------
     InputError

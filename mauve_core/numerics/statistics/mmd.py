@@ -88,6 +88,10 @@ def mmd(
     seed : int or numpy.random.SeedSequence
         Seed of the halves and of the sample for the median.
 
+    Returns
+    -------
+    Mmd
+
     Raises
     ------
     InputError

@@ -134,7 +134,7 @@ def _centred_ranks(values: _Array) -> _Array:
 
 
 def _correlations(rows: _Array, target: _Array) -> _Array:
-    """(B,) correlation of each row's ranks with centred ranks; nan where either side is constant."""
+    """(B,) correlation of each row's ranks with centered ranks; nan where either side is constant."""
     ranks = _centred_ranks(rows)
     norms = np.sqrt((ranks**2).sum(axis=1) * (target**2).sum())
     result = np.full(len(rows), np.nan)

@@ -67,6 +67,10 @@ def string_ratios(
     seed : int
         Decides which texts are held out. A row that both sides have is held out on both or on neither.
 
+    Returns
+    -------
+    StringRatios
+
     Raises
     ------
     InputError

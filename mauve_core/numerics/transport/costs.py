@@ -112,7 +112,7 @@ def frechet_cost(x_p: ArrayLike, x_q: ArrayLike) -> float:
 
 
 def quantised_cost(p: ArrayLike, q: ArrayLike, centres: ArrayLike) -> float:
-    """The exact cost between two histograms over the same cluster centres.
+    """The exact cost between two histograms over the same cluster centers.
 
     Parameters
     ----------
