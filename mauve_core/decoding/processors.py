@@ -16,8 +16,7 @@ class SeededDraw:
     """A logits processor that draws each row's next token with that row's own random stream.
 
     It adds standard Gumbel noise to the log-probabilities and keeps the largest, an exact draw from the softmax
-    (Gumbel 1954). In the returned rows only the drawn token is finite. Row i's noise comes from a counter-based
-    generator keyed by ``keys[i]`` alone.
+    (Gumbel 1954). In the returned rows only the drawn token is finite. Row i's noise depends on ``keys[i]`` alone.
     """
 
     def __init__(self, keys: Sequence[int]) -> None:

@@ -59,8 +59,7 @@ def correlations(ranking: Ranking, indicators: Mapping[str, Indicator]) -> tuple
     """Spearman's correlation of each indicator with the ranking's scores, over the players that have both.
 
     If smaller is closer, the indicator's sign is flipped, so a positive correlation always means agreement. Infinite
-    scores have a rank; undetermined scores have none. Of several groups of players, the one that shares most with the
-    indicator is used.
+    scores have a rank; undetermined scores have none. Of several groups of players, the most shared one counts.
     """
     return tuple(_correlation(ranking, name, indicator) for name, indicator in indicators.items())
 

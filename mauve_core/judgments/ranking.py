@@ -287,7 +287,6 @@ def _reading_notes(used: Sequence[Rating], ties: int) -> list[str]:
 
 
 def _placing_notes(sources: Sequence[str], fit: BradleyTerryFit) -> list[str]:
-    """What cannot be compared, and why."""
     names = np.array(sources, dtype=object)
     notes = []
     groups = [", ".join(names[fit.group == group]) for group in np.unique(fit.group)]

@@ -104,8 +104,7 @@ def pair_key(prompt_id: str, one: tuple[str, str], other: tuple[str, str]) -> Pa
 def held(ratings: Iterable[Rating], corpora: Mapping[str, Corpus]) -> tuple[tuple[Rating, ...], int]:
     """The ratings whose two texts are among the corpora's, and the number of the others.
 
-    A rating of a text that was replaced says nothing about the current texts. A ranking leaves it out, but it is never
-    deleted.
+    A rating of a text that was replaced says nothing about the current texts. Rankings omit it; it is never deleted.
     """
     digests = {name: {text_digest(text) for text in corpus.texts} for name, corpus in corpora.items()}
     given = tuple(ratings)

@@ -52,8 +52,7 @@ def features(x: ArrayLike, *, least_rows: int = 1, name: str = "features") -> ND
     Raises
     ------
     InputError
-        The array is not two-dimensional, has no columns or too few rows, or has numbers that are not finite (names
-        rows).
+        The array is not two-dimensional, has no columns or too few rows, or numbers are not finite (names rows).
     """
     array = numbers(x, f"The array of {name}")
     if array.ndim != 2 or array.shape[1] == 0:

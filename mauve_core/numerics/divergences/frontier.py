@@ -147,8 +147,7 @@ def mauve_area(p: ArrayLike, q: ArrayLike, scale: float = 5.0) -> float:
     With s the log odds of the weight, the area is the integral of -y dx/ds. The integrand is smooth on the whole line
     for any histograms and any scale, even if a bin is empty on one side and the frontier runs to infinity. Beyond
     |s| = 45 the curve lies within c exp(-45) of the lines x = 1 and y = 1, because r >= weight p gives
-    KL(P || R) <= -log(weight), and likewise for Q. A composite Gauss-Legendre rule doubles its panels until the result
-    settles.
+    KL(P || R) <= -log(weight), and likewise for Q. A composite Gauss-Legendre rule doubles its panels until it settles.
 
     Parameters
     ----------
@@ -163,8 +162,7 @@ def mauve_area(p: ArrayLike, q: ArrayLike, scale: float = 5.0) -> float:
     Raises
     ------
     InputError
-        The inputs are not two single probability vectors, or the scale is not positive or too large for the rule to
-        settle.
+        The inputs are not two probability vectors, or the scale is not positive or too large for the rule to settle.
     """
     left, right = _checks.distributions(p, q)
     if left.ndim != 1:

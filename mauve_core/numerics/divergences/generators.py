@@ -107,8 +107,7 @@ def interpolated_kl(weight: float) -> Generator:
 
 
 def interpolated_chi2(weight: float) -> Generator:
-    """chi2(P || l P + (1 - l) Q) for l = ``weight`` in (0, 1), with the factor (1 - l)^2 (see the module
-    docstring)."""
+    """chi2(P || l P + (1 - l) Q) for l = ``weight`` in (0, 1), with the factor (1 - l)^2 (see above)."""
     own, rest = _weight(weight)
 
     def terms(x: _Array, step: _Array, y: _Array) -> _Array:

@@ -2,8 +2,7 @@
 
 Matching a cluster gives it the human share p of the candidate's texts and scales the clusters not yet matched by one
 factor, so that the sum is 1. Dropping a cluster removes the candidate's texts from it. Each step tries every remaining
-cluster and takes the one with the best resulting score. The search is greedy: another set of the same size may close
-more.
+cluster and takes the one with the best resulting score. The search is greedy: another set of this size may close more.
 """
 
 from __future__ import annotations
@@ -29,8 +28,7 @@ BEST = {"mauve": 1.0, "mauve_star": 1.0, "frontier_integral": 0.0, "mid": 0.0}
 ACTIONS = ("match", "drop")
 
 _TIE = 1e-12
-"""Smaller differences count as ties: above the rounding of the fast forms, below the effect of one text in a
-million."""
+"""Smaller differences count as ties: above the rounding of the fast forms, below one text in a million."""
 
 _NODES = 30
 _RANGE = 3.0
@@ -61,8 +59,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class _Moves:
-    """Candidates for the next step: the histogram of cluster u is ``fixed`` + factor[u] ``moving``, but own[u] at
-    u."""
+    """Candidates for the next step: the histogram of cluster u is ``fixed`` + factor[u] ``moving``, own[u] at u."""
 
     clusters: NDArray[np.intp]
     fixed: NDArray[np.float64]
@@ -181,8 +178,7 @@ def _after(p: NDArray[np.float64], moves: _Moves, score: str, scale: float) -> N
     """(u,) score after each move, to about 1e-13.
 
     Outside the moved cluster, candidates differ by a factor only, and the sums over clusters are smooth in that
-    factor. They are interpolated from Chebyshev nodes for factors near the median and computed directly for the
-    others.
+    factor. They are interpolated from Chebyshev nodes for factors near the median, and direct for the others.
     """
     factor, at = moves.factor, moves.clusters
     sums = np.empty((at.size, *_sums(p[:1], p[:1], score).shape))

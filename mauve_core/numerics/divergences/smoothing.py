@@ -78,8 +78,7 @@ def probabilities(counts: ArrayLike, smoothing: str = "none") -> NDArray[np.floa
     Raises
     ------
     InputError
-        A count is negative, not finite or, where required, not whole; a row without smoothing is empty; the name is
-        unknown.
+        A count is negative, not finite or, if required, not whole; an unsmoothed row is empty; the name is unknown.
     """
     added = added_count(smoothing)
     array = _checks.numbers(counts, "The array of counts").astype(np.float64)

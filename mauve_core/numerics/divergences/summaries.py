@@ -3,8 +3,7 @@
 The f-divergence frontier is the set of points (D_f(Q || R), D_f(P || R)) for R = l P + (1 - l) Q (JMLR 2023,
 definition 4). Its summaries are the area MAUVE_f (equation 5), the integral FI_f (equation 7) and the mid-point Mid_f
 (equation 8). All need a finite f(0). Definition 4 also asks for f*(0) = inf, which this module does not require: it
-only sends the curve to infinity if a bin is empty on one side. For KL the functions of ``frontier`` and
-``divergences`` do the work.
+only sends the curve to infinity if a bin is empty on one side. KL uses ``frontier`` and ``kl``.
 
 The five divergences (Pimentel, Meister and Cotterell, ICLR 2023, equations 4 to 8) are forward, backward and
 exponentiated KL, Jensen-Shannon, and AUC = 1 - MAUVE. P is the human side; logarithms are natural.

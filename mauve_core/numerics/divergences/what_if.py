@@ -105,8 +105,7 @@ def frontier_by_logs(p: NDArray[np.float64], q: NDArray[np.float64]) -> Frontier
     """Frontiers of many pairs on the reference grid, unchecked, several times as fast as ``divergence_frontier``.
 
     KL(Q || R) = sum q log q - sum q log r, and KL(P || R) likewise, so both errors take one logarithm, log r. Being
-    differences of sums, they are accurate to about 1e-14 nats in absolute, not relative, terms. This suffices for
-    spreads and rankings.
+    differences of sums, they are accurate to about 1e-14 nats in absolute, not relative, terms. Enough for rankings.
 
     Parameters
     ----------
@@ -151,7 +150,6 @@ def _weights(weights: ArrayLike, size: int, what: str) -> NDArray[np.float64]:
 
 
 def _shares(p_counts: ArrayLike, q_counts: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(k,) shares of each side."""
     p, q = probabilities(p_counts), probabilities(q_counts)
     if p.ndim != 1 or p.shape != q.shape:
         received = f"shapes {p.shape} and {q.shape}"

@@ -105,7 +105,6 @@ class Stacked:
         return self._take(chosen if self._rows is None else self._rows[chosen])
 
     def _take(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Rows of the stack."""
         taken = np.empty((len(rows), self.shape[1]), dtype=np.float32)
         which = np.searchsorted(self._ends, rows, side="right")
         for index, part in enumerate(self._parts):
@@ -138,8 +137,7 @@ def require_usable(
     Raises
     ------
     InputError
-        The input is not a table, has too few rows, values not finite in float32, or rows of zeros (names rows, from
-        0).
+        The input is not a table, has too few rows, values not finite in float32, or rows of zeros (names rows).
     """
     table = stacked(x, name=name)
     if len(table) < least_rows:

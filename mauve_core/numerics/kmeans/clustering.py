@@ -173,7 +173,6 @@ def _warmed_up(
 
 
 def _sampled(rows: Rows, least: int, k: int, random: np.random.Generator) -> Rows:
-    """Rows for the warm-up."""
     count = max(least, TRIAL_ROWS_A_CENTER * k, round(TRIAL_SHARE * len(rows)))
     if len(rows) <= count:
         return rows

@@ -2,8 +2,7 @@
 
 Squared distances are |x|^2 - 2 x.c + |c|^2 in float32. For rows of length about 1, such as features after reduction,
 this is exact to about 1e-7, some ten-thousandths of the distance between a text and its center. Two centers closer
-than that in distance tie, and the row stays. NumPy and torch name the operations used here alike, so one code serves
-the CPU and CUDA devices.
+than that in distance tie, and the row stays. NumPy and torch name these operations alike: one code for both.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ k-means++ (Arthur and Vassilvitskii, 2007) draws each next center with probabili
 from the existing ones. Taking the best of several draws, which lowers the sum of squared distances most, leads to
 better partitions. Center by center, this reads all rows once per center. Here the draws for a batch of centers use the
 distances before the batch and are measured in one product. The batch grows with the number of existing centers, so
-distances are never far out of date. A draw made useless by a center of the same batch lowers the sum least and is not
-taken.
+distances are never far out of date. A draw made useless by a center of the same batch lowers the sum least and loses.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Bins from the integer points of a sphere in 4 dimensions, to which a net maps the rows: 744 of radius sqrt(50).
 
 NeurIPS 2021, appendix C.3: a row gets the point u that minimizes |f(x) - u / r|^2, with f the net of
-:mod:`mauve_core.numerics.quantisers.spreading`. All points are equally long, so u maximizes f(x) . u. Points without
-rows remain as empty bins.
+:mod:`mauve_core.numerics.quantisers.spreading`. Points are equally long, so u maximizes f(x) . u; bins can be empty.
 """
 
 from __future__ import annotations

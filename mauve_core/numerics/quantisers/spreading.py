@@ -14,8 +14,7 @@ Training normalizes a batch by its own mean and variance, inference by those of 
 The triplet term keeps neighbors together: x+ is one of the 10 rows nearest to x, drawn anew each time, and x- the row
 whose image is the 50th nearest to that of x, updated every 5 epochs. In the second term, the Kozachenko-Leonenko
 estimate of minus the entropy, x' runs over the other rows of the batch; it pushes the images apart, toward an even
-spread over the sphere. Copies of a row are neither its neighbors nor its x'. The optimizer is stochastic gradient
-descent without momentum.
+spread over the sphere. Copies of a row are neither its neighbors nor its x'. The optimizer is SGD without momentum.
 
 **Weight of spreading**, 0.1: chosen on 6,144 rows of features of a language model. At 0.02 images contract and use
 about 80 of 744 lattice points; at 0.1 they use about 670, and a row shares its point with 14 % of its 10 nearest rows;

@@ -39,10 +39,8 @@ def gaussian_ratios(
 
     Parameters
     ----------
-    x_p, x_q : (n, d) and (m, d) array
-        Features of the human side and of the candidate, two rows or more each.
-    components : int
-        Principal components of the union to keep; all if the features have no more.
+    x_p, x_q, components
+        See :func:`mauve_core.numerics.ratios.log_ratios.principal_coordinates`; two rows or more on each side.
     draws : int
         Points drawn from each Gaussian. The error of their mean falls with the root of their number.
     ridge : float >= 0
@@ -58,8 +56,7 @@ def gaussian_ratios(
     Raises
     ------
     InputError
-        Features are not usable, a side has fewer than two rows, a setting is out of range, or, with no ridge, a
-        covariance is singular.
+        Features are not usable, a side has fewer than two rows, a setting is out of range, or a covariance is singular.
     """
     draws = _checks.whole("The number of draws", draws, low=1)
     if not 0 <= ridge < np.inf:

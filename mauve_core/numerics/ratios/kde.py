@@ -30,8 +30,7 @@ ever narrower kernels."""
 _COARSE, _FINE = 0.5, 0.125
 """Steps of the search, in octaves: first over the whole range, then around the best."""
 _JUDGED = 1000
-"""Points per side, evenly spaced in its order, whose likelihood decides the bandwidth; all points are kernel
-centers."""
+"""Points per side, evenly spaced in its order, whose likelihood decides the bandwidth; all are kernel centers."""
 
 _Array = NDArray[np.float64]
 
@@ -43,12 +42,10 @@ def kde_ratios(
 
     Parameters
     ----------
-    x_p, x_q : (n, d) and (m, d) array
-        Features of the human side and of the candidate, two rows or more on each.
+    x_p, x_q, components
+        See :func:`mauve_core.numerics.ratios.log_ratios.principal_coordinates`; two rows or more on each side.
     bandwidth : float > 0, "likelihood" or "scott"
         Standard deviation of the kernel in every direction, or how to choose it.
-    components : int
-        Principal components of the union to keep; all if the features have no more.
 
     Returns
     -------
@@ -72,8 +69,7 @@ def kde_ratios(
 def scott_bandwidth(u_p: _Array, u_q: _Array) -> float:
     """Scott's rule for both sides: their standard deviation, pooled over sides and directions, times n^(-1 / (d + 4)).
 
-    n is the number of points of the smaller side, d their dimension; the difference between the sides' means is
-    excluded.
+    n is the number of points of the smaller side, d their dimension; the sides' means do not count.
     """
     squares = sum(float(((side - side.mean(axis=0)) ** 2).sum()) for side in (u_p, u_q))
     deviation = np.sqrt(squares / ((len(u_p) + len(u_q)) * u_p.shape[1]))

@@ -41,12 +41,10 @@ def knn_ratios(x_p: ArrayLike, x_q: ArrayLike, *, k: int = NEIGHBOURS, component
 
     Parameters
     ----------
-    x_p, x_q : (n, d) and (m, d) array
-        Features of the human side and of the candidate.
+    x_p, x_q, components
+        See :func:`mauve_core.numerics.ratios.log_ratios.principal_coordinates`.
     k : int
         Neighbors, fewer than n + m. The bias falls with k over the sample size, the noise with k.
-    components : int
-        Principal components of the union to keep; all if the features have no more.
 
     Returns
     -------

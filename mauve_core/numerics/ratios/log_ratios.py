@@ -267,8 +267,7 @@ def principal_coordinates(x_p: ArrayLike, x_q: ArrayLike, components: int, *, le
 def coordinates_kept(kept: dict[Hashable, Coordinates]) -> Iterator[None]:
     """Make :func:`principal_coordinates` keep its results in ``kept`` and compute those of equal features once.
 
-    For estimators and seeds that use the same texts in turn. Features are compared by content, and results are bitwise
-    equal and read-only.
+    For estimators and seeds that share texts. Features are compared by content; results are bitwise equal, read-only.
     """
     token = _KEPT.set(kept)
     try:

@@ -2,8 +2,7 @@
 
 The texts fall into G groups. The statistic is computed on all texts, and G times with one group left out. These G + 1
 numbers give a standard deviation for any statistic that changes smoothly with the texts. Groups may differ in size:
-Busing, Meijer and van der Leeden, *Delete-m Jackknife for Unequal m*, Statistics and Computing 9, 1999, equations 8
-and 9.
+Busing, Meijer and van der Leeden, *Delete-m Jackknife for Unequal m*, Statistics and Computing 9, 1999, (8) and (9).
 """
 
 from __future__ import annotations
@@ -31,8 +30,7 @@ def jackknife_sd(estimate: float, left_out: ArrayLike, sizes: ArrayLike) -> floa
     Returns
     -------
     float
-        For a mean of independent values and groups of equal size, the root of an unbiased estimate of the variance
-        s^2/n.
+        For a mean of independent values and groups of equal size, its square is an unbiased estimate of s^2/n.
 
     Raises
     ------

@@ -79,8 +79,7 @@ def permutation_test(
         Draws, B; the p-value is a multiple of 1 / (B + 1).
     seed : int or numpy.random.SeedSequence
     blocks : (n + m,) array of int or str, optional
-        Prompt of each text. Each draw keeps the number of P's texts in a block: it swaps the two of a pair or does
-        not.
+        Prompt of each text. Each draw keeps the number of P's texts in a block: of a pair it swaps the two or not.
     smaller_is_farther : bool
         For scores that are largest if P = Q, such as MAUVE.
 

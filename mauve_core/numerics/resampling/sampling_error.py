@@ -130,8 +130,7 @@ def measured_errors(
     Raises
     ------
     InputError
-        There is no setting, rows are not distributions, n, m or replicates are not usable, or estimates are not
-        finite.
+        There is no setting, rows are not distributions, n, m or replicates are invalid, or estimates not finite.
     """
     replicates = _checks.whole("The number of replicates", replicates, low=2)
     if not settings:

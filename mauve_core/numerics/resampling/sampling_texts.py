@@ -208,7 +208,6 @@ def doublings(n: int, first: int, last: int) -> list[int]:
 
 
 def _joined(first: SamplingError, second: SamplingError) -> SamplingError:
-    """The settings of both, concatenated."""
     pairs = {
         name: np.concatenate([getattr(first, name), getattr(second, name)])
         for name in ("n", "m", "k", "truth", "mean", "spread", "bias", "sd")

@@ -114,7 +114,6 @@ def worst_case_spearman(a: ArrayLike, sd: ArrayLike, h: ArrayLike) -> WorstCase:
 
 
 def _rows(**given: ArrayLike) -> list[_Array]:
-    """The arguments as rows of one length."""
     rows = [_checks.numbers(values, f"The array {name}").astype(np.float64) for name, values in given.items()]
     if any(row.ndim != 1 or row.size != rows[0].size or row.size < 2 for row in rows):
         raise InputError(
@@ -184,7 +183,6 @@ def _search(ends: _Array, moving: NDArray[np.intp], target: _Array) -> float:
 
 
 def _bound(ends: _Array, target: _Array) -> float:
-    """A correlation that no pattern goes below."""
     n = ends.shape[1]
     above = ends[:, None, :, None] > ends[None, :, None, :]
     same = ends[:, None, :, None] == ends[None, :, None, :]

@@ -2,7 +2,7 @@
 
 BLEU clips the count of an n-gram at its largest count in any reference (Papineni et al. 2002). With all other texts as
 references, this is the largest count of all or, if the text itself holds that, the second largest. Two numbers per
-n-gram therefore serve every text.
+n-gram serve every text.
 """
 
 from __future__ import annotations

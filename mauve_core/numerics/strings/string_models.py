@@ -7,8 +7,7 @@ The paper scores whole texts, and the same ones that its models were fitted to. 
 own side's model than other texts of the same source, so the sides of one source look far apart. Here texts are held
 out, and their log ratios are divided by the number of tokens, because those of whole texts are off by tens of nats.
 
-Both models share one vocabulary, so both are distributions over the same texts. P is the human side; logarithms are
-natural; larger is farther apart.
+The models share one vocabulary, so both are distributions over the same texts. P is the human side; natural logarithms.
 """
 
 from __future__ import annotations
