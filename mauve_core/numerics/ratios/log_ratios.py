@@ -16,7 +16,7 @@ The points of the expectation are a separate choice, because a ratio converts on
   f_{1-l}(1 / r) over the sample of P. It takes P's part of the divergence from points of Q: separate samples get 1 - l
   instead of -log(l), heavy tails dominate the mean, and one point of Q without neighbors in Q makes it infinite.
 - ``first``, as in section 7.3.3 for KL and given probabilities: D(P || R) is the mean of log(p / r_l) over the sample
-  of P, clipped at 0. With exact ratios it is right on average; otherwise it has no lower bound.
+  of P, clipped at 0. With exact ratios it is exact on average; with others the unclipped mean has no lower bound.
 
 All three agree in the limit of exact ratios and many points.
 """
