@@ -1,4 +1,4 @@
-"""Prompts to continuations, one decoder a definition, on transformers' generation."""
+"""Continue prompts with transformers' generation, under one of several decoders."""
 
 from mauve_core.decoding.decoders import DECODERS, Decoder, parse_decoder
 from mauve_core.decoding.generate import GenerationSettings, Prompts, continue_prompts, generate_files, read_prompts

@@ -1,9 +1,9 @@
 """Contrastive search as a custom generation loop for transformers' ``generate``.
 
-At each step the k most probable tokens are tried, and the one with the largest
-(1 - alpha) p(token) - alpha max_j cos(h(token), h_j) is taken, where h are hidden states of the last layer and j runs
-over everything before, the prompt included. Source: Su et al., *A Contrastive Framework for Neural Text Generation*,
-NeurIPS 2022, equation 5; compared with MAUVE in Su and Collier 2023.
+Each step tries the k most probable tokens and takes the one with the largest (1 - alpha) p(token) - alpha max_j
+cos(h(token), h_j), where h are hidden states of the last layer and j runs over all earlier tokens, including the
+prompt. Source: Su et al., *A Contrastive Framework for Neural Text Generation*, NeurIPS 2022, equation 5; compared
+with MAUVE in Su and Collier 2023.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ContrastiveSearch:
-    """What ``generate(custom_generate=...)`` calls; deterministic.
+    """Deterministic loop for ``generate(custom_generate=...)``.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class ContrastiveSearch:
         generation_config: Any,
         **model_kwargs: Any,
     ) -> torch.Tensor:
-        """Continue a left-padded batch until every row has ended; returns prompts and continuations, padded."""
+        """Continue a left-padded batch until every row has ended; return prompts and continuations, padded."""
         import torch
 
         mask = model_kwargs.get("attention_mask")

@@ -1,9 +1,8 @@
-"""Decoding algorithms by name: what each does to the logits before a token is taken.
+"""Decoding algorithms by name, and what each does to the logits before a token is taken.
 
-A decoder is written ``name`` or ``name:parameter=value,...``, as in ``nucleus:p=0.95``; :func:`parse_decoder` reads
-that. Truncation and beam search are transformers' own; the draw itself is
-:class:`mauve_core.decoding.processors.SeededDraw`, so that a text depends on its prompt and the seed and not on the
-batch it was written in.
+A decoder is written ``name`` or ``name:parameter=value,...``, such as ``nucleus:p=0.95``; see :func:`parse_decoder`.
+Truncation and beam search are those of transformers. :class:`mauve_core.decoding.processors.SeededDraw` draws the
+tokens, so a text depends on its prompt and the seed but not on its batch.
 
 Sources, as compared in JMLR 2023, section 6.2: top-k sampling, Fan et al. 2018; nucleus sampling, Holtzman et al.
 2020; locally typical sampling, Meister et al. 2022; contrastive search, Su et al. 2022; adversarial perplexity
@@ -25,14 +24,14 @@ from mauve_core.decoding.processors import PerplexityChase, SeededDraw
 
 @dataclass(frozen=True)
 class Parameter:
-    """A decoder's number: its default, its type, and the values it may take.
+    """A numeric parameter of a decoder: its default, type and allowed values.
 
     Attributes
     ----------
     default : float or None
-        None where there is no sensible one: the parameter must then be given.
+        None if the parameter is required.
     quiet : bool
-        Left out of the decoder's written form while it has its default.
+        Whether the decoder's written form omits the default.
     """
 
     name: str
@@ -45,7 +44,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Writing:
-    """What a decoder needs to know about the batch that it writes.
+    """What a decoder needs to know about its batch.
 
     Attributes
     ----------
@@ -53,7 +52,7 @@ class Writing:
         Keys of the rows' random streams.
     max_new_tokens : int
     special : sequence of int
-        Token ids that are no text.
+        Token ids that are not text.
     """
 
     keys: Sequence[int]
@@ -66,22 +65,22 @@ Values = Mapping[str, float]
 
 @dataclass(frozen=True)
 class DecoderKind:
-    """An algorithm.
+    """A decoding algorithm.
 
     Attributes
     ----------
     name : str
     summary : str
-        One sentence for a reader who chooses.
+        One sentence to help a reader choose.
     parameters : tuple of Parameter
     draws : bool
-        Whether it samples from the distribution that ``warpers`` leave.
+        Whether it samples from the distribution after ``warpers``.
     warpers : callable
         Values -> the logits processors that turn the model's distribution into this decoder's.
     options : callable
         Values -> fields of transformers' GenerationConfig.
     chase : callable or None
-        Values and batch -> a processor that takes the token itself.
+        Values and batch -> a processor that chooses the token itself.
     custom : callable or None
         Values -> a generation loop for ``generate(custom_generate=...)``.
     width : callable
@@ -101,7 +100,7 @@ class DecoderKind:
 
 @dataclass(frozen=True)
 class Decoder:
-    """A decoder with its parameters set, as ``nucleus:p=0.95``.
+    """A decoder with its parameters set, such as ``nucleus:p=0.95``.
 
     Attributes
     ----------
@@ -115,22 +114,22 @@ class Decoder:
 
     @property
     def spec(self) -> str:
-        """The text that :func:`parse_decoder` reads back."""
+        """The written form for :func:`parse_decoder`."""
         settings = ",".join(f"{p.name}={_number(self.values[p.name])}" for p in self._shown())
         return f"{self.kind.name}:{settings}" if settings else self.kind.name
 
     @property
     def slug(self) -> str:
-        """A file name: ``nucleus-0.95``."""
+        """Form for file names: ``nucleus-0.95``."""
         parts = [f"{p.name}-{_number(self.values[p.name])}" if p.quiet else _number(self.values[p.name])
                  for p in self._shown()]  # fmt: skip
         return "-".join([self.kind.name, *parts])
 
     @property
     def has_distribution(self) -> bool:
-        """Whether each next token has a distribution given the ones before, which ``warpers`` and ``draws`` define.
+        """Whether each next token has a distribution given the earlier ones, which ``warpers`` and ``draws`` define.
 
-        False for beam search, contrastive search and adversarial sampling, which look at whole texts.
+        False for beam search, contrastive search and adversarial sampling, which consider whole texts.
         """
         return self.kind.chase is None and self.kind.custom is None and not self.kind.options(self.values)
 
@@ -139,7 +138,7 @@ class Decoder:
         return self.kind.warpers(self.values)
 
     def processors(self, writing: Writing) -> list[Any]:
-        """Logits processors for a batch, in the order of their application."""
+        """Logits processors for a batch, in order of application."""
         chain = self.warpers()
         if self.kind.chase is not None:
             chain.append(self.kind.chase(self.values, writing))
@@ -158,12 +157,12 @@ def stream_key(seed: int, decoder: Decoder, prompt_id: str) -> int:
 
 
 def parse_decoder(spec: str) -> Decoder:
-    """Read ``name`` or ``name:parameter=value,parameter=value``; parameters left out take their defaults.
+    """Read ``name`` or ``name:parameter=value,parameter=value``; omitted parameters take their defaults.
 
     Raises
     ------
     InputError
-        Unknown name or parameter, a value outside its range, or a parameter that must be given is missing.
+        A name or parameter is unknown, a value is out of range, or a required parameter is missing.
     """
     name, _, settings = spec.partition(":")
     kind = DECODERS.get(name.strip())
@@ -186,13 +185,13 @@ def parse_decoder(spec: str) -> Decoder:
 
 
 def usage(kind: DecoderKind) -> str:
-    """How a decoder is written and what its parameters may be."""
+    """The written form of a decoder and the allowed values of its parameters."""
     settings = ",".join(f"{parameter.name}={parameter.allowed}" for parameter in kind.parameters)
     return f"{kind.name}:{settings}" if settings else kind.name
 
 
 def _read(parameter: Parameter, text: str) -> float | None:
-    """The value written there, if it is one that the parameter may take."""
+    """The parsed value, or None if the parameter does not allow it."""
     try:
         value = parameter.kind(text)
     except ValueError:

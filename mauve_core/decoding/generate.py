@@ -1,7 +1,7 @@
-"""Prompts in, continuations out: batched, left-padded, seeded, resumable.
+"""Generate continuations of prompts: batched, left-padded, seeded, resumable.
 
-A run writes one JSONL file a decoder and a manifest that says how it was made. Each finished batch is kept as a part,
-so that a run that was killed goes on where it stopped; a part is reused only when prompts, model and settings match.
+A run writes one JSONL file per decoder and a manifest with its settings. Each finished batch is kept as a part, so a
+killed run resumes where it stopped; a part is reused only if prompts, model and settings match.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from mauve_core.encoders.tokenizing import refuse_unknown_tokens
 
 DEFAULT_BATCH_ROWS = 128
 DEFAULT_BATCH_TOKENS = 128 * 256
-"""Rows and padded tokens (prompt and continuation) of one batch at most; each beam or candidate is a row."""
+"""Most rows and padded tokens (prompt and continuation) of one batch; each beam or candidate is a row."""
 
 
 @dataclass(frozen=True)
 class GenerationSettings:
-    """How long the texts are, the seed, and how many are written at once.
+    """Lengths of the texts, the seed, and the size of a batch.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class GenerationSettings:
 
 @dataclass(frozen=True)
 class Prompts:
-    """Prompts with the ids that their continuations carry."""
+    """Prompts and their ids, which the continuations keep."""
 
     ids: tuple[str, ...]
     texts: tuple[str, ...]
@@ -85,7 +85,7 @@ class Prompts:
 
 
 def read_prompts(path: Path, prompt_field: str | None = None) -> Prompts:
-    """Prompts of a corpus file: the field asked for, else a field that looks like a prompt, else the text itself."""
+    """Prompts of a corpus file: the given field, else a field that looks like a prompt, else the text itself."""
     table = read_table(path)
     corpus = corpus_from_table(table, text_field=prompt_field or guess_prompt(table))
     return Prompts(corpus.ids, corpus.texts)
@@ -102,28 +102,28 @@ def generate_files(
     device: str = "auto",
     progress: Progress = silent,
 ) -> dict[str, Path]:
-    """Write one JSONL file a decoder into ``out``, and ``manifest.json``.
+    """Write one JSONL file per decoder into ``out``, and ``manifest.json``.
 
     Parameters
     ----------
     model : str or LoadedModel
-        A causal model: catalogue name, hub id, local folder or GGUF file; or one in memory, with its head.
+        A causal model: catalog name, hub id, local folder or GGUF file; or one in memory, with its head.
     prompts : Prompts
     decoders : sequence of str
-        As :func:`mauve_core.decoding.decoders.parse_decoder` reads them; repeated ones are an error.
+        Specifications for :func:`mauve_core.decoding.decoders.parse_decoder`; repeated ones are an error.
     out : Path
-        Files that are complete and made with the same settings are kept as they are.
+        Complete files with the same settings are kept.
     settings : GenerationSettings, optional
 
     Returns
     -------
     dict of str to Path
-        The file of each decoder. Its rows have id (the prompt's), prompt, text, decoder, parameters and seed.
+        File of each decoder. Its rows have id (the prompt's), prompt, text, decoder, parameters and seed.
 
     Raises
     ------
     InputError
-        No such decoder or model, or prompts too long for the model.
+        A decoder or the model is unknown, or prompts are too long for the model.
     StorageError
         The disk refuses; finished batches stay.
     """
@@ -144,7 +144,7 @@ def generate_files(
 def continue_prompts(
     loaded: LoadedModel, prompts: Prompts, decoder: Decoder, settings: GenerationSettings
 ) -> list[str]:
-    """The continuations of one batch of prompts, without the prompts.
+    """Continue one batch of prompts; return the continuations without the prompts.
 
     Raises
     ------
@@ -196,7 +196,7 @@ def _generate_file(
     path: Path,
     progress: Progress,
 ) -> None:
-    """Write ``path`` batch by batch through parts; finished parts and files of equal settings are reused."""
+    """Write ``path`` batch by batch through parts; reuse finished parts and files with equal settings."""
     key = _settings_key(loaded, prompts, decoder, settings)
     stamp = path.with_suffix(".key")
     if path.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == key:
@@ -223,9 +223,9 @@ def _generate_file(
 
 
 def _batches(loaded: LoadedModel, prompts: Prompts, settings: GenerationSettings, branches: int) -> Iterator[Prompts]:
-    """Prompts from the longest to the shortest, as many at once as rows and padded tokens allow.
+    """Prompts from longest to shortest, in batches limited by rows and padded tokens.
 
-    A decoder that follows several ``branches`` of a prompt fills that many rows with it.
+    A decoder that follows several ``branches`` of a prompt uses one row for each.
     """
     lengths = [len(ids) for ids in loaded.tokenizer(list(prompts.texts))["input_ids"]]
     order = sorted(range(len(lengths)), key=lambda i: -lengths[i])

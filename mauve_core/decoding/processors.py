@@ -1,4 +1,4 @@
-"""Logits processors of our own: a seeded draw, and sampling against a perplexity. The rest are transformers'."""
+"""Our own logits processors: a seeded draw, and sampling toward a perplexity. The rest are transformers'."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 class SeededDraw:
     """A logits processor that draws each row's next token with that row's own random stream.
 
-    It adds standard Gumbel noise to the log-probabilities and keeps the largest, which is an exact draw from the
-    softmax (Gumbel 1954), and hands over a row in which only the drawn token is finite. Row i's noise comes from a
-    counter-based generator keyed by ``keys[i]`` alone.
+    It adds standard Gumbel noise to the log-probabilities and keeps the largest, an exact draw from the softmax
+    (Gumbel 1954). In the returned rows only the drawn token is finite. Row i's noise depends on ``keys[i]`` alone.
     """
 
     def __init__(self, keys: Sequence[int]) -> None:
@@ -38,18 +37,18 @@ class SeededDraw:
 class PerplexityChase:
     """A logits processor that writes gibberish of a given perplexity (JMLR 2023, section 6.2 (f)).
 
-    The first tokens are drawn uniformly from the vocabulary; every later one is the token that brings the perplexity
-    of what was written so far, under the model that writes, closest to the target.
+    It draws the first tokens uniformly from the vocabulary. Each later token brings the perplexity of the text so far,
+    under the writing model, closest to the target.
 
     Parameters
     ----------
     keys : sequence of int
-        One random stream a row, as for :class:`SeededDraw`.
+        One random stream per row, as for :class:`SeededDraw`.
     perplexity : float > 1
     uniform_tokens : int
-        How many tokens are drawn uniformly.
+        Number of tokens drawn uniformly.
     never : sequence of int
-        Tokens that are not written at all (special tokens; a text runs to its full length).
+        Tokens that are never written (special tokens; a text runs to its full length).
     """
 
     def __init__(self, keys: Sequence[int], perplexity: float, uniform_tokens: int, never: Sequence[int]) -> None:
@@ -80,7 +79,7 @@ class PerplexityChase:
 
 
 def only(chosen: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-    """Scores in which each row's chosen token alone is possible."""
+    """Scores in which only each row's chosen token is possible."""
     import torch
 
     return torch.full_like(scores, -torch.inf).scatter_(-1, chosen[:, None], 0.0)

@@ -1,4 +1,4 @@
-"""How automatic indicators agree with a ranking by people (JMLR 2023, section 6.4 and equation 30)."""
+"""Agreement of automatic indicators with a ranking by people (JMLR 2023, section 6.4 and equation 30)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mauve_core.judgments.ranking import Ranking
 from mauve_core.numerics.statistics.rank_correlation import WorstCase, spearman, worst_case_spearman
 
 FEWEST = 3
-"""Players under which a rank correlation is not given."""
+"""Fewest players for a rank correlation."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Indicator:
     Attributes
     ----------
     values : mapping of str to float
-        By source; sources may be missing.
+        Value by source; sources may be missing.
     sds : mapping of str to float
         Standard deviations over repetitions; a missing one is 0.
     higher_is_closer : bool
@@ -34,17 +34,17 @@ class Indicator:
 
 @dataclass(frozen=True)
 class Correlation:
-    """How one indicator orders the players, against their scores.
+    """Agreement of one indicator with the players' scores.
 
     Attributes
     ----------
     indicator : str
     spearman : float or None
-        None where it is not defined; ``note`` says why.
+        None if it is undefined; ``note`` says why.
     worst : WorstCase or None
-        JMLR 2023, equation 30; None where no standard deviation is known.
+        JMLR 2023, equation 30; None if no standard deviation is known.
     n : int
-        Players that have both a value and a place.
+        Players with both a value and a rank.
     note : str
     """
 
@@ -58,9 +58,8 @@ class Correlation:
 def correlations(ranking: Ranking, indicators: Mapping[str, Indicator]) -> tuple[Correlation, ...]:
     """Spearman's correlation of each indicator with the ranking's scores, over the players that have both.
 
-    An indicator for which smaller is closer enters with its sign turned, so that a positive correlation always means
-    agreement. Scores that are infinite have a rank; players that nothing places have none. Of several groups of
-    players, the one that shares most with the indicator is taken.
+    If smaller is closer, the indicator's sign is flipped, so a positive correlation always means agreement. Infinite
+    scores have a rank; undetermined scores have none. Of several groups of players, the most shared one counts.
     """
     return tuple(_correlation(ranking, name, indicator) for name, indicator in indicators.items())
 

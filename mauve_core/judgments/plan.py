@@ -1,10 +1,10 @@
-"""Which pairs a rater sees, in which order and on which side.
+"""Plan which pairs a rater sees, in which order and on which side.
 
-JMLR 2023, appendix E.3: prompts are drawn without replacement for each two sources. A plan goes in rounds; each round
-has every two sources once, in random order, so that however early a rater stops, no two sources were compared more
-than once oftener than any others that still had prompts. Each two sources take the prompts in one random order, but
-begin at places spread evenly over it: a prompt comes back as late as can be, since whoever meets a text twice, against
-two others, learns which source it is from.
+JMLR 2023, appendix E.3: each pair of sources draws prompts without replacement. A plan consists of rounds; each round
+has every pair of sources once, in random order. Wherever a rater stops, no pair of sources is more than one comparison
+ahead of another that still has prompts. All pairs of sources use one random order of the prompts but start at
+positions spread evenly over it. This makes a prompt return as late as possible, because a rater who meets a text
+twice, against two others, learns its source.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Pair:
-    """Two texts for one prompt, as they are shown.
+    """Two texts for one prompt, as shown to a rater.
 
     Attributes
     ----------
     index : int
-        Place in the plan, from 0.
+        Position in the plan, from 0.
     prompt_id : str
-        The id that both texts share; where texts were matched by their prompts, a digest of the prompt.
+        The id of both texts; a digest of the prompt if texts were matched by prompt.
     prompt : str
-        Empty where the texts have none.
+        Empty if the texts have none.
     left, right : str
         Sources of A and B. The rater must not see them.
     left_text, right_text : str
@@ -56,12 +56,12 @@ class Pair:
 
     @property
     def key(self) -> PairKey:
-        """What tells whether the rater has seen these two texts before, on whichever side."""
+        """Identifies a pair the rater has seen before, on whichever side."""
         left, right = text_digest(self.left_text), text_digest(self.right_text)
         return pair_key(self.prompt_id, (self.left, left), (self.right, right))
 
     def ratings(self, rater: str, answers: Mapping[str, str], seconds: float | None = None) -> tuple[Rating, ...]:
-        """The rater's answers, question -> option, as ratings made now; InputError for an unknown option."""
+        """The rater's answers, question -> option, as ratings made now; raises InputError for an unknown option."""
         created = datetime.now(UTC).isoformat(timespec="milliseconds")
         digests = text_digest(self.left_text), text_digest(self.right_text)
         return tuple(
@@ -72,15 +72,15 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class PairPlan:
-    """A rater's pairs in order: ``plan[i]`` is a :class:`Pair`, ``len(plan)`` and ``plan.total`` how many there are.
+    """A rater's pairs in order: ``plan[i]`` is a :class:`Pair`; ``len(plan)`` and ``plan.total`` count them.
 
     Attributes
     ----------
     rater : str
     sources : tuple of str
-        Those that occur in a pair.
+        Sources that occur in a pair.
     notes : tuple of str
-        How texts were matched and what was left out, in sentences.
+        Sentences on how texts were matched and what was left out.
     """
 
     rater: str
@@ -111,29 +111,29 @@ class PairPlan:
         )
 
     def next_pair(self, seen: Collection[PairKey]) -> Pair | None:
-        """The first pair that is not in ``seen`` (``RatingStore.seen(rater)``); None when all were seen."""
+        """The first pair that is not in ``seen`` (``RatingStore.seen(rater)``); None if all were seen."""
         return next((pair for pair in map(self.__getitem__, range(self.total)) if pair.key not in seen), None)
 
 
 def pair_plan(
     corpora: Mapping[str, Corpus], *, rater: str, seed: int = 0, include_human: bool = True, min_words: int = 0
 ) -> PairPlan:
-    """The rater's plan: the same for the same texts, rater and seed, whatever the order of ``corpora``.
+    """Make the rater's plan: the same for the same texts, rater and seed, in any order of ``corpora``.
 
-    Texts belong to one prompt when they have the same id and, where both sides have prompts, the same prompt; where
-    equal prompts join more texts than ids do, to the same prompt (its first texts together, its second ones, ...).
+    Texts belong to one prompt if they have the same id and, if both sides have prompts, the same prompt. If equal
+    prompts match more texts than ids do, the prompt decides (its first texts together, its second ones, ...).
 
     Parameters
     ----------
     corpora : mapping of str to Corpus
-        By source, ``human`` included.
+        By source, including ``human``.
     rater : str
-        Each rater has an order of their own.
+        Each rater has their own order.
     seed : int
     include_human : bool
         Whether the human texts take part.
     min_words : int
-        Texts of fewer words, as white space parts them, are left out and counted.
+        Texts with fewer words, separated by white space, are left out and counted.
 
     Raises
     ------
@@ -208,7 +208,7 @@ def _positions(sides: Sequence[Sequence[object]], keys: Sequence[object]) -> _In
 
 
 def _without_short(matched: _Matched, min_words: int) -> int:
-    """Take texts under ``min_words`` out of the match; how many there were."""
+    """Remove texts under ``min_words`` from the match; return their number."""
     before = int((matched.at != ABSENT).sum())
     for source, prompt in np.argwhere(matched.at != ABSENT) if min_words > 0 else ():
         if len(matched.text(source, prompt).split()) < min_words:
@@ -221,7 +221,7 @@ def _joined(matched: _Matched) -> int:
 
 
 def _shared(matched: _Matched) -> dict[tuple[int, int], _Ints]:
-    """For each two sources, the prompts for which both have a text."""
+    """For each pair of sources, the prompts for which both have a text."""
     codes: dict[str, int] = {}
     prompts = np.full(matched.at.shape, ABSENT, dtype=np.int64)
     for source, prompt in np.argwhere(matched.at != ABSENT):
@@ -236,7 +236,7 @@ def _shared(matched: _Matched) -> dict[tuple[int, int], _Ints]:
 
 
 def _usable(matched: _Matched) -> tuple[dict[tuple[int, int], _Ints], int]:
-    """The shared prompts whose two texts differ, and how many do not."""
+    """The shared prompts whose two texts differ, and the number of the others."""
     found, equal = {}, 0
     for (one, two), prompts in _shared(matched).items():
         differ = np.array([matched.text(one, p) != matched.text(two, p) for p in prompts], dtype=np.bool_)
@@ -254,7 +254,7 @@ def _streams(rater: str, seed: int) -> list[np.random.Generator]:
 
 
 def _ordered(found: Mapping[tuple[int, int], _Ints], prompts: int, streams: list[np.random.Generator]) -> _Ints:
-    """(total, 3) left, right and prompt of each pair in turn."""
+    """(total, 3) left, right and prompt of each pair, in order."""
     for_prompts, for_rounds, for_sides = streams
     place = np.empty(prompts, dtype=np.int64)
     place[for_prompts.permutation(prompts)] = np.arange(prompts)

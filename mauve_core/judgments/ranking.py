@@ -1,7 +1,7 @@
-"""From ratings to a ranking: Bradley-Terry scores of the sources with intervals, and what nobody can tell from them.
+"""Rank sources from ratings: Bradley-Terry scores with intervals, and notes on what the ratings cannot decide.
 
-JMLR 2023, section 6.4 and appendix E.1. Definitely and slightly count the same. The paper gives each tie to either side
-by a coin; half a win to both is the mean of that.
+JMLR 2023, section 6.4 and appendix E.1. Definitely and slightly count the same. The paper gives each tie to either
+side by a coin; half a win for both is the mean of that.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Fitted = Annotated[
     float,
     Written(Literal["inf", "-inf"] | float | None, _plain, lambda value: math.nan if value is None else float(value)),
 ]
-"""A number that may be infinite, in JSON "inf" or "-inf", or undetermined: nan, in JSON null."""
+"""A number that may be infinite (JSON "inf" or "-inf") or undetermined (nan, JSON null)."""
 
 
 @dataclass(frozen=True)
@@ -50,18 +50,18 @@ class Player:
     ----------
     name : str
     rank : int or None
-        1 is the most preferred of its group; players whose intervals overlap that of the first of theirs share a rank.
-        None where the ratings do not place the player.
+        1 is the most preferred of its group; players whose intervals overlap that of the first with a rank share it.
+        None if the ratings do not place the player.
     tied : bool
         Whether another player has the same rank.
     score : float
-        Mean 0 over the finite scores of its group; +inf never lost, -inf never won, nan where nothing places it.
+        Mean 0 over the finite scores of its group; +inf never lost, -inf never won, nan undetermined.
     low, high : float
         Interval; an infinite end is unbounded.
     se : float or None
-        Standard error from the Fisher information; None where the score is not finite.
+        Standard error from the Fisher information; None if the score is not finite.
     group : int
-        Scores are comparable within one group alone; 0 in all where every source is linked by ratings.
+        Scores are comparable within one group only; 0 for all if ratings link every source.
     wins, losses, ties : int
         As rated.
     """
@@ -88,16 +88,16 @@ class Ranking:
     question : str
     players : tuple of Player
     wins : tuple of tuple of float
-        wins[i][j]: times player i was preferred to player j, ties as the rule says; in the order of ``players``.
+        wins[i][j]: times player i was preferred to player j, with ties by ``tie_rule``; in the order of ``players``.
     n : int
         Ratings used.
     raters, ties, excluded : int
-        Raters among them, ties among them, and ratings of this question left out.
+        Raters and ties among them, and ratings of this question left out.
     tie_rule : {"half", "random"}
     bootstrap : int
     confidence : float
     notes : tuple of str
-        What a reader must know, in sentences.
+        Sentences that a reader must know.
     """
 
     question: str
@@ -130,25 +130,25 @@ def rank(
     Parameters
     ----------
     ratings : iterable of Rating
-        Of any questions and sources; those of others than these are passed over, and the latter counted.
+        Of any questions and sources; those of other questions are skipped, those of other sources skipped and counted.
     sources : sequence of str
         The players, two or more.
     question : str
     corpora : mapping of str to Corpus, optional
-        The texts that there are; ratings of others are left out and counted.
+        The current texts; ratings of other texts are left out and counted.
     ties : {"half", "random"}
-        Half a win to both sides, or a win to one by a coin (as published), the same one for the same seed and ratings.
+        Half a win for both sides, or a win for one by a coin (as published), the same for the same seed and ratings.
     bootstrap : int
         Replicates behind the intervals, at least 100.
     confidence : float in (0, 1)
     seed : int
     min_seconds : float
-        Ratings made faster are left out and counted (25 as published); those of unknown time stay.
+        Faster ratings are left out and counted (25 as published); those of unknown time stay.
 
     Raises
     ------
     InputError
-        A setting out of range, fewer than two sources, or no rating of this question left.
+        A setting is out of range, there are fewer than two sources, or no rating of this question is left.
     """
     if ties not in get_args(TieRule):
         raise InputError("The rule for ties is unknown", allowed=", ".join(get_args(TieRule)), received=repr(ties))
@@ -192,7 +192,7 @@ def rank(
 def _used(
     asked: Sequence[Rating], sources: Sequence[str], corpora: Mapping[str, Corpus] | None, min_seconds: float
 ) -> tuple[list[Rating], list[str]]:
-    """The ratings that count, and a sentence for each reason for which others do not."""
+    """The ratings that count, and a sentence for each reason that excludes others."""
     notes = []
     used = [rating for rating in asked if rating.left in sources and rating.right in sources]
     if len(used) < len(asked):
@@ -209,7 +209,7 @@ def _used(
 
 
 def _tables(ratings: Sequence[Rating], sources: Sequence[str]) -> tuple[_Floats, _Floats]:
-    """(n, n) wins of i over j, and (n, n) ties with i on the left, of which neither counts as a win."""
+    """(n, n) wins of i over j, and (n, n) ties with i on the left; ties do not count as wins."""
     place = {name: index for index, name in enumerate(sources)}
     wins, ties = np.zeros((2, len(sources), len(sources)))
     for rating in ratings:
@@ -223,7 +223,7 @@ def _tables(ratings: Sequence[Rating], sources: Sequence[str]) -> tuple[_Floats,
 
 
 def _tossed(wins: _Floats, ties: _Floats, rng: np.random.Generator) -> tuple[_Floats, _Floats]:
-    """Each tie as a win for one of both; pair by pair, so that the order of the ratings does not matter."""
+    """Assign each tie as a win to one side, pair by pair, so that the order of the ratings does not matter."""
     both = np.triu(ties + ties.T, k=1).astype(np.int64)
     first = rng.binomial(both, 0.5)
     return wins + first + (both - first).T, np.zeros_like(ties)
@@ -287,7 +287,6 @@ def _reading_notes(used: Sequence[Rating], ties: int) -> list[str]:
 
 
 def _placing_notes(sources: Sequence[str], fit: BradleyTerryFit) -> list[str]:
-    """What cannot be compared, and why."""
     names = np.array(sources, dtype=object)
     notes = []
     groups = [", ".join(names[fit.group == group]) for group in np.unique(fit.group)]

@@ -1,4 +1,4 @@
-"""What a rater said of a pair of texts: the questions, the options, one answer as a record.
+"""A rater's judgment of a pair of texts: the questions, the options, and one answer as a record.
 
 JMLR 2023, section 6.4 and appendix E.3. Option A stands for the text on the left, B for the one on the right.
 """
@@ -18,16 +18,16 @@ QUESTIONS: Mapping[str, str] = {
     "sensible": "Which continuation makes more sense, given the context?",
     "human-like": "Which continuation is more likely to be written by a human?",
 }
-"""The three questions by name, in the order and with the wording of JMLR 2023, appendix E.3."""
+"""The three questions by name, in the order and wording of JMLR 2023, appendix E.3."""
 
 OPTIONS = ("definitely A", "slightly A", "tie", "slightly B", "definitely B")
 """The answers, from left to right."""
 
 DIGEST_LENGTH = 16
-"""Hexadecimal digits of SHA-256 that name a text: 64 bits, so that two of a million texts meet once in 40 million."""
+"""Hexadecimal digits of SHA-256 that identify a text: 64 bits; a million texts collide once in 40 million cases."""
 
 PairKey = tuple[str, frozenset[tuple[str, str]]]
-"""What makes two pairs the same to a rater: the prompt's id, and the two (source, digest of its text) in any order."""
+"""Identity of a pair for a rater: the prompt's id, and the two (source, digest of its text) in any order."""
 
 
 @dataclass(frozen=True)
@@ -37,21 +37,21 @@ class Rating:
     Attributes
     ----------
     rater : str
-        The name the rater goes by.
+        The rater's chosen name.
     prompt_id : str
-        What both texts continue.
+        Id of the prompt that both texts continue.
     left, right : str
         Sources of the texts shown as A and as B.
     question : str
-        A name of ``QUESTIONS``; any other where ratings were read from a table.
+        A name of ``QUESTIONS``; ratings read from a table may have others.
     option : str
         One of ``OPTIONS``.
     created : str
-        ISO 8601, UTC; empty where a table does not tell.
+        ISO 8601, UTC; empty if unknown.
     seconds : float or None
-        From showing the pair to its answers, for all questions together; None where unknown.
+        From showing the pair to its answers, for all questions together; None if unknown.
     left_digest, right_digest : str
-        :func:`text_digest` of the texts; empty where a table does not tell.
+        :func:`text_digest` of the texts; empty if unknown.
     """
 
     rater: str
@@ -75,12 +75,12 @@ class Rating:
 
     @property
     def key(self) -> PairKey:
-        """The pair it is about, whichever side its texts stood on."""
+        """Key of the rated pair, whichever side its texts were on."""
         return pair_key(self.prompt_id, (self.left, self.left_digest), (self.right, self.right_digest))
 
     @property
     def mirrored(self) -> Rating:
-        """The same answer with the sides exchanged."""
+        """The same answer with the sides swapped."""
         return replace(
             self,
             left=self.right,
@@ -97,15 +97,14 @@ def text_digest(text: str) -> str:
 
 
 def pair_key(prompt_id: str, one: tuple[str, str], other: tuple[str, str]) -> PairKey:
-    """The key of a pair from its two (source, digest); their order does not matter."""
+    """Key of a pair from its two (source, digest) in any order."""
     return prompt_id, frozenset((one, other))
 
 
 def held(ratings: Iterable[Rating], corpora: Mapping[str, Corpus]) -> tuple[tuple[Rating, ...], int]:
-    """The ratings whose two texts are among the corpora's, and how many others there are.
+    """The ratings whose two texts are among the corpora's, and the number of the others.
 
-    A rating of a text that was replaced since says nothing of the texts that stand there now; it is left out of a
-    ranking, never deleted.
+    A rating of a text that was replaced says nothing about the current texts. Rankings omit it; it is never deleted.
     """
     digests = {name: {text_digest(text) for text in corpus.texts} for name, corpus in corpora.items()}
     given = tuple(ratings)
@@ -118,7 +117,7 @@ def held(ratings: Iterable[Rating], corpora: Mapping[str, Corpus]) -> tuple[tupl
 
 
 def with_digests(ratings: Iterable[Rating], corpora: Mapping[str, Corpus]) -> tuple[Rating, ...]:
-    """Ratings from elsewhere, each missing digest filled in from the source's text whose id is the prompt's.
+    """Imported ratings, with each missing digest taken from the source's text whose id is the prompt's.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Ratings on disk: one SQLite file a run, safe with several writers, each pair's answers there at once or not at all.
+"""Ratings on disk: one SQLite file per run, safe with several writers; a pair's answers are stored all or none.
 
-A transaction is on the disk when it returns (write-ahead log, synchronous=FULL). Pairs are numbered as they are
-submitted, so that the last one can be taken back; imported ratings have no number and stay.
+A transaction is on disk when it returns (write-ahead log, synchronous=FULL). Submitted pairs are numbered, so that the
+last one can be undone; imported ratings have no number and stay.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from mauve_core.judgments.plan import Pair
 from mauve_core.judgments.ratings import PairKey, Rating, pair_key
 
 FORMAT = 1
-"""Version of the tables, kept as the file's user_version; a file of another version is refused."""
+"""Version of the tables, stored as the file's user_version; a file of another version is refused."""
 
 WAIT_S = 30
-"""How long to wait for another writer."""
+"""Timeout for waiting on another writer."""
 
 _Rows = list[Any]
 
@@ -46,7 +46,7 @@ _NEXT = (
 
 @dataclass(frozen=True)
 class RaterCounts:
-    """What one rater has done: pairs rated, pairs skipped, answers, and how many of these are ties."""
+    """One rater's counts: pairs rated, pairs skipped, answers, and ties among the answers."""
 
     pairs: int
     skipped: int
@@ -56,7 +56,7 @@ class RaterCounts:
 
 @dataclass(frozen=True)
 class Counts:
-    """What a file holds: pairs rated, pairs skipped, answers, ties, and the same by rater (in alphabetical order)."""
+    """Counts of a file: pairs rated, pairs skipped, answers, ties, and the same by rater (in alphabetical order)."""
 
     pairs: int
     skipped: int
@@ -67,7 +67,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Imported:
-    """What became of imported ratings: added, there already, and there already with another answer (which stayed)."""
+    """Counts of imported ratings: added, present already, and present with another answer (which stayed)."""
 
     added: int
     repeated: int
@@ -75,9 +75,9 @@ class Imported:
 
 
 class RatingStore:
-    """The ratings of one run, in one SQLite file that is made with the first of them.
+    """The ratings of one run, in one SQLite file that the first rating creates.
 
-    Every method raises StorageError when the disk refuses or the file is damaged.
+    Every method raises StorageError if the disk refuses or the file is damaged.
 
     Parameters
     ----------
@@ -89,13 +89,13 @@ class RatingStore:
         self.path = Path(path)
 
     def append(self, ratings: Iterable[Rating]) -> None:
-        """Store the answers of one rater on one pair, all or none; they are on the disk when this returns.
+        """Store the answers of one rater on one pair, all or none; they are on disk when this returns.
 
         Raises
         ------
         InputError
-            No answer, answers of several raters or pairs, a question twice, or a pair that the rater has rated before
-            (in another window): nothing is stored.
+            There is no answer, there are several raters or pairs or a question twice, or the rater has rated the pair
+            before (in another window): nothing is stored.
         """
         given = tuple(ratings)
         if len({(rating.rater, rating.key) for rating in given}) != 1 or not given[0].rater:
@@ -114,7 +114,7 @@ class RatingStore:
             connection.executemany(_INSERT, [(*_values(rating), pair, number) for rating in given])
 
     def skip(self, rater: str, pair: Pair) -> None:
-        """Note that the rater passed this pair over, so that it is not shown again; twice is as good as once."""
+        """Record that the rater skipped this pair, so that it is not shown again; repeating this has no effect."""
         created = datetime.now(UTC).isoformat(timespec="milliseconds")
         with self._writing() as connection:
             (number,) = connection.execute(_NEXT).fetchone()
@@ -122,12 +122,12 @@ class RatingStore:
             connection.execute("INSERT OR IGNORE INTO skips VALUES (?, ?, ?, ?)", row)
 
     def undo(self, rater: str) -> PairKey | None:
-        """Take back the pair that the rater submitted last, rated or skipped.
+        """Undo the rater's last submitted pair, rated or skipped; imported ratings cannot be undone.
 
         Returns
         -------
         PairKey or None
-            The pair; None when the rater has submitted none. Imported ratings cannot be taken back.
+            The pair; None if the rater has submitted none.
         """
         if not self.path.exists():
             return None
@@ -144,8 +144,8 @@ class RatingStore:
             return _decoded(last[1])
 
     def add_missing(self, ratings: Iterable[Rating]) -> Imported:
-        """Store ratings from elsewhere, all or none. One is there already when its rater has answered the same question
-        on the same two texts for the same prompt; what is there stays."""
+        """Store imported ratings, all or none. A rating is present already if its rater has answered the same question
+        on the same two texts for the same prompt; the present one stays."""
         added = repeated = differing = 0
         with self._writing() as connection:
             for rating in ratings:
@@ -165,7 +165,7 @@ class RatingStore:
         return Imported(added, repeated, differing)
 
     def list(self) -> tuple[Rating, ...]:
-        """All ratings in the order in which they came; empty when nothing was rated yet."""
+        """All ratings in order of arrival; empty before the first one."""
         rows = self._rows(f"SELECT {_COLUMNS} FROM ratings ORDER BY rowid")
         try:
             return tuple(Rating(*row) for row in rows)
@@ -180,7 +180,7 @@ class RatingStore:
         return frozenset(_decoded(pair) for (pair,) in rows)
 
     def counts(self) -> Counts:
-        """Pairs, skips, answers and ties, of all and by rater."""
+        """Pairs, skips, answers and ties, overall and by rater."""
         rows = self._rows(
             "SELECT rater, count(DISTINCT pair), sum(skipped), sum(NOT skipped), sum(option = 'tie') FROM "
             "(SELECT rater, pair, option, 0 AS skipped FROM ratings UNION ALL SELECT rater, pair, '', 1 FROM skips) "
@@ -193,12 +193,12 @@ class RatingStore:
         return Counts(pairs, skipped, ratings, ties, raters)
 
     def copy_to(self, target: Path) -> None:
-        """Copy the file in a state that it was in, with whatever lies in its write-ahead log, while others rate.
+        """Copy a consistent state of the file, including its write-ahead log, while others rate.
 
         Raises
         ------
         StorageError
-            It is damaged, or the disk refuses; the message says what to do.
+            The file is damaged, or the disk refuses; the message says what to do.
         """
         self.check()
         with self._connected() as connection:
@@ -207,12 +207,12 @@ class RatingStore:
                 connection.backup(copy)
 
     def check(self) -> None:
-        """Read all of a file that came from elsewhere.
+        """Read all of a file from elsewhere.
 
         Raises
         ------
         StorageError
-            It is damaged, or its tables are not those that this class makes (another file's triggers would run here).
+            The file is damaged, or its tables are not those of this class (another file's triggers would run here).
         """
         with closing(sqlite3.connect(":memory:")) as own:
             own.executescript(_SCHEMA)
@@ -262,7 +262,7 @@ class RatingStore:
             raise self._damaged(error) from error
 
     def _check_format(self, connection: sqlite3.Connection) -> None:
-        """Make the tables of a new file; two that open it at once do not both make them."""
+        """Create the tables of a new file; two concurrent openers do not both create them."""
         if connection.execute("PRAGMA user_version").fetchone()[0] == FORMAT:
             return
         connection.execute("BEGIN EXCLUSIVE")
@@ -286,7 +286,7 @@ class RatingStore:
 
 
 def _make_private(path: Path) -> None:
-    """An empty file for its owner alone where there is none: SQLite would ask the umask."""
+    """Create a missing file, empty and for its owner alone; SQLite would follow the umask."""
     if not path.exists():
         with storage_errors(path):
             os.close(private_opener(str(path), os.O_RDWR | os.O_CREAT))

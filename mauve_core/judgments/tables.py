@@ -1,6 +1,6 @@
-"""Ratings as tables: the file that goes from one machine to another, and tables of pairwise ratings from elsewhere.
+"""Ratings as tables: the exported file that moves between machines, and tables of pairwise ratings from elsewhere.
 
-A table is taken whole or not at all: every bad row is an error that names its line and column, and nothing is read.
+A table is read completely or not at all: every bad row gives an error with its line and column, and nothing is kept.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from mauve_core.corpus import read_table
 from mauve_core.judgments.ratings import DIGEST_LENGTH, OPTIONS, QUESTIONS, Rating
 
 COLUMNS = tuple(item.name for item in fields(Rating))
-"""Header of an exported file, in this order."""
+"""Header of an exported file, in order."""
 
 REQUIRED = ("rater", "prompt_id", "left", "right", "question", "option")
-"""Columns without which ratings cannot be kept with a run; the others may be missing or empty."""
+"""Columns required to store ratings with a run; the others may be missing or empty."""
 
 WINNERS = {"left": OPTIONS[0], "right": OPTIONS[-1], "tie": "tie"}
-"""Values of a column ``winner``; definitely and slightly count the same, so either stands for it."""
+"""Values of a column ``winner``; definitely and slightly count the same, so either may stand for it."""
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-"""A cell that starts so would be read as a formula by a spreadsheet; exported, it gets an apostrophe in front."""
+"""First characters that make a spreadsheet read a cell as a formula; the export puts an apostrophe before them."""
 
 SHOWN = 5
-"""Bad rows that an error names before it only counts them."""
+"""Most bad rows that an error names; it counts further ones."""
 
 Ratings = tuple[tuple[Rating, ...], tuple[str, ...]]
 
 
 def ratings_to_csv(ratings: Iterable[Rating]) -> bytes:
-    """One row a rating under the names of :class:`Rating`'s fields, UTF-8; :func:`ratings_from_csv` reads it back."""
+    """One row per rating with :class:`Rating`'s field names, UTF-8; :func:`ratings_from_csv` reads it back."""
     stream = io.StringIO()
     writer = csv.writer(stream)
     writer.writerow(COLUMNS)
@@ -47,26 +47,26 @@ def ratings_to_csv(ratings: Iterable[Rating]) -> bytes:
 
 
 def ratings_from_csv(data: bytes, name: str = "The file") -> Ratings:
-    """Ratings to be kept with a run.
+    """Read ratings to store with a run.
 
     Parameters
     ----------
     data : bytes
-        CSV in UTF-8 with the columns ``REQUIRED``, and any of the others of an exported file.
+        CSV in UTF-8 with the columns ``REQUIRED``, and any others of an exported file.
     name : str
-        What errors call it.
+        Name of the data in errors.
 
     Returns
     -------
     ratings : tuple of Rating
-        Without digests where the file has none; :func:`with_digests` fills them in.
+        Without digests if the file has none; :func:`with_digests` fills them in.
     notes : tuple of str
-        What was passed over: other columns.
+        Names the ignored columns.
 
     Raises
     ------
     InputError
-        Not such a table, or a row that is no rating.
+        The data is not such a table, or a row is not a rating.
     """
     header, rows = _cells(data, name)
     missing = [column for column in REQUIRED if column not in header]
@@ -82,16 +82,16 @@ def ratings_from_csv(data: bytes, name: str = "The file") -> Ratings:
 
 
 def ratings_from_table(path: Path) -> Ratings:
-    """Ratings to be ranked, from any table: JSONL, CSV, TSV or Parquet, each also gzipped.
+    """Read ratings to rank from any table: JSONL, CSV, TSV or Parquet, each also gzipped.
 
-    It needs the columns ``left`` and ``right`` (names of the two sources) and either ``option`` (one of ``OPTIONS``) or
-    ``winner`` (left, right or tie); ``question``, ``rater``, ``prompt_id`` and the other fields of a rating are read
-    where they are there. Without ``prompt_id`` each row counts as a prompt of its own.
+    It needs the columns ``left`` and ``right`` (names of the two sources) and either ``option`` (one of ``OPTIONS``)
+    or ``winner`` (left, right or tie). ``question``, ``rater``, ``prompt_id`` and the other fields of a rating are
+    optional. Without ``prompt_id`` each row counts as its own prompt.
 
     Raises
     ------
     InputError
-        The file cannot be read, lacks a column, or has a row that is no rating.
+        The file cannot be read, lacks a column, or has a row that is not a rating.
     """
     table = read_table(path)
     answer = next((column for column in ("option", "winner") if column in table.columns), None)
@@ -111,7 +111,7 @@ def ratings_from_table(path: Path) -> Ratings:
 
 
 def _without_repeats(ratings: Sequence[Rating], told_apart: bool, notes: tuple[str, ...]) -> Ratings:
-    """A row that repeats another in every field is the same rating, where raters and prompts are named."""
+    """Remove rows that repeat another in every field, if raters and prompts are named: they are one rating."""
     different = tuple(dict.fromkeys(ratings)) if told_apart else tuple(ratings)
     repeated = len(ratings) - len(different)
     more = (f"{repeated} rows repeat an earlier one in every field and count once.",) if repeated else ()
@@ -119,7 +119,7 @@ def _without_repeats(ratings: Sequence[Rating], told_apart: bool, notes: tuple[s
 
 
 def _cells(data: bytes, name: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
-    """The header, and each row by column with the number of the line on which it begins."""
+    """The header, and each row by column with the number of its first line."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -154,7 +154,7 @@ def _rated(
     questions: Iterable[str] | None,
     required: Sequence[str],
 ) -> tuple[Rating, ...]:
-    """Every row as a rating, or an error that names those that are none."""
+    """Every row as a rating, or an error that names the bad rows."""
     ratings, problems = [], []
     for place, row in rows:
         try:
@@ -214,7 +214,7 @@ def _text(value: object) -> str:
 
 
 def _guarded(value: object) -> object:
-    """Text that a spreadsheet would calculate, with an apostrophe in front, also where it has some already."""
+    """Put an apostrophe before text that a spreadsheet would calculate, even if it already has some."""
     return f"'{value}" if isinstance(value, str) and value.lstrip("'").startswith(FORMULA_STARTS) else value
 
 

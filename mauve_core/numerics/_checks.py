@@ -1,4 +1,4 @@
-"""What the functions of this package accept, checked once and said clearly."""
+"""Argument checks shared by this package."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from numpy.typing import ArrayLike, NDArray
 from mauve_core.base.errors import InputError
 
 SUM_TOLERANCE = 1e-9
-"""How far the sum of a distribution may lie from 1: room for the rounding of a million additions, not for a mistake."""
+"""Tolerance for the sum of a distribution: room for the rounding of a million additions, not for a mistake."""
 
 ROWS_AT_ONCE = 4096
-"""Rows that are widened to float64 at once."""
+"""Rows converted to float64 at once."""
 
 NAMES = "features of P", "features of Q"
-"""What errors call the features of the human side and of the candidate."""
+"""Names of the human features and the candidate's in errors."""
 
 ROWS_SHOWN = 5
-"""Rows that an error names before it only counts them."""
+"""Most rows that an error names; it counts further ones."""
 
 
 def distributions(p: ArrayLike, q: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """``p`` and ``q`` as float64 arrays of one common shape (..., k), each row a probability vector.
+    """``p`` and ``q`` as float64 arrays of one shape (..., k), each row a probability vector.
 
     Raises
     ------
     InputError
-        Not finite, negative, not summing to 1 within 1e-9, or shapes that do not broadcast over equally many bins.
+        Rows are not finite, negative, or do not sum to 1 within 1e-9, or shapes do not broadcast over the same bins.
     """
     left, right = _distribution(p, "p"), _distribution(q, "q")
     if left.shape[-1] != right.shape[-1]:
@@ -52,7 +52,7 @@ def features(x: ArrayLike, *, least_rows: int = 1, name: str = "features") -> ND
     Raises
     ------
     InputError
-        Not two-dimensional, no columns, fewer rows than ``least_rows``, or numbers that are not finite (rows named).
+        The array is not two-dimensional, has no columns or too few rows, or numbers are not finite (names rows).
     """
     array = numbers(x, f"The array of {name}")
     if array.ndim != 2 or array.shape[1] == 0:
@@ -89,7 +89,7 @@ def two_samples(
     Raises
     ------
     InputError
-        As :func:`features` for either side, or different dimensions.
+        As :func:`features` for either side, or the dimensions differ.
     """
     left = features(x_p, least_rows=least_p, name=names[0])
     right = features(x_q, least_rows=least_q, name=names[1])
@@ -105,7 +105,7 @@ def two_samples(
 def wide_samples(
     x_p: ArrayLike, x_q: ArrayLike, *, least_p: int = 1, least_q: int = 1
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """As :func:`two_samples`, in float64 and with the digits that they came with."""
+    """:func:`two_samples` in float64, with the original digits."""
     two_samples(x_p, x_q, least_p=least_p, least_q=least_q)
     return np.asarray(x_p, dtype=np.float64), np.asarray(x_q, dtype=np.float64)
 
@@ -138,7 +138,7 @@ def positive(name: str, value: float) -> float:
 
 
 def whole(name: str, value: int, *, low: int) -> int:
-    """``value`` as an int of at least ``low``; a boolean or a fraction is refused."""
+    """``value`` as an int of at least ``low``; rejects booleans and fractions."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < low:
         raise InputError(f"{name} is not usable", allowed=f"a whole number of at least {low}", received=repr(value))
     return int(value)
@@ -150,7 +150,7 @@ def row_blocks(n: int) -> list[slice]:
 
 
 def name_rows(chosen: NDArray[np.bool_]) -> str:
-    """``row 3`` or ``7 rows (0, 1, 2, 3, 4, ...)``: the rows where ``chosen`` holds, counted from 0."""
+    """``row 3`` or ``7 rows (0, 1, 2, 3, 4, ...)``: the true rows of ``chosen``, counted from 0."""
     rows = np.flatnonzero(chosen)
     shown = ", ".join(str(row) for row in rows[:ROWS_SHOWN])
     if rows.size == 1:
@@ -177,14 +177,14 @@ def _distribution(values: ArrayLike, name: str) -> NDArray[np.float64]:
 
 
 def seed_sequence(seed: int | np.random.SeedSequence) -> np.random.SeedSequence:
-    """A sequence that spawns what a fresh one would; spawning from the caller's own would change the next call."""
+    """A copy of the sequence: spawning from the caller's own would change the next call."""
     if isinstance(seed, np.random.SeedSequence):
         return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
     return np.random.SeedSequence(whole("The seed", seed, low=0))
 
 
 def require_device(device: str) -> None:
-    """InputError when torch cannot compute on ``device``."""
+    """InputError if torch cannot compute on ``device``."""
     import torch
 
     try:

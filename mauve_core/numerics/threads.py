@@ -1,11 +1,10 @@
-"""Work spread over cores by threads of our own, each with a single-threaded BLAS.
+"""Spread work over cores with our own threads, each with a single-threaded BLAS.
 
-NumPy's BLAS can split one product over cores, but its threads wait for each other by spinning: beside any other work
-on the machine one eigendecomposition takes tens of times as long. Independent pieces of work (restarts, partitions,
-blocks of rows) need not wait for each other, and what each computes does not depend on the number of cores, so results
-do not either.
+NumPy's BLAS can split one product over cores, but its threads spin while they wait: next to other work on the machine
+one eigendecomposition takes tens of times as long. Independent pieces of work (restarts, partitions, blocks of rows)
+need not wait for each other. No result depends on the number of cores.
 
-A process that forks leaves its threads behind: the child begins with a pool of its own (``os.register_at_fork``).
+A fork leaves the threads behind, so the child process starts a new pool (``os.register_at_fork``).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ Made = TypeVar("Made")
 
 
 def usable_cores() -> int:
-    """Cores that this process may use, or fewer where ``OMP_NUM_THREADS`` says so; at least 1."""
+    """Cores that this process may use, at most ``OMP_NUM_THREADS``; at least 1."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     asked = os.environ.get("OMP_NUM_THREADS", "")
     return max(1, min(allowed, int(asked))) if asked.isdigit() else allowed
@@ -34,17 +33,17 @@ def usable_cores() -> int:
 def parallel_map(
     function: Callable[[Item], Made], items: Iterable[Item], advance: Callable[[], None] | None = None
 ) -> list[Made]:
-    """``function`` of every item, in the order of the items, on all usable cores.
+    """Apply ``function`` to every item on all usable cores; results are in the order of the items.
 
-    Called from within another call, it works on the calling thread alone: the outermost call decides what is spread.
+    A call from within another call runs on the calling thread alone: only the outermost call spreads work.
 
     Parameters
     ----------
     function : callable
     items : iterable
     advance : callable, optional
-        Called on the calling thread for each item that has ended. If it raises, or ``function`` does, items that have
-        not begun are given up, those that have are waited for, and the first error in the order of the items is raised.
+        Called on the calling thread after each item. If it or ``function`` raises, items that have not begun are
+        dropped, running ones finish, and the first error in the order of the items is raised.
     """
     given: Sequence[Item] = list(items)
     tell = advance or _silent
@@ -62,7 +61,7 @@ def parallel_map(
 
 
 def _silent() -> None:
-    """Tell nobody."""
+    """Default ``advance``: do nothing."""
 
 
 def _told(made: Made, tell: Callable[[], None]) -> Made:
@@ -72,7 +71,7 @@ def _told(made: Made, tell: Callable[[], None]) -> Made:
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """While any thread is inside, the process's BLAS uses one thread; what it used before returns with the last."""
+    """Limit the process's BLAS to one thread while any thread is inside; the last to leave restores the old limit."""
     _hold.enter()
     try:
         yield
@@ -81,7 +80,7 @@ def single_threaded_blas() -> Iterator[None]:
 
 
 class _Hold:
-    """Counts who is inside, because the limit belongs to the whole process."""
+    """Counts the threads inside, because the limit belongs to the whole process."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # a signal's handler may fork while it is held
@@ -111,7 +110,7 @@ class _Hold:
         self._lock.release()
 
     def after_fork_in_child(self) -> None:
-        """Of all threads only the one that forked is left, with what it holds itself."""
+        """Only the forking thread survives, with its own holds."""
         others = self._inside
         self._lock, self._inside = threading.RLock(), getattr(_here, "holds", 0)
         if others and not self._inside:
@@ -128,7 +127,7 @@ _here = threading.local()
 
 
 def _take_control() -> None:
-    """Let this thread set the limit, and none be its owner: threadpoolctl heeds the first thread that did so alone."""
+    """Let this thread set the limit, and let none own it: threadpoolctl obeys only the first thread that set it."""
     OpenBLASController.clear_controlling_thread(force=True)
 
 

@@ -1,7 +1,7 @@
-"""Sums over the bins of many pairs of histograms of a function of the bin's two counts.
+"""Sum a function of a bin's two counts over the bins of many pairs of histograms.
 
-Of the counts of resamples there are few different pairs, so the function is taken once a pair and summed by a sparse
-product; and the pairs, which do not depend on the function, serve every one of them.
+The counts of resamples form few different pairs. The function is therefore computed once per pair, and a sparse
+product sums it. The pairs do not depend on the function, so they serve any number of functions.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from scipy.sparse import csr_array
 from mauve_core.base.errors import InputError
 
 _DENSE = 4
-"""A table of all codes is looked up instead of sorting where it is at most so many times as long as the cells."""
+"""Look codes up in a table instead of sorting if the table is at most this many times as long as the cells."""
 
 
 @dataclass(frozen=True, eq=False)
 class CountPairs:
-    """The different pairs of counts of many pairs of histograms, and which bins have them.
+    """The distinct pairs of counts of many pairs of histograms, and the bins that have them.
 
     Attributes
     ----------
     p, q : (u,) int64 arrays
         The pairs.
     n, m : int
-        Sums of a histogram of either side.
+        Total count of each histogram of either side.
     k : int
     shape : tuple of int
-        Of the array of histograms, without its last axis.
+        Shape of the array of histograms, without its last axis.
     member : (rows, u) sparse matrix
-        How many bins of each row have each pair.
+        Number of bins of each row with each pair.
     """
 
     p: NDArray[np.int64]
@@ -45,27 +45,27 @@ class CountPairs:
     member: Any
 
     def probabilities(self, added: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(u,) probabilities of a bin with each pair, with so many texts added to every bin."""
+        """(u,) probabilities of a bin with each pair, with ``added`` texts added to every bin."""
         p, q = self.p.astype(np.float64), self.q.astype(np.float64)
         return (p + added) / (self.n + added * self.k), (q + added) / (self.m + added * self.k)
 
     def sums(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(..., columns) sums over the bins of each row; ``table`` is (u, columns), a row a pair."""
+        """(..., columns) sums over the bins of each row; ``table`` is (u, columns), one row per pair."""
         return np.asarray(self.member @ table).reshape(*self.shape, table.shape[1])
 
 
 def count_pairs(p_counts: NDArray[np.integer], q_counts: NDArray[np.integer]) -> CountPairs:
-    """The pairs of histograms of equal totals.
+    """Find the distinct pairs of counts of histograms with equal totals.
 
     Parameters
     ----------
     p_counts, q_counts : (..., k) int arrays
-        Not negative; every row of ``p_counts`` has one sum, and so has every row of ``q_counts``.
+        Not negative; all rows of ``p_counts`` have the same sum, and so have all rows of ``q_counts``.
 
     Raises
     ------
     InputError
-        Arrays of different shape.
+        The arrays differ in shape.
     """
     if p_counts.shape != q_counts.shape or p_counts.size == 0:
         received = f"{p_counts.shape} and {q_counts.shape}"
@@ -84,7 +84,7 @@ def count_pairs(p_counts: NDArray[np.integer], q_counts: NDArray[np.integer]) ->
 
 
 def _unique(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """As np.unique with the inverse, without sorting where the codes are small."""
+    """np.unique with the inverse, without sorting if the codes are small."""
     largest = int(codes.max())
     if largest >= _DENSE * codes.size:
         pairs, index = np.unique(codes, return_inverse=True)

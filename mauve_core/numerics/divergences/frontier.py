@@ -1,11 +1,11 @@
 """The divergence frontier and the area under its exponentiated curve, MAUVE.
 
-The frontier is the set of points (KL(Q || R), KL(P || R)) for R = l P + (1 - l) Q, l in (0, 1) (JMLR 2023, section 3.1;
-NeurIPS 2021, equation 1). MAUVE is the area under (exp(-c KL(Q || R)), exp(-c KL(P || R))) together with the points
-(1, 0) and (0, 1) (NeurIPS 2021, equation 2). P is the human side, natural logarithms.
+The frontier is the set of points (KL(Q || R), KL(P || R)) for R = l P + (1 - l) Q, l in (0, 1) (JMLR 2023, section
+3.1; NeurIPS 2021, equation 1). MAUVE is the area under (exp(-c KL(Q || R)), exp(-c KL(P || R))) together with the
+points (1, 0) and (0, 1) (NeurIPS 2021, equation 2). P is the human side; logarithms are natural.
 
-Two areas are offered. :func:`mauve` takes the trapezoidal rule on :data:`REFERENCE_WEIGHTS`, so that its values can be
-laid beside published ones; the rule itself is off by up to about 0.003. :func:`mauve_area` is the area proper.
+:func:`mauve` uses the trapezoidal rule on :data:`REFERENCE_WEIGHTS`, so its values compare with published ones. That
+rule is off by up to about 0.003. :func:`mauve_area` computes the exact area.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_WEIGHTS = 1_000_000
 
 
 def reference_weights(size: int = REFERENCE_SIZE) -> NDArray[np.float64]:
-    """(size,) evenly spaced weights from 1e-6 to 1 - 1e-6: the grid on which published MAUVE values are areas."""
+    """(size,) evenly spaced weights from 1e-6 to 1 - 1e-6, the grid of published MAUVE values."""
     size = _checks.whole("The number of mixture weights", size, low=2)
     if size > MOST_WEIGHTS:
         raise InputError("There are too many mixture weights", allowed=f"2 to {MOST_WEIGHTS:,}", received=f"{size:,}")
@@ -37,19 +37,19 @@ REFERENCE_WEIGHTS = reference_weights()
 REFERENCE_WEIGHTS.setflags(write=False)
 
 _BLOCK = 1 << 15
-"""Numbers handled at once: eight arrays of so many float64 stay in a core's cache."""
+"""Numbers handled at once: eight float64 arrays of this size stay in a core's cache."""
 _REACH = 45.0
-"""The area integrates over the log odds of the weight from -45 to 45; what lies outside is below c exp(-45)."""
+"""The area integrates over the log odds of the weight from -45 to 45; the rest is below c exp(-45)."""
 _NODES = 8
 _FIRST_PANELS = 32
 _LAST_PANELS = 1 << 14
 _AREA_TOLERANCE = 1e-10
-"""Two successive refinements of the area must agree so closely."""
+"""Two successive refinements of the area must agree to this."""
 
 
 @dataclass(frozen=True)
 class Frontier:
-    """Points of a divergence frontier, or of many of the same weights.
+    """Points of one divergence frontier, or of many with the same weights.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Frontier:
     type2: NDArray[np.float64]
 
     def curve(self, scale: float = 5.0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The exponentiated frontier, in the order of growing weight of P.
+        """Exponentiate the frontier, in increasing order of the weight of P.
 
         Parameters
         ----------
@@ -74,8 +74,7 @@ class Frontier:
         Returns
         -------
         x, y : (..., m + 2) float64 arrays in [0, 1]
-            exp(-c type1) and exp(-c type2), with (1, 0) before the first point and (0, 1) after the last:
-            x falls and y rises.
+            exp(-c type1), decreasing, and exp(-c type2), increasing, with (1, 0) added first and (0, 1) last.
         """
         c = _checks.positive("The scale", scale)
         ends = np.zeros((*self.type1.shape[:-1], 1)), np.ones((*self.type1.shape[:-1], 1))
@@ -85,7 +84,7 @@ class Frontier:
 
 
 def divergence_frontier(p: ArrayLike, q: ArrayLike, weights: ArrayLike = REFERENCE_WEIGHTS) -> Frontier:
-    """The two errors along a grid of mixture weights.
+    """Compute both errors along a grid of mixture weights.
 
     Parameters
     ----------
@@ -102,7 +101,7 @@ def divergence_frontier(p: ArrayLike, q: ArrayLike, weights: ArrayLike = REFEREN
     Raises
     ------
     InputError
-        Not probability vectors over the same bins, or weights that do not increase within [0, 1].
+        The inputs are not probability vectors over the same bins, or the weights do not increase within [0, 1].
     """
     grid = _checks.mixture_weights(weights)
     left, right = _checks.distributions(p, q)
@@ -132,23 +131,23 @@ def mauve(p: ArrayLike, q: ArrayLike, scale: float = 5.0) -> NDArray[np.float64]
     Returns
     -------
     (...) float64 array
-        In [0, 1], 1 exactly for equal histograms; unchanged when p and q change places.
+        In [0, 1], exactly 1 for equal histograms; symmetric in p and q.
 
     Raises
     ------
     InputError
-        Not probability vectors over the same bins, or a scale that is not positive.
+        The inputs are not probability vectors over the same bins, or the scale is not positive.
     """
     return trapezoid_area(*divergence_frontier(p, q).curve(scale))
 
 
 def mauve_area(p: ArrayLike, q: ArrayLike, scale: float = 5.0) -> float:
-    """The area under the exponentiated frontier to 1e-6 or better, free of any grid.
+    """Area under the exponentiated frontier to 1e-6 or better, independent of any grid.
 
     With s the log odds of the weight, the area is the integral of -y dx/ds. The integrand is smooth on the whole line
-    for any histograms and any scale, also where a bin is empty on one side and the frontier runs to infinity. Beyond
+    for any histograms and any scale, even if a bin is empty on one side and the frontier runs to infinity. Beyond
     |s| = 45 the curve lies within c exp(-45) of the lines x = 1 and y = 1, because r >= weight p gives
-    KL(P || R) <= -log(weight), and likewise for Q. Composite Gauss-Legendre rule, panels doubled until it settles.
+    KL(P || R) <= -log(weight), and likewise for Q. A composite Gauss-Legendre rule doubles its panels until it settles.
 
     Parameters
     ----------
@@ -163,7 +162,7 @@ def mauve_area(p: ArrayLike, q: ArrayLike, scale: float = 5.0) -> float:
     Raises
     ------
     InputError
-        Not two single probability vectors, a scale that is not positive, or one so large that the rule cannot settle.
+        The inputs are not two probability vectors, or the scale is not positive or too large for the rule to settle.
     """
     left, right = _checks.distributions(p, q)
     if left.ndim != 1:
@@ -181,7 +180,7 @@ def mauve_area(p: ArrayLike, q: ArrayLike, scale: float = 5.0) -> float:
 
 
 def trapezoid_area(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(...) area under curves given by (..., m) points from (1, 0) to (0, 1), kept within [0, 1] against rounding."""
+    """(...) area under curves of (..., m) points from (1, 0) to (0, 1), clipped to [0, 1] against rounding."""
     steps = x[..., :-1] - x[..., 1:]
     area = (steps * (y[..., :-1] + y[..., 1:])).sum(axis=-1) / 2
     return np.asarray(np.clip(area, 0.0, 1.0))
@@ -206,7 +205,7 @@ def _area_under_panels(p: NDArray[np.float64], q: NDArray[np.float64], c: float,
 def _curve_at(
     p: NDArray[np.float64], q: NDArray[np.float64], c: float, log_odds: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """x, y and -d log(x) / ds at each of the (m,) log odds; 1 - weight is formed without cancelling."""
+    """x, y and -d log(x) / ds at each of the (m,) log odds; computes 1 - weight without cancellation."""
     weight, rest = expit(log_odds)[:, None], expit(-log_odds)[:, None]
     type1, type2 = mixture_terms(p, q, weight, rest)
     mixture = weight * p + rest * q

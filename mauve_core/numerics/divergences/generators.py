@@ -1,17 +1,17 @@
-"""f-divergences between histograms and their generators, accurate also where p is close to q.
+"""f-divergences between histograms and their generators, accurate even if p is close to q.
 
-D_f(P || Q) = sum q f(p / q) for a convex f >= 0 with f(1) = f'(1) = 0; a bin with q = 0 adds p f*(0), where
-f*(t) = t f(1 / t) is the conjugate (JMLR 2023, definition 1 and example 2). A generator is given here by what one bin
-adds, y f(x / y), as a function of both probabilities and of their difference y - x. That has no quotient that may
-overflow, no logarithm that cancels, and is never negative; f(t) itself is its value at x = t, y = 1.
+D_f(P || Q) = sum q f(p / q) for a convex f >= 0 with f(1) = f'(1) = 0. A bin with q = 0 adds p f*(0), where f*(t) = t
+f(1 / t) is the conjugate (JMLR 2023, definition 1 and example 2). A generator here is a function of both probabilities
+and their difference y - x that returns one bin's term, y f(x / y). This form has no quotient that may overflow and no
+logarithm that cancels, and it is never negative. f(t) is its value at x = t, y = 1.
 
-Where the paper's text disagrees with itself, its definitions count:
+Where the paper contradicts itself, this module follows its definitions:
 
-- D(P || l P + (1 - l) Q) has the generator (1 - l)^2 (t - 1)^2 / (l t + 1 - l) for chi2; example 2(d) and table 1 leave
-  out (1 - l)^2.
-- The frontier integral of chi2 is by equation 7 twice that of KL and so at most 2, as section 3.3 says. The generator
-  printed there, (t^2 + t + 1) / (t - 1) log t - 3 (t + 1) / 2, is another one: the integral over l of
-  l chi2(Q || R) + (1 - l) chi2(P || R), infinite where a bin is empty on one side. It is kept as ``fi-chi2-printed``.
+- D(P || l P + (1 - l) Q) has the generator (1 - l)^2 (t - 1)^2 / (l t + 1 - l) for chi2; example 2(d) and table 1 omit
+  (1 - l)^2.
+- By equation 7 the frontier integral of chi2 is twice that of KL and so at most 2, as section 3.3 says. The generator
+  printed there, (t^2 + t + 1) / (t - 1) log t - 3 (t + 1) / 2, is a different one: the integral over l of l
+  chi2(Q || R) + (1 - l) chi2(P || R), infinite if a bin is empty on one side. It is available as ``fi-chi2-printed``.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _Array = NDArray[np.float64]
 _Terms = Callable[[_Array, _Array, _Array], _Array]
 
 _NEAR = 0.5
-"""u = |p - q| / (p + q) below which artanh(u) / u - 1 is a series; at 0.5 the closed form has lost one digit."""
+"""u = |p - q| / (p + q) below which a series gives artanh(u) / u - 1; at 0.5 the closed form has lost one digit."""
 _EXCESS_TERMS = 28
-"""Terms of that series, all positive: what is left out is below 0.25^28 / 57 = 2.5e-19, of a value above 1/3."""
+"""Terms of that series, all positive: the rest is below 0.25^28 / 57 = 2.5e-19, of a value above 1/3."""
 _LARGEST_RATIO = 1e300
-"""Quotient of two bins beyond which their logarithms are taken one by one, lest it overflow."""
+"""Quotient of two bins beyond which their logarithms are taken separately, to avoid overflow."""
 _WEIGHT = 0.25
-"""Weight on P under which a family is registered: at 1/2 skew-js is js, and interpolated-chi2 is le-cam."""
+"""Weight on P of the registered member of a family: at 1/2 skew-js is js, and interpolated-chi2 is le-cam."""
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,17 @@ class Generator:
     Attributes
     ----------
     name, title : str
-        For settings and for people.
+        Name in settings and name for display.
     terms : callable
-        (x, step, y) with y = x + step -> y f(x / y) entry by entry, unchecked, non-negative; arrays of one shape.
+        (x, step, y) with y = x + step -> y f(x / y) element by element, unchecked, non-negative; arrays of one shape.
     curvature : callable
-        The second derivative, unchecked, of an array of numbers > 0.
+        Second derivative at an array of numbers > 0, unchecked.
     at_zero, conjugate_at_zero : float
         f(0) and f*(0), in (0, inf]. Their sum is the largest value of the divergence.
     symmetric : bool
-        Whether f = f*, so that p and q may change places.
+        Whether f = f*, so that the divergence is symmetric in p and q.
     source : str
-        Where the definition stands.
+        Source of the definition.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Generator:
     source: str = field(compare=False)
 
     def f(self, t: ArrayLike) -> NDArray[np.float64]:
-        """f(t) for numbers t in [0, inf], in [0, inf]; relative error below 1e-12, also where t is near 1."""
+        """f(t) for numbers t in [0, inf], in [0, inf]; relative error below 1e-12, even for t near 1."""
         array = _arguments(t)
         inside = np.atleast_1d(np.where(np.isinf(array), 1.0, array))
         values = self.terms(inside, 1 - inside, np.ones_like(inside)).reshape(array.shape)
@@ -83,7 +83,7 @@ class Generator:
         return np.where(np.isinf(array), np.inf, values)
 
     def second(self, t: ArrayLike) -> NDArray[np.float64]:
-        """f''(t) for finite t > 0. Total variation has a kink at 1: inf there and 0 elsewhere."""
+        """f''(t) for finite t > 0. Total variation has a kink at 1: inf at 1 and 0 elsewhere."""
         array = _arguments(t)
         if (array == 0).any() or np.isinf(array).any():
             raise InputError("The second derivative is asked for at a border", allowed="finite numbers above 0")
@@ -107,7 +107,7 @@ def interpolated_kl(weight: float) -> Generator:
 
 
 def interpolated_chi2(weight: float) -> Generator:
-    """chi2(P || l P + (1 - l) Q) for l = ``weight`` in (0, 1), with the factor (1 - l)^2 (module's docstring)."""
+    """chi2(P || l P + (1 - l) Q) for l = ``weight`` in (0, 1), with the factor (1 - l)^2 (see above)."""
     own, rest = _weight(weight)
 
     def terms(x: _Array, step: _Array, y: _Array) -> _Array:
@@ -139,17 +139,17 @@ def skew_js(weight: float) -> Generator:
 
 
 def generator_of(generator: Generator | str) -> Generator:
-    """The generator of that name; a generator is returned as it is.
+    """Look up a generator by name; return a Generator unchanged.
 
     Parameters
     ----------
     generator : Generator or str
-        A key of :data:`GENERATORS`, or that of a family of :data:`FAMILIES` with its weight: ``skew-js-0.1``.
+        A key of :data:`GENERATORS`, or the name of a family of :data:`FAMILIES` with its weight: ``skew-js-0.1``.
 
     Raises
     ------
     InputError
-        No generator has that name, or the weight lies outside (0, 1).
+        The name is unknown, or the weight lies outside (0, 1).
     """
     if isinstance(generator, Generator):
         return generator
@@ -168,14 +168,14 @@ def generator_of(generator: Generator | str) -> Generator:
 
 
 def f_divergence(p: ArrayLike, q: ArrayLike, generator: Generator | str = "kl") -> NDArray[np.float64]:
-    """D_f(P || Q) = sum q f(p / q) (JMLR 2023, definition 1), in nats where f has a logarithm.
+    """D_f(P || Q) = sum q f(p / q) (JMLR 2023, definition 1), in nats if f has a logarithm.
 
     Parameters
     ----------
     p, q : (..., k) array
         Probability vectors; leading axes broadcast.
     generator : Generator or str
-        As in :func:`generator_of`.
+        See :func:`generator_of`.
 
     Returns
     -------
@@ -185,7 +185,7 @@ def f_divergence(p: ArrayLike, q: ArrayLike, generator: Generator | str = "kl") 
     Raises
     ------
     InputError
-        Not probability vectors over the same bins, or no generator of that name.
+        The inputs are not probability vectors over the same bins, or the generator is unknown.
     """
     chosen = generator_of(generator)
     left, right = _checks.distributions(p, q)
@@ -227,7 +227,7 @@ def _le_cam(x: _Array, step: _Array, y: _Array) -> _Array:
 
 
 def _squared_quotient(step: _Array, root: _Array) -> _Array:
-    """(step / root)^2, which is 0 wherever step is."""
+    """(step / root)^2, and 0 where step is 0."""
     quotient = np.zeros_like(step)
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
         np.divide(step, root, out=quotient, where=step != 0)
@@ -318,4 +318,4 @@ GENERATORS: dict[str, Generator] = {
     **{generator.name: generator for generator in _FIXED},
     **{family: make(_WEIGHT) for family, make in FAMILIES.items()},
 }
-"""Name -> generator; a family stands under its own name with the weight 1/4 on P."""
+"""Name -> generator; the entry of a family has weight 1/4 on P."""

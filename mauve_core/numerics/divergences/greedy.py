@@ -1,9 +1,8 @@
-"""Which few clusters close most of the gap between two histograms, one after the other, the partition kept.
+"""Find the few clusters that close most of the gap between two histograms, with the partition kept.
 
-Matching a cluster gives it the human share p of the candidate's texts, and the clusters not matched yet are thinned or
-raised alike to make the sum 1. Dropping a cluster takes the candidate's texts in it away. Each step tries every cluster
-that is left and takes the one after which the score is best: the list is greedy, and some other set of as many clusters
-may close more.
+Matching a cluster gives it the human share p of the candidate's texts and scales the clusters not yet matched by one
+factor, so that the sum is 1. Dropping a cluster removes the candidate's texts from it. Each step tries every remaining
+cluster and takes the one with the best resulting score. The search is greedy: another set of this size may close more.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ from mauve_core.numerics.divergences.smoothing import ADDED_COUNT, probabilities
 from mauve_core.numerics.divergences.what_if import _shares, error_sums
 
 BEST = {"mauve": 1.0, "mauve_star": 1.0, "frontier_integral": 0.0, "mid": 0.0}
-"""Each score where the two sides agree: what is left to it is the gap."""
+"""Value of each score if both sides agree; the gap is the distance to it."""
 
 ACTIONS = ("match", "drop")
 
 _TIE = 1e-12
-"""Scores that differ by less are equal: more than the rounding of their fast forms, less than a text of a million."""
+"""Smaller differences count as ties: above the rounding of the fast forms, below one text in a million."""
 
 _NODES = 30
 _RANGE = 3.0
-"""Factors within this ratio of each other are interpolated: the sums are analytic but for 0 and what is below, so that
-the polynomial's error falls by (sqrt(3) + 1) / (sqrt(3) - 1) = 3.7 with each node, to 1e-17 at 30."""
+"""Factors within this ratio of each other are interpolated. The sums are analytic except at 0 and below, so the
+polynomial's error falls by (sqrt(3) + 1) / (sqrt(3) - 1) = 3.7 with each node, to 1e-17 at 30."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +44,11 @@ class Step:
     ----------
     cluster : int
     filled : bool
-        Whether the candidate has no text there, so that no weight of its texts could do it.
+        Whether the candidate has no text there, so that no weighting of its texts gives this result.
     scores : dict of str to float
-        Every score after this step and all before it.
+        Every score after this step and all steps before it.
     closed : float
-        Share of the gap of the chosen score that they close together, in (0, 1].
+        Share of the gap in the chosen score that these steps close together, in (0, 1].
     """
 
     cluster: int
@@ -60,7 +59,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class _Moves:
-    """Candidates for the next step: cluster u's histogram is ``fixed`` + factor[u] ``moving``, but own[u] in itself."""
+    """Candidates for the next step: the histogram of cluster u is ``fixed`` + factor[u] ``moving``, own[u] at u."""
 
     clusters: NDArray[np.intp]
     fixed: NDArray[np.float64]
@@ -79,32 +78,31 @@ def greedy(
     scale: float = 5.0,
     smoothing: str = "none",
 ) -> tuple[Step, ...]:
-    """The clusters that close most of the gap.
+    """Find the clusters that close most of the gap.
 
     Parameters
     ----------
     p_counts, q_counts : (k,) array
         Human texts and candidate texts in each cluster, neither side empty.
     action : {"match", "drop"}
-        What is done to the candidate's side of a cluster. Matching also fills a cluster where the candidate has no
-        text: the score is then what it would be if the candidate wrote there.
+        Change to the candidate's side of a cluster. Matching also fills clusters where the candidate has no text; the
+        score is then the one it would have if it wrote there.
     score : str
-        A key of :data:`BEST`: what every step brings as close to its best value as it can.
+        A key of :data:`BEST`; each step brings it as close to its best value as possible.
     steps : int
-        At most so many.
+        Largest number of steps.
     scale, smoothing
-        As in :func:`mauve_core.numerics.divergences.scores.score_counts`.
+        See :func:`mauve_core.numerics.divergences.scores.score_counts`.
 
     Returns
     -------
     tuple of Step
-        Fewer than ``steps`` where no cluster that is left closes more of the gap. Of clusters that close equally much,
-        the one of the smallest number.
+        Fewer than ``steps`` if no remaining cluster closes more of the gap. Ties go to the lowest cluster number.
 
     Raises
     ------
     InputError
-        Counts that are not two usable histograms, or an action, score, smoothing or number that is not allowed.
+        The counts are not two usable histograms, or the action, score, smoothing or number of steps is invalid.
     """
     for what, given, names in (
         ("action", action, ACTIONS),
@@ -147,7 +145,7 @@ def greedy(
 def _changed(
     p: NDArray[np.float64], q: NDArray[np.float64], done: NDArray[np.bool_], action: str
 ) -> NDArray[np.float64]:
-    """(k,) counts of the candidate with the clusters that are done matched or dropped."""
+    """(k,) counts of the candidate after matching or dropping the clusters that are done."""
     if action == "drop":
         return np.where(done, 0.0, q)
     factor = q.sum() * p[~done].sum() / (p.sum() * q[~done].sum())
@@ -157,8 +155,8 @@ def _changed(
 def _moves(
     p: NDArray[np.float64], q: NDArray[np.float64], done: NDArray[np.bool_], action: str, added: float
 ) -> _Moves:
-    """What can be done next, with ``added`` texts in every cluster."""
-    # Of clusters with equal counts on both sides the first one stands for all: they would tie.
+    """Possible next moves, with ``added`` texts in every cluster."""
+    # The first of several clusters with equal counts on both sides stands for all: they would tie.
     left = np.flatnonzero(~done)
     clusters = np.sort(left[np.unique(np.stack([p, q])[:, left], axis=1, return_index=True)[1]])
     if action == "drop":
@@ -166,8 +164,8 @@ def _moves(
         clusters = clusters[(kept[clusters] > 0) & (kept[clusters] < kept.sum())]
         factor = 1 / (kept.sum() - kept[clusters] + added * p.size)
         return _Moves(clusters, np.zeros_like(p), kept + added, factor, added * factor)
-    # From counts, whose sums are exact: that nothing is left to thin must not depend on rounding. Where nothing is left
-    # the rest cannot be given its human share, or has none, and then the move changes nothing.
+    # Sums of counts are exact, so rounding does not decide whether anything is left to scale. If nothing is left, the
+    # rest has no human share or cannot get it, and the move changes nothing.
     human, model = p[~done].sum() - p[clusters], q[~done].sum() - q[clusters]
     clusters, human, model = clusters[model > 0], human[model > 0], model[model > 0]
     n, share = q.sum(), p / p.sum()
@@ -177,10 +175,10 @@ def _moves(
 
 
 def _after(p: NDArray[np.float64], moves: _Moves, score: str, scale: float) -> NDArray[np.float64]:
-    """(u,) the score after each move, to some 1e-13.
+    """(u,) score after each move, to about 1e-13.
 
-    All candidates but for the moved cluster differ by a factor alone, and the sums over clusters are smooth in it: they
-    are taken at Chebyshev nodes and interpolated for factors near the median, and taken for each of the others.
+    Outside the moved cluster, candidates differ by a factor only, and the sums over clusters are smooth in that
+    factor. They are interpolated from Chebyshev nodes for factors near the median, and direct for the others.
     """
     factor, at = moves.factor, moves.clusters
     sums = np.empty((at.size, *_sums(p[:1], p[:1], score).shape))
@@ -199,7 +197,7 @@ def _after(p: NDArray[np.float64], moves: _Moves, score: str, scale: float) -> N
 
 
 def _sums(p: NDArray[np.float64], q: NDArray[np.float64], score: str) -> NDArray[np.float64]:
-    """(...) or (..., 2, m) sums over clusters that the score is a function of."""
+    """(...) or (..., 2, m) sums over clusters that determine the score."""
     left, right = np.broadcast_arrays(p, q)
     if score == "frontier_integral":
         return np.asarray(integral_terms(left, right).sum(axis=-1))
@@ -212,7 +210,7 @@ def _sums(p: NDArray[np.float64], q: NDArray[np.float64], score: str) -> NDArray
 def _interpolated(
     function: Callable[[NDArray[np.float64]], NDArray[np.float64]], x: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The function at x (u,), by the polynomial through its values at Chebyshev nodes between the ends of x."""
+    """The function at x (u,), from the polynomial through its values at Chebyshev nodes between the extremes of x."""
     centre, half = (x.max() + x.min()) / 2, (x.max() - x.min()) / 2
     nodes = np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)
     values = function(centre + half * nodes)

@@ -1,14 +1,12 @@
-"""Kullback-Leibler divergences between histograms and their linear summaries, accurate also where p is close to q.
+"""Kullback-Leibler divergences between histograms and their linear summaries, accurate even if p is close to q.
 
 R = l P + (1 - l) Q is the mixture with weight l on P (JMLR 2023, section 3). The errors of the frontier are
 KL(Q || R), type I: the model writes what humans do not, and KL(P || R), type II: humans write what the model misses.
 
-A divergence is a sum over bins of x log(x / y) - x + y, which equals the usual sum of x log(x / y) because both sides
-sum to 1. Every term of it is non-negative and depends on x and y - x only, so neither a term nor the sum can turn
-negative, and nothing cancels when the histograms nearly agree. Natural logarithms throughout; P = 0 < Q and Q = 0 < P
-follow the limits.
-
-Only the question what one bin adds to an error asks for the signed term x log(x / y) itself: :func:`error_shares`.
+A divergence is computed as the sum over bins of x log(x / y) - x + y. This equals the usual sum of x log(x / y),
+because both sides sum to 1. Every term is non-negative and depends on x and y - x only, so nothing turns negative and
+nothing cancels if the histograms nearly agree. Logarithms are natural; P = 0 < Q and Q = 0 < P follow the limits. Only
+:func:`error_shares`, which splits an error by bin, uses the signed term x log(x / y).
 """
 
 from __future__ import annotations
@@ -21,17 +19,17 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
 _NEAR = 0.1
-"""|y / x - 1| below which the series replaces the logarithm; at 0.1 the logarithm has lost one digit of sixteen."""
+"""|y / x - 1| below which a series replaces the logarithm; at 0.1 the logarithm has lost one digit of sixteen."""
 _LOG_TERMS = 7
-"""Terms of that series: the first one left out is below (0.1 / 1.9)^14 / 17 = 8e-20 of the value."""
+"""Terms of that series: the first omitted one is below (0.1 / 1.9)^14 / 17 = 8e-20 of the value."""
 _LARGEST_RATIO = 1e300
-"""Cap of y / x, so that it cannot overflow; beyond it x log(y / x) is far below the rounding of y - x."""
+"""Cap on y / x against overflow; beyond it x log(y / x) is far below the rounding of y - x."""
 _SIGNED_NEAR = 0.5
-"""|y / x - 1| below which a signed term is formed from y - x; beyond it y / x holds the digits."""
+"""|y / x - 1| below which a signed term uses y - x; beyond it y / x keeps the digits."""
 _INTEGRAL_NEAR = 0.5
 """|p - q| / (p + q) below which the frontier integral is a series."""
 _INTEGRAL_TERMS = 24
-"""Terms of that series, all positive: the first one left out is below 0.25^24 / 1200 = 3e-18 of the value."""
+"""Terms of that series, all positive: the first omitted one is below 0.25^24 / 1200 = 3e-18 of the value."""
 
 
 def kl_divergence(p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
@@ -45,24 +43,24 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
     Returns
     -------
     (...) float64 array
-        In [0, inf]; inf where a bin has p > 0 and q = 0.
+        In [0, inf]; inf if a bin has p > 0 and q = 0.
 
     Raises
     ------
     InputError
-        Not probability vectors over the same bins.
+        The inputs are not probability vectors over the same bins.
     """
     left, right = _checks.distributions(p, q)
     return np.asarray(relative_terms(left, right - left, right).sum(axis=-1))
 
 
 def error_shares(p: ArrayLike, q: ArrayLike, weight: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The bins' own terms of the two errors at one point of the frontier (JMLR 2023, section 3.1).
+    """Each bin's share of the two errors at one point of the frontier (JMLR 2023, section 3.1).
 
-    With r = weight p + (1 - weight) q, the term of a bin is q log(q / r) for KL(Q || R) (type I) and p log(p / r) for
-    KL(P || R) (type II). A term is positive where its side, Q or P, puts more than the mixture, negative where it puts
-    less, so that the bin offsets part of the error, and zero where both put the same or its side puts nothing: type I
-    points to what the model writes too often, type II to what it misses. The terms sum to the two divergences.
+    With r = weight p + (1 - weight) q, a bin's term is q log(q / r) for KL(Q || R) (type I) and p log(p / r) for
+    KL(P || R) (type II). It is positive if its side, Q or P, has more than the mixture, negative if it has less (the
+    bin then offsets part of the error), and zero if both agree or the side is empty. Type I thus points to what the
+    model writes too often, type II to what it misses. The terms sum to the two divergences.
 
     Parameters
     ----------
@@ -80,7 +78,7 @@ def error_shares(p: ArrayLike, q: ArrayLike, weight: float) -> tuple[NDArray[np.
     Raises
     ------
     InputError
-        Not probability vectors over the same bins, or a weight outside [0, 1].
+        The inputs are not probability vectors over the same bins, or the weight lies outside [0, 1].
     """
     if not 0 <= weight <= 1:
         raise InputError("The mixture weight is not usable", allowed="a number from 0 to 1", received=repr(weight))
@@ -93,19 +91,12 @@ def error_shares(p: ArrayLike, q: ArrayLike, weight: float) -> tuple[NDArray[np.
 def mid_point(p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
     """Mid_KL: half the sum of the two errors at weight 1/2, the Jensen-Shannon divergence (JMLR 2023, section 3.2).
 
-    Parameters
-    ----------
-    p, q : (..., k) array
+    Parameters and errors are those of :func:`kl_divergence`.
 
     Returns
     -------
     (...) float64 array
         In nats, in [0, log 2]; symmetric in p and q.
-
-    Raises
-    ------
-    InputError
-        Not probability vectors over the same bins.
     """
     type1, type2 = mixture_terms(*_checks.distributions(p, q), 0.5, 0.5)
     return np.asarray(np.minimum((type1 + type2).sum(axis=-1) / 2, np.log(2)))
@@ -114,30 +105,22 @@ def mid_point(p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
 def frontier_integral(p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
     """FI_KL: twice the integral over the weight l of l KL(P || R) + (1 - l) KL(Q || R) (JMLR 2023, section 3.2).
 
-    Closed form, a sum over bins of (p + q) / 2 - p q log(p / q) / (p - q). With m = (p + q) / 2 and
-    u = (p - q) / (p + q) a term is m (1 - (1 - u^2) atanh(u) / u) = m sum_j 2 u^(2 j) / (4 j^2 - 1), j = 1, 2, ...,
-    a series of positive terms that serves where the closed form cancels.
-
-    Parameters
-    ----------
-    p, q : (..., k) array
+    The closed form is a sum over bins of (p + q) / 2 - p q log(p / q) / (p - q). With m = (p + q) / 2 and
+    u = (p - q) / (p + q) a term is m (1 - (1 - u^2) atanh(u) / u) = m sum_j 2 u^(2 j) / (4 j^2 - 1), j = 1, 2, ...
+    This series of positive terms is used where the closed form cancels. Parameters and
+    errors are those of :func:`kl_divergence`.
 
     Returns
     -------
     (...) float64 array
         In [0, 1]; symmetric in p and q; 0 only for equal and 1 only for disjoint histograms.
-
-    Raises
-    ------
-    InputError
-        Not probability vectors over the same bins.
     """
     terms = integral_terms(*_checks.distributions(p, q))
     return np.asarray(np.minimum(terms.sum(axis=-1), 1.0))
 
 
 def integral_terms(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Non-negative terms of FI_KL by bin, unchecked: what :func:`frontier_integral` sums; symmetric in p and q."""
+    """(..., k) non-negative terms whose sum is :func:`frontier_integral`, unchecked; symmetric in p and q."""
     total = p + q
     u = np.divide(np.abs(p - q), total, out=np.zeros_like(total), where=total > 0)
     near = np.minimum(u, _INTEGRAL_NEAR) ** 2
@@ -157,9 +140,8 @@ def mixture_terms(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Non-negative terms of both errors for r = weight p + rest q with weight + rest = 1, unchecked; shapes broadcast.
 
-    q log(q / r) - q + r of KL(Q || R), then p log(p / r) - p + r of KL(P || R): made for sums, not for what a bin adds.
-
-    A weight that is close to 1 is told by ``rest``, which ``1 - weight`` would round.
+    They are q log(q / r) - q + r of KL(Q || R), then p log(p / r) - p + r of KL(P || R). Use them for sums only;
+    :func:`error_shares` gives shares. ``rest`` keeps a weight close to 1 exact, which ``1 - weight`` would round.
     """
     difference, mixture = p - q, weight * p + rest * q
     shape = mixture.shape
@@ -169,7 +151,7 @@ def mixture_terms(
 
 
 def _signed_terms(x: NDArray[np.float64], step: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """x log(x / y) for y = x + step, entry by entry; -x log(1 + step / x) where y is near x, as nothing cancels."""
+    """x log(x / y) for y = x + step, element by element; -x log(1 + step / x) near x = y, to avoid cancellation."""
     t = np.full_like(step, np.inf)
     with np.errstate(over="ignore", under="ignore"):
         np.divide(step, x, out=t, where=x > 0)
@@ -182,17 +164,17 @@ def _signed_terms(x: NDArray[np.float64], step: NDArray[np.float64], y: NDArray[
 def relative_terms(
     x: NDArray[np.float64], step: NDArray[np.float64], y: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """x log(x / y) - x + y for y = x + step, entry by entry, unchecked: the kernel of every divergence here.
+    """x log(x / y) - x + y for y = x + step, element by element, unchecked: the kernel of every divergence here.
 
     For t = step / x it is x (t - log(1 + t)). With s = t / (2 + t), log(1 + t) = 2 atanh(s) and t - 2 s = t s give
-    t - log(1 + t) = s (t - 2 s^2 (1/3 + s^2/5 + s^4/7 + ...)), which loses nothing for small t.
+    t - log(1 + t) = s (t - 2 s^2 (1/3 + s^2/5 + s^4/7 + ...)), which keeps full precision for small t.
 
     Parameters
     ----------
     x : array of numbers >= 0
     step : array of the same shape, >= -x
     y : array of the same shape, >= 0, optional
-        Where y is far smaller than x, x + step has lost its digits; a caller who knows y itself gives it.
+        Give it if known: where y is far smaller than x, x + step loses its digits.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Counts to the scores of a candidate, for one pair of histograms or for many at once."""
+"""Scores of a candidate from counts, for one pair of histograms or many."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from mauve_core.numerics.divergences.kl import frontier_integral, mid_point
 from mauve_core.numerics.divergences.smoothing import probabilities
 
 STAR_SMOOTHING = "krichevsky-trofimov"
-"""The smoothing that the star of MAUVE* stands for (JMLR 2023, section 4.1)."""
+"""Smoothing of MAUVE*, which the star marks (JMLR 2023, section 4.1)."""
 
 
 def score_counts(
     p_counts: ArrayLike, q_counts: ArrayLike, *, scale: float = 5.0, smoothing: str = "none"
 ) -> dict[str, NDArray[np.float64]]:
-    """The scores of one or many pairs of histograms over the same bins.
+    """Scores of one or many pairs of histograms over the same bins.
 
     Parameters
     ----------
@@ -25,19 +25,19 @@ def score_counts(
     scale : float > 0
         The constant c of MAUVE.
     smoothing : str
-        As :func:`mauve_core.numerics.divergences.smoothing.probabilities` reads it.
-        For every score but ``mauve_star``, which is always Krichevsky-Trofimov.
+        Name for :func:`mauve_core.numerics.divergences.smoothing.probabilities`. It applies to every score but
+        ``mauve_star``, which always uses Krichevsky-Trofimov.
 
     Returns
     -------
     dict of str to (...) float64 array
         ``mauve`` and ``mauve_star`` in [0, 1] (1: equal), ``frontier_integral`` in [0, 1] and ``mid`` in [0, log 2]
-        nats (0: equal). JMLR 2023, section 3.2 and section 4.1.
+        nats (0: equal). JMLR 2023, sections 3.2 and 4.1.
 
     Raises
     ------
     InputError
-        Counts that are negative, not finite or all zero; different numbers of bins; a scale or smoothing not usable.
+        Counts are negative, not finite or all zero; the numbers of bins differ; the scale or smoothing is not usable.
     """
     p, q = probabilities(p_counts, smoothing), probabilities(q_counts, smoothing)
     plain = mauve(p, q, scale)

@@ -1,14 +1,14 @@
-"""Frontiers of many resamples after texts of a few clusters changed, without a logarithm for every bin of all of them.
+"""Frontiers of many resamples after a few clusters change, without a logarithm per bin and resample.
 
 Let a and b be a bin's counts on the two sides, A and B the sums of the histograms, and R = w P + (1 - w) Q. Then
 
     log r = log(w / A) + log(a + e^s b),    s = log((1 - w) / w) + log(A / B),
 
-so that both errors are made of F(s) = sum b log(a + e^s b) and G(s) = sum a log(a + e^s b) over the bins. Texts that
-are dropped elsewhere change a bin's term through s alone. F and G are analytic in s but for log(a / b) +- i pi, so they
-are kept as Chebyshev polynomials in s about where all weights of the grid have it; a change is then a polynomial at
-another place, with the terms of the bins that changed taken out and put in again. The same holds of the terms of the
-frontier integral, which have degree 1 and no singularity nearer than 2 i pi.
+so F(s) = sum b log(a + e^s b) and G(s) = sum a log(a + e^s b) over the bins give both errors. Texts dropped elsewhere
+change a bin's term through s alone. F and G are analytic in s except at log(a / b) +- i pi. They are stored as
+Chebyshev polynomials around the values of s of the grid's weights. After a change, the polynomial is evaluated at
+another s, with the old terms of the changed bins removed and the new ones added. The terms of the frontier integral
+work the same way; they have degree 1 and no singularity nearer than 2 i pi.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from mauve_core.numerics.divergences.kl import integral_terms
 _Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 REACH = 0.4
-"""Largest change of log(A / B) that is served: one side may lose a third of its texts."""
+"""Largest supported change of log(A / B): one side may lose a third of its texts."""
 
 _LOG_ODDS = np.log((1 - REFERENCE_WEIGHTS) / REFERENCE_WEIGHTS)
 
 _LAST = REFERENCE_WEIGHTS.size - 1
 _SEGMENTS = ((0, 1, 8), (1, _LAST, 40), (_LAST, _LAST + 1, 8))
-"""First and last weight of the grid, one behind, and nodes. With x = pi / half the width, the error falls by
-x + sqrt(1 + x^2) with each node: by 2.2 in the middle, to 1e-14; by 16 at the ends, where all but a millionth is linear
-in s anyway."""
+"""First and last weight of the grid, one behind, and nodes. With x = pi / half the width, the error falls
+by x + sqrt(1 + x^2) with each node: by 2.2 in the middle, to 1e-14; by 16 at the ends, where all but a millionth is
+linear in s."""
 
 _INTEGRAL_NODES = 10
 
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Some bins of every histogram: the counts as they were and as they are, smoothing added, and whose they are.
+    """Some bins of every histogram: their counts before and after the change, with smoothing, and their histograms.
 
     Attributes
     ----------
     before, after : two (B, c) float64 arrays each
-        Of the first side and of the second.
+        First side and second side.
     member : (seeds, c) float64 array
         1 where a bin belongs to the histogram of a seed.
     """
@@ -79,13 +79,13 @@ class ShiftedSums:
     integral: NDArray[np.float64]
 
     def serves(self, totals: _Pair) -> bool:
-        """Whether all histograms of these sums, smoothing added, lie within ``REACH``."""
+        """Whether all histograms of these sums, with smoothing, lie within ``REACH``."""
         return bool((np.abs(np.log(totals[0] / totals[1]) - self.centre) <= REACH).all())
 
     def frontier(self, totals: _Pair, bins: Bins) -> Frontier:
-        """(B, seeds) frontiers with those bins changed and these sums A and B (B,); unchecked.
+        """(B, seeds) frontiers with these changed bins and these sums A and B (B,); unchecked.
 
-        Right to some 1e-13 nats and not to a share of themselves, as ``frontier_by_logs``.
+        Accurate to about 1e-13 nats in absolute terms, like ``frontier_by_logs``.
         """
         shift = np.log(totals[0] / totals[1])
         sums = np.concatenate(
@@ -112,7 +112,7 @@ class ShiftedSums:
         return Frontier(REFERENCE_WEIGHTS, np.maximum(type1, 0.0), np.maximum(type2, 0.0))
 
     def frontier_integral(self, totals: _Pair, bins: Bins) -> NDArray[np.float64]:
-        """(B, seeds) frontier integrals of the same."""
+        """(B, seeds) frontier integrals of the same histograms."""
         ratio = (totals[0] / totals[1])[:, None]
         shift = np.log(ratio) - self.centre
         sums = _at(self.integral, shift, -REACH, REACH)[..., 0]
@@ -122,7 +122,7 @@ class ShiftedSums:
 
 
 def shifted_sums(pairs: CountPairs, added: float) -> ShiftedSums:
-    """The sums of pairs of histograms, (B, seeds), with so many texts added to every bin."""
+    """Sums of (B, seeds) pairs of histograms, with ``added`` texts added to every bin."""
     a, b = pairs.p + added, pairs.q + added
     centre = float(np.log((pairs.n + added * pairs.k) / (pairs.m + added * pairs.k)))
     columns, ends = [xlogy(a, a)[:, None], xlogy(b, b)[:, None]], [2]
@@ -140,7 +140,7 @@ def shifted_sums(pairs: CountPairs, added: float) -> ShiftedSums:
 
 
 def _interval(first: int, last: int) -> tuple[float, float]:
-    """Where the weights of a part of the grid have s, at the centre, and ``REACH`` beyond."""
+    """Range of s for the weights of a part of the grid, at the center and ``REACH`` beyond."""
     return float(_LOG_ODDS[last - 1]) - REACH, float(_LOG_ODDS[first]) + REACH
 
 
@@ -149,7 +149,7 @@ def _nodes(number: int, low: float, high: float) -> NDArray[np.float64]:
 
 
 def _coefficients(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of the polynomial through values (..., nodes) at Chebyshev nodes."""
+    """Coefficients of the polynomial through values (..., nodes) at Chebyshev nodes."""
     number = values.shape[-1]
     factors = 2 / number * chebvander(np.cos(np.pi * (np.arange(number) + 0.5) / number), number - 1)
     factors[:, 0] /= 2
@@ -157,6 +157,6 @@ def _coefficients(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _at(coefficients: NDArray[np.float64], s: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
-    """(..., B, seeds, places) the polynomials (..., B, seeds, nodes) at s (B, places)."""
+    """(..., B, seeds, places) values of the polynomials (..., B, seeds, nodes) at s (B, places)."""
     basis = chebvander((s - (high + low) / 2) / ((high - low) / 2), coefficients.shape[-1] - 1)
     return np.asarray(coefficients @ basis.transpose(0, 2, 1))

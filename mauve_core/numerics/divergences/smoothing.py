@@ -1,9 +1,9 @@
 """Counts to probabilities.
 
-Add-b smoothing puts b extra texts into every bin, (c + b) / (n + b k), so that no bin is empty and every divergence
-is finite. b = 1/2 is the Krichevsky-Trofimov estimator, the one behind MAUVE* (JMLR 2023, equation 9 and table 2), and
-b = 1 the Laplace estimator. With Braess-Sauer b depends on the bin's own count. The modified Good-Turing estimator asks
-how many bins share that count (Orlitsky and Suresh, NeurIPS 2015, as written in JMLR 2023, section 4.1).
+Add-b smoothing adds b texts to every bin, (c + b) / (n + b k), so that no bin is empty and every divergence is finite.
+b = 1/2 is the Krichevsky-Trofimov estimator of MAUVE* (JMLR 2023, equation 9 and table 2), and b = 1 the Laplace
+estimator. In Braess-Sauer, b depends on the bin's own count. The modified Good-Turing estimator also uses the number
+of bins with that count (Orlitsky and Suresh, NeurIPS 2015, as given in JMLR 2023, section 4.1).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
 ADDED_COUNT = {"none": 0.0, "krichevsky-trofimov": 0.5}
-"""The smoothings of MAUVE as published and of MAUVE*: name -> texts added to every bin."""
+"""Smoothings of published MAUVE and of MAUVE*: name -> texts added to every bin."""
 
 SMOOTHINGS = {
     "none": "Empirical frequencies",
@@ -26,16 +26,16 @@ SMOOTHINGS = {
     "braess-sauer": "Braess-Sauer",
     "good-turing": "Modified Good-Turing",
 }
-"""Every smoothing that has a name of its own -> its title. ``add-<b>``, such as ``add-0.1``, goes beside them."""
+"""Every named smoothing -> its title. ``add-<b>``, such as ``add-0.1``, is also accepted."""
 
 _ADD = "add-"
 _CONSTANTS = {**ADDED_COUNT, "laplace": 1.0}
 _BRAESS_SAUER = (0.5, 1.0, 0.75)
-"""Texts added to a bin that is empty, that has one text, that has more (JMLR 2023, table 2)."""
+"""Texts added to a bin with no text, with one text, with more (JMLR 2023, table 2)."""
 
 
 def added_count(smoothing: str) -> float | None:
-    """The constant b of an add-b smoothing, and None where what a bin is given depends on counts.
+    """The constant b of an add-b smoothing, or None if the added amount depends on the counts.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def added_count(smoothing: str) -> float | None:
     Raises
     ------
     InputError
-        The smoothing has no such name.
+        The name is unknown.
     """
     if smoothing in SMOOTHINGS:
         return _CONSTANTS.get(smoothing)
@@ -65,22 +65,20 @@ def probabilities(counts: ArrayLike, smoothing: str = "none") -> NDArray[np.floa
     Parameters
     ----------
     counts : (..., k) array
-        Texts in each bin, not negative; weighted counts need not be whole, except for ``braess-sauer`` and
-        ``good-turing``, which ask how many bins have one text, two texts and so on.
+        Texts in each bin, not negative. Weighted counts need not be whole, except for ``braess-sauer`` and
+        ``good-turing``, which use the number of bins with one text, two texts and so on.
     smoothing : str
-        A key of :data:`SMOOTHINGS`, or ``add-<b>`` with a positive finite b.
+        As in :func:`added_count`.
 
     Returns
     -------
     (..., k) float64 array
-        Rows sum to 1. Bins of equal counts have equal probabilities; all but ``good-turing`` keep the order of the
-        counts.
+        Rows sum to 1. Bins of equal counts have equal probabilities; all but ``good-turing`` keep the order of counts.
 
     Raises
     ------
     InputError
-        A count is negative, not finite or, where that matters, not whole; a row without smoothing is empty; the
-        smoothing has no such name.
+        A count is negative, not finite or, if required, not whole; an unsmoothed row is empty; the name is unknown.
     """
     added = added_count(smoothing)
     array = _checks.numbers(counts, "The array of counts").astype(np.float64)
@@ -105,9 +103,9 @@ def _braess_sauer(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _good_turing(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(..., k) masses that are still to be divided by their sum.
+    """(..., k) unnormalized masses.
 
-    A bin with c texts keeps the mass c where c > phi(c + 1), phi(t) the number of bins with t texts; otherwise the
+    With phi(t) the number of bins with t texts, a bin with c texts keeps the mass c if c > phi(c + 1). Otherwise the
     phi(c) bins like it share (phi(c + 1) + 1) (c + 1).
     """
     rows = counts.reshape(-1, counts.shape[-1])

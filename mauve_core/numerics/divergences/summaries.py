@@ -1,12 +1,12 @@
-"""Frontiers of any f-divergence with their three summaries, and five divergences that have been compared on clusters.
+"""Frontiers of any f-divergence with their three summaries, and five divergences between cluster distributions.
 
 The f-divergence frontier is the set of points (D_f(Q || R), D_f(P || R)) for R = l P + (1 - l) Q (JMLR 2023,
 definition 4). Its summaries are the area MAUVE_f (equation 5), the integral FI_f (equation 7) and the mid-point Mid_f
-(equation 8). All need f(0) finite. Definition 4 also asks for f*(0) = inf, which only sends the curve to infinity where
-a bin is empty on one side, and is not insisted on. For KL the functions of ``frontier`` and ``divergences`` answer.
+(equation 8). All need a finite f(0). Definition 4 also asks for f*(0) = inf, which this module does not require: it
+only sends the curve to infinity if a bin is empty on one side. KL uses ``frontier`` and ``kl``.
 
-The five (Pimentel, Meister and Cotterell, ICLR 2023, equations 4 to 8) are forward, backward and exponentiated KL,
-Jensen-Shannon, and AUC = 1 - MAUVE. P is the human side, natural logarithms.
+The five divergences (Pimentel, Meister and Cotterell, ICLR 2023, equations 4 to 8) are forward, backward and
+exponentiated KL, Jensen-Shannon, and AUC = 1 - MAUVE. P is the human side; logarithms are natural.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ CLUSTER_SMOOTHING = "laplace"
 _Array = NDArray[np.float64]
 
 _REACH = 36.0
-"""The integral runs over the log odds of the weight from -36 to 36; what lies outside is exp(-36) = 2e-16 of it."""
+"""The integral runs over the log odds of the weight from -36 to 36; the rest is exp(-36) = 2e-16 of it."""
 _FIRST_STEP = 0.75
-"""Distance of its points before the first refinement, where about exp(-2 pi^2 / 0.75) = 4e-12 of it is left."""
+"""Spacing of its points before the first refinement; the error there is about exp(-2 pi^2 / 0.75) = 4e-12."""
 _REFINEMENTS = 6
 _SETTLED = 1e-10
-"""Two successive refinements of the integral must agree so closely, relative to its value."""
+"""Two successive refinements of the integral must agree to this relative to its value."""
 _BLOCK = 1 << 15
 """Numbers handled at once."""
 
@@ -72,8 +72,8 @@ def f_frontier(
     Raises
     ------
     InputError
-        Not probability vectors over the same bins, weights that do not increase within [0, 1], an unknown generator or
-        one with infinite f(0).
+        The inputs are not probability vectors over the same bins, the weights do not increase within [0, 1], or the
+        generator is unknown or has infinite f(0).
     """
     chosen = _finite(generator)
     if chosen.name == "kl":
@@ -97,16 +97,15 @@ def mauve_f(p: ArrayLike, q: ArrayLike, generator: Generator | str = "kl", scale
 
     Parameters
     ----------
-    p, q : (..., k) array
-    generator : Generator or str
-        With a finite f(0).
+    p, q, generator
+        See :func:`f_frontier`.
     scale : float > 0
-        The constant c. It is no measure of its own: different generators want different constants.
+        The constant c. Different generators need different constants.
 
     Returns
     -------
     (...) float64 array
-        In [0, 1], 1 for equal histograms; unchanged when p and q change places. With "kl" it is ``frontier.mauve``.
+        In [0, 1], 1 for equal histograms; symmetric in p and q. With "kl" it equals ``frontier.mauve``.
 
     Raises
     ------
@@ -119,24 +118,14 @@ def mauve_f(p: ArrayLike, q: ArrayLike, generator: Generator | str = "kl", scale
 def frontier_integral_f(p: ArrayLike, q: ArrayLike, generator: Generator | str = "kl") -> NDArray[np.float64]:
     """FI_f: twice the integral over the weight l of l D_f(P || R) + (1 - l) D_f(Q || R) (equation 7).
 
-    In closed form for KL, for chi2, where it is twice that of KL because l (1 - l)^2 + (1 - l) l^2 = l (1 - l), and for
-    total variation, two thirds of the divergence itself; by :func:`integrated_frontier` otherwise.
-
-    Parameters
-    ----------
-    p, q : (..., k) array
-    generator : Generator or str
-        With a finite f(0).
+    KL, chi2 and total variation have a closed form; all others use :func:`integrated_frontier`. That of chi2 is twice
+    that of KL, because l (1 - l)^2 + (1 - l) l^2 = l (1 - l); that of total variation is two thirds of the divergence.
+    Parameters and errors are those of :func:`f_frontier`.
 
     Returns
     -------
     (...) float64 array
-        In the range that :func:`ranges` tells; symmetric in p and q.
-
-    Raises
-    ------
-    InputError
-        Not probability vectors over the same bins, an unknown generator, or one with infinite f(0).
+        In the range given by :func:`ranges`; symmetric in p and q.
     """
     chosen = _finite(generator)
     closed = _CLOSED_INTEGRALS.get(chosen.name)
@@ -148,16 +137,11 @@ def frontier_integral_f(p: ArrayLike, q: ArrayLike, generator: Generator | str =
 def integrated_frontier(p: ArrayLike, q: ArrayLike, generator: Generator | str) -> NDArray[np.float64]:
     """FI_f by quadrature alone, settled to 1e-10 of its value.
 
-    Over the log odds s of the weight l, dl = l (1 - l) ds, the integrand falls off at both ends and is smooth on the
-    whole line whatever the histograms: its poles and branch points, where a mixture of two bins vanishes, all lie on
-    Im s = pi. Equally spaced points are then the best rule; with the step h they are off by about exp(-2 pi^2 / h)
-    (Trefethen and Weideman, SIAM Review 2014). The step is halved until two results agree.
-
-    Parameters
-    ----------
-    p, q : (..., k) array
-    generator : Generator or str
-        With a finite f(0).
+    The integral runs over the log odds s of the weight l, with dl = l (1 - l) ds. The integrand vanishes at both ends
+    and is smooth on the whole line for any histograms: its poles and branch points, where a mixture of two bins
+    vanishes, all lie on Im s = pi. Equally spaced points are then the best rule; with step h their error is about
+    exp(-2 pi^2 / h) (Trefethen and Weideman, SIAM Review 2014). The step is halved until two results agree.
+    Parameters are those of :func:`f_frontier`.
 
     Returns
     -------
@@ -167,7 +151,7 @@ def integrated_frontier(p: ArrayLike, q: ArrayLike, generator: Generator | str) 
     Raises
     ------
     InputError
-        As in :func:`frontier_integral_f`, or the rule does not settle.
+        As in :func:`f_frontier`, or the rule does not settle.
     """
     chosen = _finite(generator)
     left, right = _checks.distributions(p, q)
@@ -179,21 +163,12 @@ def integrated_frontier(p: ArrayLike, q: ArrayLike, generator: Generator | str) 
 def mid_f(p: ArrayLike, q: ArrayLike, generator: Generator | str = "kl") -> NDArray[np.float64]:
     """Mid_f: half the sum of the two errors at weight 1/2 (equation 8). KL gives Jensen-Shannon, chi2 Le Cam.
 
-    Parameters
-    ----------
-    p, q : (..., k) array
-    generator : Generator or str
-        With a finite f(0).
+    Parameters and errors are those of :func:`f_frontier`.
 
     Returns
     -------
     (...) float64 array
         In [0, (f(0) + f(2)) / 2]; symmetric in p and q.
-
-    Raises
-    ------
-    InputError
-        Not probability vectors over the same bins, an unknown generator, or one with infinite f(0).
     """
     chosen = _finite(generator)
     if chosen.name == "kl":
@@ -204,7 +179,7 @@ def mid_f(p: ArrayLike, q: ArrayLike, generator: Generator | str = "kl") -> NDAr
 
 @lru_cache(maxsize=64)
 def ranges(generator: Generator | str) -> Mapping[str, tuple[float, float]]:
-    """Smallest and largest value of the divergence and of the summaries of its frontier (properties 6 to 8).
+    """Smallest and largest values of the divergence and of its frontier's summaries (properties 6 to 8).
 
     Parameters
     ----------
@@ -214,13 +189,13 @@ def ranges(generator: Generator | str) -> Mapping[str, tuple[float, float]]:
     Returns
     -------
     mapping of str to (float, float)
-        ``divergence``, ``mauve``, ``frontier_integral`` and ``mid``. Equal histograms reach one end; disjoint ones
-        the other, except that of MAUVE, which they reach only as the scale grows.
+        ``divergence``, ``mauve``, ``frontier_integral`` and ``mid``. Equal histograms reach one end and disjoint ones
+        the other; disjoint ones reach the end of MAUVE only as the scale grows.
 
     Raises
     ------
     InputError
-        An unknown generator, or one with infinite f(0).
+        The generator is unknown or has infinite f(0).
     """
     chosen = _finite(generator)
     mid = (chosen.at_zero + float(chosen.f(2.0))) / 2
@@ -235,17 +210,17 @@ def ranges(generator: Generator | str) -> Mapping[str, tuple[float, float]]:
 
 
 def forward_kl(p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
-    """(...) KL(P || Q) of (..., k) histograms, in [0, inf]: infinite where humans write what the model never does."""
+    """(...) KL(P || Q) of (..., k) histograms, in [0, inf]: infinite if humans write what the model never does."""
     return kl_divergence(p, q)
 
 
 def backward_kl(p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
-    """(...) KL(Q || P) of (..., k) histograms, in [0, inf]: infinite where the model writes what humans never do."""
+    """(...) KL(Q || P) of (..., k) histograms, in [0, inf]: infinite if the model writes what humans never do."""
     return kl_divergence(q, p)
 
 
 def exponentiated_kl(p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
-    """(...) exp(KL(P || Q)) of (..., k) histograms, in [1, inf]: perplexity over that of the human side itself."""
+    """(...) exp(KL(P || Q)) of (..., k) histograms, in [1, inf]: perplexity relative to that of the human side."""
     with np.errstate(over="ignore"):
         return np.asarray(np.exp(kl_divergence(p, q)))
 
@@ -258,7 +233,7 @@ def jensen_shannon(p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
 def auc(p: ArrayLike, q: ArrayLike, scale: float = CLUSTER_SCALE) -> NDArray[np.float64]:
     """(...) 1 - MAUVE of (..., k) histograms on the published weights, in [0, 1]; ``scale`` is the constant s.
 
-    Rounded to 1e-16 of 1: below that, equal and nearly equal histograms are not told apart.
+    Resolution is 1e-16 of 1, so nearly equal histograms may give the value of equal ones.
     """
     return np.asarray(1 - mauve(p, q, scale))
 
@@ -318,7 +293,7 @@ def _integrand(generator: Generator, p: _Array, q: _Array, log_odds: _Array) -> 
 
 @lru_cache(maxsize=64)
 def _largest_integral(generator: Generator) -> float:
-    """FI_f of disjoint histograms, the largest one: 4 times the integral of l f*(l), plus 2 f(0) / 3 (property 7c)."""
+    """FI_f of disjoint histograms, its maximum: 4 times the integral of l f*(l), plus 2 f(0) / 3 (property 7c)."""
     ends = np.array([1.0, 0.0]), np.array([0.0, 1.0])
     closed = _CLOSED_INTEGRALS.get(generator.name)
     return _settled_integral(generator, *ends) if closed is None else float(closed(*ends))

@@ -1,10 +1,10 @@
-"""What the scores would be with other texts: clusters or texts dropped, thinned or weighted, the partition kept.
+"""What-if scores: texts or clusters dropped, thinned or weighted, with the partition kept.
 
-A weight says how many texts a text counts for: 0 leaves it out, 2 counts it twice. Weighted counts take the place of
-counts in every score; MAUVE* adds its half text to each of them. The partition stays that of all texts, so that the
-answer needs no clustering; clustering what is left would give other clusters.
+A weight is the number of texts that a text counts for: 0 drops it, 2 counts it twice. Weighted counts replace counts
+in every score; MAUVE* adds its half text to each. The partition is that of all texts, so nothing is clustered again;
+clustering the remaining texts would give other clusters.
 
-Which clusters close most of the gap is asked in ``mauve_core.numerics.divergences.greedy``.
+``mauve_core.numerics.divergences.greedy`` finds the clusters that close most of the gap.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier
 from mauve_core.numerics.divergences.smoothing import probabilities
 
 _BLOCK = 1 << 15
-"""Numbers whose logarithms are taken at once: they stay in a core's cache."""
+"""Numbers whose logarithms are taken at once, so that they stay in a core's cache."""
 
 
 def weighted_counts(labels: ArrayLike, k: int, weights: ArrayLike) -> NDArray[np.float64]:
-    """How many texts each cluster counts.
+    """Weighted number of texts in each cluster.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def weighted_counts(labels: ArrayLike, k: int, weights: ArrayLike) -> NDArray[np
     k : int
         Clusters.
     weights : (..., n) array
-        What each text counts for, finite and at least 0; a mask of truth values keeps the texts where it holds.
+        Weight of each text, finite and at least 0; a boolean mask keeps the texts where it is true.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def weighted_counts(labels: ArrayLike, k: int, weights: ArrayLike) -> NDArray[np
     Raises
     ------
     InputError
-        Labels outside 0 to k - 1, or weights that are not usable or not one for each text.
+        Labels lie outside 0 to k - 1, or the weights are not usable or not one per text.
     """
     k = _checks.whole("The number of clusters", k, low=1)
     clusters = np.asarray(labels)
@@ -62,17 +62,17 @@ def weighted_counts(labels: ArrayLike, k: int, weights: ArrayLike) -> NDArray[np
 
 
 def dropped(k: int, clusters: Sequence[int]) -> NDArray[np.float64]:
-    """(k,) weights that leave out the texts of these clusters."""
+    """(k,) weights that drop the texts of these clusters."""
     weights = np.ones(_checks.whole("The number of clusters", k, low=1))
     weights[_chosen(clusters, k)] = 0.0
     return weights
 
 
 def capped(p_counts: ArrayLike, q_counts: ArrayLike, ratio: float = 1.0) -> NDArray[np.float64]:
-    """(k,) weights of the candidate that thin every cluster to at most ``ratio`` times the human share of it.
+    """(k,) weights of the candidate that thin every cluster to at most ``ratio`` times its human share.
 
-    A cluster with share q counts min(q, ratio p), before all are divided by their sum; no cluster is raised. With
-    ratio 1 what is left is the part that the two histograms have in common.
+    A cluster with share q counts min(q, ratio p) before normalization; no cluster is raised. At ratio 1 the part that
+    the two histograms have in common remains.
     """
     ratio = _checks.positive("The ratio", ratio)
     p, q = _shares(p_counts, q_counts)
@@ -80,14 +80,14 @@ def capped(p_counts: ArrayLike, q_counts: ArrayLike, ratio: float = 1.0) -> NDAr
 
 
 def matched(p_counts: ArrayLike, q_counts: ArrayLike, clusters: Sequence[int]) -> NDArray[np.float64]:
-    """(k,) weights of the candidate that give these clusters the human shares, the others thinned or raised alike.
+    """(k,) weights of the candidate that give these clusters their human shares and scale the others by one factor.
 
-    The weighted texts are as many as the texts.
+    The weights keep the total number of texts.
 
     Raises
     ------
     InputError
-        A cluster where humans write has no text of the candidate to weight, or the other clusters have none.
+        The candidate has no text in a cluster where humans write, or none in the other clusters.
     """
     p, q = _shares(p_counts, q_counts)
     chosen = np.zeros(p.size, dtype=np.bool_)
@@ -104,8 +104,8 @@ def matched(p_counts: ArrayLike, q_counts: ArrayLike, clusters: Sequence[int]) -
 def frontier_by_logs(p: NDArray[np.float64], q: NDArray[np.float64]) -> Frontier:
     """Frontiers of many pairs on the reference grid, unchecked, several times as fast as ``divergence_frontier``.
 
-    KL(Q || R) = sum q log q - sum q log r, and KL(P || R) alike: both errors take one logarithm, log r. Differences of
-    sums: right to some 1e-14 nats and not to a share of themselves, so it serves spreads and rankings.
+    KL(Q || R) = sum q log q - sum q log r, and KL(P || R) likewise, so both errors take one logarithm, log r. Being
+    differences of sums, they are accurate to about 1e-14 nats in absolute, not relative, terms. Enough for rankings.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def frontier_by_logs(p: NDArray[np.float64], q: NDArray[np.float64]) -> Frontier
 def error_sums(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
     """(..., 2, m) sums over the bins of q log(q / r) and of p log(p / r) at each weight of the grid, unchecked.
 
-    p and q (..., k) are at least 0 and need not sum to 1: the bins may be some out of many.
+    p and q (..., k) are at least 0 and need not sum to 1: they may be a subset of the bins.
     """
     p, q = np.broadcast_arrays(p, q)
     shape, k = p.shape[:-1], p.shape[-1]
@@ -150,7 +150,6 @@ def _weights(weights: ArrayLike, size: int, what: str) -> NDArray[np.float64]:
 
 
 def _shares(p_counts: ArrayLike, q_counts: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(k,) shares of either side."""
     p, q = probabilities(p_counts), probabilities(q_counts)
     if p.ndim != 1 or p.shape != q.shape:
         received = f"shapes {p.shape} and {q.shape}"

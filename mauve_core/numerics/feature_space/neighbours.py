@@ -1,7 +1,7 @@
-"""Whether points lie within the manifold of a sample: balls around its points that reach to their k-th neighbour.
+"""Share of points within the manifold of a sample: balls around its points that reach to their k-th neighbor.
 
-Kynkäänniemi et al., *Improved Precision and Recall Metric for Assessing Generative Models*, NeurIPS 2019; as written in
-JMLR 2023, section 7.6. Distances are exact and taken a block of rows at a time, so that no n x m table is kept.
+Kynkäänniemi et al., *Improved Precision and Recall Metric for Assessing Generative Models*, NeurIPS 2019, in the form
+of JMLR 2023, section 7.6. Distances are exact and computed in blocks of rows, so no n x m table is kept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ BLOCK = 512
 """Rows whose distances to all others are held at once."""
 
 SLACK = 1e-9
-"""Squared distances count as equal within this share of the squared norms: the rounding of a product of matrices."""
+"""Squared distances tie within this share of the squared norms: the rounding of a matrix product."""
 
 
 def coverage(
@@ -26,10 +26,9 @@ def coverage(
 ) -> NDArray[np.float64]:
     """Share of the points of ``x`` that lie within the manifold of another sample, for several choices of points.
 
-    A point z of the manifold holds whatever is no farther than z's own k-th nearest neighbour in the manifold, z itself
-    not counted. Its ball is that of the whole manifold, whichever points are kept: a left-out point takes its ball
-    away and leaves the other balls as they are. (Were they drawn anew, a jackknife would see them jump, and its
-    standard deviations would come out up to twice too large.)
+    The ball of a point z of the manifold reaches to z's own k-th nearest neighbor in the whole manifold, z excluded,
+    for any choice of points. Leaving a point out removes its ball and keeps the others. (Recomputing the balls would
+    make a jackknife jump, with standard deviations up to twice too large.)
 
     Parameters
     ----------
@@ -37,9 +36,9 @@ def coverage(
     manifold : (n, d) array
         More than k points.
     k : int
-        Neighbours.
+        Neighbors.
     kept : sequence of ((m,) bool, (n,) bool)
-        Each a choice of points of ``x`` and of balls, at least one of each; the distances serve all of them.
+        Choices of points of ``x`` and of balls, at least one of each; the distances serve all of them.
 
     Returns
     -------
@@ -48,7 +47,7 @@ def coverage(
     Raises
     ------
     InputError
-        Too few points, or the features do not fit together.
+        There are too few points, or the features do not fit together.
     """
     k = _checks.whole("The number of neighbours", k, low=1)
     names = "features", "features of the manifold"
@@ -68,7 +67,7 @@ def coverage(
 
 
 def _squared_radii(centres: NDArray[np.float64], k: int) -> NDArray[np.float64]:
-    """(n,) squared distance of every point to its k-th neighbour."""
+    """(n,) squared distance of every point to its k-th neighbor."""
     radii = np.empty(len(centres))
     for start in range(0, len(centres), BLOCK):
         rows = np.arange(start, min(start + BLOCK, len(centres)))
@@ -79,7 +78,7 @@ def _squared_radii(centres: NDArray[np.float64], k: int) -> NDArray[np.float64]:
 
 
 def _squared_distances(x: NDArray[np.float64], y: NDArray[np.float64], *, slack: float = 0.0) -> NDArray[np.float64]:
-    """(m, n) squared distances, less ``slack`` times the sum of the two squared norms."""
+    """(m, n) squared distances, minus ``slack`` times the sum of the two squared norms."""
     norms = np.einsum("ij,ij->i", x, x)[:, None] + np.einsum("ij,ij->i", y, y)
     squared: NDArray[np.float64] = (1 - slack) * norms - 2 * (x @ y.T)
     return squared

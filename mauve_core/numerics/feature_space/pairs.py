@@ -14,30 +14,30 @@ _ENTRIES = 1 << 22
 
 
 def nearest_pairs(x: ArrayLike, y: ArrayLike, top: int) -> list[tuple[int, int, float]]:
-    """The closest pairs of a row of x and a row of y, each row in one pair at most.
+    """The closest pairs of a row of x and a row of y, with each row in at most one pair.
 
     Parameters
     ----------
     x, y : (a, d), (b, d) arrays
     top : int
-        Pairs at most.
+        Largest number of pairs.
 
     Returns
     -------
     list of (row of x, row of y, Euclidean distance)
-        The closest first; each is the closest pair of the rows not yet taken. Ties by rows.
+        The closest first; each is the closest pair of the remaining rows. Ties go by row.
 
     Raises
     ------
     InputError
-        Features that are not usable or of different dimensions.
+        Features are not usable or differ in dimension.
     """
     top = _checks.whole("The number of pairs", top, low=1)
     left, right = _checks.features(x), _checks.features(y)
     if left.shape[1] != right.shape[1]:
         received = f"{left.shape[1]} and {right.shape[1]}"
         raise InputError("The two sides have different dimensions", allowed="the same", received=received)
-    # Pair t has at most t - 1 rows of y taken before it, so that it is among the nearest ``top`` of its row of x.
+    # At most t - 1 rows of y are taken before pair t, so it is among the nearest ``top`` of its row of x.
     near, rows = min(top, len(right)), max(1, _ENTRIES // len(right))
     indices: list[NDArray[np.intp]] = []
     distances: list[NDArray[np.float64]] = []

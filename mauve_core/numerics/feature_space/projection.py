@@ -1,12 +1,12 @@
-"""Features to the plane, for navigation only: clusters live in the original space (UMAP, McInnes et al. 2018).
+"""Project features to the plane, for navigation only: clusters live in the original space (UMAP, McInnes et al. 2018).
 
-UMAP takes minutes for tens of thousands of rows. Beyond ``MOST_FITTED`` it is fitted on a sample that holds rows of
-every stratum (source and cluster), and each other row stands where its nearest fitted neighbours do. UMAP's own way of
-adding rows moves them further by gradient descent; it takes many times as long and keeps neighbourhoods about as well
-(measured by ``benchmarks/map_sample.py``).
+UMAP takes minutes for tens of thousands of rows. Beyond ``MOST_FITTED`` rows, it is fitted on a sample with rows of
+every stratum (source and cluster), and each other row is placed at its nearest fitted neighbors. UMAP's own placement
+adds gradient descent; it takes many times as long and preserves neighborhoods about as well (measured by
+``benchmarks/map_sample.py``).
 
-Neighbours of the fitted rows are found exactly, by scikit-learn's blocks of products. UMAP's own search compiles itself
-in every process, which takes longer than all the rest for the numbers of rows that are fitted here.
+scikit-learn finds the neighbors of the fitted rows exactly, in blocks of products. UMAP's own search compiles in every
+process, which takes longer than everything else at these numbers of rows.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from mauve_core.numerics.feature_space.stacked import Stacked, stacked
 NEIGHBOURS = 15
 LEAST_ROWS = 3
 MOST_FITTED = 20_000
-"""Rows on which the map is fitted at most; more are placed among them."""
+"""Most rows for fitting the map; further rows are placed among them."""
 
 PLACED_BY = 5
-"""Fitted neighbours that decide where another row stands."""
+"""Fitted neighbors that determine the position of another row."""
 
 
 def _silent(done: int, total: int) -> None:
@@ -66,20 +66,20 @@ def map_of(
     Parameters
     ----------
     x : (n, d) array or Stacked
-        Rows, usually ``reduce_features(...).array``; read by blocks.
+        Rows, usually ``reduce_features(...).array``; read in blocks.
     strata : (n,) array of int
-        Groups of rows, each of which the fit must have met: source and cluster.
+        Group of each row, such as source and cluster; the fit includes rows of every group.
     seed : int
         At least 0, below 2**32.
     most : int
-        Rows to fit UMAP on at most (at least one a stratum, so there may be more).
+        Most rows to fit UMAP on, except that every stratum has at least one.
     progress : callable, optional
-        Called with the rows that have their place, and all rows.
+        Called with the number of placed rows, and of all rows.
 
     Raises
     ------
     InputError
-        No rows, values that are not finite, strata that are not one for each row, or a seed that is not a whole number.
+        There are no rows, values are not finite, strata are not one per row, or the seed is not a whole number.
     """
     table, seed = stacked(x), _checks.whole("The seed", seed, low=0)
     groups = np.asarray(strata)
@@ -104,7 +104,7 @@ def map_of(
 
 
 def project(x: ArrayLike, *, seed: int) -> NDArray[np.float32]:
-    """Place rows on a plane so that neighbours stay neighbours; equal input and seed give equal positions.
+    """Place rows on a plane so that neighbors stay neighbors; equal input and seed give equal positions.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def project(x: ArrayLike, *, seed: int) -> NDArray[np.float32]:
     Raises
     ------
     InputError
-        No rows, values that are not finite, or a seed that is not a whole number.
+        There are no rows, values are not finite, or the seed is not a whole number.
     """
     rows = _checks.features(x, least_rows=1)
     seed = _checks.whole("The seed", seed, low=0)
@@ -135,7 +135,7 @@ def project(x: ArrayLike, *, seed: int) -> NDArray[np.float32]:
 
 
 def reducer_of(rows: NDArray[np.float32], seed: int, **options: Any) -> Any:
-    """The UMAP estimator for these rows, not fitted yet; ``options`` are its own."""
+    """The unfitted UMAP estimator for these rows; ``options`` are UMAP's own."""
     from umap import UMAP
 
     _keep_compiled()
@@ -150,7 +150,7 @@ def reducer_of(rows: NDArray[np.float32], seed: int, **options: Any) -> Any:
 
 
 def nearest(rows: NDArray[np.float32], count: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """(n, count) indices of the nearest rows and their Euclidean distances, each row the first of its own."""
+    """(n, count) indices of the nearest rows and their Euclidean distances; each row is its own first neighbor."""
     from sklearn.neighbors import NearestNeighbors
 
     distances, others = NearestNeighbors(n_neighbors=count - 1, algorithm="brute").fit(rows).kneighbors()
@@ -162,14 +162,14 @@ def nearest(rows: NDArray[np.float32], count: int) -> tuple[NDArray[np.int32], N
 
 
 def sampled_rows(strata: NDArray[np.integer], most: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Sorted rows, each stratum in proportion to its size and with at least one row; all rows where they are few."""
+    """Sorted rows, each stratum in proportion to its size and with at least one row; all rows if there are few."""
     n = len(strata)
     if n <= most:
         return np.arange(n)
     order = rng.permutation(n)
     order = order[np.argsort(strata[order], kind="stable")]
     _, firsts = np.unique(strata[order], return_index=True)
-    # Rows lie in random order within strata; even steps through them take each stratum's share.
+    # Rows are in random order within strata; even steps take each stratum's share.
     steps = np.linspace(0, n, max(most - len(firsts), 0), endpoint=False).astype(np.int64)
     return np.unique(order[np.union1d(firsts, steps)])
 
@@ -180,9 +180,9 @@ def placed(
     positions: NDArray[np.float32],
     progress: Callable[[int, int], None] = _silent,
 ) -> NDArray[np.float32]:
-    """Positions of further rows: the median of those of the nearest fitted rows, each coordinate for itself.
+    """Positions of further rows: the median of those of the nearest fitted rows, per coordinate.
 
-    A mean would put a row whose neighbours are of two groups into the void between them.
+    A mean would put a row with neighbors in two groups into the empty space between them.
 
     Parameters
     ----------
@@ -190,9 +190,9 @@ def placed(
     fitted : (n, d) float32 array
         At least ``PLACED_BY`` rows.
     positions : (n, 2) array
-        Of the fitted rows.
+        Positions of the fitted rows.
     progress : callable
-        Called with the rows placed so far, and all rows.
+        Called with the number of rows placed so far, and of all rows.
 
     Returns
     -------
@@ -211,15 +211,15 @@ def placed(
 
 
 def _neighbours(rows: NDArray[np.float32]) -> int:
-    """Of each row, itself among them."""
+    """Number of neighbors per row, including itself."""
     return max(2, min(NEIGHBOURS, len(rows) - 1))
 
 
 @functools.cache
 def _keep_compiled() -> None:
-    """Keep on disk what UMAP compiles, as it does itself with a smaller function; else each process does it again.
+    """Cache on disk what UMAP compiles, as it does for a smaller function; otherwise every process compiles it again.
 
-    Numba compiles anew when a function's file, numba or the processor is another one.
+    Numba compiles anew if the function's file, numba or the processor changes.
     """
     from umap import layouts, umap_
 
@@ -232,5 +232,5 @@ def _keep_compiled() -> None:
 
 
 def _silence() -> None:
-    """What umap and numba say at import and about settings chosen here on purpose."""
+    """Silence umap and numba at import and about settings chosen here on purpose."""
     warnings.filterwarnings("ignore", module=r"(umap|numba|pynndescent)(\.|$)")

@@ -1,10 +1,10 @@
-"""Features to the space in which they are clustered: unit rows, then principal components.
+"""Reduce features for clustering: unit rows, then principal components.
 
-NeurIPS 2021, appendix C.3; JMLR 2023, section 4.1: the stacked features of both sides are normalised to unit length
+NeurIPS 2021, appendix C.3; JMLR 2023, section 4.1: the stacked features of both sides are normalized to unit length
 and projected on the fewest principal components that explain 90 % of the variance.
 
-The components follow from the covariance, which is a sum over rows: it is taken in one pass over blocks, once for each
-side, and a human side that is held against many candidates is read once for all of them.
+The components come from the covariance, a sum over rows. Each side takes one pass over blocks, so a human side
+compared with many candidates is read once for all of them.
 """
 
 from __future__ import annotations
@@ -21,27 +21,26 @@ from mauve_core.numerics.kmeans.nearest import ROWS_AT_ONCE, blocks
 from mauve_core.numerics.threads import parallel_map, single_threaded_blas
 
 _LEAST_VARIANCE = 1e-12
-"""Total variance of unit rows at which float32 cannot tell the rows apart: (about 8 units of rounding) squared."""
+"""Total variance of unit rows at which float32 cannot distinguish the rows: (about 8 units of rounding) squared."""
 
 _ROWS_SUMMED = 4096
-"""Rows of one product of the covariance at most: many, because every product is added to a (d, d) sum."""
+"""Most rows of one product of the covariance: many, because every product is added to a (d, d) sum."""
 
 _GROUPS, _SCATTER_BYTES = 4, 2**30
-"""Groups of blocks that are summed side by side, and what their sums may take together: a number that follows from the
-columns alone, so that sums do not depend on the number of cores."""
+"""Groups of blocks summed in parallel, and the memory limit of their sums. The number depends on the columns alone, so
+sums do not depend on the number of cores."""
 
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """From features to the space of the clusters, as it was fitted once.
+    """A fitted projection of features to the space of the clusters.
 
     Attributes
     ----------
     mean : (d,) float64 array
-        Of the fitted unit rows.
+        Mean of the fitted unit rows.
     axes : (d, c) float64 array
-        Principal components, the one of largest variance first; orthonormal. The entry of largest size of each is
-        positive.
+        Orthonormal principal components, largest variance first. The largest entry of each in size is positive.
     explained : float
         Share of the variance of the fitted unit rows that the components keep, in (0, 1].
     """
@@ -51,7 +50,7 @@ class Projection:
     explained: float
 
     def transform(self, x: ArrayLike | Stacked) -> NDArray[np.float32]:
-        """(n, c) coordinates of the (n, d) features; InputError as :func:`reduce_features`."""
+        """(n, c) coordinates of the (n, d) features; raises InputError like :func:`reduce_features`."""
         table = require_usable(x, least_rows=0)
         return _coordinates([(table, _lengths(table))], self)
 
@@ -63,9 +62,8 @@ class Reduced:
     Attributes
     ----------
     array : (n, c) float32 array
-        Centred coordinates.
+        Centered coordinates.
     projection : Projection
-        The one that gave them.
     """
 
     array: NDArray[np.float32]
@@ -74,20 +72,20 @@ class Reduced:
 
 @dataclass(frozen=True)
 class Side:
-    """One side's unit rows and what its share of a covariance needs.
+    """One side's unit rows and their contribution to a covariance.
 
     Attributes
     ----------
     table : Stacked
-        (n, d) features as they are kept.
+        (n, d) features in their original precision.
     lengths : (n,) float64 array
-        Of the rows.
+        Lengths of the rows.
     reference : (d,) float64 array
-        Point that the moments are taken about, near the mean: about the origin, their differences would lose digits.
+        Origin of the moments, near the mean: about zero, their differences would lose digits.
     fitted : Stacked
-        Rows that the moments are of.
+        Rows that the moments describe.
     total : (d,) float64 array
-        Sum of unit rows less the reference.
+        Sum of unit rows minus the reference.
     scatter : (d, d) float64 array
         Sum of their outer products.
     """
@@ -107,22 +105,22 @@ def measure_side(
     reference: NDArray[np.float64] | None = None,
     fit_rows: NDArray[np.integer] | None = None,
 ) -> Side:
-    """Lengths and moments of one side, in two passes over its rows and without a copy of them.
+    """Lengths and moments of one side, in two passes over its rows and without a copy.
 
     Parameters
     ----------
     x : (n, d) array or Stacked
     name : str
-        What errors call the array.
+        Name of the array in errors.
     reference : (d,) float64 array, optional
-        That of the side which this one will be reduced with; the mean of the first rows by default.
+        That of the other side in the reduction; the mean of the first rows by default.
     fit_rows : (r,) array of int, optional
         Rows that count for the moments; all by default.
 
     Raises
     ------
     InputError
-        Not a table, values that are not finite, or rows of zeros (rows named, counted from 0).
+        The input is not a table, values are not finite, or rows are zero (names rows, from 0).
     """
     table = require_usable(x, name=name)
     lengths = _lengths(table)
@@ -152,7 +150,7 @@ def measure_side(
 def reduce_features(
     x: ArrayLike | Stacked, *, explained_variance: float = 0.9, fit_rows: NDArray[np.integer] | None = None
 ) -> Reduced:
-    """Normalise rows to unit length and keep the fewest principal components that reach a share of the variance.
+    """Normalize rows to unit length and keep the fewest principal components that reach a share of the variance.
 
     Parameters
     ----------
@@ -170,7 +168,7 @@ def reduce_features(
     Raises
     ------
     InputError
-        Values that are not finite (rows named), rows of zeros (named), or all rows equal.
+        Values are not finite (names rows), rows are zero (names them), or all rows are equal.
     """
     _check_share(explained_variance)
     table = require_usable(x, least_rows=2)
@@ -178,18 +176,18 @@ def reduce_features(
 
 
 def reduce_sides(sides: Sequence[Side], *, explained_variance: float = 0.9) -> Reduced:
-    """The same of several sides, in their order; each may take part in any number of such calls.
+    """:func:`reduce_features` of several sides, in order; each may take part in any number of such calls.
 
     Parameters
     ----------
     sides : sequence of Side
-        Measured about one reference; together at least 2 rows.
+        With one common reference and together at least 2 rows.
     explained_variance : float in (0, 1]
 
     Raises
     ------
     InputError
-        All rows equal, or a share out of its range.
+        All rows are equal, or the share is out of range.
     """
     _check_share(explained_variance)
     with single_threaded_blas():
@@ -203,7 +201,7 @@ def reduce_sides(sides: Sequence[Side], *, explained_variance: float = 0.9) -> R
             todo="Check that the texts on both sides are not copies of one text",
         )
     shares = np.cumsum(variances) / total
-    # The last share is 1 up to rounding; a tiny slack keeps explained_variance=1 from asking for more than there is.
+    # The last share is 1 up to rounding; a tiny slack keeps explained_variance=1 from asking for too much.
     components = min(int(np.searchsorted(shares, explained_variance - 1e-12)) + 1, len(shares))
     kept = directions[:, :components]
     kept = kept * np.where(kept[np.abs(kept).argmax(axis=0), np.arange(components)] < 0, -1.0, 1.0)
@@ -219,13 +217,13 @@ def _check_share(explained_variance: float) -> None:
 
 
 def scatter_axes(scatter: NDArray[np.float64], n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Variances (largest first) and directions (d, r) from the (d, d) sum of outer products of n centred rows."""
+    """Variances (largest first) and directions (d, r) from the (d, d) sum of outer products of n centered rows."""
     values, vectors = np.linalg.eigh(scatter)
     return _with_variance(np.maximum(values[::-1], 0.0), vectors[:, ::-1], n)
 
 
 def row_axes(centred: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The same from (n, d) centred rows, where they are fewer than columns."""
+    """The same from (n, d) centered rows, for fewer rows than columns."""
     _, singular, transposed = np.linalg.svd(centred, full_matrices=False)
     return _with_variance(singular**2, transposed.T, len(centred))
 
@@ -238,7 +236,7 @@ def _with_variance(
 
 
 def _coordinates(tables: Sequence[tuple[Stacked, NDArray[np.float64]]], projection: Projection) -> NDArray[np.float32]:
-    """Of all rows of tables with their lengths, in float32, whose error is that of a unit row's own rounding."""
+    """Coordinates of all rows of tables with their lengths, in float32, as precise as a unit row's own rounding."""
     offsets = np.cumsum([0, *(len(table) for table, _ in tables)])
     array = np.empty((offsets[-1], projection.axes.shape[1]), dtype=np.float32)
     axes, mean = projection.axes.astype(np.float32), projection.mean.astype(np.float32)

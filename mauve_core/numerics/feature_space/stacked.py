@@ -1,8 +1,8 @@
-"""Rows of several feature matrices read as one table, block by block, so that no whole copy is ever made.
+"""Read rows of several feature matrices as one table, block by block, without a full copy.
 
-The papers stack the features of both sides before anything else (NeurIPS 2021, appendix C.3; JMLR 2023, section 4.1).
-A million texts a side, as float32, make that copy 6 GB at 768 dimensions. Here the matrices stay where they are, in
-memory or in a file that is mapped, in whatever precision they are kept; only a block of rows is widened to float32.
+The papers stack the features of both sides first (NeurIPS 2021, appendix C.3; JMLR 2023, section 4.1). For a million
+texts per side at 768 dimensions, that float32 copy takes 6 GB. Here the matrices stay in memory or in a mapped file,
+in their own precision; only a block of rows is converted to float32.
 """
 
 from __future__ import annotations
@@ -18,34 +18,35 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
 COLUMNS_VARIABLE, COLUMNS = "MAUVE_LENS_MAX_COLUMNS", 8192
-"""Columns of features: twice those of the widest encoders. A side's covariance takes eight bytes a pair of columns."""
+"""Most columns of features: twice the widest encoders. A side's covariance takes eight bytes per pair of columns."""
 
 BLOCK_BYTES = 2**26
-"""Of a block of rows in float32, at most."""
+"""Largest block of rows in float32."""
 
 
 class Stacked:
-    """Feature matrices below each other, or chosen rows of that pile.
+    """Feature matrices stacked vertically, or chosen rows of the stack.
 
     Parameters
     ----------
     arrays : sequence of (n_i, d) array or Stacked
-        Real numbers of any precision, memory maps included; at least one, all of one width.
+        Real numbers of any precision, including memory maps; at least one, all of one width.
     rows : (n,) array of int, optional
-        Rows of the pile that make up this table, in this order; all of them when left out.
+        Rows of the stack that form this table, in this order; all by default.
     name : str
-        What errors call the arrays.
+        Name of the arrays in errors.
 
     Attributes
     ----------
     shape : (int, int)
     dtype : numpy.dtype
-        float32: the precision of what comes out.
+        float32, the precision of the output.
 
     Raises
     ------
     InputError
-        No array, not two-dimensional, not numbers, too many columns, different widths, or rows outside the pile.
+        There is no array, arrays are not two-dimensional or not numbers, have too many columns or different widths, or
+        rows lie outside the stack.
     """
 
     ndim = 2
@@ -71,13 +72,13 @@ class Stacked:
         return self.shape[0]
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> NDArray[np.float32]:
-        """The whole table in memory, for a function that needs it so."""
+        """The whole table in memory, for functions that need it."""
         if copy is False:
             raise ValueError("A stacked table cannot become one array without a copy")
         return np.array(self.block(0, len(self)), dtype=dtype)  # type: ignore[call-overload, no-any-return]
 
     def block(self, start: int, stop: int) -> NDArray[np.float32]:
-        """(stop - start, d) float32 rows, fewer at the end; to be read only, as they may be the array itself."""
+        """(stop - start, d) float32 rows, fewer at the end; read-only, because they may be the array itself."""
         start, stop, _ = slice(start, stop).indices(len(self))
         if self._rows is not None:
             return self._take(self._rows[start:stop])
@@ -92,19 +93,18 @@ class Stacked:
         return found[0] if len(found) == 1 else np.concatenate(found)
 
     def blocks(self, size: int = _checks.ROWS_AT_ONCE) -> Iterator[tuple[slice, NDArray[np.float32]]]:
-        """The table in order: where each block belongs, and its at most ``size`` rows, fewer where rows are long."""
+        """The table in order: the slice of each block, and its at most ``size`` rows, fewer if rows are long."""
         size = max(1, min(size, BLOCK_BYTES // (4 * self.shape[1])))
         for start in range(0, len(self), size):
             part = slice(start, min(start + size, len(self)))
             yield part, self.block(part.start, part.stop)
 
     def take(self, rows: ArrayLike) -> NDArray[np.float32]:
-        """(r, d) float32 copy of the rows at those positions, in that order; InputError outside the table."""
+        """(r, d) float32 copy of the rows at those positions, in that order; raises InputError outside the table."""
         chosen = _positions(rows, len(self))
         return self._take(chosen if self._rows is None else self._rows[chosen])
 
     def _take(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Rows of the pile."""
         taken = np.empty((len(rows), self.shape[1]), dtype=np.float32)
         which = np.searchsorted(self._ends, rows, side="right")
         for index, part in enumerate(self._parts):
@@ -116,33 +116,28 @@ class Stacked:
 
 
 def stacked(x: ArrayLike | Stacked, *, name: str = "features") -> Stacked:
-    """``x`` as a table that is read by blocks; ``x`` itself when it is one."""
+    """``x`` as a table to be read in blocks; a Stacked is returned unchanged."""
     return x if isinstance(x, Stacked) else Stacked([x], name=name)
 
 
 def require_usable(
     x: ArrayLike | Stacked, *, name: str = "features", least_rows: int = 1, ids: Sequence[str] | None = None
 ) -> Stacked:
-    """Check that every row has a direction, a block at a time.
+    """Check that every row has a direction, a block at a time; return ``x`` without copying it.
 
     Parameters
     ----------
     x : (n, d) array or Stacked
     name : str
-        What errors call the array.
+        Name of the array in errors.
     least_rows : int
     ids : sequence of str, optional
-        What else errors call the first row that is wrong.
-
-    Returns
-    -------
-    Stacked
-        ``x``, not copied.
+        Errors also give the id of the first wrong row.
 
     Raises
     ------
     InputError
-        Not a table, too few rows, values that are not finite in float32, or rows of zeros (rows named, from 0).
+        The input is not a table, has too few rows, values not finite in float32, or rows of zeros (names rows).
     """
     table = stacked(x, name=name)
     if len(table) < least_rows:
@@ -188,7 +183,7 @@ def _require_float_columns(values: Any, name: str) -> None:
 
 
 def require_columns(columns: int, name: str = "features") -> None:
-    """InputError for more columns than features may have: their covariance would fill the memory."""
+    """InputError for too many columns: their covariance would fill the memory."""
     text = os.environ.get(COLUMNS_VARIABLE, "").strip() or str(COLUMNS)
     if not (text.isascii() and text.isdigit() and int(text) > 0):
         raise InputError(f"{COLUMNS_VARIABLE} is no limit", allowed="a whole number above 0", received=repr(text))
@@ -227,7 +222,7 @@ def _named(chosen: NDArray[np.bool_], ids: Sequence[str] | None) -> str:
 
 
 def _narrow(rows: NDArray[np.generic]) -> NDArray[np.float32]:
-    """float32, the same memory where it is that already; what lies beyond its range becomes infinite."""
+    """float32, without a copy if it is that already; values beyond its range become infinite."""
     with np.errstate(over="ignore"):
         return np.asarray(rows).astype(np.float32, order="C", copy=False)
 

@@ -1,9 +1,8 @@
-"""Features to clusters: k-means with k-means++ starts, the best of several restarts.
-
-The starts are in :mod:`mauve_core.numerics.kmeans.starts`, the iterations in :mod:`mauve_core.numerics.kmeans.lloyd`.
+"""Cluster features by k-means with k-means++ starts, keeping the best of several restarts.
 
 NeurIPS 2021, appendix C.3; JMLR 2023, section 4.1: 5 restarts, at most 500 iterations, the best objective, and a tenth
-as many clusters as there are texts on a side.
+as many clusters as there are texts on a side. See :mod:`mauve_core.numerics.kmeans.starts` for the starts and
+:mod:`mauve_core.numerics.kmeans.lloyd` for the iterations.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ from mauve_core.numerics.kmeans.starts import first_partition
 from mauve_core.numerics.threads import parallel_map, single_threaded_blas
 
 MOST_CLUSTERS = 5000
-"""Clusters at most where none are named: the most for which scores rank models as the usual 500 do (NeurIPS 2021,
-appendix D.3, from 100 to 5,000), while the cost of clustering a tenth of the texts grows with their square."""
+"""Default upper limit on k: the most clusters for which scores rank models as the usual 500 do (NeurIPS 2021, appendix
+D.3, from 100 to 5,000). The cost of clustering into a tenth as many clusters as texts grows with their square."""
 
 RESTARTS_AT_ONCE = 16
 
 WARM_UP = 2
-"""Iterations that every restart runs before all but the best are given up."""
+"""Iterations of every restart before all but the best are dropped."""
 
 TRIAL_ROWS, TRIAL_ROWS_A_CENTER, TRIAL_SHARE = 4096, 12, 1 / 8
-"""Restarts are tried on a random sample of so many rows, the largest of these; the best goes on with all of them."""
+"""Restarts run on a random sample of rows, of the largest of these sizes; the best continues on all rows."""
 
 START_ROWS = 65_536
-"""Instead of ``TRIAL_ROWS`` where there is one start, which has nothing to be tried against."""
+"""Replaces ``TRIAL_ROWS`` for a single start, which has no competitor."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +47,12 @@ class Clustering:
     centers : (k, d) float64 array
         Mean of the rows of each cluster.
     objective : float
-        Sum of squared distances of the rows to their centre.
+        Sum of squared distances of the rows to their center.
     objectives : tuple of float
-        The objective of each restart after ``WARM_UP`` iterations, in order, in float32's accuracy and over the rows
-        that restarts were tried on; the smallest went on.
+        Objective of each restart after ``WARM_UP`` iterations, in order, in float32 accuracy and on the trial rows;
+        the restart with the smallest one continued.
     iterations : int
-        Lloyd iterations of the restart that won.
+        Lloyd iterations of the best restart.
     """
 
     labels: NDArray[np.int32]
@@ -70,7 +69,7 @@ def default_k(n: int, m: int) -> int:
 
 
 def usual_k(n: int, m: int) -> int:
-    """:func:`default_k`, but no more than ``MOST_CLUSTERS``."""
+    """:func:`default_k`, at most ``MOST_CLUSTERS``."""
     return min(default_k(n, m), MOST_CLUSTERS)
 
 
@@ -83,10 +82,10 @@ def kmeans(
     seed: int | np.random.SeedSequence,
     device: str = "cpu",
 ) -> Clustering:
-    """Cluster rows by k-means, run until nothing moves or ``max_iterations``.
+    """Cluster rows by k-means, until nothing moves or for ``max_iterations``.
 
-    All restarts run ``WARM_UP`` iterations, where there are many rows on a sample of them; the best goes on alone, with
-    all rows. What the best of fully run restarts would gain is a tenth of a percent of the objective.
+    All restarts run ``WARM_UP`` iterations, on a sample if there are many rows. Only the best continues, on all rows.
+    Running every restart to its end would improve the objective by a tenth of a percent.
 
     Parameters
     ----------
@@ -95,12 +94,12 @@ def kmeans(
     k : int
         Clusters, at least 2 and at most the number of distinct rows.
     restarts, max_iterations : int
-        Independent k-means++ starts, and Lloyd iterations of each at most.
+        Independent k-means++ starts, and the limit on Lloyd iterations of each.
     seed : int or numpy.random.SeedSequence
-        Each restart has its own seed, spawned from this one; a given sequence is left as it was.
+        Each restart gets its own seed, spawned from this one; a given sequence is not changed.
     device : str
-        "cpu", or a device that torch knows, such as "cuda". Distances are rounded differently there, so that a text
-        half-way between two clusters may fall to the other.
+        "cpu", or a torch device such as "cuda". Distances round differently there, so a text half-way between two
+        clusters may change its cluster.
 
     Returns
     -------
@@ -110,7 +109,7 @@ def kmeans(
     Raises
     ------
     InputError
-        Fewer distinct rows than clusters, values that are not finite, or a setting out of its range.
+        There are fewer distinct rows than clusters, values are not finite, or a setting is out of range.
     """
     given = np.ascontiguousarray(_checks.features(x))
     k = _checks.whole("The number of clusters", k, low=2)
@@ -127,7 +126,7 @@ def kmeans(
 def _best_run(
     rows: Rows, k: int, seeds: Sequence[np.random.SeedSequence], max_iterations: int
 ) -> tuple[Lloyd, tuple[float, ...]]:
-    """The best restart run to its end, and what all of them had reached when they were compared."""
+    """The best restart, run to its end, and the objectives of all when they were compared."""
     sampling, *children = seeds
     least = TRIAL_ROWS if len(children) > 1 else START_ROWS
     tried = _sampled(rows, least, k, np.random.default_rng(sampling))
@@ -147,9 +146,9 @@ def _best_run(
 def _warmed_up(
     rows: Rows, k: int, seeds: Sequence[np.random.SeedSequence], iterations: int
 ) -> tuple[Lloyd, tuple[float, ...]] | None:
-    """Of a restart for each seed, some iterations on, the best, and what each has reached.
+    """The best restart after the warm-up, one per seed, and the objective of each.
 
-    None where one finds fewer than k rows that can be told apart. Few are held at once; each has centres of its own.
+    None if one finds fewer than k distinguishable rows. Few run at once, because each holds its own centers.
     """
 
     def warm_up(child: np.random.SeedSequence) -> Lloyd | None:
@@ -174,7 +173,6 @@ def _warmed_up(
 
 
 def _sampled(rows: Rows, least: int, k: int, random: np.random.Generator) -> Rows:
-    """Rows to try restarts on."""
     count = max(least, TRIAL_ROWS_A_CENTER * k, round(TRIAL_SHARE * len(rows)))
     if len(rows) <= count:
         return rows
@@ -182,7 +180,7 @@ def _sampled(rows: Rows, least: int, k: int, random: np.random.Generator) -> Row
 
 
 def _described(given: NDArray[np.float32], k: int, best: Lloyd, objectives: tuple[float, ...]) -> Clustering:
-    """Centres and objective of the rows as they were given, in float64."""
+    """Centers and objective of the original rows, in float64."""
     labels = best.labels.astype(np.int32)
     if np.unique(labels).size < k:
         raise _too_few(int(np.unique(labels).size), k)
@@ -194,7 +192,7 @@ def _described(given: NDArray[np.float32], k: int, best: Lloyd, objectives: tupl
 
 
 def _centred(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Rows about their mean where they lie far from the origin, which would cost distances their digits."""
+    """Rows minus their mean if they lie far from the origin, where distances would lose digits."""
     mean = rows.mean(axis=0, dtype=np.float64)
     spread = float(np.mean([rows[part].var(axis=0, dtype=np.float64).sum() for part in _checks.row_blocks(len(rows))]))
     return rows if float(mean @ mean) <= spread else rows - mean.astype(np.float32)

@@ -1,8 +1,7 @@
-"""Lloyd's iterations, which measure no distance that cannot have changed.
+"""Lloyd's iterations without distances that cannot have changed.
 
-A row whose centre has not moved can only be won by one that has; it is measured against those alone. As iterations go
-on, few centres still move, and the last iterations cost next to nothing. The partition is the one that measuring
-everything would give.
+A row whose center has not moved can only switch to a center that has, so it is compared with those alone. Few centers
+still move in later iterations, so the last ones cost next to nothing. The partition equals that of full iterations.
 """
 
 from __future__ import annotations
@@ -14,28 +13,27 @@ from scipy.sparse import csr_array
 from mauve_core.numerics.kmeans.nearest import Rows, blocks
 
 _ROWS_WIDENED = 4096
-"""Rows that are widened to float64 at once."""
+"""Rows converted to float64 at once."""
 
 
 class Lloyd:
-    """One partition on its way.
+    """State of one k-means partition.
 
     Parameters
     ----------
     rows : Rows
     k : int
     labels : (n,) int64 array
-        The first partition; changed in place, and so is the next.
+        First partition; changed in place.
     distances : (n,) float32 array
-        Squared, of each row to the centre that it was given to.
+        Squared distance of each row to its center; changed in place.
 
     Attributes
     ----------
-    labels, distances : as given, now up to date
     iterations : int
-        Centres moved and rows given to them, so many times.
+        Number of completed iterations.
     settled : bool
-        The last iteration moved no row.
+        Whether the last iteration moved no row.
     """
 
     def __init__(self, rows: Rows, k: int, labels: NDArray[np.int64], distances: NDArray[np.float32]) -> None:
@@ -49,14 +47,14 @@ class Lloyd:
         self.settled = False
 
     def run(self, iterations: int) -> None:
-        """So many more iterations, or until nothing moves."""
+        """Run this many more iterations, or until nothing moves."""
         for _ in range(iterations):
             if self.settled:
                 return
             self._step()
 
     def objective(self) -> float:
-        """Sum of squared distances to the centres that the rows were given to last, in float32's accuracy."""
+        """Sum of squared distances to the last assigned centers, in float32 accuracy."""
         return float(self.distances.sum(dtype=np.float64))
 
     def centers(self) -> NDArray[np.float64]:
@@ -80,12 +78,12 @@ class Lloyd:
         self.settled = not changed.size
 
     def _measure_all(self, chosen: NDArray[np.int64]) -> None:
-        """Rows whose centre has moved, against all centres."""
+        """Compare rows whose center has moved with all centers."""
         every = None if len(chosen) == len(self.labels) else chosen
         self.labels[chosen], self.distances[chosen] = self._rows.nearest(self._centers, self.labels[chosen], every)
 
     def _measure_moved(self, chosen: NDArray[np.int64], moved: NDArray[np.int64]) -> None:
-        """The other rows, against the centres that have moved."""
+        """Compare the other rows with the centers that have moved."""
         if not len(chosen) or not len(moved):
             return
         index, distance = self._rows.nearest(self._centers[moved], None, chosen)
@@ -94,7 +92,7 @@ class Lloyd:
         self.distances[chosen[nearer]] = distance[nearer]
 
     def _fill_empty(self) -> None:
-        """Give each empty cluster the row that lies farthest from its centre, where one can be spared."""
+        """Give each empty cluster the row farthest from its center, if one can be spared."""
         sizes = np.bincount(self.labels, minlength=self._k)
         for empty in np.flatnonzero(sizes == 0):
             farthest = int(np.where(sizes[self.labels] > 1, self.distances, 0).argmax())
@@ -115,7 +113,7 @@ def means_by_label(rows: NDArray[np.float32], labels: NDArray[np.integer], k: in
 def _sums(
     rows: NDArray[np.float32], chosen: NDArray[np.int64], labels: NDArray[np.integer], k: int
 ) -> NDArray[np.float64]:
-    """(k, d) sums of the chosen rows by the label that each of them has."""
+    """(k, d) sums of the chosen rows by label."""
     sums = np.zeros((k, rows.shape[1]))
     for part in blocks(len(chosen), _ROWS_WIDENED):
         count = len(chosen[part])

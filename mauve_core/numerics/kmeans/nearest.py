@@ -1,9 +1,8 @@
-"""Rows and the centres nearest to them: the one product that k-means spends its time on.
+"""Rows and their nearest centers: the matrix product that takes most of the time of k-means.
 
-Squared distances are |x|^2 - 2 x.c + |c|^2 in float32. For rows of length about 1, as features are after reduction,
-that is exact to about 1e-7, some ten-thousandths of the distance between a text and its centre; two centres closer to a
-row than that to each other are a tie, and the row stays where it is. NumPy and torch spell every operation used here
-alike, so that one code serves the CPU and a CUDA device.
+Squared distances are |x|^2 - 2 x.c + |c|^2 in float32. For rows of length about 1, such as features after reduction,
+this is exact to about 1e-7, some ten-thousandths of the distance between a text and its center. Two centers closer
+than that in distance tie, and the row stays. NumPy and torch name these operations alike: one code for both.
 """
 
 from __future__ import annotations
@@ -17,29 +16,28 @@ from mauve_core.numerics import _checks
 from mauve_core.numerics.threads import parallel_map
 
 ROWS_AT_ONCE = 1024
-"""Rows of one product: few enough to spread 10,000 over the cores evenly, enough to keep each busy."""
+"""Rows of one product: few enough to spread 10,000 evenly over the cores, enough to keep each busy."""
 
 DEVICE_ROWS_AT_ONCE = 65536
-"""The same on a device, which works on a block alone."""
+"""The same on a device, which works on one block at a time."""
 
 _ROUNDING = 4 * float(np.finfo(np.float32).eps)
-"""Squared distances below this share of the squared lengths are differences of rounding."""
+"""Squared distances below this share of the squared lengths are rounding error."""
 
 
 class Rows:
-    """Rows in the memory of the device that measures distances to them.
+    """Rows in the memory of the device that computes distances to them.
 
     Parameters
     ----------
     array : (n, d) float32 array
     device : str
-        "cpu" is NumPy; anything else is a device that torch knows ("torch:cpu" is its own CPU).
+        "cpu" is NumPy; anything else is a torch device ("torch:cpu" is torch's own CPU).
 
     Attributes
     ----------
     host : (n, d) float32 array
-        The rows as given.
-    device : str
+        The given rows.
     xp : module
         numpy or torch.
     array, squares : (n, d) and (n,) arrays of ``xp``
@@ -59,11 +57,11 @@ class Rows:
         return len(self.host)
 
     def some(self, rows: NDArray[np.int64]) -> Rows:
-        """The named rows alone, on the same device."""
+        """The given rows alone, on the same device."""
         return Rows(self.host[rows], self.device)
 
     def distances(self, rows: NDArray[np.int64]) -> Any:
-        """(m, n) squared distances of the m named rows to all rows, which rounding can make negative."""
+        """(m, n) squared distances of the m given rows to all rows; rounding can make them negative."""
         xp, chosen, squares = self.xp, self.array[rows], self.squares[rows][:, None]
         found = xp.empty((len(rows), len(self)), dtype=xp.float32, **({} if xp is np else {"device": chosen.device}))
 
@@ -77,21 +75,21 @@ class Rows:
         return found
 
     def indistinct(self, row: int) -> Any:
-        """(n,) squared distances to ``row`` below which rounding cannot tell another row from it."""
+        """(n,) squared distances to ``row`` below which rounding hides a difference from it."""
         return (self.squares + self.squares[row]) * _ROUNDING
 
     def nearest(
         self, centers: NDArray[np.float32], own: NDArray[np.int64] | None = None, rows: NDArray[np.int64] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The nearest centre of each row.
+        """The nearest center of each row.
 
         Parameters
         ----------
         centers : (m, d) float32 array
         own : (r,) int64 array, optional
-            Centre that each row has now; it keeps it unless another is nearer.
+            Current center of each row; the row stays unless another is nearer.
         rows : (r,) int64 array, optional
-            Rows to look at, all by default.
+            Rows to assign, all by default.
 
         Returns
         -------
@@ -122,20 +120,20 @@ class Rows:
         return index, np.maximum(distance, 0, out=distance)
 
     def to_host(self, values: Any) -> NDArray[Any]:
-        """A NumPy array of what this class's own operations return."""
+        """Convert a result of this class's operations to a NumPy array."""
         return values if self.xp is np else values.cpu().numpy()  # type: ignore[no-any-return]
 
     def _move(self, values: NDArray[Any]) -> Any:
         return values if self.xp is np else self.xp.from_numpy(np.ascontiguousarray(values)).to(self.array.device)
 
     def _centers(self, centers: NDArray[np.float32]) -> tuple[Any, Any]:
-        """-2 times the centres, as columns, and their squared lengths."""
+        """-2 times the centers, as columns, and their squared lengths."""
         squares = np.einsum("ij,ij->i", centers, centers)
         return self._move(-2 * centers).T, self._move(squares)
 
 
 def blocks(n: int, rows: int) -> list[slice]:
-    """Slices of at most so many rows that cover n."""
+    """Slices of at most ``rows`` rows that cover n."""
     return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
 
 

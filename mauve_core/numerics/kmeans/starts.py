@@ -1,11 +1,10 @@
-"""First centres for k-means: k-means++, the best of a few draws for each centre, found in batches.
+"""k-means++ initialization in batches, with the best of a few draws for each center.
 
-k-means++ (Arthur and Vassilvitskii, 2007) draws each next centre with probability proportional to the squared distance
-from those that are there; of several draws the one that lowers the sum of squared distances most is taken, which ends
-in better partitions. One centre at a time, that reads all rows once for each. Here the draws for a batch of centres are
-made from the distances before the batch and measured in one product. The batch grows with the number of centres that
-are there, so that distances are never much out of date; a draw that a centre of the same batch has made useless lowers
-the sum least and is not taken.
+k-means++ (Arthur and Vassilvitskii, 2007) draws each next center with probability proportional to the squared distance
+from the existing ones. Taking the best of several draws, which lowers the sum of squared distances most, leads to
+better partitions. Center by center, this reads all rows once per center. Here the draws for a batch of centers use the
+distances before the batch and are measured in one product. The batch grows with the number of existing centers, so
+distances are never far out of date. A draw made useless by a center of the same batch lowers the sum least and loses.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from numpy.typing import NDArray
 from mauve_core.numerics.kmeans.nearest import Rows
 
 DRAWS = 3
-"""Draws for one centre. More of them lower the objective by less than they cost."""
+"""Draws per center. More of them lower the objective by less than they cost."""
 
 BATCH = 32
-"""Centres of one batch at most."""
+"""Largest batch of centers."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +31,11 @@ class Start:
     Attributes
     ----------
     labels : (n,) int64 array
-        The nearest centre of each row.
+        Nearest center of each row.
     distances : (n,) float32 array
-        Squared, to that centre.
+        Squared distance to that center.
     centers : int
-        How many there are; fewer than asked for where no row differs from those that were taken.
+        Number of centers; fewer than requested if all other rows are copies of centers.
     """
 
     labels: NDArray[np.int64]
@@ -45,21 +44,13 @@ class Start:
 
 
 def first_partition(rows: Rows, k: int, random: np.random.Generator) -> Start:
-    """The rows given to k of them.
-
-    Parameters
-    ----------
-    rows : Rows
-    k : int
-        Centres, at least 1.
-    random : numpy.random.Generator
-    """
+    """Assign the rows to k of them, at least 1, drawn as initial centers."""
     chosen, labels, distances = _spread(rows, k, random)
     return Start(rows.to_host(labels), rows.to_host(distances), len(chosen))
 
 
 def _spread(rows: Rows, k: int, random: np.random.Generator) -> tuple[list[int], Any, Any]:
-    """The rows taken, and for each row the index of the nearest of them and its squared distance."""
+    """Rows drawn as centers, and for each row the index of the nearest one and its squared distance."""
     xp = rows.xp
     chosen = [int(random.integers(len(rows)))]
     best = _lowered(rows, None, rows.distances(np.array(chosen))[0], chosen[0])
@@ -83,13 +74,13 @@ def _spread(rows: Rows, k: int, random: np.random.Generator) -> tuple[list[int],
 
 
 def _lowered(rows: Rows, best: Any, measured: Any, row: int) -> Any:
-    """Distances with ``row`` as one more centre, 0 for its copies."""
+    """Distances with ``row`` as an additional center, 0 for its copies."""
     lower = measured if best is None else rows.xp.minimum(best, measured)
     return rows.xp.where(measured <= rows.indistinct(row), rows.xp.zeros_like(lower), lower)
 
 
 def _draw(rows: Rows, best: Any, random: NDArray[np.float64]) -> NDArray[np.int64] | None:
-    """Rows drawn in proportion to ``best``; None where all are 0."""
+    """Draw rows in proportion to ``best``; None if all are 0."""
     xp = rows.xp
     cumulated = xp.cumsum(best, 0, dtype=xp.float64)
     total = float(cumulated[-1])

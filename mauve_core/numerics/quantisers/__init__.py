@@ -1,9 +1,9 @@
-"""Ways to cut feature space into bins, by name.
+"""Methods to partition feature space into bins, by name.
 
     QUANTISERS["drmm"].fit(rows, seed=sequence).labels
 
-k-means takes any number of bins and is what scores are published with; the deep residual mixture makes 1,000 bins and
-the lattice 744. NeurIPS 2021, appendix C.3.
+k-means takes any number of bins and gives the published scores; the deep residual mixture makes 1,000 bins and the
+lattice 744. NeurIPS 2021, appendix C.3.
 """
 
 from __future__ import annotations
@@ -16,4 +16,4 @@ from mauve_core.numerics.quantisers.lattice import Lattice
 __all__ = ["QUANTISERS", "KMeans", "Lattice", "Quantised", "Quantiser", "ResidualMixtureQuantiser"]
 
 QUANTISERS: dict[str, Quantiser] = {item.name: item for item in (KMeans(), ResidualMixtureQuantiser(), Lattice())}
-"""Every quantiser with the settings of the papers, in the order in which they are offered."""
+"""Every quantizer with the settings of the papers, in display order."""

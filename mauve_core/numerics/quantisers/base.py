@@ -1,8 +1,8 @@
-"""What a way to cut feature space into bins takes and gives.
+"""Interface of the methods that partition feature space into bins.
 
-The divergence frontier is estimated from two histograms over one partition, which is made from the rows of both sides
-together (JMLR 2023, section 4.1 and algorithm 1). How the partition is made is free; NeurIPS 2021, appendix C.3, tries
-k-means, a deep residual mixture and a lattice on a learned sphere, and finds that they rank models alike.
+The divergence frontier is estimated from two histograms over one partition of the rows of both sides together (JMLR
+2023, section 4.1 and algorithm 1). The method is free. NeurIPS 2021, appendix C.3, tries k-means, a deep residual
+mixture and a lattice on a learned sphere, and finds that they rank models alike.
 """
 
 from __future__ import annotations
@@ -27,19 +27,18 @@ def silent(stage: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Quantised:
-    """A partition of rows that also takes new rows.
+    """A partition of rows that also accepts new rows.
 
     Attributes
     ----------
     labels : (n,) int32 array
-        Bin of each row, 0 to k - 1, in the order of the rows. Equal rows have equal labels.
+        Bin of each row, 0 to k - 1. Equal rows have equal labels.
     k : int
-        Bins, those that hold no row included.
+        Bins, including empty ones.
     objective : float
-        The smaller the better; comparable between fits of one quantiser to the same rows alone.
+        Smaller is better; comparable only between fits of one quantizer to the same rows.
     assign : callable
-        (m, d) array -> (m,) int32 labels of rows that need not have been in the fit. InputError when they do not have
-        its columns.
+        (m, d) array -> (m,) int32 labels of any rows. Raises InputError if the number of columns differs.
     """
 
     labels: NDArray[np.int32]
@@ -49,19 +48,19 @@ class Quantised:
 
 
 class Quantiser(Protocol):
-    """A way to make a partition; its settings are its fields."""
+    """A partition method; its settings are its fields."""
 
     @property
     def name(self) -> str:
-        """What settings call it."""
+        """Name in settings."""
 
     @property
     def title(self) -> str:
-        """What people read."""
+        """Name for display."""
 
     @property
     def bins(self) -> int | None:
-        """How many bins it always makes; None when the caller says how many."""
+        """Fixed number of bins; None if the caller chooses it."""
 
     def fit(
         self,
@@ -72,38 +71,38 @@ class Quantiser(Protocol):
         progress: Progress | None = None,
         device: str = "cpu",
     ) -> Quantised:
-        """Make a partition of the rows.
+        """Partition the rows.
 
         Parameters
         ----------
         x : (n, d) array
-            The rows of both sides, usually ``reduce_features(...).array``.
+            Rows of both sides, usually ``reduce_features(...).array``.
         k : int, optional
-            Bins. Needed where ``bins`` is None; elsewhere left out or equal to ``bins``.
+            Bins. Required if ``bins`` is None; otherwise left out or equal to ``bins``.
         seed : int or numpy.random.SeedSequence
-            All that is random follows from it; a given sequence is left as it was.
+            Determines everything random; a given sequence is not changed.
         progress : callable, optional
-            Told the name of the stage, how much of it is done and how much there is.
+            Called with the name of the stage, the amount done and the total.
         device : str
-            Where torch trains, as torch names it. k-means always runs on the CPU.
+            Torch device for training. k-means always runs on the CPU.
 
         Raises
         ------
         InputError
-            Rows that are not finite or too few different ones, a setting out of its range, or no such device.
+            Rows are not finite, there are too few different ones, a setting is out of range, or the device is unknown.
         """
 
 
 @dataclass(frozen=True)
 class DistinctRows:
-    """Rows without their repetitions and without their order.
+    """Rows without repetitions, in an order independent of the input.
 
     Attributes
     ----------
     rows : (m, d) float32 array
-        Each row that occurs, once, in the order of the first column, then the second, and so on.
+        Each distinct row once, sorted by the first column, then the second, and so on.
     index : (n,) array of int
-        Where in ``rows`` each of the given rows is.
+        Position in ``rows`` of each given row.
     """
 
     rows: NDArray[np.float32]
@@ -113,8 +112,8 @@ class DistinctRows:
 def distinct_rows(x: ArrayLike) -> DistinctRows:
     """The distinct rows of an (n, d) array, sorted by their columns; 0 and -0 are one number.
 
-    What is computed from ``rows`` is the same in whatever order the rows came, and the same for equal rows. (The last
-    digit of a product of matrices may depend on where in the matrix a row stands.)
+    Results computed from ``rows`` are the same for any order of the input, and for equal rows. (The last digit of a
+    matrix product may depend on the position of a row.)
     """
     array = _checks.features(x)
     order = np.lexsort(array.T[::-1])
@@ -129,12 +128,12 @@ def distinct_rows(x: ArrayLike) -> DistinctRows:
 def label_rows(
     x: ArrayLike, columns: int, label: Callable[[NDArray[np.float64]], NDArray[np.integer]]
 ) -> NDArray[np.int32]:
-    """Labels of the rows of ``x`` from ``label``, which is given each distinct row once, a block of rows at a time.
+    """Labels of the rows of ``x`` from ``label``, which gets each distinct row once, in blocks of rows.
 
     Raises
     ------
     InputError
-        Not a table of finite numbers, or not ``columns`` columns.
+        The input is not a table of finite numbers, or does not have ``columns`` columns.
     """
     distinct = distinct_rows(x)
     if distinct.rows.shape[1] != columns:
@@ -150,9 +149,9 @@ def label_rows(
 
 
 def centre_and_scale(rows: NDArray[np.float32]) -> tuple[NDArray[np.float64], float]:
-    """The mean row (d,), and the one number by which centred rows are divided for a mean square of 1 an entry.
+    """The mean row (d,), and the number that scales centered rows to a mean square of 1 per entry.
 
-    A single number leaves distances between rows in proportion, and makes step lengths independent of units.
+    A single number preserves relative distances between rows and makes step lengths independent of units.
     """
     centre = rows.mean(axis=0, dtype=np.float64)
     square = sum(float(((rows[block] - centre) ** 2).sum()) for block in _checks.row_blocks(len(rows)))
@@ -160,7 +159,7 @@ def centre_and_scale(rows: NDArray[np.float32]) -> tuple[NDArray[np.float64], fl
 
 
 def require_distinct(distinct: DistinctRows, least: int, what: str) -> None:
-    """InputError when there are fewer than ``least`` different rows."""
+    """InputError if there are fewer than ``least`` different rows."""
     if len(distinct.rows) < least:
         raise InputError(
             f"Too few different texts for {what}",
@@ -171,7 +170,7 @@ def require_distinct(distinct: DistinctRows, least: int, what: str) -> None:
 
 
 def require_own_size(title: str, bins: int, k: int | None) -> None:
-    """InputError when a number of bins is asked for that the quantiser does not make."""
+    """InputError if the requested number of bins is not the quantizer's."""
     if k is not None and k != bins:
         raise InputError(
             f"{title} decides itself how many bins there are",
@@ -182,14 +181,14 @@ def require_own_size(title: str, bins: int, k: int | None) -> None:
 
 
 def random_stream(seed: int | np.random.SeedSequence) -> np.random.Generator:
-    """A generator that leaves a given sequence as it was."""
+    """A generator that leaves a given sequence unchanged."""
     if not isinstance(seed, np.random.SeedSequence):
         seed = _checks.whole("The seed", seed, low=0)
     return np.random.default_rng(seed)
 
 
 def require_finite(what: str, *arrays: NDArray[np.floating]) -> None:
-    """InputError when training went astray; its labels would all be 0."""
+    """InputError if training diverged; all labels would be 0."""
     if not all(np.isfinite(array).all() for array in arrays):
         raise InputError(
             f"The training of {what} left the range of numbers",

@@ -1,4 +1,4 @@
-"""Bins that are the paths of a deep residual mixture: 3 layers of 10, 1,000 bins (NeurIPS 2021, appendix C.3)."""
+"""Bins from the paths of a deep residual mixture: 3 layers of 10, 1,000 bins (NeurIPS 2021, appendix C.3)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from mauve_core.numerics.quantisers.residual_layers import MixtureSettings
 from mauve_core.numerics.quantisers.residual_mixture import ResidualMixture, fit_mixture, log_joint
 
 _ENTRIES_AT_ONCE = 2**23
-"""Joint probabilities that are held at once: 64 MB."""
+"""Joint probabilities held at once: 64 MB."""
 
 
 @dataclass(frozen=True)
 class ResidualMixtureQuantiser(MixtureSettings):
-    """A row's bin is its likeliest path, argmax_z p(x, z): the exact maximum over all, not the path of the training.
+    """A row's bin is its most likely path, argmax_z p(x, z): the exact maximum over all, not the path of the training.
 
-    The label is the path as a number, the first layer's component its first digit.
+    The label is the path as a number, with the first layer's component as first digit.
     """
 
     name: ClassVar[str] = "drmm"
@@ -38,9 +38,9 @@ class ResidualMixtureQuantiser(MixtureSettings):
     ) -> Quantised:
         """See :class:`mauve_core.numerics.quantisers.base.Quantiser`; needs as many different rows as components.
 
-        The same rows in another order give each row the same label, and equal seeds equal labels on the CPU with
-        equally many threads; on other devices up to the rounding of sums. ``objective`` is the mean of -log p(x) of the
-        whole mixture. The layers are trained on losses of their own, so that it need not fall in every epoch.
+        Labels do not depend on the order of the rows. Equal seeds give equal labels on the CPU with equally many
+        threads; on other devices, up to the rounding of sums. ``objective`` is the mean of -log p(x) of the whole
+        mixture. It may rise in some epochs, because the layers are trained on their own losses.
         """
         require_own_size(self.title, self.bins, k)
         mixture = fit_mixture(x, self, seed=seed, progress=progress, device=device)
@@ -58,13 +58,7 @@ class ResidualMixtureQuantiser(MixtureSettings):
 
 
 def negative_log_likelihood(mixture: ResidualMixture, x: ArrayLike) -> float:
-    """Mean of -log p(x) over rows, in nats; a density may exceed 1, so it may be negative.
-
-    Parameters
-    ----------
-    mixture : ResidualMixture
-    x : (n, d) array
-    """
+    """Mean of -log p(x) over the (n, d) rows, in nats; negative if densities exceed 1."""
     distinct = distinct_rows(x)
     parts = _parts(len(distinct.rows), mixture.log_prior.size)
     logs = [logsumexp(log_joint(mixture, distinct.rows[part].astype(np.float64)), axis=1) for part in parts]

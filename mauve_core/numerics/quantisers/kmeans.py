@@ -1,4 +1,4 @@
-"""k-means, the default: as many bins as the caller asks for, those of ``numerics.clustering``."""
+"""k-means, the default: any number of bins, from ``numerics.clustering``."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _STAGE = "k-means"
 class KMeans:
     """The best of several k-means runs; the labels are exactly those of :func:`numerics.clustering.kmeans`.
 
-    ``assign`` gives the nearest centre, the first of equally near ones. When the best run stopped at
-    ``max_iterations``, a row of the fit may lie nearer to another centre than its own.
+    ``assign`` gives the nearest center, the first one of a tie. If the best run stopped at ``max_iterations``, a row
+    of the fit may lie nearer to another center than its own.
 
     Attributes
     ----------
     restarts, max_iterations : int
-        k-means++ starts, and Lloyd iterations of each at most (NeurIPS 2021, appendix C.3).
+        k-means++ starts, and the limit on Lloyd iterations of each (NeurIPS 2021, appendix C.3).
     """
 
     restarts: int = 5

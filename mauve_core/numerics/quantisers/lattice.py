@@ -1,8 +1,7 @@
-"""Bins that are the integer points of a sphere in 4 dimensions, to which a net sends the rows: 744 of radius sqrt(50).
+"""Bins from the integer points of a sphere in 4 dimensions, to which a net maps the rows: 744 of radius sqrt(50).
 
-NeurIPS 2021, appendix C.3: a row goes to the point u that minimises |f(x) - u / r|^2, f the net of
-:mod:`mauve_core.numerics.quantisers.spreading`. All points are equally long, so that it is the point with the largest
-f(x) . u. Points to which no row goes stay as empty bins.
+NeurIPS 2021, appendix C.3: a row gets the point u that minimizes |f(x) - u / r|^2, with f the net of
+:mod:`mauve_core.numerics.quantisers.spreading`. Points are equally long, so u maximizes f(x) . u; bins can be empty.
 """
 
 from __future__ import annotations
@@ -54,9 +53,9 @@ class Lattice(SpreadingSettings):
     ) -> Quantised:
         """See :class:`mauve_core.numerics.quantisers.base.Quantiser`; needs three different rows.
 
-        The same rows in another order give each row the same label, and equal seeds equal labels on the CPU with
-        equally many threads; on other devices up to the rounding of sums. ``objective`` is the mean loss of one more
-        pass over the rows after training.
+        Labels do not depend on the order of the rows. Equal seeds give equal labels on the CPU with equally many
+        threads; on other devices, up to the rounding of sums. ``objective`` is the mean loss of one more pass over the
+        rows after training.
         """
         require_own_size(self.title, self.bins, k)
         net, loss = fit_map(x, self, seed=seed, progress=progress, device=device)
@@ -70,12 +69,7 @@ class Lattice(SpreadingSettings):
 
 @cache
 def sphere_points(squared_radius: int) -> NDArray[np.int64]:
-    """All points of 4 integers whose squares sum to ``squared_radius``, in the order of their coordinates.
-
-    Returns
-    -------
-    (points, 4) int64 array, read-only
-    """
+    """All points of 4 integers whose squares sum to ``squared_radius``, sorted: (points, 4) int64, read-only."""
     side = np.arange(-int(np.sqrt(squared_radius)), int(np.sqrt(squared_radius)) + 1)
     grid = np.stack(np.meshgrid(*[side] * DIMENSIONS, indexing="ij"), axis=-1).reshape(-1, DIMENSIONS)
     points: NDArray[np.int64] = grid[(grid**2).sum(axis=1) == squared_radius]
@@ -84,5 +78,5 @@ def sphere_points(squared_radius: int) -> NDArray[np.int64]:
 
 
 def nearest_point(vectors: NDArray[np.float64], points: NDArray[np.int64]) -> NDArray[np.intp]:
-    """The point of the sphere nearest to each vector's direction, the first of equally near ones: (n, 4) -> (n,)."""
+    """The point of the sphere nearest to each vector's direction, the first one of a tie: (n, 4) -> (n,)."""
     return np.asarray((vectors @ points.T.astype(np.float64)).argmax(axis=1))

@@ -1,9 +1,9 @@
-"""The layers of a deep residual mixture, and where their training starts.
+"""The layers of a deep residual mixture and their initialization.
 
-Layer by layer: the means are those of a k-means run on the residuals that the layers before left over, from one
-k-means++ draw; rows go to the nearest mean, the deviation is the root mean square of what is left over then, and
-weights and tables are the shares of rows, one more row counted everywhere. (With single rows as means, most components
-never take another row in a hundred dimensions, where the row nearest to the middle is nearest to nearly all.)
+Each layer starts from k-means, with one k-means++ draw, on the residuals of the layers before. Rows go to the nearest
+mean, the deviation is the root mean square of the new residual, and weights and tables are the shares of rows, with
+one row added everywhere. (With single rows as means, most components never get another row in a hundred dimensions,
+where the row nearest to the middle is nearest to nearly all.)
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
 MOST_BINS = 100_000
-"""Paths that are still compared one by one."""
+"""Paths compared one by one."""
 
 LEAST_DEVIATION = 1e-3
 """Smallest standard deviation of a layer, as a share of that of the rows: copies of ten texts must not make it 0."""
 
 _LLOYD_ITERATIONS = 100
-"""At most, at the start of a layer; the training goes on from there anyway."""
+"""Most iterations at the start of a layer; training continues from there anyway."""
 
 
 @dataclass(frozen=True)
 class MixtureSettings:
-    """How large the mixture is and how it is trained.
+    """Size and training of the mixture.
 
     Attributes
     ----------
@@ -37,9 +37,9 @@ class MixtureSettings:
     epochs : int
         Passes over the rows; 0 keeps the start.
     batch : int
-        Rows of an update.
+        Rows per update.
     learning_rate : float
-        Of the first half of the updates.
+        Rate of the first half of the updates.
     """
 
     layers: int = 3
@@ -67,7 +67,7 @@ class MixtureSettings:
 @dataclass(frozen=True)
 class Layer:
     """One layer: (components, d) means, (components,) log weights, and (layers before, components, components) log
-    tables, of which [j, c] is the distribution over layer j's components given this layer's component c."""
+    tables. Entry [j, c] of the tables is the distribution over layer j's components given this layer's component c."""
 
     means: NDArray[np.float64]
     deviation: float
@@ -98,8 +98,8 @@ def start_layers(rows: NDArray[np.float32], settings: MixtureSettings, rng: np.r
 def _cluster(
     residual: NDArray[np.float64], components: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Means of a k-means run and the mean of each row. Unlike ``numerics.clustering.kmeans`` it may leave means without
-    rows, because residuals, other than texts, may all be equal."""
+    """Means of a k-means run and the mean of each row. Unlike ``numerics.clustering.kmeans`` it may leave means
+    without rows, because residuals, unlike texts, may all be equal."""
     means = _first_means(residual, components, rng)
     nearest = _nearest(residual, means)
     for _ in range(_LLOYD_ITERATIONS):
@@ -120,7 +120,7 @@ def _first_means(residual: NDArray[np.float64], components: int, rng: np.random.
     squares = np.ones(len(residual))
     for c in range(components):
         total = squares.sum()
-        # Fewer different residuals than components leave nothing at a distance; any row will do then.
+        # With fewer different residuals than components, no distance is left; then any row will do.
         chances = squares / total if total > 0 else None
         means[c] = residual[rng.choice(len(residual), p=chances)]
         distances = ((residual - means[c]) ** 2).sum(axis=1)
@@ -129,5 +129,5 @@ def _first_means(residual: NDArray[np.float64], components: int, rng: np.random.
 
 
 def _nearest(residual: NDArray[np.float64], means: NDArray[np.float64]) -> NDArray[np.intp]:
-    # Half the squared distance, less what is the same for all means.
+    # Half the squared distance, minus a term common to all means.
     return np.asarray((np.einsum("ij,ij->i", means, means) / 2 - residual @ means.T).argmin(axis=1))

@@ -1,13 +1,13 @@
-"""A deep residual mixture: layers of Gaussian mixtures, each of which models what the layers before it left over.
+"""A deep residual mixture: layers of Gaussian mixtures, each of which models the residuals of the layers before it.
 
-Hämäläinen and Solin, *Deep Residual Mixture Models*, arXiv:2006.12063; sizes and schedule are those of NeurIPS 2021,
+Hämäläinen and Solin, *Deep Residual Mixture Models*, arXiv:2006.12063. Sizes and schedule follow NeurIPS 2021,
 appendix C.3: 3 layers of 10 components, thus 1,000 bins, 20 epochs, batches of 64, learning rate 0.005, constant for
-half of the updates and then annealed quadratically. What that page leaves open is settled here as follows.
+half of the updates and then annealed quadratically. The following settles what that page leaves open.
 
 **Model.** A path z = (z_1, ..., z_L) takes one component of each layer. Layer l sees a residual r_l, with r_1 = x, and
-the components z_1, ..., z_(l-1) that were taken before. Its component c has a weight w_l(c), a mean mu_l(c), and for
-each earlier layer j a distribution t_lj(. | c) over that layer's components. All components of a layer share one
-standard deviation s_l, the same in every direction, so that none can sit on one text with unbounded likelihood.
+the components z_1, ..., z_(l-1) taken before. Its component c has a weight w_l(c), a mean mu_l(c), and for each
+earlier layer j a distribution t_lj(. | c) over that layer's components. All components of a layer share one isotropic
+standard deviation s_l, so that none can sit on one text with unbounded likelihood.
 
     p_l(r, z_1..z_(l-1)) = sum over c of w_l(c) N(r; mu_l(c), s_l^2 I) prod_j t_lj(z_j | c)
 
@@ -15,14 +15,14 @@ The last layer is the density of the whole model: r_L = x - mu_1(z_1) - ... - mu
 
     p(x, z) = w_L(z_L) prod_j t_Lj(z_j | z_L) N(x; mu_1(z_1) + ... + mu_L(z_L), s_L^2 I)
 
-a mixture of 10^3 Gaussians with 30 means; t_L makes paths that no text takes improbable.
+a mixture of 10^3 Gaussians with 30 means; t_L makes paths without texts improbable.
 
-**Training.** A row goes through the layers by the component with the largest term at each (hard assignment), and
-r_(l+1) = r_l - mu_l(z_l). The loss of a batch is the sum over layers of the mean of -log p_l. No gradient flows through
-r_l and z_l into an earlier layer, so that a layer is fitted to the residuals as they are. Adam makes the steps. The
-learning rate is a length in feature space; its unit is the deviation s_L at the start, what all layers together leave
-over, so that steps are short against clusters however tight they are. The start is that of
-:mod:`mauve_core.numerics.quantisers.residual_layers`.
+**Training.** At each layer a row takes the component with the largest term (hard assignment), and
+r_(l+1) = r_l - mu_l(z_l). The loss of a batch is the sum over layers of the mean of -log p_l. No gradient flows
+through r_l and z_l into an earlier layer, so each layer is fitted to fixed residuals. The optimizer is Adam. The
+learning rate is a length in feature space; its unit is the deviation s_L at the start, the residual of all layers
+together, so that steps are short relative to even tight clusters.
+:mod:`mauve_core.numerics.quantisers.residual_layers` gives the start.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class ResidualMixture:
     Attributes
     ----------
     means : (layers, components, d) float64 array
-        The first layer's are positions, the others' are steps from there.
+        Positions for the first layer, steps from there for the others.
     log_prior : (components ** layers,) float64 array
-        Log probability of each path, the last layer's component the fastest.
+        Log probability of each path; the last layer's component varies fastest.
     deviation : float
         Standard deviation of a path's Gaussian in every direction.
     """
@@ -80,18 +80,18 @@ def fit_mixture(
     progress: Progress | None = None,
     device: str = "cpu",
 ) -> ResidualMixture:
-    """The mixture after training; see the module's docstring for the model and the loss.
+    """Train the mixture; see the module docstring for the model and the loss.
 
     Raises
     ------
     InputError
-        Rows that are not finite, fewer different ones than components, a seed or device that is not usable.
+        Rows are not finite, there are fewer different rows than components, or the seed or device is not usable.
     """
     rng = random_stream(seed)
     distinct = distinct_rows(x)
     require_distinct(distinct, settings.components, f"{settings.components} components a layer")
     _checks.require_device(device)
-    # Sorted, so that the order in which the rows came decides nothing.
+    # Sorted, so that the order of the input has no effect.
     rows = distinct.rows[np.sort(distinct.index)]
     centre, scale = centre_and_scale(rows)
     layers = _train(((rows - centre) / scale).astype(np.float32), settings, rng, progress, device)
@@ -108,7 +108,7 @@ def log_joint(mixture: ResidualMixture, rows: NDArray[np.float64]) -> NDArray[np
     paths = np.zeros((1, d))
     for layer in range(layers):
         paths = (paths[:, None] + mixture.means[layer]).reshape(-1, d)
-    # About the mean path, so that the expanded square of the distance does not cancel.
+    # Measured from the mean path, so that the expanded square of the distance does not cancel.
     middle = paths.mean(axis=0)
     paths, rows = paths - middle, rows - middle
     squares = np.einsum("ij,ij->i", rows, rows)[:, None] + np.einsum("ij,ij->i", paths, paths) - 2 * rows @ paths.T
@@ -161,8 +161,8 @@ def _train(
 
 
 class _Parameters:
-    """A layer while it is trained: logits for probabilities, a logarithm for the deviation, and for means the steps
-    from their start in a unit of length."""
+    """A layer in training: logits for probabilities, a logarithm for the deviation, and for means the steps from their
+    start in a unit of length."""
 
     def __init__(self, layer: Layer, unit: float, device: str) -> None:
         import torch

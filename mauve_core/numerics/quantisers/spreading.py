@@ -1,24 +1,24 @@
-"""A net that spreads rows evenly over the unit sphere in 4 dimensions and keeps neighbours together.
+"""A net that spreads rows evenly over the unit sphere in 4 dimensions and keeps neighbors together.
 
-Sablayrolles et al., *Spreading vectors for similarity search*, ICLR 2019; NeurIPS 2021, appendix C.3, for the net and
-the schedule: a perceptron of two layers with batch normalisation, 200 epochs, batches of 64, learning rate 0.1, 0.05
-after half of the training and 0.01 after three quarters. What those pages leave open is settled here as follows.
+Net and schedule follow Sablayrolles et al., *Spreading vectors for similarity search*, ICLR 2019, and NeurIPS 2021,
+appendix C.3: a two-layer perceptron with batch normalization, 200 epochs, batches of 64, learning rate 0.1, 0.05 after
+half of the training and 0.01 after three quarters. The following settles what those pages leave open.
 
-**Net.** f(x) = g / |g| with g = relu(batchnorm(x A)) B + b. Rows are centred and divided by one number first. In
-training a batch is normalised by its own mean and variance, afterwards by those of all rows.
+**Net.** f(x) = g / |g| with g = relu(batchnorm(x A)) B + b. Rows are first centered and divided by one number.
+Training normalizes a batch by its own mean and variance, inference by those of all rows.
 
 **Loss** of a batch of rows x, each with a positive x+ and a negative x-:
 
     mean of max(0, |f(x) - f(x+)| - |f(x) - f(x-)|)  -  spreading * mean of log min |f(x) - f(x')|
 
-The triplet term keeps neighbours together: x+ is one of the 10 rows nearest to x, drawn anew each time, and x- the row
-whose image is the 50th nearest to that of x, looked up every 5 epochs. In the second term, the Kozachenko-Leonenko
-estimate of minus the entropy, x' runs over the other rows of the batch; it drives the images apart, towards an even
-spread over the sphere. Copies of a row are neither its neighbours nor its x'. Stochastic gradient descent, no momentum.
+The triplet term keeps neighbors together: x+ is one of the 10 rows nearest to x, drawn anew each time, and x- the row
+whose image is the 50th nearest to that of x, updated every 5 epochs. In the second term, the Kozachenko-Leonenko
+estimate of minus the entropy, x' runs over the other rows of the batch; it pushes the images apart, toward an even
+spread over the sphere. Copies of a row are neither its neighbors nor its x'. The optimizer is SGD without momentum.
 
-**Weight of spreading**, 0.1: chosen on 6,144 rows of features of a language model. With 0.02 images draw together and
-about 80 of 744 lattice points are used; with 0.1, about 670, and a row shares its point with 14 % of its 10 nearest
-rows; with 0.2, about 730 and 10 %.
+**Weight of spreading**, 0.1: chosen on 6,144 rows of features of a language model. At 0.02 images contract and use
+about 80 of 744 lattice points; at 0.1 they use about 670, and a row shares its point with 14 % of its 10 nearest rows;
+at 0.2, about 730 and 10 %.
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ if TYPE_CHECKING:
     import torch
 
 DIMENSIONS = 4
-"""Of the sphere."""
+"""Dimension of the space around the sphere."""
 
 LEAST_ROWS = 3
 """A row, its positive and its negative."""
 
 EPOCHS_BETWEEN_LOOKUPS = 5
-"""Ranks of images change slowly, and looking them up takes about as long as an epoch's updates."""
+"""Ranks of images change slowly, and updating them takes about as long as an epoch's updates."""
 
 _RATES = ((0.75, 0.1), (0.5, 0.5), (0.0, 1.0))
-"""From which share of the training on the learning rate is multiplied by what."""
+"""Share of the training -> factor of the learning rate from there on."""
 
 _VARIANCE_FLOOR = 1e-5
-"""Added to variances in batch normalisation, against division by 0; they are about 1 otherwise."""
+"""Added to variances in batch normalization against division by 0; they are about 1 otherwise."""
 
 _LEAST_DISTANCE = 1e-6
-"""Images that are closer count as this far apart: a few units of float32 rounding on a unit vector."""
+"""Smallest distance between images: a few units of float32 rounding on a unit vector."""
 
 _BLOCK = 512
 """Rows whose distances to all others are held at once."""
@@ -71,22 +71,22 @@ _STAGE = "spreading net"
 
 @dataclass(frozen=True)
 class SpreadingSettings:
-    """How the net is made and trained.
+    """Structure and training of the net.
 
     Attributes
     ----------
     epochs : int
         Passes over the rows; 0 keeps the random net.
     batch : int
-        Rows of an update; what does not fill a batch is left out of that epoch.
+        Rows per update; an epoch drops an incomplete last batch.
     learning_rate : float
-        Of the first half of the training.
+        Rate of the first half of the training.
     hidden : int
         Width of the hidden layer.
     spreading : float
         Weight of the spreading term.
     positives, negative_rank : int
-        Nearest rows of which the positive is one, and the rank of the negative; less where there are too few rows.
+        Number of nearest rows for the positive, and rank of the negative; smaller if there are too few rows.
     """
 
     epochs: int = 200
@@ -109,7 +109,7 @@ class SpreadingSettings:
 
 @dataclass(frozen=True)
 class SphereMap:
-    """The trained net up to its last normalisation, batch normalisation folded in: relu(x first + c) second + b.
+    """The trained net up to its last normalization, with batch normalization folded in: relu(x first + c) second + b.
 
     Attributes
     ----------
@@ -130,18 +130,18 @@ def fit_map(
     progress: Progress | None = None,
     device: str = "cpu",
 ) -> tuple[SphereMap, float]:
-    """The net after training, and its mean loss over one more pass; see the module's docstring.
+    """Train the net; return it and its mean loss over one more pass. See the module docstring.
 
     Raises
     ------
     InputError
-        Rows that are not finite, fewer than three different ones, a seed or device that is not usable.
+        Rows are not finite, there are fewer than three different ones, or the seed or device is not usable.
     """
     rng = random_stream(seed)
     distinct = distinct_rows(x)
     require_distinct(distinct, LEAST_ROWS, "triplets of them")
     _checks.require_device(device)
-    # Sorted, so that the order in which the rows came decides nothing.
+    # Sorted, so that the order of the input has no effect.
     anchors = np.sort(distinct.index)
     centre, scale = centre_and_scale(distinct.rows[anchors])
     rows = ((distinct.rows - centre) / scale).astype(np.float32)
@@ -151,18 +151,18 @@ def fit_map(
 
 
 def images(net: SphereMap, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Where the net sends rows, not yet of unit length: (n, d) -> (n, 4)."""
+    """Images of rows, not yet of unit length: (n, d) -> (n, 4)."""
     return np.asarray(np.maximum(rows @ net.first + net.c, 0.0) @ net.second + net.b)
 
 
 def nearest_rows(rows: NDArray[np.float32], count: int) -> NDArray[np.intp]:
-    """The ``count`` nearest other rows of each row, in no order: (m, d) -> (m, count)."""
+    """The ``count`` nearest other rows of each row, unordered: (m, d) -> (m, count)."""
     wide = rows.astype(np.float64)
     halves = np.einsum("ij,ij->i", wide, wide) / 2
     near = np.empty((len(rows), count), dtype=np.intp)
     for start in range(0, len(rows), _BLOCK):
         block = np.arange(start, min(start + _BLOCK, len(rows)))
-        # Half the squared distance, less what is the same for the whole row.
+        # Half the squared distance, minus a term common to the whole row.
         distances = halves - wide[block] @ wide.T
         distances[block - start, block] = np.inf
         near[block] = np.argpartition(distances, count - 1, axis=1)[:, :count]
@@ -235,7 +235,7 @@ def _batches(
 def _ranked(net: SphereMap, rows: NDArray[np.float32], rank: int) -> NDArray[np.intp]:
     """The row whose image is the ``rank``-th nearest to the image of each row."""
     on_sphere = _unit(images(net, rows.astype(np.float64)))
-    # The nearest is the row itself, or one with the very same image.
+    # The nearest is the row itself, or one with an equal image.
     _, found = cKDTree(on_sphere).query(on_sphere, k=[min(rank, len(rows) - 1) + 1])
     return np.asarray(found[:, 0], dtype=np.intp)
 
@@ -246,7 +246,7 @@ def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class _Net:
-    """The net while it is trained."""
+    """The net in training."""
 
     def __init__(
         self, rows: NDArray[np.float32], settings: SpreadingSettings, rng: np.random.Generator, device: str
@@ -264,7 +264,7 @@ class _Net:
         self.tensors = [self.first, self.gain, self.shift, self.second, self.bias]
 
     def train_images(self, rows: torch.Tensor) -> torch.Tensor:
-        """Unit images of a batch, normalised by its own mean and variance."""
+        """Unit images of a batch, normalized by its own mean and variance."""
         from torch.nn import functional
 
         inner = functional.batch_norm(
@@ -281,7 +281,7 @@ class _Net:
                 tensor.sub_(slope, alpha=rate)
 
     def folded(self, rows: NDArray[np.float32]) -> SphereMap:
-        """The net with batch normalisation by the mean and variance of all rows."""
+        """The net with batch normalization by the mean and variance of all rows."""
         first, gain, shift, second, bias = (tensor.detach().double().cpu().numpy() for tensor in self.tensors)
         require_finite("the spreading net", first, gain, shift, second, bias)
         inner = rows.astype(np.float64) @ first

@@ -1,8 +1,8 @@
-"""Ratios of densities from a classifier that tells the sides apart (JMLR 2023, section 4.3, equations 28 and 29).
+"""Density ratios from a classifier between the sides (JMLR 2023, section 4.3, equations 28 and 29).
 
-Logistic regression on frozen features learns from one half of each side; on the other half, its probability eta that a
-text is human gives the ratio m eta / (n (1 - eta)), n and m being the texts of each side that it learned from. The
-penalty is chosen by cross-validation within the learning half, by log loss, which rewards right probabilities.
+Logistic regression on frozen features is trained on one half of each side. On the other half, its probability eta that
+a text is human gives the ratio m eta / (n (1 - eta)), with n and m the training texts of each side. Cross-validation
+within the training half chooses the penalty by log loss, which rewards calibrated probabilities.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from mauve_core.numerics.ratios.log_ratios import LEAST_VARIANCE, NAMES, LogRati
 
 FOLDS = 5
 PENALTIES = tuple(float(c) for c in np.logspace(-6, 3, 10))
-"""Inverse strengths of the quadratic penalty among which cross-validation chooses. In these units the paper's range,
-1/n to 1e-3/n on the mean loss, is 1 to 1000; with fewer texts than features stronger penalties serve better."""
+"""Inverse strengths of the quadratic penalty for cross-validation. In these units the paper's range, 1/n to 1e-3/n on
+the mean loss, is 1 to 1000; with fewer texts than features, stronger penalties work better."""
 ITERATIONS = 2000
 
 _Array = NDArray[np.float64]
@@ -33,19 +33,19 @@ def classifier_ratios(
     penalties: Sequence[float] = PENALTIES,
     seed: int | np.random.SeedSequence,
 ) -> LogRatios:
-    """log p / q at the texts of a random half of each side, from a classifier that saw the other halves.
+    """log p / q at the texts of a random half of each side, from a classifier trained on the other halves.
 
-    Features are centred and divided by one number, their overall standard deviation in the learning half, so that the
-    penalty means the same for every encoder and a rotation of the features changes nothing.
+    Features are centered and divided by one number, their overall standard deviation in the training half. The penalty
+    then means the same for every encoder, and rotating the features changes nothing.
 
     Parameters
     ----------
     x_p, x_q : (n, d) and (m, d) array
-        Features of the human side and of the candidate, ten rows or more on each.
+        Features of the human side and of the candidate, ten rows or more each.
     penalties : sequence of float > 0
         Inverse strengths to choose from.
     seed : int or numpy.random.SeedSequence
-        Decides the halves and folds; a given sequence is left as it was.
+        Decides the halves and folds; a given sequence is not changed.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def classifier_ratios(
     Raises
     ------
     InputError
-        Features not usable, too few texts, all features equal, or a penalty that is not positive.
+        Features are not usable or all equal, there are too few texts, or a penalty is not positive.
     """
     left, right = _checks.two_samples(x_p, x_q, least_p=2 * FOLDS, least_q=2 * FOLDS, names=NAMES)
     strengths = [_checks.positive("The inverse strength of the penalty", strength) for strength in penalties]
@@ -80,13 +80,13 @@ def classifier_ratios(
 
 
 def _halves(n: int, seed: np.random.SeedSequence) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows to learn from, in random order, and rows to evaluate, in their own order."""
+    """Training rows, in random order, and test rows, in their own order."""
     order = np.random.default_rng(seed).permutation(n)
     return order[: n // 2], np.sort(order[n // 2 :])
 
 
 def _fit(x: _Array, sizes: list[int], strengths: list[float]) -> tuple[Callable[[_Array], _Array], tuple[str, ...]]:
-    """From rows, humans first, to a function that gives the log odds of being human, and notes on how it was found."""
+    """Fit to rows, humans first: a function that gives the log odds of being human, and notes on the fit."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegressionCV
 

@@ -1,8 +1,8 @@
 """Ratios of two fitted Gaussians at points drawn from them (JMLR 2023, appendix C, equations 45 and 46).
 
-Each side's features are taken to be normal in a few principal coordinates, with the mean and covariance of the sample;
-the integral over the two normal distributions is a mean over fresh draws. However many texts there are, the result is
-off by as much as the features are not normal: two far modes against one are missed altogether (example 30).
+Each side's features are modeled as normal in a few principal coordinates, with the mean and covariance of the sample.
+A mean over fresh draws gives the integral over the two normal distributions. The error from non-normal features does
+not shrink with more texts: two distant modes against one are missed altogether (example 30).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from mauve_core.numerics import _checks
 from mauve_core.numerics.ratios.log_ratios import LogRatios, principal_coordinates
 
 COMPONENTS = 10
-"""Principal components to keep; the paper takes 5 or 10, and finds that scores break down at 100."""
+"""Principal components to keep; the paper uses 5 or 10 and finds that scores break down at 100."""
 DRAWS = 10_000
 """Draws from each Gaussian, B in equation 46."""
 RIDGE = 1e-6
-"""What is added to every variance, in mean variances of the union. The paper adds nothing; without it a side with fewer
-texts than components, or with copies alone, has no density."""
+"""Added to every variance, in units of the mean variance of the union. The paper adds nothing; without it a side with
+fewer texts than components, or with copies alone, has no density."""
 
 _Array = NDArray[np.float64]
 
@@ -39,27 +39,24 @@ def gaussian_ratios(
 
     Parameters
     ----------
-    x_p, x_q : (n, d) and (m, d) array
-        Features of the human side and of the candidate, two rows or more on each.
-    components : int
-        Principal components of the union to keep; all where the features have no more.
+    x_p, x_q, components
+        See :func:`mauve_core.numerics.ratios.log_ratios.principal_coordinates`; two rows or more on each side.
     draws : int
         Points drawn from each Gaussian. The error of their mean falls with the root of their number.
     ridge : float >= 0
-        Added to the variance in every direction, in mean variances of the union.
+        Added to the variance in every direction, in units of the mean variance of the union.
     seed : int or numpy.random.SeedSequence
-        The draws of each side have a stream of their own, spawned from it; a given sequence is left as it was.
+        Each side's draws have their own stream, spawned from it; a given sequence is not changed.
 
     Returns
     -------
     LogRatios
-        at_p and at_q of length ``draws``, in no relation to the texts' order; finite.
+        at_p and at_q of length ``draws``, unrelated to the texts' order; finite.
 
     Raises
     ------
     InputError
-        Features not usable, fewer than two rows on a side, a setting out of its range, or, with no ridge, a covariance
-        that is singular.
+        Features are not usable, a side has fewer than two rows, a setting is out of range, or a covariance is singular.
     """
     draws = _checks.whole("The number of draws", draws, low=1)
     if not 0 <= ridge < np.inf:

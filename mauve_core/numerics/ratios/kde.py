@@ -1,12 +1,12 @@
 """Ratios of two kernel density estimates (JMLR 2023, section 4.2.3, equations 26 and 27).
 
-The density at u is the mean of Gaussian kernels of one bandwidth around the points of a sample, u itself left out where
-it belongs to the sample. Both sides have the same bandwidth, so its power in front of the sum cancels in the ratio.
+The density at u is the mean of Gaussian kernels of one bandwidth around the points of a sample, leaving out u itself
+if it belongs to the sample. Both sides have the same bandwidth, so its power in front of the sum cancels in the ratio.
 
-The paper does not say how to choose the bandwidth. By default it is the one under which the points of each side are
-likeliest given the other points of that side (leave-one-out likelihood: Habbema, Hermans and van den Broek, 1974; Duin,
-1976). Scott's rule is offered too; from about ten dimensions on it is too narrow for ratios, because the kernels around
-a point in the tails reach nobody, and noise then passes for divergence.
+The paper does not say how to choose the bandwidth. The default maximizes the likelihood of each side's points given
+the other points of that side (leave-one-out likelihood: Habbema, Hermans and van den Broek, 1974; Duin, 1976). Scott's
+rule is also available. From about ten dimensions it is too narrow for ratios: the kernels around a point in the tails
+reach no other point, and noise then passes for divergence.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from mauve_core.numerics import _checks
 from mauve_core.numerics.ratios.log_ratios import LEAST_VARIANCE, LogRatios, principal_coordinates
 
 COMPONENTS = 10
-"""Principal components to keep; the paper finds 5 or 10 enough, and the estimate unusable beyond about 100."""
+"""Principal components to keep; for the paper 5 or 10 are enough, and beyond about 100 the estimate is unusable."""
 BANDWIDTHS = ("likelihood", "scott")
 
 BLOCK = 512
 """Rows whose distances to all others are held at once."""
 _OCTAVES = (-2.0, 3.0)
-"""The search for a bandwidth runs from a quarter of Scott's to eight times it: texts that have copies would be
-likeliest under ever narrower kernels."""
+"""The bandwidth search runs from a quarter of Scott's to eight times it: texts with copies would be most likely under
+ever narrower kernels."""
 _COARSE, _FINE = 0.5, 0.125
-"""Steps of the search, in octaves: over the whole range, then about the best."""
+"""Steps of the search, in octaves: first over the whole range, then around the best."""
 _JUDGED = 1000
-"""Points a side, evenly spaced in its order, whose likelihood chooses the bandwidth; all points serve as centres."""
+"""Points per side, evenly spaced in its order, whose likelihood decides the bandwidth; all are kernel centers."""
 
 _Array = NDArray[np.float64]
 
@@ -42,23 +42,21 @@ def kde_ratios(
 
     Parameters
     ----------
-    x_p, x_q : (n, d) and (m, d) array
-        Features of the human side and of the candidate, two rows or more on each.
+    x_p, x_q, components
+        See :func:`mauve_core.numerics.ratios.log_ratios.principal_coordinates`; two rows or more on each side.
     bandwidth : float > 0, "likelihood" or "scott"
         Standard deviation of the kernel in every direction, or how to choose it.
-    components : int
-        Principal components of the union to keep; all where the features have no more.
 
     Returns
     -------
     LogRatios
-        One a text, in order; finite. Nothing is random.
+        One per text, in order; finite and deterministic.
 
     Raises
     ------
     InputError
-        Features not usable, fewer than two rows on a side, a bandwidth that is not usable, or a side of equal rows when
-        the bandwidth is to be chosen.
+        Features or the bandwidth are not usable, a side has fewer than two rows, or a side has equal rows only and the
+        bandwidth is to be chosen.
     """
     u_p, u_q, note = principal_coordinates(x_p, x_q, components, least_rows=2)
     width, chosen = _bandwidth(u_p, u_q, bandwidth)
@@ -71,7 +69,7 @@ def kde_ratios(
 def scott_bandwidth(u_p: _Array, u_q: _Array) -> float:
     """Scott's rule for both sides: their standard deviation, pooled over sides and directions, times n^(-1 / (d + 4)).
 
-    n is the number of points of the smaller side, d their dimension; differences between the sides' means do not count.
+    n is the number of points of the smaller side, d their dimension; the sides' means do not count.
     """
     squares = sum(float(((side - side.mean(axis=0)) ** 2).sum()) for side in (u_p, u_q))
     deviation = np.sqrt(squares / ((len(u_p) + len(u_q)) * u_p.shape[1]))
@@ -79,21 +77,20 @@ def scott_bandwidth(u_p: _Array, u_q: _Array) -> float:
 
 
 def log_densities(points: _Array, sample: _Array, widths: _Array, *, own: NDArray[np.intp] | None = None) -> _Array:
-    """The log of the mean of Gaussian kernels around a sample, without the factor (2 pi)^(-d / 2) h^-d.
+    """Log of the mean of Gaussian kernels around a sample, without the factor (2 pi)^(-d / 2) h^-d.
 
     Parameters
     ----------
-    points : (r, c) array
-    sample : (n, c) array
+    points, sample : (r, c), (n, c) array
     widths : (w,) array
         Bandwidths h.
     own : (r,) array of int, optional
-        The index of each point in the sample, where it is left out.
+        Index of each point in the sample, to leave it out.
 
     Returns
     -------
     (w, r) float64 array
-        In nats, finite; the largest term is taken out of the sum, so nothing underflows.
+        In nats, finite; the largest term is factored out of the sum, so nothing underflows.
     """
     squares, centres = (np.einsum("ij,ij->i", side, side) for side in (points, sample))
     logs = np.empty((len(widths), len(points)))
@@ -113,7 +110,7 @@ def log_densities(points: _Array, sample: _Array, widths: _Array, *, own: NDArra
 
 
 def _bandwidth(u_p: _Array, u_q: _Array, asked: float | str) -> tuple[float, str]:
-    """The bandwidth and, where it was not given, a note on the choice."""
+    """The bandwidth and, if it was not given, a note on the choice."""
     if not isinstance(asked, str):
         return _checks.positive("The bandwidth", asked), ""
     if asked not in BANDWIDTHS:

@@ -1,13 +1,13 @@
-"""Ratios of densities by counting neighbours of each side (JMLR 2023, section 4.2; Noshad et al., ISIT 2017).
+"""Density ratios from the sides of nearest neighbors (JMLR 2023, section 4.2; Noshad et al., ISIT 2017).
 
-Among the k nearest neighbours of a point u in the union of both samples, the share of P's sample over the share of Q's
-estimates p(u) / q(u) (equation 23). The point itself is not one of its neighbours: it would say nothing about its
-surroundings, and equation 27 leaves it out in the same way. A point all of whose neighbours lie on one side has a ratio
-of 0 or infinity, which ``ratios.ratio_frontier`` can take.
+Among the k nearest neighbors of a point u in the union of both samples, the share of P's sample over the share of Q's
+estimates p(u) / q(u) (equation 23). The point is not its own neighbor: it says nothing about its surroundings, and
+equation 27 leaves it out too. If all neighbors lie on one side, the ratio is 0 or infinity, which
+``ratios.ratio_frontier`` accepts.
 
-Neighbours at the same distance as the k-th are many where texts repeat or a kernel takes few values. Which of them
-would be chosen depends on the order of the texts, so they share the places that are left: each counts in part.
-Distances are exact and taken a block of rows at a time.
+Ties with the k-th neighbor are frequent if texts repeat or a kernel takes few values. A choice among them would depend
+on the order of the texts, so tied neighbors share the remaining places: each counts in part. Distances are exact and
+computed in blocks of rows.
 """
 
 from __future__ import annotations
@@ -24,39 +24,37 @@ from mauve_core.numerics.ratios.log_ratios import LogRatios, infinite_notes, pri
 NEIGHBOURS = 50
 """The papers' k (JMLR 2023, figure 9)."""
 COMPONENTS = 10
-"""Principal components to keep. The paper finds fewer than 50 crucial and 5 or 10 enough (sections 4.2.2 and 7.3.1)."""
+"""Principal components to keep. The paper finds fewer than 50 crucial, and 5 or 10 enough (sections 4.2.2, 7.3.1)."""
 
 BLOCK = 512
 """Rows whose distances to all others are held at once."""
 SLACK = 1e-9
-"""Squared distances count as equal within this share of the squared lengths: the rounding of a product of matrices."""
+"""Squared distances tie within this share of the squared lengths: the rounding of a matrix product."""
 _ASYMMETRY = 1e-6
-"""Largest difference of two mirrored entries of a Gram matrix, over its largest entry: room for float32."""
+"""Largest difference of two mirrored entries of a Gram matrix, relative to its largest entry: room for float32."""
 
 _Array = NDArray[np.float64]
 
 
 def knn_ratios(x_p: ArrayLike, x_q: ArrayLike, *, k: int = NEIGHBOURS, components: int = COMPONENTS) -> LogRatios:
-    """log p / q at every point from its neighbours in the principal coordinates of the union (algorithm 2).
+    """log p / q at every point from its neighbors in the principal coordinates of the union (algorithm 2).
 
     Parameters
     ----------
-    x_p, x_q : (n, d) and (m, d) array
-        Features of the human side and of the candidate.
+    x_p, x_q, components
+        See :func:`mauve_core.numerics.ratios.log_ratios.principal_coordinates`.
     k : int
-        Neighbours, fewer than n + m. The bias falls with k over the sample size, the noise with k.
-    components : int
-        Principal components of the union to keep; all where the features have no more.
+        Neighbors, fewer than n + m. The bias falls with k over the sample size, the noise with k.
 
     Returns
     -------
     LogRatios
-        One a text, in order. Nothing is random.
+        One per text, in order; deterministic.
 
     Raises
     ------
     InputError
-        Features not usable, or too few texts for k.
+        Features are not usable, or there are too few texts for k.
     """
     u_p, u_q, note = principal_coordinates(x_p, x_q, components)
     points = np.concatenate([u_p, u_q])
@@ -69,7 +67,7 @@ def knn_ratios(x_p: ArrayLike, x_q: ArrayLike, *, k: int = NEIGHBOURS, component
 
 
 def knn_ratios_from_gram(gram: ArrayLike, n: int, *, k: int = NEIGHBOURS) -> LogRatios:
-    """The same from a kernel between texts, as for string kernels (JMLR 2023, section 7.5.4).
+    """The same from a kernel between texts, such as a string kernel (JMLR 2023, section 7.5.4).
 
     Parameters
     ----------
@@ -78,7 +76,7 @@ def knn_ratios_from_gram(gram: ArrayLike, n: int, *, k: int = NEIGHBOURS) -> Log
     n : int
         Human texts.
     k : int
-        Neighbours, fewer than n + m.
+        Neighbors, fewer than n + m.
 
     Returns
     -------
@@ -87,7 +85,7 @@ def knn_ratios_from_gram(gram: ArrayLike, n: int, *, k: int = NEIGHBOURS) -> Log
     Raises
     ------
     InputError
-        Not a symmetric matrix of finite numbers with a diagonal that is not negative, or n or k does not fit it.
+        The matrix is not symmetric and finite with a non-negative diagonal, or n or k does not fit it.
     """
     array = _checks.numbers(gram, "The Gram matrix")
     if array.ndim != 2 or array.shape[0] != array.shape[1] or not np.isfinite(array).all():
@@ -113,7 +111,7 @@ def knn_ratios_from_gram(gram: ArrayLike, n: int, *, k: int = NEIGHBOURS) -> Log
 
 
 def _ratios(distances: Callable[[slice], _Array], squares: _Array, n: int, k: int, *notes: str) -> LogRatios:
-    """Ratios from a function that gives rows of squared distances; ``squares`` are the points' squared lengths."""
+    """Ratios from a function that returns rows of squared distances; ``squares`` are the points' squared lengths."""
     total = len(squares)
     k = _checks.whole("The number of neighbours", k, low=1)
     if k >= total:
@@ -137,7 +135,7 @@ def _ratios(distances: Callable[[slice], _Array], squares: _Array, n: int, k: in
 
 
 def _shares(near: _Array, squares: _Array, n: int, k: int) -> _Array:
-    """(2, rows) neighbours among the first n columns and among the others, k in all; ties at the k-th in part."""
+    """(2, rows) neighbors among the first n columns and among the others, k in all; ties at the k-th count in part."""
     reach = np.partition(near, k - 1, axis=1)[:, k - 1]
     slack = SLACK * (squares + np.maximum(reach, 0.0))
     closer, within = near < (reach - slack)[:, None], near <= (reach + slack)[:, None]
@@ -146,6 +144,6 @@ def _shares(near: _Array, squares: _Array, n: int, k: int) -> _Array:
     tied = within.sum(axis=1) - inside
     for side, columns in enumerate((slice(None, n), slice(n, None))):
         sure = closer[:, columns].sum(axis=1)
-        # The product comes first: where all that are tied lie on one side, both counts are whole, and 0 is exactly 0.
+        # The product comes first: if all ties lie on one side, both counts are whole, and 0 is exactly 0.
         counts[side] = sure + (k - inside) * (within[:, columns].sum(axis=1) - sure) / tied
     return counts

@@ -1,22 +1,22 @@
-"""Divergence frontiers without bins: from estimates of log p(x) / q(x) at the points of two samples.
+"""Divergence frontiers without bins, from estimates of log p(x) / q(x) at the points of two samples.
 
-Every f-divergence is an expectation of a function of the ratio r = p / q (JMLR 2023, property 5). The estimators only
-differ in where r comes from: neighbours, kernel densities, a classifier, Gaussians, each in a module of its own, or the
-probabilities of two models. They give :class:`LogRatios`, and :func:`ratio_frontier` makes the frontier.
+Every f-divergence is an expectation of a function of the ratio r = p / q (JMLR 2023, property 5). Estimators differ
+only in the source of r: neighbors, kernel densities, a classifier, Gaussians (one module each), or the probabilities
+of two models. They return :class:`LogRatios`, and :func:`ratio_frontier` computes the frontier.
 
-Over which points to take the expectation is a choice of its own, since a ratio tells how to go from one to another:
+The points of the expectation are a separate choice, because a ratio converts one expectation into another:
 
-- ``union``, the default: the points of both samples, each side with weight 1/2, stand for M = (P + Q) / 2. There
-  dP/dM = 2 r / (1 + r) and dQ/dM = 2 / (1 + r), which makes of the ratios two histograms over the n + m points
-  (:func:`ratio_atoms`); both are divided by their sums. Both densities lie in [0, 2], so neither an infinite ratio nor
-  one lucky point takes over; the frontier is one of a pair of distributions, hence non-negative and monotone in the
-  weight; separate samples get their true -log(l). It works for every generator, and so do the functions that take
-  histograms: MAUVE, the frontier integral, the mid-point.
-- ``second``, as equations 24 to 29 are printed: D(P || R) is the mean of f_l(r) over the sample of Q, D(Q || R) that of
-  f_{1-l}(1 / r) over the sample of P. It takes P's part of the divergence from points drawn elsewhere: separate samples
-  get 1 - l instead of -log(l), heavy tails rule the mean, and one point of Q without neighbours in Q makes it infinite.
-- ``first``, as section 7.3.3 has it for KL and given probabilities: D(P || R) is the mean of log(p / r_l) over the
-  sample of P, no less than 0. It is exact on average where the ratio is, but not bounded from below where it is not.
+- ``union``, the default: the points of both samples, each side with weight 1/2, represent M = (P + Q) / 2. There
+  dP/dM = 2 r / (1 + r) and dQ/dM = 2 / (1 + r), so the ratios give two histograms over the n + m points
+  (:func:`ratio_atoms`), each divided by its sum. Both densities lie in [0, 2], so no infinite ratio or single lucky
+  point dominates. The frontier belongs to a pair of distributions, so it is non-negative and monotone in the weight;
+  separate samples get their true -log(l). It works for every generator and for the functions of histograms: MAUVE, the
+  frontier integral, the mid-point.
+- ``second``, as printed in equations 24 to 29: D(P || R) is the mean of f_l(r) over the sample of Q, D(Q || R) that of
+  f_{1-l}(1 / r) over the sample of P. It takes P's part of the divergence from points of Q: separate samples get 1 - l
+  instead of -log(l), heavy tails dominate the mean, and one point of Q without neighbors in Q makes it infinite.
+- ``first``, as in section 7.3.3 for KL and given probabilities: D(P || R) is the mean of log(p / r_l) over the sample
+  of P, clipped at 0. With exact ratios it is exact on average; with others the unclipped mean has no lower bound.
 
 All three agree in the limit of exact ratios and many points.
 """
@@ -49,18 +49,18 @@ Coordinates = tuple[_Array, _Array, str]
 _KEPT: ContextVar[dict[Hashable, Coordinates] | None] = ContextVar("kept coordinates", default=None)
 
 SCALES = {"quantised": 5.0, "knn": 10.0, "kde": 10.0, "classifier": 2.5, "gaussian": 1.0, "direct": 5.0}
-"""The constant c of MAUVE for each estimator (JMLR 2023, section 7.3.1). The paper names none for direct estimation,
-which here has that of the default estimator."""
+"""The constant c of MAUVE for each estimator (JMLR 2023, section 7.3.1). The paper gives none for direct estimation,
+which uses that of the default estimator here."""
 
 EXPECTATIONS = ("union", "second", "first")
 
 _LARGEST_LOG = 700.0
-"""Log ratios beyond this overflow as ratios; where a plain ratio is needed, they count as infinite."""
+"""Log ratios beyond this overflow as ratios; as plain ratios they count as infinite."""
 NAMES = "human features", "candidate's features"
-"""What errors call the two sides."""
+"""Names of the two sides in errors."""
 
 LEAST_VARIANCE = 1e-12
-"""Variance over mean square at which float32 cannot tell the rows apart: (about 8 units of rounding) squared."""
+"""Variance over mean square at which float32 cannot distinguish the rows: (about 8 units of rounding) squared."""
 
 
 @dataclass(frozen=True)
@@ -70,15 +70,15 @@ class LogRatios:
     Attributes
     ----------
     at_p : (n,) float64 array
-        In nats; inf where only P is seen, -inf where only Q is.
+        In nats; inf if only P is seen, -inf if only Q is.
     at_q : (m,) float64 array
     notes : tuple of str
-        What the estimator chose or met: dimensions, bandwidth, penalty, infinite ratios.
+        Choices and events of the estimator: dimensions, bandwidth, penalty, infinite ratios.
 
     Raises
     ------
     InputError
-        A side is empty, not one-dimensional, or holds NaN.
+        A side is empty, is not one-dimensional, or holds NaN.
     """
 
     at_p: _Array
@@ -100,17 +100,13 @@ class LogRatios:
 def ratio_atoms(ratios: LogRatios) -> tuple[_Array, _Array]:
     """P and Q as histograms over the points of both samples, P's points first.
 
-    With M = (P + Q) / 2 estimated by the points, each side of weight 1/2, a point's probabilities are M times
-    2 r / (1 + r) and M times 2 / (1 + r), divided by their sums.
-
-    Parameters
-    ----------
-    ratios : LogRatios
+    With M = (P + Q) / 2 estimated by the points, each side of weight 1/2, a point's probabilities are M times 2
+    r / (1 + r) and M times 2 / (1 + r), divided by their sums.
 
     Returns
     -------
     p, q : (n + m,) float64 arrays
-        What ``frontier.mauve``, ``divergences.frontier_integral`` and the rest of that kind take.
+        Input for ``frontier.mauve``, ``divergences.frontier_integral`` and similar functions.
 
     Raises
     ------
@@ -127,7 +123,7 @@ def ratio_atoms(ratios: LogRatios) -> tuple[_Array, _Array]:
         )
     log_share = -np.log(2 * np.repeat([n, m], [n, m]))
     with np.errstate(under="ignore"):
-        # Dividing by the largest first: far log ratios alone would otherwise vanish before they are summed.
+        # Divide by the largest first: otherwise extreme log ratios alone would vanish before the sum.
         sides = [log_share + log_expit(sign * logs) for sign in (1, -1)]
         p, q = (np.exp(side - side.max()) for side in sides)
     return p / p.sum(), q / q.sum()
@@ -150,19 +146,19 @@ def ratio_frontier(
     weights : (m,) array
         Increasing numbers in [0, 1].
     expectation : {"union", "second", "first"}
-        The points over which the mean is taken; see the module's docstring.
+        The points of the mean; see the module docstring.
 
     Returns
     -------
     Frontier
-        type1 and type2 of shape (m,), in [0, inf]; the sides' change of places changes the two, in reverse order.
-        Between weights 0 and 1 ``union`` is finite whatever the ratios.
+        type1 and type2 of shape (m,), in [0, inf]; swapping the sides swaps the two, in reverse order. Between weights
+        0 and 1 ``union`` is finite for all ratios.
 
     Raises
     ------
     InputError
-        Weights, generator or expectation not usable; ratios without probability on one side (``union``), or of
-        probability 0 at a side's own point (``first``).
+        Weights, generator or expectation are not usable; one side has no probability (``union``), or a side's own
+        point has probability 0 (``first``).
     """
     if expectation == "union":
         return f_frontier(*ratio_atoms(ratios), generator, weights)
@@ -192,15 +188,15 @@ def direct_ratios(
 ) -> LogRatios:
     """Ratios from the probabilities of two models (JMLR 2023, section 7.3.3; its mean is ``expectation="first"``).
 
-    The human distribution is not known; the paper puts a larger language model in its place, and finds that scores so
-    estimated do not follow quality. Log-likelihoods of whole texts differ by tens or hundreds of nats, so the scores
-    mostly tell that no text is likely under both models.
+    The human distribution is unknown. The paper replaces it by a larger language model and finds that the resulting
+    scores do not follow quality. Log-likelihoods of whole texts differ by tens or hundreds of nats, so the scores
+    mostly show that no text is likely under both models.
 
     Parameters
     ----------
     log_p_at_p, log_q_at_p : (n,) array
         Log-likelihoods, in nats, of the human texts under the human side's model and under the candidate; the latter
-        may be -inf where the candidate's decoder never writes such a text.
+        may be -inf if the candidate's decoder never writes such a text.
     log_p_at_q, log_q_at_q : (m,) array
         Those of the candidate's texts.
 
@@ -211,7 +207,7 @@ def direct_ratios(
     Raises
     ------
     InputError
-        Arrays of different lengths, NaN or inf, or -inf for a side's own texts under its own model (rows named).
+        Arrays differ in length or hold NaN or inf, or -inf for a side's own texts under its own model (names rows).
     """
     own_p = _log_likelihoods(log_p_at_p, "human texts under the human side's model", own=True)
     other_p = _log_likelihoods(log_q_at_p, "human texts under the candidate", own=False)
@@ -231,28 +227,28 @@ def direct_ratios(
 def principal_coordinates(x_p: ArrayLike, x_q: ArrayLike, components: int, *, least_rows: int = 1) -> Coordinates:
     """Both sides on the first principal components of their union (JMLR 2023, algorithm 2, line 2).
 
-    Rows are centred, not brought to unit length: algorithm 2 takes the embeddings as they are.
+    Rows are centered but not scaled to unit length: algorithm 2 uses the embeddings unchanged.
 
     Parameters
     ----------
     x_p, x_q : (n, d) and (m, d) array
         Features of the human side and of the candidate.
     components : int
-        Components to keep; all of them where the features have no more.
+        Components to keep; all if the features have no more.
     least_rows : int
         Fewest rows of a side.
 
     Returns
     -------
     u_p, u_q : (n, c) and (m, c) float64 arrays
-        Coordinates, the component of largest variance first; directions have no particular sign.
+        Coordinates, the component of largest variance first; signs are arbitrary.
     note : str
-        How many components there are and the share of the variance they hold.
+        Number of components and their share of the variance.
 
     Raises
     ------
     InputError
-        Features not usable (rows named), too few, of different dimensions, or all equal.
+        Features are not usable (names rows), too few, of different dimensions, or all equal.
     """
     wanted = _checks.whole("The number of principal components", components, low=1)
     left, right = _checks.two_samples(x_p, x_q, least_p=least_rows, least_q=least_rows, names=NAMES)
@@ -269,10 +265,9 @@ def principal_coordinates(x_p: ArrayLike, x_q: ArrayLike, components: int, *, le
 
 @contextmanager
 def coordinates_kept(kept: dict[Hashable, Coordinates]) -> Iterator[None]:
-    """Within it, :func:`principal_coordinates` computes those of the same features once and puts them into ``kept``.
+    """Make :func:`principal_coordinates` keep its results in ``kept`` and compute those of equal features once.
 
-    For estimators and seeds that look at the same texts in turn: the coordinates are the same to the last bit, and the
-    features are compared by content. The coordinates cannot be written to.
+    For estimators and seeds that share texts. Features are compared by content; results are bitwise equal, read-only.
     """
     token = _KEPT.set(kept)
     try:
@@ -282,7 +277,7 @@ def coordinates_kept(kept: dict[Hashable, Coordinates]) -> Iterator[None]:
 
 
 def infinite_notes(at_p: _Array, at_q: _Array) -> tuple[str, ...]:
-    """A note that counts the points with a ratio of 0 or infinity; none where there is no such point."""
+    """A note with the number of points whose ratio is 0 or infinity, if there are any."""
     human, candidate = (f"{np.isinf(side).sum()} of {side.size}" for side in (at_p, at_q))
     infinite = np.isinf(at_p).any() or np.isinf(at_q).any()
     return (f"{human} human and {candidate} candidate points are seen on one side only",) if infinite else ()
@@ -313,7 +308,7 @@ def _digest(x: NDArray[np.float32]) -> tuple[tuple[int, ...], bytes]:
 
 
 def _second_mean(logs: _Array, generator: Generator, weight: float) -> float:
-    """The mean of f_l(r) = (l r + 1 - l) f(r / (l r + 1 - l)), l = ``weight``, at points of the other sample."""
+    """Mean of f_l(r) = (l r + 1 - l) f(r / (l r + 1 - l)), l = ``weight``, at points of the other sample."""
     rest = 1 - weight
     if rest == 0:
         return 0.0
@@ -326,7 +321,7 @@ def _second_mean(logs: _Array, generator: Generator, weight: float) -> float:
 
 
 def _first_mean(logs: _Array, weight: float) -> float:
-    """The mean of log(p / r_l) = -log(l + (1 - l) / r), l = ``weight``, at the sample's own points; no less than 0."""
+    """Mean of log(p / r_l) = -log(l + (1 - l) / r), l = ``weight``, at the sample's own points; at least 0."""
     with np.errstate(divide="ignore"):
         own, rest = np.log(weight), np.log1p(-weight)
     return max(0.0, float(-np.logaddexp(own, rest - logs).mean()))

@@ -1,10 +1,9 @@
-"""How much a score would move if other texts had been drawn: resampling of the texts of one side, clusters kept.
+"""Bootstrap of the texts of one side, with the clusters kept: how much a score varies between samples of texts.
 
-The interval is that of the score at this sample size. A divergence between two histograms of finite samples is too
-large on average (each sample differs from its own source by chance), so the score at n texts is not its limit for
-infinitely many, and a bootstrap replicate, a sample of a sample, carries that bias twice. A plain percentile interval
-of the replicates may therefore miss the estimate altogether. :func:`centred_interval` takes from the replicates only
-how they scatter about their own mean, and lays that scatter around the estimate.
+The interval is that of the score at this sample size. A divergence between two finite samples is too large on average
+(each sample differs from its source by chance), so the score at n texts is not its limit. A bootstrap replicate, a
+sample of a sample, has that bias twice, and a percentile interval may miss the estimate altogether.
+:func:`centred_interval` takes only the spread of the replicates about their own mean and puts it around the estimate.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
 WEIGHT_BYTES = 2**26
-"""Memory of the resamples that are held at once."""
+"""Memory of the resamples held at once."""
 
 
 def resample_weights(n: int, replicates: int, rng: np.random.Generator) -> NDArray[np.int32]:
@@ -27,10 +26,8 @@ def resample_weights(n: int, replicates: int, rng: np.random.Generator) -> NDArr
 
     Parameters
     ----------
-    n : int
-        Texts.
-    replicates : int
-        Resamples, B.
+    n, replicates : int
+        Texts, and resamples (B).
     rng : numpy.random.Generator
 
     Returns
@@ -54,7 +51,7 @@ def resample_weights(n: int, replicates: int, rng: np.random.Generator) -> NDArr
 def weight_blocks(
     n: int, replicates: int, rng: np.random.Generator, *, most_bytes: int = WEIGHT_BYTES
 ) -> Iterator[NDArray[np.int32]]:
-    """What :func:`resample_weights` gives, some resamples at a time: together, those of a million texts fill 2 GB."""
+    """Yield :func:`resample_weights` in blocks of resamples; all of them for a million texts would fill 2 GB."""
     n = _checks.whole("The number of texts", n, low=1)
     at_once = max(1, most_bytes // (n * np.dtype(np.int32).itemsize))
     for start in range(0, replicates, at_once):
@@ -81,7 +78,7 @@ def resampled_counts(labels: ArrayLike, k: int, weights: NDArray[np.integer]) ->
     Raises
     ------
     InputError
-        Labels outside 0 to k - 1, or not one for each column of ``weights``.
+        Labels lie outside 0 to k - 1, or their number differs from the columns of ``weights``.
     """
     k = _checks.whole("The number of clusters", k, low=1)
     array = np.asarray(labels)
@@ -106,14 +103,14 @@ def centred_interval(
     *,
     bounds: tuple[float, float] = (-np.inf, np.inf),
 ) -> tuple[float, float]:
-    """Estimate plus the central quantiles of the replicates about their mean, kept within the score's bounds.
+    """Estimate plus the central quantiles of the replicates about their mean, clipped to the score's bounds.
 
     Parameters
     ----------
     estimate : float
-        The score of the texts themselves.
+        Score of the texts.
     replicates : (B,) array
-        The score of each resample.
+        Score of each resample.
     confidence : float in (0, 1)
         Share of the replicates between the two quantiles.
     bounds : (float, float)
@@ -126,7 +123,7 @@ def centred_interval(
     Raises
     ------
     InputError
-        Fewer than two replicates, values that are not finite, or a confidence outside (0, 1).
+        There are fewer than two replicates, values are not finite, or the confidence lies outside (0, 1).
     """
     if not 0 < confidence < 1:
         raise InputError("The confidence is not usable", allowed="a number in (0, 1)", received=repr(confidence))

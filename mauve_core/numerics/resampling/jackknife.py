@@ -1,9 +1,8 @@
-"""How much any statistic of n texts would move if other texts had been drawn: the delete-a-group jackknife.
+"""Delete-a-group jackknife: how much any statistic of n texts varies between samples of texts.
 
-The texts fall into G groups. The statistic is computed on all texts and G times with one group left out; from those
-G + 1 numbers comes a standard deviation, whatever the statistic is, as long as it changes smoothly with the texts.
-Groups need not be of one size: Busing, Meijer and van der Leeden, *Delete-m Jackknife for Unequal m*, Statistics and
-Computing 9, 1999, equations 8 and 9.
+The texts fall into G groups. The statistic is computed on all texts, and G times with one group left out. These G + 1
+numbers give a standard deviation for any statistic that changes smoothly with the texts. Groups may differ in size:
+Busing, Meijer and van der Leeden, *Delete-m Jackknife for Unequal m*, Statistics and Computing 9, 1999, (8) and (9).
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ def jackknife_sd(estimate: float, left_out: ArrayLike, sizes: ArrayLike) -> floa
     Returns
     -------
     float
-        For a mean of independent values and groups of one size, an unbiased estimate of the variance s^2/n, rooted.
+        For a mean of independent values and groups of equal size, its square is an unbiased estimate of s^2/n.
 
     Raises
     ------
     InputError
-        Fewer than two groups, an empty group, or values that are not finite.
+        There are fewer than two groups, a group is empty, or values are not finite.
     """
     without = _checks.numbers(left_out, "The array of estimates with a group left out").astype(np.float64)
     counts = _checks.numbers(sizes, "The array of group sizes").astype(np.float64)
@@ -67,7 +66,7 @@ def t_interval(
     Raises
     ------
     InputError
-        Fewer than two groups, a negative ``sd``, or a confidence outside (0, 1).
+        There are fewer than two groups, ``sd`` is negative, or the confidence lies outside (0, 1).
     """
     groups = _checks.whole("The number of groups", groups, low=2)
     if not 0 < confidence < 1:

@@ -1,7 +1,7 @@
-"""Many tests at once: p-values that hold for all of them together.
+"""p-values adjusted for many tests at once.
 
-Holm, *A simple sequentially rejective multiple test procedure*, Scandinavian Journal of Statistics 1979. Whatever the
-tests share, the chance that any true hypothesis gets an adjusted value of at most a is at most a.
+Holm, *A simple sequentially rejective multiple test procedure*, Scandinavian Journal of Statistics 1979. For tests
+with any dependence, the chance that any true hypothesis gets an adjusted value of at most a is at most a.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mauve_core.numerics import _checks
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Adjusted p-values: of m tests in ascending order, the i-th times m - i + 1, and never below the one before.
+    """Adjust p-values by Holm's method: the i-th of m in ascending order times m - i + 1, and at least the one before.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     Raises
     ------
     InputError
-        Not one row of numbers in [0, 1].
+        The input is not one row of numbers in [0, 1].
     """
     array = _checks.numbers(p_values, "The array of p-values").astype(np.float64)
     if array.ndim != 1 or not ((array >= 0) & (array <= 1)).all():

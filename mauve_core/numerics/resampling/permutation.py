@@ -1,11 +1,10 @@
-"""Whether two sides differ by more than chance: a test that exchanges texts.
+"""Permutation tests: whether two sides differ by more than chance.
 
-Under the hypothesis P = Q, which side a text came from is an accident. :func:`permutation_test` draws sides anew and
-counts how often the score comes out at least as far as it did (Phipson and Smyth, 2010: the observed sides count as one
-of the draws, so that the p-value is never 0 and holds its level at any number of draws). Texts of one prompt are alike;
-with prompts as blocks, sides are exchanged within a prompt only.
-
-Any score can be tested, as that of histograms over a fixed partition (:func:`histogram_statistic`).
+Under the hypothesis P = Q, the side of a text is an accident. :func:`permutation_test` draws the sides anew and counts
+how often the score is at least as far as observed. The observed sides count as one of the draws, so the p-value is
+never 0 and holds its level at any number of draws (Phipson and Smyth, 2010). Texts of one prompt are alike; with
+prompts as blocks, sides are exchanged within a prompt only. Any score can be tested, for example one of histograms
+over a fixed partition (:func:`histogram_statistic`).
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.resampling.bootstrap import resampled_counts
 
 Statistic: TypeAlias = Callable[[NDArray[np.bool_], NDArray[np.bool_]], NDArray[np.float64]]
-"""Rows of the first side (b, N) and of the second side (b, N) -> (b,) scores; a row of neither side is left out."""
+"""Rows of the first side (b, N) and of the second (b, N) -> (b,) scores; rows in neither side are left out."""
 
 _ENTRIES = 1 << 23
-"""Entries of a table of sides that are handled at once."""
+"""Entries of a table of sides handled at once."""
 
 _TIE = 1e-9
-"""Share of the largest score within which two scores are a tie: one score summed in two orders differs by less."""
+"""Two scores tie within this share of the largest: sums of one score in two orders differ by less."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +38,15 @@ class PermutationTest:
     Attributes
     ----------
     statistic : float
-        The score of the sides as they are.
+        Score of the observed sides.
     p_value : float
         (1 + draws at least as far) / (1 + draws), in (0, 1].
     null : (B,) float64 array
-        The score of each draw.
+        Score of each draw.
     n, m : int
         Texts of P and of Q.
     notes : tuple of str
-        Texts that no draw could move.
+        Notes on texts that no draw could move.
     """
 
     statistic: float
@@ -68,21 +67,21 @@ def permutation_test(
     blocks: ArrayLike | None = None,
     smaller_is_farther: bool = False,
 ) -> PermutationTest:
-    """Test P = Q by drawing anew which n of the n + m texts are P's.
+    """Test P = Q by redrawing which n of the n + m texts are P's.
 
     Parameters
     ----------
     statistic : callable
-        See :data:`Statistic`; rows 0 to n - 1 are P's texts, the m others Q's. Infinite scores are allowed.
+        See :data:`Statistic`; rows 0 to n - 1 are P's texts, the m others Q's. Scores may be infinite.
     n, m : int
         Texts of each side.
     permutations : int
         Draws, B; the p-value is a multiple of 1 / (B + 1).
     seed : int or numpy.random.SeedSequence
     blocks : (n + m,) array of int or str, optional
-        The prompt of each text. Each draw keeps how many of a block's texts are P's: of a pair it swaps the two or not.
+        Prompt of each text. Each draw keeps the number of P's texts in a block: of a pair it swaps the two or not.
     smaller_is_farther : bool
-        For scores that are largest where P = Q, such as MAUVE.
+        For scores that are largest if P = Q, such as MAUVE.
 
     Returns
     -------
@@ -91,8 +90,7 @@ def permutation_test(
     Raises
     ------
     InputError
-        Blocks of which none has both sides or that are not one for each text, a score that is not a number, or a
-        setting out of its range.
+        No block has both sides, the blocks are not one per text, a score is nan, or a setting is out of range.
     """
     n, m = (_checks.whole("The number of texts", count, low=1) for count in (n, m))
     permutations = _checks.whole("The number of permutations", permutations, low=1)
@@ -114,9 +112,9 @@ def histogram_statistic(
     *,
     smoothing: str = "none",
 ) -> Statistic:
-    """A score of two histograms over a fixed partition.
+    """Make a statistic from a score of two histograms over a fixed partition.
 
-    The partition must not know the sides: one of all texts, as k-means makes, treats them alike.
+    The partition must not depend on the sides: k-means on all texts treats them alike.
 
     Parameters
     ----------
@@ -146,8 +144,8 @@ def histogram_statistic(
 def draw_sides(
     sides: NDArray[np.bool_], codes: NDArray[np.intp], count: int, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """(count, N) random orders of ``sides`` (N,), exchanged only between rows of equal ``codes`` (N,)."""
-    # A half keeps a key below the next code after rounding.
+    """(count, N) random orders of ``sides`` (N,), exchanged only between entries of equal ``codes`` (N,)."""
+    # Dividing by 2 keeps every key below the next code after rounding.
     order = np.argsort(codes + rng.random((count, codes.size)) / 2, axis=1)
     drawn = np.empty(order.shape, dtype=np.bool_)
     np.put_along_axis(drawn, order, sides[np.argsort(codes, kind="stable")][None], axis=1)
@@ -155,7 +153,7 @@ def draw_sides(
 
 
 def draw_splits(n: int, size: int, count: int, rng: np.random.Generator) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Two (count, n) tables of disjoint random parts of ``size`` rows each."""
+    """Two (count, n) tables of disjoint random subsets of ``size`` entries per row."""
     order = np.argsort(rng.random((count, n)), axis=1)
     parts = np.zeros((2, count, n), dtype=np.bool_)
     for index in range(2):
@@ -164,12 +162,12 @@ def draw_splits(n: int, size: int, count: int, rng: np.random.Generator) -> tupl
 
 
 def _stream(seed: int | np.random.SeedSequence) -> np.random.Generator:
-    """A child of the seed: a caller who drew the data themselves from the same number gets other numbers here."""
+    """A child of the seed, so that a caller who drew the data from the same seed gets other numbers here."""
     return np.random.default_rng(_checks.seed_sequence(seed).spawn(1)[0])
 
 
 def _portions(count: int, width: int) -> Iterator[int]:
-    """``count`` in portions of so many rows as are handled at once; a generator fills them as it would fill one."""
+    """``count`` split into blocks of rows handled at once; a generator's draws do not depend on the split."""
     rows = max(1, _ENTRIES // width)
     for start in range(0, count, rows):
         yield min(rows, count - start)
@@ -186,7 +184,7 @@ def _scores(statistic: Statistic, first: NDArray[np.bool_], second: NDArray[np.b
 
 
 def _as_far(null: NDArray[np.float64], observed: float) -> NDArray[np.bool_]:
-    """Where ``null`` is at least ``observed``, equal up to rounding included."""
+    """Where ``null`` is at least ``observed``, including ties up to rounding."""
     sizes = np.abs(np.append(null, observed))
     return np.asarray(null >= observed - _TIE * sizes[np.isfinite(sizes)].max(initial=0.0))
 
@@ -203,7 +201,7 @@ def _codes(blocks: ArrayLike, count: int) -> NDArray[np.intp]:
 
 
 def _notes_on_fixed(codes: NDArray[np.intp], sides: NDArray[np.bool_]) -> tuple[str, ...]:
-    """A note on the texts whose block has one side only; an error where that is all of them."""
+    """Notes on the texts whose block has one side only; an error if all texts are such."""
     of_p, of_q = np.bincount(codes, weights=sides) > 0, np.bincount(codes, weights=~sides) > 0
     fixed = ~(of_p & of_q)[codes]
     if fixed.all():

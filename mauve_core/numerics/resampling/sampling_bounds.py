@@ -1,14 +1,14 @@
-"""What the theory says about the error of a divergence between histograms of finite samples.
+"""Theoretical bounds on the error of a divergence between histograms of finite samples.
 
-JMLR 2023, section 4.1 and appendix B. P and Q are distributions over at most k bins, of which n and m texts are drawn;
-the error is the expected |D_f(P^, Q^) - D_f(P, Q)| of the histograms P^ and Q^ of the texts. Up to constants of the
-generator f it is at most
+JMLR 2023, section 4.1 and appendix B. P and Q are distributions over at most k bins, from which n and m texts are
+drawn. The error is the expected |D_f(P^, Q^) - D_f(P, Q)| for the histograms P^ and Q^ of the texts. Up to constants
+of the generator f it is at most
 
-- (10): (alpha_n(P) + alpha_m(Q)) log n + beta_n(P) + beta_m(Q), where alpha_n(P) = sum sqrt(p / n) and
-  beta_n(P) = sum (1 - p)^n p max(1, log 1/p), the mass of the bins that n texts miss;
-- (12): (sqrt(k/n) + k/n) log n, whatever P and Q are.
+- (10): (alpha_n(P) + alpha_m(Q)) log n + beta_n(P) + beta_m(Q), where alpha_n(P) = sum sqrt(p / n) and beta_n(P) = sum
+  (1 - p)^n p max(1, log 1/p), the mass of the bins that n texts miss;
+- (12): (sqrt(k/n) + k/n) log n for any P and Q.
 
-The partition into bins itself costs at most (f(0) + f*(0)) / j if it is the best one into 2 j bins (proposition 13).
+The best partition into 2 j bins itself costs at most (f(0) + f*(0)) / j (proposition 13).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
 FEWEST = 3
-"""Texts from which on the theorems hold: log n is above 1 there."""
+"""Texts from which the theorems hold: log n is above 1 there."""
 
 _Floats = NDArray[np.float64]
 
@@ -44,31 +44,21 @@ def alpha(p: ArrayLike, n: ArrayLike) -> _Floats:
     Raises
     ------
     InputError
-        Not probability vectors, or numbers of texts that are not whole or below 3.
+        The rows are not probability vectors, or numbers of texts are not whole or below 3.
     """
     vector, _ = _checks.distributions(p, p)
     return np.asarray(np.sqrt(vector).sum(axis=-1) / np.sqrt(_texts(n)))
 
 
 def beta(p: ArrayLike, n: ArrayLike) -> _Floats:
-    """beta_n(P) = sum (1 - p)^n p max(1, log 1/p), the missing mass of n texts, rare bins counted more (theorem 10).
+    """beta_n(P) = sum (1 - p)^n p max(1, log 1/p), the missing mass of n texts, rare bins weighted more (theorem 10).
 
-    Parameters
-    ----------
-    p : (..., k) array
-        Probability vectors.
-    n : (...) array
-        Texts, 3 or more; broadcasts with the leading axes of ``p``.
+    Parameters and errors are those of :func:`alpha`.
 
     Returns
     -------
     (...) float64 array
         In [0, k log(n) / n]; terms below the least float64 are 0.
-
-    Raises
-    ------
-    InputError
-        As :func:`alpha`.
     """
     vector, _ = _checks.distributions(p, p)
     found = vector > 0
@@ -78,23 +68,19 @@ def beta(p: ArrayLike, n: ArrayLike) -> _Floats:
 
 
 def oracle_rate(p: ArrayLike, q: ArrayLike, n: ArrayLike, m: ArrayLike | None = None) -> _Floats:
-    """(alpha_n(P) + alpha_n(Q)) log n + beta_n(P) + beta_n(Q), the oracle bound of figure 21 without its constant.
+    """(...) oracle bound of figure 21 without its constant, (alpha_n(P) + alpha_n(Q)) log n + beta_n(P) + beta_n(Q).
 
     Parameters
     ----------
     p, q : (..., k) array
-        The distributions that the texts are drawn from.
+        The distributions from which the texts are drawn.
     n, m : (...) array
-        Texts of P and of Q, 3 or more; as many of Q as of P unless ``m`` is given.
-
-    Returns
-    -------
-    (...) float64 array
+        Texts of P and of Q, 3 or more; ``m`` defaults to ``n``.
 
     Raises
     ------
     InputError
-        As :func:`alpha`, or different numbers of bins.
+        As :func:`alpha`, or the numbers of bins differ.
     """
     left, right = _checks.distributions(p, q)
     drawn, others = _both(n, m)
@@ -108,16 +94,16 @@ def uniform_rate(k: ArrayLike, n: ArrayLike) -> _Floats:
     Raises
     ------
     InputError
-        k below 1, n below 3, or numbers that are not whole.
+        k is below 1, n is below 3, or a number is not whole.
     """
     ratio = _bins(k) / _texts(n)
     return np.asarray((np.sqrt(ratio) + ratio) * np.log(_texts(n)))
 
 
 def quantisation_bound(k: ArrayLike, largest: float = 1.0) -> _Floats:
-    """(f(0) + f*(0)) / floor(k / 2), the most that the best partition into k bins loses (JMLR 2023, proposition 13).
+    """(f(0) + f*(0)) / floor(k / 2), the largest loss of the best partition into k bins (JMLR 2023, proposition 13).
 
-    One bin loses all, f(0) + f*(0) at most. A partition in use, k-means say, may lose more than the best one.
+    One bin loses at most f(0) + f*(0). An actual partition, such as k-means, may lose more than the best one.
 
     Parameters
     ----------
@@ -129,7 +115,7 @@ def quantisation_bound(k: ArrayLike, largest: float = 1.0) -> _Floats:
     Raises
     ------
     InputError
-        k below 1 or not whole.
+        k is below 1 or not whole.
     """
     return np.asarray(largest / np.maximum(np.floor(_bins(k) / 2), 1.0))
 
@@ -147,7 +133,7 @@ def _bins(k: ArrayLike) -> _Floats:
 
 
 def _whole(values: ArrayLike, what: str, low: int) -> _Floats:
-    """Whole numbers of at least ``low`` as float64, which holds them beyond 2^53 to 16 digits."""
+    """Whole numbers of at least ``low`` as float64, which keeps 16 digits beyond 2^53."""
     array = _checks.numbers(values, what).astype(np.float64, copy=False)
     usable = np.isfinite(array) & (array >= low) & (array == np.floor(array))
     if not usable.all():

@@ -1,8 +1,8 @@
-"""How many clusters balance the two errors of a score (JMLR 2023, theorem 14 and equation 20).
+"""Recommend the number of clusters that balances the two errors of a score (JMLR 2023, theorem 14 and equation 20).
 
-The measured resampling error grows with k, and the most that the best partition into k parts loses (proposition 13)
-falls. The least sum is advised. That loss is the worst case over all distributions, and a partition in use is not the
-best one, so the sum says where the two balance and not how large the error is.
+The measured resampling error grows with k; the largest loss of the best partition into k parts (proposition 13) falls.
+The advice is the k with the smallest sum. That loss is a worst case over all distributions, and an actual partition is
+not the best one, so the sum shows where the two balance, not how large the error is.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ Histograms = tuple[ArrayLike, ArrayLike]
 
 @dataclass(frozen=True)
 class ClusterAdvice:
-    """How many clusters balance the two errors.
+    """Advice on the number of clusters.
 
     Parameters
     ----------
     k : int
-        Where ``total`` is least.
+        Number with the smallest ``total``.
     alike : tuple of int
-        Every k whose total cannot be told from the least, within two standard errors of the difference.
+        Every k whose total is within two standard errors of the difference from the smallest.
     loss, total : (s,) float64 arrays
-        The most that the best partition into k parts loses, and its sum with the measured error.
+        Largest loss of the best partition into k parts, and its sum with the measured error.
     curve : SamplingError
-        What was measured, in ascending order of k.
+        The measurements, in ascending order of k.
     reason : str
         The advice in plain words.
     """
@@ -62,10 +62,10 @@ class ClusterAdvice:
 
 
 def merged(p_counts: ArrayLike, q_counts: ArrayLike, k: int) -> tuple[_Counts, _Counts]:
-    """The counts over k groups of bins, each of neighbours in the order of p / q, about as many bins in each.
+    """Merge the bins into k groups of about equal size, neighbors in the order of p / q.
 
-    The best partition into k parts has such groups (JMLR 2023, proof of proposition 13), because bins of nearly one
-    ratio can be merged at nearly no loss.
+    The best partition into k parts has such groups (JMLR 2023, proof of proposition 13), because merging bins of
+    nearly equal p / q loses almost nothing.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def merged(p_counts: ArrayLike, q_counts: ArrayLike, k: int) -> tuple[_Counts, _
     Raises
     ------
     InputError
-        Counts not usable, or more groups than bins.
+        The counts are not usable, or there are more groups than bins.
     """
     own, other = counts_pair(p_counts, q_counts)
     k = _checks.whole("The number of groups", k, low=1)
@@ -100,25 +100,25 @@ def errors_against_k(
     replicates: int = REPLICATES,
     seed: int | SeedSequence = 0,
 ) -> SamplingError:
-    """The error of as many texts as there are, for the same texts in several partitions.
+    """Measure the error at the given number of texts, for the same texts in several partitions.
 
     Parameters
     ----------
     histograms : sequence of (p_counts, q_counts)
-        The texts of both sides under each partition, such as k-means with several k, or :func:`merged`.
+        Both sides under each partition, such as k-means with several k, or :func:`merged`.
     population, estimator, replicates, seed
-        As of :func:`mauve_core.numerics.resampling.sampling_texts.errors_against_n`.
+        See :func:`mauve_core.numerics.resampling.sampling_texts.errors_against_n`.
 
     Returns
     -------
     SamplingError
-        Each error is about the truth of its own partition. Populations are smoothed one by one, so that the truth of a
-        finer partition may be the smaller one.
+        Each error is relative to the truth of its own partition. Populations are smoothed one by one, so a finer
+        partition may have the smaller truth.
 
     Raises
     ------
     InputError
-        As ``errors_against_n``, or partitions of different numbers of texts.
+        As ``errors_against_n``, or the partitions differ in their numbers of texts.
     """
     pairs = [counts_pair(*histogram) for histogram in histograms]
     totals = {(int(p.sum()), int(q.sum())) for p, q in pairs}
@@ -139,14 +139,14 @@ def recommend_clusters(
     replicates: int = REPLICATES,
     seed: int | SeedSequence = 0,
 ) -> ClusterAdvice:
-    """The number of clusters, among those given, where measured error and loss of the best partition add up to least.
+    """Choose, among those given, the number of clusters with the smallest sum of measured error and partition loss.
 
     Parameters
     ----------
     histograms : sequence of (p_counts, q_counts)
         The same texts under partitions of different k.
     population, estimator, replicates, seed
-        As of :func:`errors_against_k`.
+        See :func:`errors_against_k`.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def recommend_clusters(
     Raises
     ------
     InputError
-        As :func:`errors_against_k`, two partitions of one k, or an estimator whose loss by partition no theorem bounds.
+        As :func:`errors_against_k`; or two partitions have the same k, or no theorem bounds the estimator's loss.
     """
     if estimator.largest is None:
         raise InputError(

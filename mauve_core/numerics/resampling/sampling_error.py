@@ -1,10 +1,10 @@
-"""How far a score of n human and m candidate texts lies from its truth, measured by drawing texts again and again.
+"""Measure by repeated drawing how far a score of n human and m candidate texts lies from its true value.
 
-The population is the histogram of the texts at hand, smoothed. Of it n and m texts are drawn many times, the score is
-estimated from each draw, and the mean of |estimate - truth| over the draws is the resampling error (JMLR 2023, section
-7.8 and figure 21, whose population is the plain histogram). A plain histogram lacks the rare bins that no text fell
-into, and the error that it predicts is often far too small; benchmarks/results/sampling_error.md holds the predictions
-of several populations against the true error. Good-Turing's is the closest there.
+The population is the smoothed histogram of the given texts. From it n and m texts are drawn many times, and each draw
+gives an estimate of the score. The mean of |estimate - truth| over the draws is the resampling error (JMLR 2023,
+section 7.8 and figure 21, with the plain histogram as population). A plain histogram lacks the rare bins that no text
+fell into, and often predicts far too small an error. benchmarks/results/sampling_error.md compares the predictions of
+several populations with the true error; Good-Turing is the closest.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ from mauve_core.numerics.divergences.kl import frontier_integral
 from mauve_core.numerics.divergences.smoothing import probabilities
 
 REPLICATES = 1000
-"""Draws unless others are asked for: the mean error then has a standard error of about a fortieth of itself or less."""
+"""Default number of draws: the standard error of the mean error is then at most about a fortieth of it."""
 
 POPULATION = "good-turing"
-"""The smoothing that makes the population of the texts' histogram: the one that predicts the error best."""
+"""Smoothing that turns the histogram into the population; this one predicts the error best."""
 
 CELLS_AT_ONCE = 50_000
-"""Cells of drawn histograms that are scored together: few enough for the processor's cache."""
+"""Cells of drawn histograms scored together, few enough for the processor's cache."""
 
 _Floats = NDArray[np.float64]
 _Counts = NDArray[np.int64]
 Setting = tuple[ArrayLike, ArrayLike, int, int]
-"""Distributions P and Q over the same bins, and the texts that are drawn from each."""
+"""Distributions P and Q over the same bins, and the numbers of texts drawn from each."""
 
 
 @dataclass(frozen=True)
 class PlugIn:
-    """The score of histograms, smoothed or not, as the estimate of the score of what they were drawn from.
+    """Plug-in estimator: the score of histograms, smoothed or not, estimates the score of their distributions.
 
     Parameters
     ----------
     title : str
-        The score's name within a sentence.
+        Name of the score within a sentence.
     score : callable
         (..., k) and (..., k) probability vectors -> (...) scores.
     smoothing : str
         A name of :func:`mauve_core.numerics.divergences.smoothing.probabilities`; for the estimate alone.
     largest : float, optional
-        The largest value of the divergence, f(0) + f*(0); None where the score is none or has no bound.
+        Largest value of the divergence, f(0) + f*(0); None if the score is not a divergence or is unbounded.
     """
 
     title: str
@@ -62,17 +62,17 @@ class PlugIn:
         return self.score(probabilities(p_counts, self.smoothing), probabilities(q_counts, self.smoothing))
 
     def truth(self, p: _Floats, q: _Floats) -> float:
-        """The score of the distributions themselves."""
+        """Score of the distributions themselves."""
         return float(self.score(p, q))
 
 
 FRONTIER = PlugIn("frontier integral", frontier_integral, largest=1.0)
-"""The frontier integral of plain histograms; ``dataclasses.replace`` gives it another smoothing."""
+"""The frontier integral of plain histograms; use ``dataclasses.replace`` for another smoothing."""
 
 
 @dataclass(frozen=True)
 class SamplingError:
-    """Measured errors at s settings, ready to draw; arrays of shape (s,).
+    """Measured errors at s settings, ready to plot; arrays of shape (s,).
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class SamplingError:
 
     @property
     def standard_error(self) -> _Floats:
-        """Of ``mean``, as far as the finite number of draws goes."""
+        """Standard error of ``mean`` from the finite number of draws."""
         return np.asarray(self.spread / np.sqrt(self.replicates))
 
 
@@ -111,12 +111,12 @@ def measured_errors(
     replicates: int = REPLICATES,
     seed: int | SeedSequence = 0,
 ) -> SamplingError:
-    """The error of estimates from samples of known distributions (JMLR 2023, section 7.8).
+    """Measure the error of estimates from samples of known distributions (JMLR 2023, section 7.8).
 
     Parameters
     ----------
     settings : sequence of (p, q, n, m)
-        Each two distributions over the same k bins and the texts to draw from them.
+        Two distributions over the same k bins each, and the numbers of texts to draw from them.
     estimator : PlugIn
     replicates : int
         Draws at each setting, 2 or more.
@@ -130,7 +130,7 @@ def measured_errors(
     Raises
     ------
     InputError
-        No setting; not distributions; n, m or replicates not usable; or estimates that are not finite numbers.
+        There is no setting, rows are not distributions, n, m or replicates are invalid, or estimates not finite.
     """
     replicates = _checks.whole("The number of replicates", replicates, low=2)
     if not settings:
@@ -147,7 +147,7 @@ def counts_pair(p_counts: ArrayLike, q_counts: ArrayLike) -> tuple[_Counts, _Cou
     Raises
     ------
     InputError
-        Not whole numbers of at least one text a side, or different numbers of bins.
+        Counts are not whole numbers with at least one text per side, or the numbers of bins differ.
     """
     sides = [_checks.numbers(counts, "The array of counts") for counts in (p_counts, q_counts)]
     for side in sides:
@@ -204,6 +204,6 @@ def _scores(estimator: PlugIn, p_counts: _Counts, q_counts: _Counts) -> _Floats:
 
 
 def _stream(seed: int | SeedSequence, *setting: int) -> SeedSequence:
-    """The stream of a setting, a child of the seed whose key is the setting itself."""
+    """Random stream of a setting: a child of the seed, keyed by the setting itself."""
     parent = seed if isinstance(seed, SeedSequence) else SeedSequence(_checks.whole("The seed", seed, low=0))
     return SeedSequence(parent.entropy, spawn_key=(*parent.spawn_key, *setting), pool_size=parent.pool_size)

@@ -1,7 +1,7 @@
-"""How many texts a score needs, from the measured resampling error.
+"""Recommend how many texts a score needs, from the measured resampling error.
 
-The numbers at hand are doubled, the error measured each time, until it is small enough. The error that is promised for
-n texts is the largest measured at n texts or more, so that more texts never promise a larger one.
+The search doubles the given numbers of texts and measures the error each time, until it is small enough. The error
+promised for n texts is the largest measured at n or more, so more texts never promise a larger error.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from mauve_core.numerics.resampling.sampling_error import (
 )
 
 MOST_DOUBLINGS = 20
-"""Doublings of the texts at hand, a million times as many, after which the search for enough of them ends."""
+"""Doublings of the given texts, a million times as many, after which the search ends."""
 
 DOUBLINGS = 3
-"""Halvings and doublings of the texts at hand that are measured in any case: a slope rests on four points or more."""
+"""Halvings and doublings of the given texts that are always measured: a slope rests on four points or more."""
 
 _Floats = NDArray[np.float64]
 _Counts = NDArray[np.int64]
@@ -39,7 +39,7 @@ _Counts = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Slope:
-    """Of a line through log value against log size; 0 as standard error where the values have none themselves."""
+    """Slope of a line through log value against log size; standard error 0 if the values have none."""
 
     value: float
     standard_error: float
@@ -47,22 +47,22 @@ class Slope:
 
 @dataclass(frozen=True)
 class TextAdvice:
-    """How many texts an error needs.
+    """Advice on the number of texts.
 
     Parameters
     ----------
     n, m, k : int
-        Human texts and candidate texts at hand, bins.
+        Given human texts and candidate texts, bins.
     error, standard_error : float
-        Promised at n and m: the largest error measured there or with more texts, and the uncertainty of that mean.
+        Promised error at n and m, the largest measured there or with more texts, and its standard error.
     target : float
-        Half of it, the error that is asked for.
+        Half of ``error``.
     needed_n, needed_m : int or None
-        Texts with which it is met, rounded up to two digits; None where the search ended before.
+        Texts that reach the target, rounded up to two digits; None if the search ended before.
     slope : Slope or None
-        Of the error over the sizes from n on; None where an error is zero.
+        Slope of the error over the sizes from n on; None if an error is zero.
     curve : SamplingError
-        All that was measured.
+        All measurements.
     promised : (s,) float64 array
         At every size of the curve, the largest error measured there or with more texts.
     reason : str
@@ -93,19 +93,19 @@ def errors_against_n(
     replicates: int = REPLICATES,
     seed: int | SeedSequence = 0,
 ) -> SamplingError:
-    """The error at other numbers of texts than those at hand, the clusters kept.
+    """Measure the error at other numbers of texts, with the clusters kept.
 
     Parameters
     ----------
     p_counts, q_counts : (k,) array of int
         Human texts and candidate texts in each bin.
     n : sequence of int, optional
-        Human texts to draw; candidate texts in the proportion of those at hand. By default an eighth of the texts at
-        hand, doubled up to eight times as many.
+        Human texts to draw; candidate texts are in the given proportion. By default an eighth of the given texts,
+        doubled up to eight times as many.
     population : str
-        Smoothing that makes the population of the counts.
+        Smoothing that turns the counts into the population.
     estimator, replicates, seed
-        As of :func:`mauve_core.numerics.resampling.sampling_error.measured_errors`.
+        See :func:`mauve_core.numerics.resampling.sampling_error.measured_errors`.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def errors_against_n(
     Raises
     ------
     InputError
-        As ``measured_errors``, or counts that are not whole numbers of at least one text over the same bins.
+        As ``measured_errors``, or the counts are not whole numbers with at least one text per side over the same bins.
     """
     counts = counts_pair(p_counts, q_counts)
     own = int(counts[0].sum())
@@ -137,14 +137,12 @@ def recommend_texts(
     replicates: int = REPLICATES,
     seed: int | SeedSequence = 0,
 ) -> TextAdvice:
-    """How many texts halve the error, with the same clusters.
+    """Find how many texts halve the error, with the same clusters.
 
     Parameters
     ----------
-    p_counts, q_counts : (k,) array of int
-        Human texts and candidate texts in each bin.
-    population, estimator, replicates, seed
-        As of :func:`errors_against_n`.
+    p_counts, q_counts, population, estimator, replicates, seed
+        See :func:`errors_against_n`.
 
     Returns
     -------
@@ -174,24 +172,24 @@ def recommend_texts(
 
 
 def log_slope(sizes: ArrayLike, values: ArrayLike, standard_errors: ArrayLike | None = None) -> Slope:
-    """The power of the sizes that the values follow: least squares of log value on log size, each point counting alike.
+    """Exponent of a power law of the values in the sizes: unweighted least squares of log value on log size.
 
     Parameters
     ----------
     sizes, values : (s,) array
         Positive, two or more different sizes.
     standard_errors : (s,) array, optional
-        Of the values, independent of each other; carried to the slope to first order.
+        Independent standard errors of the values, propagated to the slope to first order.
 
     Returns
     -------
     Slope
-        The standard error is that of the values alone: it does not know how far they lie from a line.
+        Its standard error is that of the values alone and ignores how far they lie from a line.
 
     Raises
     ------
     InputError
-        Not positive or not finite values, or all sizes equal.
+        Values are not positive or not finite, or all sizes are equal.
     """
     x, y = (_checks.numbers(array, "The array").astype(np.float64) for array in (sizes, values))
     errors = np.zeros(y.shape) if standard_errors is None else _checks.numbers(standard_errors, "The array of errors")
@@ -205,12 +203,11 @@ def log_slope(sizes: ArrayLike, values: ArrayLike, standard_errors: ArrayLike | 
 
 
 def doublings(n: int, first: int, last: int) -> list[int]:
-    """n times 2^first, ..., 2^last, rounded up to whole texts; each once."""
+    """n times 2^first, ..., 2^last, rounded up to whole texts, without duplicates."""
     return sorted({math.ceil(n * 2.0**power) for power in range(first, last + 1)})
 
 
 def _joined(first: SamplingError, second: SamplingError) -> SamplingError:
-    """The settings of both, one after the other."""
     pairs = {
         name: np.concatenate([getattr(first, name), getattr(second, name)])
         for name in ("n", "m", "k", "truth", "mean", "spread", "bias", "sd")
@@ -235,7 +232,7 @@ def _text_advice(curve: SamplingError, here: int, promised: _Floats, title: str)
 
 
 def _crossing(sizes: NDArray[np.int64], promised: _Floats, target: float, index: int) -> float:
-    """Where the promised errors come down to the target, on a line between logarithms; ``index`` is the first below."""
+    """Size where the promised errors reach the target, by log-log interpolation; ``index`` is the first one below."""
     if index == 0 or promised[index] <= 0:
         return float(sizes[index])
     high, low = np.log(promised[index - 1 : index + 1])
@@ -244,7 +241,7 @@ def _crossing(sizes: NDArray[np.int64], promised: _Floats, target: float, index:
 
 
 def _rounded_up(size: float) -> int:
-    """To two digits; what exceeds a number of two digits by its rounding alone is that number."""
+    """Round up to two digits, but not a number that exceeds two digits by rounding error alone."""
     unit: int = 10 ** max(0, math.floor(math.log10(size)) - 1)
     return int(math.ceil(size * (1 - 1e-12) / unit) * unit)
 
@@ -270,11 +267,11 @@ def _text_reason(
 
 
 def sizes_in_words(n: int, m: int) -> str:
-    """``n = 512``, or both numbers where they differ."""
+    """``n = 512``, or both numbers if they differ."""
     return f"n = {n:,}" if n == m else f"n = {n:,} human and {m:,} candidate texts"
 
 
 def _other_size(n: int, counts: tuple[_Counts, _Counts]) -> int:
-    """Candidate texts that go with n human texts in the proportion of the counts, rounded up."""
+    """Candidate texts for n human texts in the proportion of the counts, rounded up."""
     own, other = int(counts[0].sum()), int(counts[1].sum())
     return -(-n * other // own)

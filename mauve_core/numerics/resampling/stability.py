@@ -1,19 +1,19 @@
-"""Whether the difference between P and Q in a cluster is real: does it hold in other partitions, and beyond chance?
+"""Stability: whether the difference between P and Q in a cluster holds in other partitions and beyond chance.
 
 A cluster d of any partition has the excess
 
     D(d) = (share of P's texts in d - share of Q's texts in d) / (share of all texts in d).
 
-A cluster c of the reference partition is judged by its texts, wherever another partition puts them: S(c, r) is the mean
-of D over the texts of c, each with its own cluster in partition r. In the reference partition itself that is D(c). A
-difference that hangs on where one k-means run drew a border shrinks or turns in the others; one that the texts carry
-stays. The combined excess T(c) is the mean of S(c, r) over all partitions, the reference included.
+A cluster c of the reference partition is judged by its texts, wherever another partition puts them: S(c, r) is the
+mean over the texts of c of D of their clusters in partition r. In the reference partition this is D(c). A difference
+that depends on one k-means run's borders shrinks or changes sign in other runs; one that the texts carry stays. The
+combined excess T(c) is the mean of S(c, r) over all partitions, including the reference.
 
-Partitions are fitted without looking at the sides. If P = Q, which side a text came from is therefore an accident given
-all partitions, and the p-value of T(c) comes from exchanging sides, jointly for all partitions (within prompts where
-both sides continue the same ones). Sizes of clusters do not change when sides do, so that T is linear in the sides: one
-sparse product a draw. p-values are two-sided about the mean over all exchanges, hold at any number of draws (Phipson
-and Smyth 2010), and are adjusted over clusters by Benjamini and Hochberg (1995).
+Partitions are fitted without the sides. If P = Q, the side of a text is therefore an accident given all partitions.
+The p-value of T(c) comes from exchanging sides jointly for all partitions (within prompts if both sides continue the
+same ones). Cluster sizes stay the same, so T is linear in the sides: one sparse product per draw. p-values are
+two-sided about the mean over all exchanges, hold at any number of draws (Phipson and Smyth 2010), and are adjusted
+over clusters by Benjamini and Hochberg (1995).
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from mauve_core.numerics import _checks
 from mauve_core.numerics.resampling.permutation import _codes, _notes_on_fixed, _stream, draw_sides
 
 LEVEL = 0.05
-"""Adjusted p-values up to here count; intervals are at 1 - this."""
+"""Largest adjusted p-value that counts; intervals have confidence 1 - this."""
 
 AGREEMENT = 0.8
 """A stable cluster keeps its sign in at least this share of the other partitions."""
 
 KEPT = 0.5
-"""And, on average over them, at least this share of its excess."""
+"""A stable cluster keeps, on average, at least this share of its excess there."""
 
 LABELS = {
     "stable": "beyond chance, and the same in the other partitions",
@@ -50,39 +50,39 @@ LABELS = {
 MIN_PERMUTATIONS = 999
 
 _ENTRIES = 1 << 23
-"""Entries of a table of sides that are handled at once."""
+"""Entries of a table of sides handled at once."""
 
 _ZERO = 1e-12
-"""An excess of this size is 0 but for rounding, and has no sign."""
+"""An excess up to this size is 0 up to rounding and has no sign."""
 
 _TIE = 1e-9
-"""Share of the excess within which two are a tie: one sum taken in two orders differs by less."""
+"""Two values tie within this share of the excess: sums in two orders differ by less."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """What holds of each of the k clusters of the reference partition.
+    """Stability of each of the k clusters of the reference partition.
 
     Attributes
     ----------
     excess : (k,) float64 array
-        D in the reference partition: positive where P has more than its share.
+        D in the reference partition: positive if P has more than its share.
     elsewhere : (partitions - 1, k) float64 array
         S in each of the others.
     combined, sd, low, high : (k,) float64 arrays
-        T with its standard deviation over samples of texts, partitions held fixed, and a normal interval at 95 %.
+        T, its standard deviation over samples of texts with partitions fixed, and a normal interval at 95 %.
     p, adjusted : (k,) float64 arrays
-        Two-sided p-value of T, and adjusted over clusters; 1 for a cluster without texts.
+        Two-sided p-value of T, and the same adjusted over clusters; 1 for a cluster without texts.
     agreement : (k,) float64 array
         Share of the other partitions in which S has the sign of the excess.
     kept : (k,) float64 array
-        Mean of S over the other partitions, divided by the excess; nan where that is 0.
+        Mean of S over the other partitions, divided by the excess; nan if that is 0.
     label : (k,) array of str
         A key of :data:`LABELS`. Stable: ``adjusted`` at most ``LEVEL``, ``agreement`` at least ``AGREEMENT``, ``kept``
-        at least ``KEPT``. Unsure: else, ``p`` at most ``LEVEL``. With one partition alone nothing is stable.
+        at least ``KEPT``. Unsure: otherwise, if ``p`` is at most ``LEVEL``. With a single partition nothing is stable.
     permutations : int
     notes : tuple of str
-        Texts that no draw could move; clusters that could not be judged.
+        Notes on texts that no draw could move and on clusters that could not be judged.
     """
 
     excess: NDArray[np.float64]
@@ -109,20 +109,20 @@ def cluster_stability(
     permutations: int | None = None,
     seed: int | np.random.SeedSequence,
 ) -> Stability:
-    """Judge the clusters of the first partition by it and all others.
+    """Judge the clusters of the first partition by all partitions.
 
     Parameters
     ----------
     labels : sequence of (N,) arrays of int
-        The cluster of each text in each partition, the reference first. Numbers of clusters may differ.
+        Cluster of each text in each partition, the reference first. Numbers of clusters may differ.
     n : int
         The first n texts are P's, the others Q's.
     k : int, optional
-        Clusters of the reference; by default the highest label and one.
+        Clusters of the reference; by default the highest label plus one.
     blocks : (N,) array of int or str, optional
-        The prompt of each text; sides are then exchanged within a prompt only.
+        Prompt of each text; sides are then exchanged within a prompt only.
     permutations : int, optional
-        Draws, B; by default k / ``LEVEL``, at least 999: with fewer one real cluster among k could not pass.
+        Draws, B; by default k / ``LEVEL``, at least 999: with fewer, one real cluster among k could not pass.
     seed : int or numpy.random.SeedSequence
 
     Returns
@@ -132,7 +132,7 @@ def cluster_stability(
     Raises
     ------
     InputError
-        Labels that are not usable or not of one length, a side without texts, or blocks of which none has both sides.
+        Labels are not usable or differ in length, a side has no texts, or no block has both sides.
     """
     rows = _rows(labels, n)
     k = int(rows[0].max()) + 1 if k is None else _checks.whole("The number of clusters", k, low=int(rows[0].max()) + 1)
@@ -172,7 +172,7 @@ def _judged(
         np.divide(elsewhere.mean(axis=0), excess, out=kept, where=np.abs(excess) > _ZERO)
     else:
         notes += ("Only one partition is there, so no cluster is called stable",)
-    # Comparisons with nan are false, so that nothing unknown is stable.
+    # Comparisons with nan are false, so nothing unknown is stable.
     stable = (adjusted <= LEVEL) & (agreement >= AGREEMENT) & (kept >= KEPT)
     label = np.where(stable, "stable", np.where(p <= LEVEL, "unsure", "noise"))
     reach = float(ndtri(1 - LEVEL / 2)) * sd
@@ -210,7 +210,7 @@ def _contrast(sides: NDArray[np.bool_]) -> NDArray[np.float64]:
 
 
 def _spread(reference: Any, other: Any) -> Any:
-    """(k, k') sparse: from differences of shares in the clusters of ``other`` to S of the reference's clusters."""
+    """(k, k') sparse: maps differences of shares in the clusters of ``other`` to S of the reference's clusters."""
     own, sizes = np.asarray(reference.sum(axis=1)), np.asarray(other.sum(axis=1))
     texts = reference.shape[1]
     by_row = np.divide(1.0, own, out=np.zeros_like(own), where=own > 0)
@@ -226,11 +226,11 @@ def _as_far(
     permutations: int,
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """(k,) draws in which T lies at least as far from its mean over all exchanges as it does."""
+    """(k,) draws in which T lies at least as far from its mean over all exchanges as observed."""
     by_text = 1 / sides.sum() + 1 / (~sides).sum()  # T = kernel (member sides) by_text + const
     expected = (np.bincount(codes, weights=sides) / np.bincount(codes))[codes]
     observed = np.abs(kernel @ (member @ (sides - expected))) * by_text
-    # Counts are whole and far below 2^24, which float32 holds exactly, at half the traffic.
+    # Counts are whole and far below 2^24, which float32 holds exactly with half the traffic.
     narrow, mean = member.astype(np.float32), member @ expected
     far = np.zeros(kernel.shape[0], dtype=np.int64)
     for drawn in _draws(sides, codes, permutations, rng):
@@ -243,7 +243,7 @@ def _as_far(
 def _draws(
     sides: NDArray[np.bool_], codes: NDArray[np.intp], permutations: int, rng: np.random.Generator
 ) -> Iterator[NDArray[np.bool_]]:
-    """Tables (b, N) of sides, ``permutations`` rows in all, exchanged between texts of equal codes."""
+    """Tables (b, N) of sides, ``permutations`` rows in all, exchanged between texts with equal codes."""
     rows = max(1, _ENTRIES // sides.size)
     sizes, of_p = np.bincount(codes), np.bincount(codes, weights=sides)
     mixed = (of_p > 0) & (of_p < sizes)
@@ -259,7 +259,7 @@ def _draws(
 
 
 def _draw_subsets(n: int, total: int, count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """(count, total) tables of n random places a row: those of the n smallest keys, without sorting the rest."""
+    """(count, total) tables of n random positions per row: those of the n smallest keys, without sorting the rest."""
     drawn = np.zeros((count, total), dtype=np.bool_)
     left = np.arange(count)
     while left.size:
@@ -270,10 +270,10 @@ def _draw_subsets(n: int, total: int, count: int, rng: np.random.Generator) -> N
 
 
 def _sd(weights: Any, sides: NDArray[np.bool_], codes: NDArray[np.intp]) -> NDArray[np.float64]:
-    """(k,) standard deviation of T, the mean of ``weights`` (k, N) over P's texts less that over Q's, drawn by blocks.
+    """(k,) standard deviation of T, the mean of ``weights`` (k, N) over P's texts minus that over Q's, by blocks.
 
-    Each side's texts scatter about their own mean; texts of a block are added up before squares are taken, so that what
-    the two texts of a prompt share cancels. Blocks of one text give the variance of a difference of two means.
+    Each side's texts scatter about their own mean. Texts of a block are summed before squaring, so that what the two
+    texts of a prompt share cancels. Blocks of one text give the variance of a difference of two means.
     """
     n, m = int(sides.sum()), int((~sides).sum())
     parts = np.stack([sides / n, ~sides / m])

@@ -1,9 +1,8 @@
-"""How much clusters tell about what is known of texts: a category, such as a topic, or a number, such as a length.
+"""How much clusters tell about known attributes of texts: categories such as topics, or numbers such as lengths.
 
-Every cluster is named after the category that most of its training texts have, and other texts are guessed from their
-cluster (Pimentel, Meister and Cotterell, ICLR 2023, section 6.1); a number is guessed by the mean of the cluster's
-training texts (figure 13). Guesses are made for texts that were not counted, so that small clusters gain nothing by
-being small.
+Each cluster predicts the most frequent category of its training texts (Pimentel, Meister and Cotterell, ICLR 2023,
+section 6.1), or the mean of a number over them (figure 13). Only held-out texts are predicted, so small clusters gain
+nothing from their size.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from mauve_core.numerics import _checks
 
 @dataclass(frozen=True, eq=False)
 class Guesses:
-    """How well categories are guessed, in each split.
+    """Accuracy of predicted categories, in each split.
 
     Attributes
     ----------
     accuracy : (splits,) float64 array
         Share of the test texts whose category is that of their cluster.
     baseline : (splits,) float64 array
-        Share of them whose category is the most frequent one of the training texts.
+        Share of the test texts with the most frequent category of the training texts.
     """
 
     accuracy: NDArray[np.float64]
@@ -35,18 +34,18 @@ class Guesses:
 
 @dataclass(frozen=True, eq=False)
 class Purity:
-    """How pure clusters are in one category.
+    """Purity of clusters in one category.
 
     Attributes
     ----------
     by_cluster : (k,) float64 array
-        Share of the most frequent category in the cluster; nan where it is empty.
+        Share of the most frequent category in the cluster; nan if it is empty.
     top : (k,) int64 array
-        That category, the smallest number of a tie; -1 where the cluster is empty.
+        That category, the smallest number of a tie; -1 if the cluster is empty.
     by_value : (v,) float64 array
-        For the texts of each category, the mean share of it in their clusters; nan where no text has it.
+        For the texts of each category, its mean share in their clusters; nan if no text has it.
     share : (v,) float64 array
-        Share of each category in all texts: what ``by_value`` is about where clusters know nothing of it.
+        Share of each category in all texts, the approximate ``by_value`` of uninformative clusters.
     overall : float
         Mean of ``by_cluster`` over texts.
     """
@@ -59,18 +58,18 @@ class Purity:
 
 
 def draw_halves(groups: ArrayLike, splits: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """(splits, n) tables that hold where a text is for training: half of the groups, drawn anew in each split.
+    """(splits, n) tables that are true for training texts: half of the groups, drawn anew in each split.
 
     Parameters
     ----------
     groups : (n,) array
-        Texts of equal group stay together, such as those of one prompt. At least two different ones.
+        Texts of one group, such as a prompt, stay together. At least two groups.
     splits : int
 
     Raises
     ------
     InputError
-        Fewer than two groups, or no split.
+        There are fewer than two groups, or no split.
     """
     splits = _checks.whole("The number of splits", splits, low=1)
     names, codes = np.unique(np.asarray(groups), return_inverse=True)
@@ -81,24 +80,21 @@ def draw_halves(groups: ArrayLike, splits: int, rng: np.random.Generator) -> NDA
 
 
 def guess_categories(labels: ArrayLike, categories: ArrayLike, train: NDArray[np.bool_]) -> Guesses:
-    """Guess the category of test texts by the most frequent one among the training texts of their cluster.
+    """Predict the category of test texts as the most frequent one among the training texts of their cluster.
 
-    A cluster without a training text guesses the most frequent one of all. Of equally frequent ones the smallest number
-    is taken.
+    A cluster without a training text predicts the most frequent one of all. Ties go to the smallest number.
 
     Parameters
     ----------
-    labels : (n,) array of int
-        Cluster of each text, from 0.
-    categories : (n,) array of int
-        Category of each text, from 0.
+    labels, categories : (n,) array of int
+        Cluster and category of each text, from 0.
     train : (splits, n) array of bool
         From :func:`draw_halves`; both halves have texts.
 
     Raises
     ------
     InputError
-        Arrays that do not fit each other, or a split with an empty half.
+        The arrays do not fit each other, or a split has an empty half.
     """
     clusters, values = _codes(labels, "Labels"), _codes(categories, "Categories")
     _require_fit(clusters, values, train)
@@ -115,9 +111,9 @@ def guess_categories(labels: ArrayLike, categories: ArrayLike, train: NDArray[np
 
 
 def explained_variance(labels: ArrayLike, values: ArrayLike, train: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """R^2 of guessing a number by the mean of the training texts of the cluster.
+    """R^2 of predicting a number by its mean over the training texts of the cluster.
 
-    A cluster without a training text guesses the mean of all training texts.
+    A cluster without a training text predicts the mean of all training texts.
 
     Parameters
     ----------
@@ -130,13 +126,13 @@ def explained_variance(labels: ArrayLike, values: ArrayLike, train: NDArray[np.b
     Returns
     -------
     (splits,) float64 array
-        1 - squared errors / squared distances to the test texts' own mean: at most 1, and below 0 where that mean is a
-        better guess; nan where the test texts are all equal.
+        1 - squared errors / squared distances to the test texts' own mean: at most 1, below 0 if that mean predicts
+        better; nan if the test texts are all equal.
 
     Raises
     ------
     InputError
-        Arrays that do not fit each other, numbers that are not finite, or a split with an empty half.
+        The arrays do not fit each other, numbers are not finite, or a split has an empty half.
     """
     clusters = _codes(labels, "Labels")
     numbers = _checks.numbers(values, "The array of values").astype(np.float64)
@@ -157,12 +153,12 @@ def explained_variance(labels: ArrayLike, values: ArrayLike, train: NDArray[np.b
 
 
 def purity(labels: ArrayLike, k: int, categories: ArrayLike) -> Purity:
-    """How pure the k clusters are.
+    """Purity of the k clusters.
 
     Raises
     ------
     InputError
-        Arrays that do not fit each other, or labels beyond k.
+        The arrays do not fit each other, or labels lie beyond k.
     """
     clusters, values = _codes(labels, "Labels"), _codes(categories, "Categories")
     k = _checks.whole("The number of clusters", k, low=int(clusters.max()) + 1)

@@ -1,17 +1,17 @@
-"""Scores of players from pairwise wins: the Bradley-Terry model by Zermelo's iteration, and where it has no scores.
+"""Bradley-Terry scores from pairwise wins by Zermelo's iteration, including tables without finite scores.
 
 Pillutla et al., JMLR 2023, appendix E.1: P(i beats j) = 1 / (1 + exp(-(w_i - w_j) / 100)), scores of mean 0. One step
-of Zermelo's iteration (Hunter 2004, "MM algorithms for generalized Bradley-Terry models") is, less the mean,
+of Zermelo's iteration (Hunter 2004, "MM algorithms for generalized Bradley-Terry models") is, up to the mean,
 
     w_i <- w_i + 100 log(wins of i / wins that the scores expect of i),
 
-which is the published update written so that nothing overflows. Where comparisons form long chains it creeps; what has
-not settled after ``ZERMELO_STEPS`` is finished by Newton's method with steps of length log(1 + r) / r, r the largest
-change of a log odds, which never overshoots (Bach 2010, "Self-concordant analysis for logistic regression").
+the published update in a form that cannot overflow. It is slow for long chains of comparisons. After ``ZERMELO_STEPS``
+Newton's method takes over, with steps of length log(1 + r) / r, r the largest change of a log odds; these never
+overshoot (Bach 2010, "Self-concordant analysis for logistic regression").
 
-The likelihood has a maximum exactly where each player can be reached from each other along wins (Ford 1957, "Solution
-of a ranking problem from binary comparisons"). Elsewhere the players fall into strongly connected components of the
-graph of wins, each with scores of its own, and between two of them the likelihood grows without end as they part.
+The likelihood has a maximum exactly if each player reaches each other along wins (Ford 1957, "Solution of a ranking
+problem from binary comparisons"). Otherwise the players form strongly connected components of the graph of wins, each
+with its own scores, and the likelihood grows without bound as two of them move apart.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
 SCALE = 100.0
-"""Score points to one unit of log odds."""
+"""Score points per unit of log odds."""
 
 TOLERANCE = 1e-9
-"""Scores have settled when each player's expected wins are as near to its wins, as a share of its comparisons."""
+"""Scores have settled when every player's expected wins match its wins to this share of its comparisons."""
 
 ZERMELO_STEPS = 150
-"""Three times what a complete table of fifty players needs."""
+"""Three times the steps for a complete table of fifty players."""
 
 NEWTON_STEPS = 1000
 
@@ -42,22 +42,22 @@ _Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class BradleyTerryFit:
-    """Maximum likelihood scores; with a batch of tables every array has the batch's axis in front.
+    """Maximum likelihood scores; for a batch of tables every array has the batch axis first.
 
     Attributes
     ----------
     scores : (n,) float64 array
-        In each group, the largest component has finite scores of mean 0. Against it, +inf stands for players that
-        beat it, directly or through others, and never lost to it; -inf for the reverse; nan where wins tell neither.
-        A group in which no component holds two players has +inf for who never lost and -inf for who never won.
+        In each group, the largest component has finite scores of mean 0. Relative to it, players that beat it,
+        directly or through others, and never lost to it have +inf; the reverse have -inf; others have nan. If no
+        component of a group holds two players, those that never lost have +inf and those that never won -inf.
     within : (n,) float64 array
         Score of mean 0 within the player's own component; 0 for a component of one.
     component : (n,) int array
         Strongly connected component of the graph of wins, numbered so that in one group no later one beat an earlier.
     group : (n,) int array
-        Players that are linked by comparisons at all; scores of different groups cannot be compared.
+        Players linked by comparisons; scores of different groups cannot be compared.
     iterations : int
-        Steps until the last table had settled.
+        Steps until the last table settled.
     """
 
     scores: _Floats
@@ -73,14 +73,14 @@ def fit_bradley_terry(wins: ArrayLike, *, tolerance: float = TOLERANCE) -> Bradl
     Parameters
     ----------
     wins : (n, n) or (B, n, n) array_like
-        wins[i, j]: how often i beat j; halves stand for ties. The diagonal is 0.
+        wins[i, j] is how often i beat j; ties count as halves. The diagonal is 0.
     tolerance : float
         See ``TOLERANCE``.
 
     Raises
     ------
     InputError
-        Not square, negative, not finite, a win over oneself, or scores that do not settle.
+        The table is not square, negative or not finite, has a win over oneself, or its scores do not settle.
     """
     table = _wins(wins)
     tolerance = _checks.positive("The tolerance", tolerance)
@@ -105,7 +105,7 @@ def fit_bradley_terry(wins: ArrayLike, *, tolerance: float = TOLERANCE) -> Bradl
 def standard_errors(wins: ArrayLike, fit: BradleyTerryFit) -> _Floats:
     """(n,) standard errors of the finite scores of one table, from the Fisher information; nan for the others.
 
-    Those of the scores less their mean, under the model and with comparisons that are independent of each other.
+    They are those of the scores minus their mean, under the model and for independent comparisons.
     """
     table = _wins(wins)
     result = np.full(len(table), np.nan)
@@ -119,7 +119,7 @@ def standard_errors(wins: ArrayLike, fit: BradleyTerryFit) -> _Floats:
 
 
 def win_probability(score: ArrayLike, other: ArrayLike) -> _Floats:
-    """P(a player of that score beats the other)."""
+    """P(a player with ``score`` beats one with ``other``)."""
     probability: _Floats = expit((np.asarray(score, dtype=np.float64) - np.asarray(other, dtype=np.float64)) / SCALE)
     return probability
 
@@ -136,7 +136,7 @@ def _wins(wins: ArrayLike) -> _Floats:
 
 
 def _closure(edges: _Flags) -> _Flags:
-    """(B, n, n) whether a path leads from i to j, each node to itself included."""
+    """(B, n, n) whether a path leads from i to j; every node reaches itself."""
     n = edges.shape[-1]
     reach = edges | np.eye(n, dtype=np.bool_)
     for _ in range((n - 1).bit_length()):
@@ -146,7 +146,7 @@ def _closure(edges: _Flags) -> _Flags:
 
 
 def _maximise(wins: _Floats, tolerance: float) -> tuple[_Floats, int]:
-    """(B, n) log odds of greatest likelihood, each component up to a shift; wins across components are 0."""
+    """(B, n) maximum likelihood log odds, each component up to a shift; wins across components are 0."""
     games = wins + wins.swapaxes(1, 2)
     won, played = wins.sum(axis=2), games.sum(axis=2)
     logits = np.zeros_like(won)
@@ -174,7 +174,7 @@ def _maximise(wins: _Floats, tolerance: float) -> tuple[_Floats, int]:
 
 def _newton_step(games: _Floats, logits: _Floats, missing: _Floats) -> _Floats:
     information = _information(games, logits)
-    # The information is singular along each component's shift; the pseudo-inverse leaves that shift alone.
+    # The information is singular along each component's shift; the pseudo-inverse leaves that shift unchanged.
     full = (np.linalg.pinv(information, hermitian=True) @ missing[:, :, None])[:, :, 0]
     change = np.ptp(full, axis=1, keepdims=True)
     step: _Floats = full * np.divide(np.log1p(change), change, out=np.ones_like(change), where=change > 0)
@@ -192,14 +192,14 @@ def _information(games: _Floats, logits: _Floats) -> _Floats:
 
 
 def _centred(values: _Floats, same: _Flags) -> _Floats:
-    """Values less the mean of their component."""
+    """Values minus the mean of their component."""
     sizes = same.sum(axis=2)
     centred: _Floats = values - (same @ values[:, :, None])[:, :, 0] / sizes
     return centred
 
 
 def _placed(within: _Floats, wins: _Floats, reach: _Flags, same: _Flags, linked: _Flags) -> _Floats:
-    """Each player's score against the largest component of its group."""
+    """Each player's score relative to the largest component of its group."""
     sizes = same.sum(axis=2)
     games = (wins + wins.swapaxes(1, 2)).sum(axis=2)
     share = (same @ games[:, :, None])[:, :, 0] / (games.sum(axis=1, keepdims=True) + 1)
@@ -215,15 +215,15 @@ def _placed(within: _Floats, wins: _Floats, reach: _Flags, same: _Flags, linked:
 
 
 def _numbered(reach: _Flags, same: _Flags, linked: _Flags) -> NDArray[np.intp]:
-    """Components numbered by group and, within it, from those that lead to the most players."""
+    """Number the components by group and, within it, from those that lead to the most players."""
     n = reach.shape[-1]
-    # Who beats a component reaches all that it reaches, and itself.
+    # A component that beats another reaches everything that the other reaches, and itself.
     order = (linked.argmax(axis=2) * (n + 1) + n - reach.sum(axis=2)) * n + same.argmax(axis=2)
     return _dense(order)
 
 
 def _dense(labels: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Labels of each row as 0, 1, ... in their order."""
+    """Labels of each row as 0, 1, ... in order."""
     first = np.sort(labels, axis=1)
     rises = np.diff(first, axis=1, prepend=first[:, :1]) != 0
     ranks = np.cumsum(rises, axis=1)

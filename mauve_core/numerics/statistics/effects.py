@@ -1,11 +1,11 @@
-"""How far two groups of numbers lie apart, whatever their scale: AUC and Cliff's delta.
+"""Scale-free distance between two groups of numbers: AUC and Cliff's delta.
 
-The AUC is the chance that a number of the first group exceeds one of the second, ties by half; Cliff's delta is twice
-that less 1.
+The AUC is the chance that a number of the first group exceeds one of the second, with ties counted as half. Cliff's
+delta is twice the AUC minus 1.
 
-The interval of the AUC is Newcombe's (2006, Statistics in Medicine 25, method 5): all values t that lie within z
-standard deviations of the estimate, the variance being that at t itself, after Hanley and McNeil (1982). It stays in
-[0, 1] and has width also where the groups do not overlap at all. For numbers with many ties it is too wide.
+The interval of the AUC is Newcombe's (2006, Statistics in Medicine 25, method 5): all values t within z standard
+deviations of the estimate, with the variance at t after Hanley and McNeil (1982). It stays in [0, 1] and has positive
+width even if the groups do not overlap. It is too wide for numbers with many ties.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
 _EDGE = 1e-9
-"""Nearer to 0 and 1 no end of an interval lies: with n numbers it keeps some 1 / n off."""
+"""No end of an interval lies nearer to 0 or 1; with n numbers it stays about 1 / n away."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """Two groups of numbers against each other.
+    """Comparison of two groups of numbers.
 
     Attributes
     ----------
@@ -58,12 +58,12 @@ class Effect:
         return 2 * self.low - 1, 2 * self.high - 1
 
     def separates(self, threshold: float) -> bool:
-        """Whether the whole interval of the AUC lies beyond ``threshold`` on one side of 1/2."""
+        """Whether the whole interval of the AUC lies above ``threshold`` or below 1 - ``threshold``."""
         return self.low >= threshold or self.high <= 1 - threshold
 
 
 def effect(first: ArrayLike, second: ArrayLike, confidence: float = 0.95) -> Effect:
-    """How far two groups of numbers lie apart.
+    """Compare two groups of numbers.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def effect(first: ArrayLike, second: ArrayLike, confidence: float = 0.95) -> Eff
     Raises
     ------
     InputError
-        An empty group, numbers that are not finite, or a confidence outside (0, 1).
+        A group is empty, numbers are not finite, or the confidence lies outside (0, 1).
     """
     if not 0 < confidence < 1:
         raise InputError("The confidence is not usable", allowed="a number in (0, 1)", received=repr(confidence))
@@ -89,16 +89,16 @@ def effect(first: ArrayLike, second: ArrayLike, confidence: float = 0.95) -> Eff
 
 
 def auc_interval(auc: float, n: int, m: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Newcombe's interval of an AUC of n against m numbers."""
+    """Newcombe's interval of an AUC of n numbers against m."""
     z = float(ndtri((1 + confidence) / 2))
     middle = (n + m) / 2 - 1
 
     def beyond(t: float) -> float:
-        """(estimate - t)^2 less z^2 times the variance at t: positive outside the interval."""
+        """(estimate - t)^2 minus z^2 times the variance at t: positive outside the interval."""
         variance = t * (1 - t) * (1 + middle * ((1 - t) / (2 - t) + t / (1 + t))) / (n * m)
         return (auc - t) ** 2 - z * z * variance
 
-    # At 0 and 1 the variance vanishes and the estimate itself is a root, which is not the end that is meant.
+    # At 0 and 1 the variance vanishes and the estimate itself is a spurious root.
     low = float(brentq(beyond, 0.0, min(auc, 1 - _EDGE))) if auc > 0 else 0.0
     high = float(brentq(beyond, max(auc, _EDGE), 1.0)) if auc < 1 else 1.0
     return low, high

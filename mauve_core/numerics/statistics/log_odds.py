@@ -1,12 +1,12 @@
-"""Which words tell two groups of texts apart: log odds ratios with an informative Dirichlet prior.
+"""Words that distinguish two groups of texts: log odds ratios with an informative Dirichlet prior.
 
-Monroe, Colaresi and Quinn 2008, *Fightin' Words*, Political Analysis 16(4). With y of n counts in a group, and a prior
-worth ``prior`` counts that has the word as often as the background does (a = prior x its share there), the log odds of
-the word are log((y + a) / (n + prior - y - a)), and what is given is their difference between the groups. The prior
-pulls rare words to no difference, so that they do not lead by accident.
+Monroe, Colaresi and Quinn 2008, *Fightin' Words*, Political Analysis 16(4). A word has y of n counts in a group. The
+prior is worth ``prior`` counts, of which the word has its background share, a = prior x that share. The log odds are
+log((y + a) / (n + prior - y - a)), and the result is their difference between the groups. The prior pulls rare words
+toward no difference, so that chance does not put them first.
 
 The variance is that of the two posteriors by the delta method, 1 / (y + a) + 1 / (n + prior - y - a) for each group.
-The paper leaves out the second term, which is small where a word is one token of many and is not where documents count.
+The paper omits the second term, which is small for tokens but not for documents.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from mauve_core.numerics import _checks
 def log_odds(
     first: ArrayLike, second: ArrayLike, totals: tuple[float, float], background: ArrayLike, prior: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """How much more often each word stands in the first group than in the second.
+    """How much more often each word occurs in the first group than in the second, as log odds.
 
     Parameters
     ----------
     first, second : (w,) arrays
-        Count of each word in either group.
+        Count of each word in each group.
     totals : (float, float)
-        All counts of either group that a word could have had: its tokens, or its documents.
+        All counts of each group that a word could have: its tokens, or its documents.
     background : (w,) array
         Share of each word in the background, in (0, 1).
     prior : float > 0
-        Counts that the prior is worth in each group.
+        Weight of the prior in each group, in counts.
 
     Returns
     -------
     difference, sd : (w,) float64 arrays
-        Difference of the log odds, natural logarithm, positive where the first group has the word more often; and its
+        Difference of the log odds, natural logarithm, positive if the first group has the word more often; and its
         standard deviation. Finite.
 
     Raises
     ------
     InputError
-        Counts that are negative or beyond their total, shares outside (0, 1), or arrays that do not fit each other.
+        Counts are negative or above their total, shares lie outside (0, 1), or arrays do not fit each other.
     """
     prior = _checks.positive("The weight of the prior", prior)
     shares = _checks.numbers(background, "The array of background shares").astype(np.float64)

@@ -1,8 +1,8 @@
-"""Maximum mean discrepancy between two samples, and how far it lies from that of humans against humans.
+"""Maximum mean discrepancy between two samples, compared with that of humans against humans.
 
 Gretton et al., *A Kernel Two-Sample Test*, JMLR 2012: MMD^2 = E k(x, x') + E k(y, y') - 2 E k(x, y), the squared
-distance between the two means in the space of the kernel. The kernel is exp(-|x - y|^2 / (2 h^2)), the bandwidth h the
-median distance between two texts of both sides together. Kernel values are formed a block of rows at a time.
+distance between the two means in the space of the kernel. The kernel is exp(-|x - y|^2 / (2 h^2)). Its bandwidth h is
+the median distance between two texts of both sides together. Kernel values are computed in blocks of rows.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from mauve_core.numerics import _checks
 from mauve_core.numerics.resampling.permutation import draw_splits
 
 BLOCK = 512
-"""Rows whose kernel values with all others are held at once."""
+"""Rows whose kernel values are held at once."""
 
 MEDIAN_TEXTS = 2000
-"""Most texts among which the median distance is taken; of more, so many are drawn."""
+"""Most texts for the median distance; from more, a sample of this size is drawn."""
 
 DISTANCES_LIMIT = 6000
-"""Most texts of both sides whose distances are kept while texts are left out: 0.3 GB, and twice that on the way."""
+"""Most texts of both sides whose distances are kept while texts are left out: 0.3 GB, and twice that in passing."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class Mmd:
     Attributes
     ----------
     value : float
-        The unbiased estimate (U-statistic): about 0 for equal sources, and then below 0 as often as not.
+        Unbiased estimate (U-statistic): about 0 for equal sources, below 0 as often as above.
     biased : float
-        The biased estimate (V-statistic): the squared distance between the samples' means, in [0, 2].
+        Biased estimate (V-statistic): the squared distance between the samples' means, in [0, 2].
     null_mean, null_sd : float
-        Of the unbiased estimate between random halves of P, brought to n and m texts.
+        Mean and standard deviation of the unbiased estimate between random halves of P, scaled to n and m texts.
     z : float
         (value - null_mean) / null_sd. Mean 0 and standard deviation about 1 for equal sources, with a longer right
         tail than a normal variable.
@@ -49,7 +49,7 @@ class Mmd:
     splits : int
         Random halves behind the null.
     notes : tuple of str
-        Where the bandwidth is from a part of the texts.
+        Says if the bandwidth is from a sample of the texts.
     """
 
     value: float
@@ -72,10 +72,10 @@ def mmd(
     splits: int = 200,
     seed: int | np.random.SeedSequence,
 ) -> Mmd:
-    """MMD^2 of P and Q beside that of humans against humans.
+    """MMD^2 of P and Q, with that of humans against humans.
 
-    For equal sources, the variance of the unbiased estimate from a and b texts is proportional to
-    2 / (a (a - 1)) + 4 / (a b) + 2 / (b (b - 1)) (Gretton et al., 2012, section 5); this takes halves of P to n and m.
+    For equal sources, the variance of the unbiased estimate from a and b texts is proportional to 2 / (a
+    (a - 1)) + 4 / (a b) + 2 / (b (b - 1)) (Gretton et al., 2012, section 5). This scales halves of P to n and m.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def mmd(
     splits : int
         Random halves of P, at least 2.
     seed : int or numpy.random.SeedSequence
-        Of the halves, and of the texts among which the median is taken.
+        Seed of the halves and of the sample for the median.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def mmd(
     Raises
     ------
     InputError
-        Features that do not fit together, human texts that are all equal, or a setting out of its range.
+        The features do not fit together, the human texts are all equal, or a setting is out of range.
     """
     x = _pooled(x_p, x_q, least_p=4, least_q=2)
     n, m = len(np.asarray(x_p)), len(np.asarray(x_q))
@@ -128,21 +128,21 @@ def mmd_left_out(
     *,
     seed: int | np.random.SeedSequence,
 ) -> NDArray[np.float64]:
-    """The unbiased estimate on parts of both sides, each with a bandwidth of its own, from distances taken once.
+    """The unbiased estimate on subsets of both sides, each with its own bandwidth, from distances computed once.
 
     Parameters
     ----------
     x_p, x_q : (n, d), (m, d) array
     kept : sequence of (rows of x_p, rows of x_q)
-        The parts; at least two texts of each side.
+        The subsets; at least two texts of each side.
     seed : int or numpy.random.SeedSequence
-        As :func:`mmd` takes it: the same seed draws the same texts for a bandwidth.
+        As in :func:`mmd`: the same seed draws the same texts for a bandwidth.
 
     Returns
     -------
     (len(kept),) float64 array
-        ``mmd(x_p[rows], x_q[columns], seed=seed).value``, to rounding. Of more than :data:`DISTANCES_LIMIT` texts
-        distances are taken anew for each part.
+        ``mmd(x_p[rows], x_q[columns], seed=seed).value``, up to rounding. Above :data:`DISTANCES_LIMIT` texts, each
+        subset computes its distances anew.
 
     Raises
     ------
@@ -180,7 +180,7 @@ def median_bandwidth(x_p: ArrayLike, x_q: ArrayLike, *, seed: int | np.random.Se
     ----------
     x_p, x_q : (n, d), (m, d) array
     seed : int or numpy.random.SeedSequence
-        Of the :data:`MEDIAN_TEXTS` texts that are drawn without replacement where there are more; else without use.
+        Draws a sample without replacement if there are more than :data:`MEDIAN_TEXTS` texts; otherwise unused.
 
     Returns
     -------
@@ -190,21 +190,21 @@ def median_bandwidth(x_p: ArrayLike, x_q: ArrayLike, *, seed: int | np.random.Se
     Raises
     ------
     InputError
-        Features that do not fit together, or a median of 0 because most texts are equal.
+        The features do not fit together, or the median is 0 because most texts are equal.
     """
     x = _pooled(x_p, x_q)
     return _median(_squared_distances(x[_for_median(len(x), seed)]))
 
 
 def _for_median(n: int, seed: int | np.random.SeedSequence) -> NDArray[np.int64]:
-    """Rows of n texts among which the median is taken."""
+    """Rows, out of n texts, for the median."""
     if n <= MEDIAN_TEXTS:
         return np.arange(n)
     return np.random.default_rng(_checks.seed_sequence(seed).spawn(1)[0]).choice(n, MEDIAN_TEXTS, replace=False)
 
 
 def _median(squared: NDArray[np.float64]) -> float:
-    """The median distance between two texts, from their squared distances (n, n)."""
+    """The median distance between two texts, from squared distances (n, n)."""
     from scipy.spatial.distance import squareform
 
     median = float(np.median(np.sqrt(squareform(squared, checks=False))))
@@ -218,7 +218,7 @@ def _median(squared: NDArray[np.float64]) -> float:
 
 
 def _squared_distances(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(N, N) squared distances, summed from differences: exactly 0 between equal rows."""
+    """(N, N) squared distances, summed from differences, so exactly 0 between equal rows."""
     from scipy.spatial.distance import pdist, squareform
 
     return np.asarray(squareform(pdist(x, "sqeuclidean")), dtype=np.float64)
@@ -229,7 +229,7 @@ def _estimates(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Unbiased and biased MMD^2 for each of the (s, N) choices of both sides, from blocks of rows of a kernel matrix.
 
-    The unbiased one is NaN where a side has one row.
+    The unbiased one is NaN if a side has one row.
     """
     sides = np.concatenate([first, second]).T.astype(np.float64)
     a, b = first.sum(axis=1), second.sum(axis=1)
@@ -263,11 +263,11 @@ def _kernel_rows(x: NDArray[np.float64], bandwidth: float) -> Iterator[tuple[sli
 
 
 def _spread(a: int, b: int) -> float:
-    """The variance of the unbiased estimate for equal sources, up to a factor of the kernel and the source alone."""
+    """Variance of the unbiased estimate for equal sources, up to a factor that depends on kernel and source alone."""
     return 2 / (a * (a - 1)) + 4 / (a * b) + 2 / (b * (b - 1))
 
 
 def _pooled(x_p: ArrayLike, x_q: ArrayLike, *, least_p: int = 1, least_q: int = 1) -> NDArray[np.float64]:
-    """(n + m, d) float64 features of both sides about their common mean, where squared distances round least."""
+    """(n + m, d) float64 features of both sides about their common mean, which minimizes rounding of distances."""
     pooled = np.concatenate(_checks.wide_samples(x_p, x_q, least_p=least_p, least_q=least_q))
     return np.asarray(pooled - pooled.mean(axis=0))

@@ -1,13 +1,13 @@
-"""How two orders of the same items agree: Spearman's rank correlation, and its worst case within one deviation.
+"""Spearman's rank correlation of two orders of the same items, and its worst case within one standard deviation.
 
-Pillutla et al., JMLR 2023, section 6.4. The worst case (equation 30) is the least correlation with h that the values
-a can take when each a_i moves by its standard deviation s_i, up or down:
+Pillutla et al., JMLR 2023, section 6.4. The worst case (equation 30) is the least correlation with h that the values a
+can take when each a_i moves by its standard deviation s_i, up or down:
 
     rho_min(a, s, h) = min over sigma in {-1, 1}^n of rho((a_i + sigma_i s_i)_i, h)
 
-There are 2^m patterns for the m items whose move can change an order. They are enumerated for m up to
-``ENUMERATED``; beyond, a search gives a value that some pattern reaches, and a bound gives one that none goes below:
-with ranks r of the moved values and centred ranks t of h, the numerator of the correlation is a sum over pairs,
+The m items whose move can change an order have 2^m patterns. All are enumerated for m up to ``ENUMERATED``. Beyond
+that a search gives a value that some pattern reaches, and a bound gives one that none goes below: with ranks r of the
+moved values and centered ranks t of h, the numerator of the correlation is a sum over pairs,
 
     sum_i r_i t_i = const + sum over i < j of [a_i above a_j] (t_i - t_j),
 
@@ -27,13 +27,13 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
 ENUMERATED = 16
-"""Items that may move for all patterns to be tried: 65,536 patterns, a fraction of a second."""
+"""Largest number of moving items for full enumeration: 65,536 patterns, a fraction of a second."""
 
 STARTS = 12
-"""Searches where patterns are too many to be tried all."""
+"""Searches if there are too many patterns to enumerate."""
 
 SLACK = 1e-12
-"""By how much the bound is lowered, so that the rounding of its sums cannot lift it above what a pattern reaches."""
+"""The bound is lowered by this, so that rounding cannot lift it above an attained value."""
 
 _Array = NDArray[np.float64]
 
@@ -45,11 +45,11 @@ class WorstCase:
     Attributes
     ----------
     value : float
-        The least one found; some pattern of signs reaches it. nan where no pattern has a correlation.
+        Least correlation found; some pattern of signs reaches it. nan if no pattern has a correlation.
     exact : bool
         Whether all patterns were tried. If not, the least correlation lies in [``lower_bound``, ``value``].
     lower_bound : float
-        No pattern goes below it; equal to ``value`` where that is exact.
+        No pattern goes below it; equal to ``value`` if that is exact.
     """
 
     value: float
@@ -58,7 +58,7 @@ class WorstCase:
 
 
 def spearman(a: ArrayLike, b: ArrayLike) -> float:
-    """Spearman's rank correlation, equal values sharing their mean rank; infinite values rank as such.
+    """Spearman's rank correlation; equal values share their mean rank, and infinite values are allowed.
 
     Parameters
     ----------
@@ -68,33 +68,33 @@ def spearman(a: ArrayLike, b: ArrayLike) -> float:
     Returns
     -------
     float
-        In [-1, 1]; nan where all values of one side are equal, since they order nothing.
+        In [-1, 1]; nan if all values of one side are equal.
 
     Raises
     ------
     InputError
-        Not two rows of equally many numbers, or NaN among them.
+        The inputs are not two rows of equal length, or contain NaN.
     """
     left, right = _rows(a=a, b=b)
     return float(_correlations(left[None, :], _centred_ranks(right))[0])
 
 
 def worst_case_spearman(a: ArrayLike, sd: ArrayLike, h: ArrayLike) -> WorstCase:
-    """The least Spearman correlation between a, each value moved by its deviation either way, and h (equation 30).
+    """The least Spearman correlation between a, each value moved by its deviation up or down, and h (equation 30).
 
     Parameters
     ----------
     a : (n,) array_like
         Values of the indicator, finite; n at least 2.
     sd : (n,) array_like
-        Their standard deviations, finite and not negative; 0 where a value does not move.
+        Their standard deviations, finite and not negative.
     h : (n,) array_like
-        What they are correlated with, such as Bradley-Terry scores; may be infinite.
+        Reference values, such as Bradley-Terry scores; may be infinite.
 
     Raises
     ------
     InputError
-        Not rows of equally many usable numbers.
+        The inputs are not rows of usable numbers of equal length.
     """
     values, deviations, scores = _rows(a=a, sd=sd, h=h)
     if not np.isfinite(values).all() or not np.isfinite(deviations).all() or (deviations < 0).any():
@@ -114,7 +114,6 @@ def worst_case_spearman(a: ArrayLike, sd: ArrayLike, h: ArrayLike) -> WorstCase:
 
 
 def _rows(**given: ArrayLike) -> list[_Array]:
-    """The arguments as rows of one length."""
     rows = [_checks.numbers(values, f"The array {name}").astype(np.float64) for name, values in given.items()]
     if any(row.ndim != 1 or row.size != rows[0].size or row.size < 2 for row in rows):
         raise InputError(
@@ -128,13 +127,13 @@ def _rows(**given: ArrayLike) -> list[_Array]:
 
 
 def _centred_ranks(values: _Array) -> _Array:
-    """Mean ranks less their mean, over the last axis."""
+    """Mean ranks minus their mean, over the last axis."""
     ranks: _Array = rankdata(values, axis=-1) - (values.shape[-1] + 1) / 2
     return ranks
 
 
 def _correlations(rows: _Array, target: _Array) -> _Array:
-    """(B,) correlation of each row's ranks with centred ranks; nan where either side is constant."""
+    """(B,) correlation of each row's ranks with centered ranks; nan where either side is constant."""
     ranks = _centred_ranks(rows)
     norms = np.sqrt((ranks**2).sum(axis=1) * (target**2).sum())
     result = np.full(len(rows), np.nan)
@@ -143,7 +142,7 @@ def _correlations(rows: _Array, target: _Array) -> _Array:
 
 
 def _moving(ends: _Array) -> NDArray[np.intp]:
-    """Items whose interval meets another's; the others keep their rank whichever way they move."""
+    """Items whose interval overlaps another's; the others keep their rank either way."""
     low, high = ends
     meets = (low[:, None] <= high) & (low <= high[:, None])
     np.fill_diagonal(meets, False)
@@ -151,7 +150,7 @@ def _moving(ends: _Array) -> NDArray[np.intp]:
 
 
 def _all_patterns(ends: _Array, moving: NDArray[np.intp]) -> _Array:
-    """(2^m, n) the values under every combination of ends of the moving items."""
+    """(2^m, n) values under every combination of ends of the moving items."""
     upper = np.zeros((2**moving.size, ends.shape[1]), dtype=np.bool_)
     upper[:, moving] = np.arange(len(upper))[:, None] >> np.arange(moving.size) & 1
     rows: _Array = np.where(upper, ends[1], ends[0])
@@ -159,14 +158,14 @@ def _all_patterns(ends: _Array, moving: NDArray[np.intp]) -> _Array:
 
 
 def _least(rows: _Array, target: _Array) -> float:
-    """The least correlation of the rows; nan where none has one."""
+    """The least correlation of the rows; nan if none has one."""
     found = _correlations(rows, target)
     defined = found[~np.isnan(found)]
     return float(defined.min()) if defined.size else float("nan")
 
 
 def _search(ends: _Array, moving: NDArray[np.intp], target: _Array) -> float:
-    """The least correlation that flipping one item at a time arrives at, from starts that press h's order together."""
+    """Least correlation found by flipping one item at a time, from starts that compress h's order."""
     flips = np.zeros((moving.size, ends.shape[1]), dtype=np.bool_)
     flips[np.arange(moving.size), moving] = True
     least = float("inf")
@@ -184,13 +183,12 @@ def _search(ends: _Array, moving: NDArray[np.intp], target: _Array) -> float:
 
 
 def _bound(ends: _Array, target: _Array) -> float:
-    """A correlation below which no pattern goes."""
     n = ends.shape[1]
     above = ends[:, None, :, None] > ends[None, :, None, :]
     same = ends[:, None, :, None] == ends[None, :, None, :]
     terms = (above + same / 2) * (target[:, None] - target)  # (2, 2, n, n): both ends of i against both of j
     upper = np.triu_indices(n, k=1)
-    # The constant: where a_i is not above a_j, a_j adds its t_j, and item j comes second in j pairs.
+    # The constant: if a_i is not above a_j, a_j adds its t_j, and item j comes second in j pairs.
     least = terms.min(axis=(0, 1))[upper].sum() + (np.arange(n) * target).sum()
     tied = same.any(axis=(0, 1)) & ~np.eye(n, dtype=bool)
     groups = np.bincount(connected_components(tied, directed=False)[1]).astype(np.float64)

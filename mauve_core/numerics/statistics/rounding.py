@@ -1,16 +1,16 @@
-"""Which rank correlations printed figures allow: every figure may lie half a unit of its last digit to either side.
+"""Rank correlations that printed figures allow: each figure may be off by half a unit of its last digit.
 
-A table prints x as a whole number of units; the figure behind it lies in [x - 1/2, x + 1/2]. Two figures whose
-intervals overlap may stand in either order, so a Spearman correlation computed from the table is one of several that
-the unrounded figures may have. This module finds all of them, or bounds them for the worst case of equation 30
-(Pillutla et al., JMLR 2023), and looks for figures that round to the table and have given correlations.
+A table prints x as a whole number of units; the unrounded figure lies in [x - 1/2, x + 1/2]. Two figures whose
+intervals overlap may be in either order, so a Spearman correlation computed from the table is one of several possible
+ones. This module finds all of them, or bounds them for the worst case of equation 30 (Pillutla et al., JMLR 2023), and
+searches for figures that round to the table and have given correlations.
 
-Orders with ties are left out: unrounded figures are all but never equal. An order is possible if and only if no item
-stands after one whose interval begins where its own has ended; sums over all possible orders are built up item by item
-over the subsets of the items, 2^n of them.
+Orders with ties are ignored, because unrounded figures are almost never equal. An order is possible if and only if no
+item follows one whose interval begins after its own ends. Sums over all possible orders are built up item by item over
+the 2^n subsets of the items.
 
-Where closeness is a gap |x - t| to a printed target t, all items share the unknown t. With figures and deviations in
-whole units, the pairs of intervals that overlap change only where t passes a multiple of a quarter unit, so that the
+If closeness is a gap |x - t| to a printed target t, all items share the unknown t. With figures and deviations in
+whole units, the overlapping pairs of intervals change only where t passes a multiple of a quarter unit, so the
 multiples of an eighth in [t - 1/2, t + 1/2] stand for all t.
 """
 
@@ -28,23 +28,23 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
 HALF = 0.5
-"""How far the unrounded figure may lie from the printed one, in units."""
+"""Largest distance of the unrounded figure from the printed one, in units."""
 
 INSIDE = 0.4999
-"""The same for drawn figures, so that a draw never lies on a border, where rounding is a matter of convention."""
+"""The same for drawn figures; slightly less, so that no draw lies on a border, where rounding conventions differ."""
 
 MOST_ITEMS = 14
 MOST_WORST_CASE_ITEMS = 10
 MOST_TIED = 5
-"""Items, and equal values among a reference, for which everything can be tried: 2^n subsets; for the worst case also
-2^n patterns of signs; n^n ways to order n equal values."""
+"""Largest numbers of items, and of equal values in a reference, for exhaustive search: 2^n subsets; for the worst case
+also 2^n patterns of signs; n^n ways to order n equal values."""
 
 _Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Printed:
-    """What a table says of n items under one measure.
+    """Printed figures of n items under one measure.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Printed:
     sd : (n,) float64 or None
         Standard deviations in the same units.
     target : float or None
-        The figure that is perfect: closeness is -|figure - target|. None: closeness is the figure itself.
+        Perfect figure: closeness is -|figure - target|. None: closeness is the figure itself.
     """
 
     figures: _Array
@@ -62,7 +62,7 @@ class Printed:
 
     @classmethod
     def of(cls, values: ArrayLike, *, unit: float, sd: ArrayLike | None = None, target: float | None = None) -> Printed:
-        """From figures as they stand in the table, printed to multiples of ``unit``.
+        """Convert figures of a table, printed to multiples of ``unit``.
 
         Raises
         ------
@@ -77,7 +77,7 @@ class Printed:
 
     @property
     def closeness(self) -> _Array:
-        """(n,) from the figures as printed; the larger the closer."""
+        """(n,) closeness of the printed figures; larger is closer."""
         return _closeness(self.figures, self.target)
 
 
@@ -96,19 +96,19 @@ def attainable_correlations(printed: Printed, reference: ArrayLike) -> _Array:
     Parameters
     ----------
     printed : Printed
-        Of at most ``MOST_ITEMS`` items.
+        At most ``MOST_ITEMS`` items.
     reference : (n,) array_like
-        In units of its own last digit or finer. Values that print alike may be equal or stand in any order.
+        In units of its own last digit or finer. Values that print alike may be equal or in any order.
 
     Returns
     -------
     (v,) float64 array
-        Ascending, each once.
+        Ascending, distinct.
 
     Raises
     ------
     InputError
-        Too many items, or a reference of another length or without any order.
+        There are too many items, or the reference has another length or all equal values.
     """
     orders = np.unique(_before(*_intervals(printed)), axis=0).tolist()
     found = []
@@ -127,13 +127,13 @@ def worst_case_range(printed: Printed, reference: ArrayLike) -> tuple[float, flo
     Returns
     -------
     low, high : float
-        ``low`` is reached by some figures. ``high`` is not passed by any; whether one reaches it is not said, because
-        the pattern of signs that is worst may differ from figures to figures.
+        Some figures reach ``low``. None exceeds ``high``, which may not be reached, because the worst pattern of signs
+        may differ between figures.
 
     Raises
     ------
     InputError
-        No deviations, more than ``MOST_WORST_CASE_ITEMS`` items, or a reference that does not fit.
+        There are no deviations or more than ``MOST_WORST_CASE_ITEMS`` items, or the reference does not fit.
     """
     ranks = _reference_ranks(printed, reference, MOST_WORST_CASE_ITEMS)
     if printed.sd is None:
@@ -167,10 +167,9 @@ def find_unrounded(
     ----------
     references : (r, n) array_like
     plain, worst : (r,) array_like
-        Wanted correlation, and wanted worst case within one standard deviation, with each reference; NaN where any
-        will do.
+        Wanted correlation, and wanted worst case within one standard deviation, with each reference; NaN accepts any.
     tolerance : float
-        How far a correlation may lie from the wanted one, such as half a unit of its last digit.
+        Largest distance from the wanted correlation, such as half a unit of its last digit.
     draws : int
         Figures tried: most of them uniform, a third near the borders of their intervals.
     seed : int
@@ -178,7 +177,7 @@ def find_unrounded(
     Raises
     ------
     InputError
-        A worst case is wanted without deviations or of too many items, or the shapes do not fit.
+        A worst case is wanted without deviations or for too many items, or the shapes do not fit.
     """
     rows = np.atleast_2d(np.asarray(references, dtype=np.float64))
     ranks = np.stack([_reference_ranks(printed, row, MOST_WORST_CASE_ITEMS) for row in rows])
@@ -204,7 +203,7 @@ def find_unrounded(
 def _in_units(values: ArrayLike, unit: float) -> _Array:
     units = np.asarray(values, dtype=np.float64) / unit
     whole = np.rint(units)
-    # Decimals in binary are off by some 1e-16 of themselves; a digit too many, by a tenth of a unit or more.
+    # Decimals in binary are off by about 1e-16 relative; one digit too many is off by a tenth of a unit or more.
     if not np.isfinite(units).all() or (np.abs(units - whole) > 1e-6).any():
         raise InputError("Figures are not printed to the unit given", allowed=f"multiples of {unit:g}")
     return np.asarray(whole, dtype=np.float64)
@@ -228,7 +227,7 @@ def _reference_ranks(printed: Printed, reference: ArrayLike, most: int) -> _Arra
 
 
 def _untied(ranks: _Array) -> list[_Array]:
-    """The ranks with each group of equal ones taken apart in every way, partly or not at all."""
+    """The ranks with each group of equal ones split in every way, partly or not at all."""
     found = [ranks]
     for rank, size in zip(*np.unique(ranks, return_counts=True), strict=True):
         if size > MOST_TIED:
@@ -240,7 +239,7 @@ def _untied(ranks: _Array) -> list[_Array]:
 
 @functools.cache
 def _shifts(size: int) -> list[_Array]:
-    """The ranks of that many values in all orders, with and without ties, less the mean rank that equal ones share."""
+    """The ranks of ``size`` values in all orders, with and without ties, minus the mean rank of equal ones."""
     ways = {tuple(rankdata(way)) for way in itertools.product(range(size), repeat=size)}
     return [np.array(way) - (size + 1) / 2 for way in sorted(ways)]
 
@@ -252,7 +251,7 @@ def _shifted(ranks: _Array, group: NDArray[np.intp], shift: _Array) -> _Array:
 
 
 def _intervals(printed: Printed) -> tuple[_Array, _Array]:
-    """(t, n) lowest and highest closeness of each item, a row for each place at which the target may lie."""
+    """(t, n) lowest and highest closeness of each item, one row per possible position of the target."""
     x = printed.figures[None, :]
     if printed.target is None:
         return x - HALF, x + HALF
@@ -261,13 +260,13 @@ def _intervals(printed: Printed) -> tuple[_Array, _Array]:
 
 
 def _before(low: _Array, high: _Array) -> NDArray[np.int64]:
-    """(..., n) for each item, the set of those that can only stand before it, as bits."""
+    """(..., n) for each item, the set of those that must precede it, as bits."""
     ordered = high[..., None, :] <= low[..., :, None]
     return np.asarray((ordered * (1 << np.arange(low.shape[-1]))).sum(axis=-1), dtype=np.int64)
 
 
 def _possible_sums(before: list[int], weights: list[int]) -> int:
-    """Bit s is set where some possible order has sum(place x weight) = s, places counted from 1."""
+    """Bit s is set if some possible order has sum(place x weight) = s, with places counted from 1."""
     n = len(before)
     sums = [0] * (1 << n)
     sums[0] = 1
@@ -295,7 +294,7 @@ def _extreme_sums(before: NDArray[np.int64], weights: _Array) -> tuple[_Array, _
 
 
 def _as_correlation(sums: _Array, ranks: _Array) -> _Array:
-    """sum(place x rank) of orders without ties as Spearman correlations."""
+    """Spearman correlations from sum(place x rank) of orders without ties."""
     n = ranks.size
     spread = np.sqrt((n**3 - n) / 12 * ((ranks - ranks.mean()) ** 2).sum())
     return np.asarray((sums - n * (n + 1) ** 2 / 4) / spread)
@@ -314,7 +313,7 @@ def _offsets(rng: np.random.Generator, draws: int, n: int) -> _Array:
 
 
 def _correlations(rows: _Array, ranks: _Array) -> _Array:
-    """(b, r) Spearman correlation of each row with each reference; NaN for a row without any order."""
+    """(b, r) Spearman correlation of each row with each reference; NaN for a row of equal values."""
     left = rankdata(rows, axis=-1) - (rows.shape[-1] + 1) / 2
     right = ranks - ranks.mean(axis=1, keepdims=True)
     norms = np.sqrt((left**2).sum(axis=1)[:, None] * (right**2).sum(axis=1))

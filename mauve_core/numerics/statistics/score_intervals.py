@@ -1,12 +1,12 @@
-"""How far Bradley-Terry scores would move with other ratings: a bootstrap over rated pairs.
+"""Confidence intervals of Bradley-Terry scores: a bootstrap over rated pairs.
 
-A rated pair is one answer of one rater on one prompt and two players. Replicates draw as many of them as there are,
-with replacement, and are fitted all at once. The spread of the replicates about their own mean is laid around the
-estimate: scores of few comparisons lie too far from 0 on average, replicates twice so, and percentiles of the
-replicates themselves cover less than they claim. In simulated studies of 2 to 9 players with 5 to 90 comparisons
-a pair the interval of 95 % covered the true score in 94 to 97 % of cases, plain percentiles in 92 to 95 %.
+A rated pair is one answer of one rater on one prompt and two players. Each replicate draws as many as there are, with
+replacement; all replicates are fitted at once. The spread of the replicates about their own mean is put around the
+estimate: scores from few comparisons lie too far from 0 on average, and replicates twice so, so plain percentiles
+cover less than they claim. In simulated studies of 2 to 9 players with 5 to 90 comparisons per pair, the 95 % interval
+covered the true score in 94 to 97 % of cases, plain percentiles in 92 to 95 %.
 
-Replicates without a finite score stay among those whose quantiles are taken, so that an end may be infinite: unbounded.
+Replicates without a finite score count in the quantiles, so an end may be infinite: unbounded.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from mauve_core.numerics import _checks
 from mauve_core.numerics.statistics.bradley_terry import SCALE, BradleyTerryFit, fit_bradley_terry
 
 REPLICATE_TOLERANCE = 1e-6
-"""Of the fit of a replicate: its scores need a hundredth of a point, far below their spread."""
+"""Tolerance of a replicate's fit: scores to a hundredth of a point, far below their spread."""
 
 REPLICATES_AT_ONCE = 2_000_000
-"""Cells of the win tables that are fitted together, for memory."""
+"""Cells of the win tables fitted together, to limit memory."""
 
 REPLICATE_CELLS = 50_000_000
-"""Cells of the win tables of all replicates: half a gigabyte, a few times over."""
+"""Cells of the win tables of all replicates: half a gigabyte, several times over."""
 
 _Floats = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ def score_intervals(
     ties : (n, n) array
         ties[i, j] + ties[j, i]: rated pairs that were ties and count half a win for both.
     fit : BradleyTerryFit
-        Of ``wins`` with the ties as halves.
+        Fit of ``wins`` with the ties as halves.
     replicates : int
         At least 100.
     confidence : float in (0, 1)
@@ -59,14 +59,14 @@ def score_intervals(
     Returns
     -------
     low, high : (n,) arrays
-        Infinite where unbounded. A player that never lost has the least score with which winning all its comparisons
-        against players of finite score has a chance of (1 - confidence) / 2 as its lower end; the reverse for one that
-        never won. A player that nothing places is unbounded on both sides.
+        Infinite if unbounded. The lower end for a player that never lost is the least score at which it wins all its
+        comparisons against players of finite score with probability (1 - confidence) / 2; the reverse holds for one
+        that never won. A player without a determined score is unbounded on both sides.
 
     Raises
     ------
     InputError
-        Nothing was rated, or replicates or confidence out of range.
+        Nothing was rated, or replicates or confidence are out of range.
     """
     replicates = _checks.whole("The number of replicates", replicates, low=100)
     if not 0 < confidence < 1:
@@ -114,10 +114,10 @@ def _replicate_scores(
 
 
 def _aligned(scores: _Floats, groups: NDArray[np.intp], estimate: _Floats) -> _Floats:
-    """Replicates on the estimate's footing, over the players that have finite scores in both.
+    """Shift replicates to the estimate's mean over the players with finite scores in both.
 
-    A replicate may fall apart; its largest group then stands for it and the other players are undetermined. Its finite
-    scores have mean 0 over other players than the estimate's, so they are shifted to the estimate's mean over these.
+    A replicate may fall apart; its largest group then represents it, and the other players are undetermined. Its
+    finite scores have mean 0 over other players than the estimate's, which makes the shift necessary.
     """
     finite = np.isfinite(scores)
     together = groups[:, :, None] == groups[:, None, :]
@@ -130,14 +130,14 @@ def _aligned(scores: _Floats, groups: NDArray[np.intp], estimate: _Floats) -> _F
 
 
 def _ends(estimate: _Floats, replicates: _Floats, tail: float) -> tuple[_Floats, _Floats]:
-    """Central quantiles of the replicates, centred on the estimate where all of them are finite."""
+    """Central quantiles of the replicates, centered on the estimate if all of them are finite."""
     finite, undetermined = np.isfinite(replicates), np.isnan(replicates)
     mean = np.where(finite, replicates, 0.0).sum(axis=0) / np.maximum(finite.sum(axis=0), 1)
     lowest, highest = np.where(undetermined, -np.inf, replicates), np.where(undetermined, np.inf, replicates)
-    # Replicates themselves and nothing between two of them: half the way to infinity is no number.
+    # Take replicates themselves, not values between two: half the way to infinity is not a number.
     low = np.quantile(lowest, tail, axis=0, method="lower")
     high = np.quantile(highest, 1 - tail, axis=0, method="higher")
-    # Where some replicates are not finite, the mean of the others says little, and the wider of both ways is taken.
+    # If some replicates are not finite, the mean of the others says little, so the wider of both intervals is taken.
     shift, whole = estimate - mean, finite.all(axis=0)
     low = np.where(whole, low + shift, np.minimum(low, low + shift))
     high = np.where(whole, high + shift, np.maximum(high, high + shift))

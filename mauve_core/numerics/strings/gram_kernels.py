@@ -1,9 +1,9 @@
-"""String kernels: how alike texts are by their token ids alone, as Gram matrices of unit-length feature vectors.
+"""String kernels: similarity of texts by token ids alone, as Gram matrices of unit-length feature vectors.
 
-Two kernels (JMLR 2023, section 7.5.4): the n-gram kernel, the Jaccard similarity of two texts' sets of n-grams, and the
-gap-weighted subsequence kernel (Lodhi et al., *Text Classification using String Kernels*, JMLR 2, 2002). Both come
-normalised, K(x, y) / sqrt(K(x, x) K(y, y)), so that 2 - 2 K is a squared distance, which is all that estimation by
-nearest neighbours needs. No feature vector is ever formed: there would be one component for every possible n tokens.
+There are two kernels (JMLR 2023, section 7.5.4). The n-gram kernel is the Jaccard similarity of two texts' sets of
+n-grams. The gap-weighted subsequence kernel is that of Lodhi et al., *Text Classification using String Kernels*, JMLR
+2, 2002. Both are normalized, K(x, y) / sqrt(K(x, x) K(y, y)), so that 2 - 2 K is a squared distance; nearest-neighbor
+estimators need nothing else. No feature vector is formed: it would have one component per possible n tokens.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ Progress = Callable[[str, int, int], None]
 """progress(stage, done, total)"""
 
 STAGE = "Comparing texts by their strings"
-"""Stage name of the progress; counts rows of the matrix for n-grams, pairs of texts for subsequences."""
+"""Stage name of the progress, which counts rows of the matrix for n-grams and pairs of texts for subsequences."""
 
 STATE_NUMBERS = 1 << 20
-"""Numbers of the subsequence recursion kept at once: 8 MB, which a processor's cache holds or nearly so."""
+"""Numbers of the subsequence recursion held at once: 8 MB, about the size of a processor's cache."""
 
 _ROWS = 256
-"""Rows of the n-gram matrix that are formed at once."""
+"""Rows of the n-gram matrix formed at once."""
 
 _REACH = 1e100
-"""Decay over the steps of one text is kept as a factor down to 1/_REACH; then the state takes it in."""
+"""A factor holds the decay over the steps of one text down to 1/_REACH; then the state absorbs it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +45,11 @@ class Gram:
     kernel : (n, n) float64 array
         In [0, 1], symmetric, positive semi-definite up to rounding, 1 on the diagonal.
     cut : (n,) bool array
-        Whether the text was longer than ``max_tokens`` and only its beginning was read.
+        Whether the text was longer than ``max_tokens`` and was cut there.
     steps : int
-        What it cost: for n-grams the entries formed, for subsequences (n - 1) times the pairs of equal tokens.
+        Cost: entries formed for n-grams, (n - 1) times the pairs of equal tokens for subsequences.
     notes : tuple of str
-        What a reader must know: how many texts were cut.
+        States how many texts were cut.
     """
 
     kernel: NDArray[np.float64]
@@ -67,28 +67,24 @@ def ngram_gram(
 ) -> Gram:
     """n-gram kernel: shared n-grams over all n-grams of two texts, |A(x) & A(y)| / |A(x) | A(y)|.
 
-    Positive semi-definite, as the Jaccard similarity of sets is; so is the mean over several n. Cost: a sparse product
-    that touches every pair of equal n-grams once, and n_texts^2 numbers.
+    It is positive semi-definite, like the Jaccard similarity of sets; so is the mean over several n. The cost is
+    n_texts^2 numbers and a sparse product that touches every pair of equal n-grams once.
 
     Parameters
     ----------
     texts : sequence of sequences of int
         Token ids of both sides together.
     n : int or sequence of int
-        Length of the n-grams; of several lengths, the mean of their similarities.
+        Length of the n-grams; several lengths give the mean of their similarities.
     max_tokens : int, optional
-        Texts are read up to there; None reads all of them.
+        Texts are cut after this many tokens; None keeps them whole.
     progress : callable, optional
         Called with (stage, rows done, rows).
-
-    Returns
-    -------
-    Gram
 
     Raises
     ------
     InputError
-        A text has fewer tokens than the largest n, or an argument is no such thing.
+        A text has fewer tokens than the largest n, or an argument is invalid.
     """
     orders = _orders(n)
     cut, rows = _read(texts, max_tokens, max(orders))
@@ -115,11 +111,11 @@ def subsequence_gram(
 ) -> Gram:
     """Gap-weighted subsequence kernel: shared subsequences of n tokens, each weighted by decay^(its span), squared.
 
-    The feature of a text for n given tokens is the sum of decay^(last - first + 1) over all places where they stand in
-    it in that order, not necessarily side by side. The recursion over n runs over the pairs of equal tokens alone, as
-    in Rousu and Shawe-Taylor (JMLR 6, 2005), for one text against many at once. Cost: n M sqrt(t) for texts of up to t
-    tokens that share M pairs of equal tokens, at most t^2 a pair of texts and in prose one or two hundredths of
-    that.
+    The feature of a text for n given tokens is the sum of decay^(last - first + 1) over all positions where they occur
+    in that order, not necessarily adjacent. As in Rousu and Shawe-Taylor (JMLR 6, 2005), the recursion over n visits
+    pairs of equal tokens only, here for one text against many at once. The cost is n M sqrt(t) for texts of up to t
+    tokens that share M pairs of equal tokens. M is at most t^2 per pair of texts, and in prose one or two hundredths
+    of that.
 
     Parameters
     ----------
@@ -128,20 +124,16 @@ def subsequence_gram(
     n : int >= 1
         Tokens of a subsequence.
     decay : float in (0, 1]
-        Weight of one more token of span; 1 counts subsequences whatever their gaps.
+        Weight of one more token of span; 1 counts subsequences regardless of gaps.
     max_tokens : int, optional
-        Texts are read up to there; None reads all of them.
+        Texts are cut after this many tokens; None keeps them whole.
     progress : callable, optional
         Called with (stage, pairs of texts done, pairs of texts).
-
-    Returns
-    -------
-    Gram
 
     Raises
     ------
     InputError
-        A text has fewer than n tokens, or a value leaves the range of float64, or an argument is no such thing.
+        A text has fewer than n tokens, a value leaves the range of float64, or an argument is invalid.
     """
     n = _checks.whole("The number of tokens of a subsequence", n, low=1)
     if not 0 < decay <= 1:
@@ -166,15 +158,13 @@ def subsequence_gram(
 
 @dataclass(frozen=True, eq=False)
 class _Occurrences:
-    """Where the tokens of several texts stand, sorted by token, then text, then position.
+    """Occurrences of the tokens of several texts, sorted by token, then text, then position.
 
     Attributes
     ----------
     token, owner, position : (t,) int64 arrays
-    first : int
-        Texts below it are left out.
-    stop : int
-        One more than the last text.
+    first, stop : int
+        Texts from ``first`` to ``stop`` - 1.
     """
 
     token: NDArray[np.int64]
@@ -191,7 +181,7 @@ class _Occurrences:
         return cls(token[order], owner[order], position[order], first, stop)
 
     def after(self, first: int) -> _Occurrences:
-        """The same without the texts before ``first``."""
+        """The same occurrences without the texts before ``first``."""
         if first == self.first:
             return self
         kept = self.owner >= first
@@ -199,12 +189,13 @@ class _Occurrences:
 
 
 def _against(text: NDArray[np.int64], others: _Occurrences, n: int, decay: float, width: int) -> NDArray[np.float64]:
-    """(stop - first,) kernel values of one text and each of the others, not normalised.
+    """(stop - first,) kernel values of one text and each of the others, not normalized.
 
     Let S_i(a, b) be the weight of all pairs of equal subsequences of i tokens that end at a in the text and at b in
-    the other: S_1 = decay^2 and S_i(a, b) = decay^2 sum over a' < a, b' < b of decay^((a - a' - 1) + (b - b' - 1))
-    S_(i-1)(a', b'), for equal tokens; the kernel is the sum of S_n. Going along a, the state holds for each b' the sum
-    over a' that have passed. The sum over b' reads one block of places and, for the blocks before it, one number each.
+    the other: S_1 = decay^2 and, for equal tokens, S_i(a, b) = decay^2 sum over a' < a, b' < b of
+    decay^((a - a' - 1) + (b - b' - 1)) S_(i-1)(a', b'). The kernel is the sum of S_n. While a advances, the state
+    holds for each b' the sum over past a'. The sum over b' reads one block of positions, and one number for each
+    earlier block.
     """
     texts = others.stop - others.first
     low, high = np.searchsorted(others.token, text, "left"), np.searchsorted(others.token, text, "right")
@@ -239,7 +230,7 @@ def _against(text: NDArray[np.int64], others: _Occurrences, n: int, decay: float
 
 
 def _decays(powers: NDArray[np.float64], width: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Weights of what stands before a place: in its block, [offset, other offset]; of whole blocks, [block, other]."""
+    """Weights of earlier positions: in the same block, [offset, other offset]; of whole blocks, [block, other]."""
     gap = np.subtract.outer(np.arange(width), np.arange(width)) - 1
     earlier = gap >= 0
     within = np.where(earlier, powers[np.maximum(gap, 0)], 0.0)
@@ -283,7 +274,7 @@ def _steps(rows: Sequences, n: int) -> int:
 
 
 def _member_counts(rows: Sequences) -> NDArray[np.float64]:
-    """How often each text has each of its different tokens, in one row."""
+    """How often each text has each of its distinct tokens, in one row."""
     token = np.unique(rows.tokens, return_inverse=True)[1]
     pairs = rows.owner * (int(token.max()) + 1) + token
     return np.asarray(np.unique(pairs, return_counts=True)[1], dtype=np.float64)
@@ -302,7 +293,7 @@ def _orders(n: int | Sequence[int]) -> list[int]:
 
 
 def _read(texts: Sequence[ArrayLike], max_tokens: int | None, least: int) -> tuple[NDArray[np.bool_], Sequences]:
-    """Which texts were cut, and all texts; none may be shorter than ``least``."""
+    """Cut texts to ``max_tokens``, and say which were cut; none may be shorter than ``least``."""
     rows = sequences(texts)
     cut = np.zeros(rows.lengths.size, dtype=np.bool_)
     if max_tokens is not None:

@@ -1,18 +1,20 @@
 """n-gram models of token sequences with interpolated modified Kneser-Ney smoothing.
 
-Chen and Goodman, *An Empirical Study of Smoothing Techniques for Language Modeling*, Computer Speech and Language 1999,
-section 3, as Heafield et al., *Scalable Modified Kneser-Ney Language Model Estimation*, ACL 2013, section 3, write it:
+Chen and Goodman, *An Empirical Study of Smoothing Techniques for Language Modeling*, Computer Speech and Language
+1999, section 3, in the form of Heafield et al., *Scalable Modified Kneser-Ney Language Model Estimation*, ACL 2013,
+section 3:
 
     p(w | context) = (a(context w) - D(a)) / sum_x a(context x) + b(context) p(w | context without its first token)
 
-with a the adjusted count: how often an n-gram of the highest order occurs, and for a lower order how many different
-tokens stand before it (or how often it occurs, where it opens a text and nothing can stand before it). D takes 1, 2 or
-3 of three discounts of the order, from how many n-grams have the adjusted counts 1 to 4; b is what they took away. The
-lowest order is interpolated with equal probabilities of all tokens and the end of the text, so that every text over the
-vocabulary has a probability, and those of what may come next sum to 1 after every context.
+Here a is the adjusted count. For the highest order it is the number of occurrences of an n-gram; for a lower order it
+is the number of distinct preceding tokens (or of occurrences, for n-grams that open a text, which nothing can
+precede). D is one of three discounts of the order, for adjusted counts 1, 2 and 3 or more, estimated from the numbers
+of n-grams with adjusted counts 1 to 4. b is the mass that they remove. The lowest order is interpolated with equal
+probabilities of all tokens and the end of the text. So every text over the vocabulary has a probability, and the
+probabilities of the next symbol sum to 1 after every context.
 
-n-grams are whole numbers: the id of an n-gram is the place of (id of all its tokens but the last, last token) in a
-sorted table. So counting sorts and looking up searches, for all tokens at once.
+n-grams are integers: the id of an n-gram is the position of (id of all its tokens but the last, last token) in a
+sorted table. Counting is sorting, and lookup is searching, for all tokens at once.
 """
 
 from __future__ import annotations
@@ -28,25 +30,25 @@ from mauve_core.numerics import _checks
 from mauve_core.numerics.strings.sequences import Sequences, sequences
 
 FALLBACK = (0.5, 1.0, 1.5)
-"""Discounts where counts of counts allow none, as in texts too few or made by hand: those that KenLM falls back to."""
+"""Discounts if counts of counts allow none, as in few or handmade texts; KenLM uses the same ones."""
 
 
 _NONE = -1
-"""Id of an n-gram that was never seen, or that would reach beyond its text."""
+"""Id of an n-gram that was never seen or would extend beyond its text."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Level:
-    """What the model knows of the n-grams of one order.
+    """The n-grams of one order.
 
     Attributes
     ----------
     keys : (g,) int64 array
-        Sorted: id of the context times the number of symbols, plus the last token; an n-gram's id is its place here.
+        Sorted: id of the context times the number of symbols, plus the last token; the position is the n-gram's id.
     discounted : (g,) float64 array
         Discounted count over the sum of the context's counts.
     weight : (h,) float64 array
-        Weight of the lower order after each of the h contexts; 1 after one that nothing follows.
+        Weight of the lower order after each of the h contexts; 1 if nothing follows the context.
     """
 
     keys: NDArray[np.int64]
@@ -56,7 +58,7 @@ class _Level:
 
 @dataclass(frozen=True, eq=False)
 class KneserNey:
-    """A fitted model; made by :meth:`fit`.
+    """A fitted model, created by :meth:`fit`.
 
     Attributes
     ----------
@@ -67,7 +69,7 @@ class KneserNey:
     discounts : (order, 3) float64 array
         Discounts of the adjusted counts 1, 2, and 3 or more, for each order from 1.
     notes : tuple of str
-        Which orders took :data:`FALLBACK`.
+        Orders that use :data:`FALLBACK`.
     """
 
     order: int
@@ -83,9 +85,9 @@ class KneserNey:
         Parameters
         ----------
         texts : sequence of sequences of int
-            Token ids; a text may be empty, its end counts all the same.
+            Token ids; a text may be empty, and its end still counts.
         vocabulary : int
-            How many token ids there are, seen or not.
+            Number of token ids, seen or not.
         order : int >= 1
 
         Raises
@@ -117,7 +119,7 @@ class KneserNey:
         Returns
         -------
         (t + n,) float64 array
-            In nats, text behind text; the last of each text is that of its end.
+            In nats, text after text; the last value of each text is that of its end.
 
         Raises
         ------
@@ -140,7 +142,7 @@ class KneserNey:
             return np.asarray(np.log(chance[framed.position > 0]))
 
     def log_probabilities(self, texts: Sequence[ArrayLike]) -> NDArray[np.float64]:
-        """(n,) log-probabilities of whole texts, their ends included, in nats; see :meth:`token_log_probabilities`."""
+        """(n,) log-probabilities of whole texts with their ends, in nats; see :meth:`token_log_probabilities`."""
         values = self.token_log_probabilities(texts)
         owner = np.repeat(np.arange(len(texts)), [len(np.asarray(text)) + 1 for text in texts])
         return np.asarray(np.bincount(owner, weights=values, minlength=len(texts)), dtype=np.float64)
@@ -159,7 +161,7 @@ def estimated_discounts(adjusted: ArrayLike) -> NDArray[np.float64] | None:
     Returns
     -------
     (3,) float64 array or None
-        D_k in [0, k]; None where a t_k is 0 or a D_k would leave that range.
+        D_k in [0, k]; None if a t_k is 0 or a D_k would leave that range.
     """
     counts = np.asarray(adjusted)
     t = np.bincount(counts[counts <= 4], minlength=5).astype(np.float64)
@@ -172,14 +174,14 @@ def estimated_discounts(adjusted: ArrayLike) -> NDArray[np.float64] | None:
 
 @dataclass(frozen=True, eq=False)
 class _Framed:
-    """Texts with a symbol before and after each, one behind the other.
+    """Texts with a symbol before and after each, concatenated.
 
     Attributes
     ----------
     tokens : (s,) int64 array
         The end of a text is ``vocabulary``, its start ``vocabulary`` + 1.
     position, left : (s,) int64 arrays
-        Symbols of the text before this one; those from it to the text's end.
+        Symbols of the text before this one, and those from it to the text's end.
     """
 
     tokens: NDArray[np.int64]
@@ -259,7 +261,7 @@ def _level(counts: _Counts, discounts: NDArray[np.float64]) -> _Level:
 def _find(
     keys: NDArray[np.int64], context: NDArray[np.int64], token: NDArray[np.int64], symbols: int
 ) -> NDArray[np.int64]:
-    """Ids of n-grams; none where the context has none, whose key is then negative."""
+    """Ids of n-grams; none if the context has none, whose key is then negative."""
     if not keys.size:
         return np.full(context.size, _NONE, dtype=np.int64)
     wanted = context * symbols + token

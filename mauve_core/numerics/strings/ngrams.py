@@ -1,4 +1,4 @@
-"""n-grams of many sequences at once, as whole numbers: equal n-grams, equal numbers."""
+"""n-grams of many sequences at once, as integers: equal n-grams have equal ids."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class NGrams:
     Attributes
     ----------
     ids : (w,) int64 array
-        0 to the number of different n-grams - 1.
+        0 to the number of distinct n-grams - 1.
     owner : (w,) int64 array
-        The sequence that each stands in.
+        Sequence of each n-gram.
     """
 
     ids: NDArray[np.int64]
@@ -28,7 +28,7 @@ class NGrams:
 
     @property
     def distinct(self) -> int:
-        """How many different n-grams there are."""
+        """Number of distinct n-grams."""
         return int(self.ids.max()) + 1 if self.ids.size else 0
 
 
@@ -38,14 +38,14 @@ def ngrams(tokens: ArrayLike, lengths: ArrayLike, highest: int) -> list[NGrams]:
     Parameters
     ----------
     tokens : (t,) array of int
-        All sequences, one behind the other.
+        All sequences, concatenated.
     lengths : (n,) array of int
-        How long each is; their sum is t. A sequence shorter than the order has no n-gram of it.
+        Length of each; their sum is t. A sequence shorter than the order has no n-gram of it.
 
     Returns
     -------
     list of NGrams
-        In the order of n.
+        One per order, from 1.
 
     Raises
     ------

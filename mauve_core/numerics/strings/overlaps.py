@@ -1,8 +1,8 @@
-"""What each sequence shares with all the others together: the n-gram statistics of BLEU with every other as reference.
+"""n-gram statistics of BLEU for each sequence, with all other sequences as references.
 
-BLEU counts an n-gram of a text at most as often as the reference that has it most often (Papineni et al. 2002). With
-all other texts as references that is the largest count over the others: the largest of all, or where the text itself
-holds that, the second largest. So two numbers an n-gram serve every text.
+BLEU clips the count of an n-gram at its largest count in any reference (Papineni et al. 2002). With all other texts as
+references, this is the largest count of all or, if the text itself holds that, the second largest. Two numbers per
+n-gram serve every text.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from mauve_core.numerics.strings.ngrams import NGrams, ngrams
 
 @dataclass(frozen=True, eq=False)
 class Overlaps:
-    """BLEU's statistics of some sequences.
+    """BLEU statistics of some sequences.
 
     Attributes
     ----------
     correct : (m, highest) int64 array
-        n-grams of each order that another sequence has too, clipped.
+        n-grams of each order that another sequence also has, clipped.
     total : (m, highest) int64 array
         All n-grams of each order.
     length, closest : (m,) int64 arrays
-        Length of the sequence, and of the other sequence closest to it, the shorter of two equally close.
+        Length of the sequence, and closest length of another one; of two equally close, the shorter.
     """
 
     correct: NDArray[np.int64]
@@ -38,7 +38,7 @@ class Overlaps:
 
 @dataclass(frozen=True, eq=False)
 class _Counts:
-    """How often each sequence has each n-gram of one order, sorted by n-gram, the largest count first."""
+    """Count of each n-gram of one order in each sequence, sorted by n-gram, the largest count first."""
 
     gram: NDArray[np.int64]
     owner: NDArray[np.int64]
@@ -46,16 +46,16 @@ class _Counts:
 
 
 class Overlap:
-    """Sequences ready to be compared with each other, all of them or a part.
+    """Sequences to compare with each other, all of them or a subset.
 
     Parameters
     ----------
     tokens : (t,) array of int
-        All sequences, one behind the other.
+        All sequences, concatenated.
     lengths : (n,) array of int
-        How long each is; their sum is t.
+        Length of each; their sum is t.
     highest : int
-        The longest n-grams.
+        Longest n-grams.
     """
 
     def __init__(self, tokens: ArrayLike, lengths: ArrayLike, highest: int = 4) -> None:
@@ -68,9 +68,9 @@ class Overlap:
         Parameters
         ----------
         rows : (m,) int array
-            Each once.
+            Without repetition.
         among : (k,) int array or None
-            The only sequences there are, ``rows`` among them; None takes all.
+            The sequences to consider, including ``rows``; None takes all.
 
         Raises
         ------
@@ -115,7 +115,7 @@ def _correct(order: _Counts, there: NDArray[np.bool_], asked: NDArray[np.bool_])
 
 
 def _closest(length: NDArray[np.int64], all_lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The length closest to each of ``length`` among ``all_lengths`` with that sequence itself taken out once."""
+    """The value of ``all_lengths`` closest to each of ``length``, leaving out that sequence itself once."""
     values, many = np.unique(all_lengths, return_counts=True)
     index = np.searchsorted(values, length)
     far = np.iinfo(np.int64).max // 4

@@ -1,4 +1,4 @@
-"""Loops: whether a sequence of tokens ends in copies of one phrase (Holtzman et al. 2020; JMLR 2023, section 6.3)."""
+"""Loops: whether a token sequence ends in copies of one phrase (Holtzman et al. 2020; JMLR 2023, section 6.3)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def ends_in_copies(ids: NDArray[np.int64]) -> bool:
-    """Whether the sequence ends in a phrase that stands twice in a row."""
+    """Whether the sequence ends in a phrase that occurs twice in a row."""
     half = len(ids) // 2
     if not half:
         return False

@@ -1,4 +1,4 @@
-"""Texts as sequences of token ids, checked and laid one behind the other."""
+"""Texts as sequences of token ids, checked and concatenated."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Sequences:
     Attributes
     ----------
     tokens : (t,) int64 array
-        All sequences, one behind the other.
+        All sequences, concatenated.
     lengths : (n,) int64 array
-        How long each is; their sum is t.
+        Length of each; their sum is t.
     """
 
     tokens: NDArray[np.int64]
@@ -29,31 +29,31 @@ class Sequences:
 
     @property
     def starts(self) -> NDArray[np.int64]:
-        """(n,) where each sequence begins in ``tokens``."""
+        """(n,) start of each sequence in ``tokens``."""
         return np.cumsum(self.lengths) - self.lengths
 
     @property
     def owner(self) -> NDArray[np.int64]:
-        """(t,) the sequence that each token stands in."""
+        """(t,) sequence of each token."""
         return np.repeat(np.arange(self.lengths.size), self.lengths)
 
     @property
     def position(self) -> NDArray[np.int64]:
-        """(t,) where in its sequence each token stands, from 0."""
+        """(t,) position of each token in its sequence, from 0."""
         return np.arange(self.tokens.size) - np.repeat(self.starts, self.lengths)
 
     def beginnings(self, most: int) -> Sequences:
-        """The same with at most the first ``most`` tokens of each sequence."""
+        """The first ``most`` tokens of each sequence, or fewer."""
         return Sequences(self.tokens[self.position < most], np.minimum(self.lengths, most))
 
 
 def sequences(texts: Sequence[ArrayLike], name: str = "texts") -> Sequences:
-    """Many sequences of whole numbers, which errors call ``name``, in one row.
+    """Concatenate sequences of whole numbers; errors call them ``name``.
 
     Raises
     ------
     InputError
-        There is no sequence, or one is no row of whole numbers that are not negative.
+        There is no sequence, or one is not a row of non-negative whole numbers.
     """
     rows = [np.asarray(text) for text in texts]
     if not rows:

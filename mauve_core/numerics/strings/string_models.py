@@ -1,14 +1,13 @@
 """Log ratios of texts from an n-gram model of each side.
 
-The string-based counterpart of clusters (Pimentel, Meister and Cotterell, ICLR 2023, sections 2, 3 and 5): a 5-gram
-Kneser-Ney model is fitted to the texts of each side, and each text gets a log-probability under both.
+This is the string-based counterpart of clusters (Pimentel, Meister and Cotterell, ICLR 2023, sections 2, 3 and 5). A
+5-gram Kneser-Ney model is fitted to the texts of each side, and each text gets a log-probability under both.
 
-The paper scores the texts that its models were fitted to, and whole texts. Such texts look far likelier to their own
-side's model than other texts of the same source, so that sides of one source come out far apart. Here texts are held
-out, and their log ratios are divided by the number of tokens: those of whole texts are tens of nats off either way.
+The paper scores whole texts, and the same ones that its models were fitted to. Such texts look far likelier to their
+own side's model than other texts of the same source, so the sides of one source look far apart. Here texts are held
+out, and their log ratios are divided by the number of tokens, because those of whole texts are off by tens of nats.
 
-Both models share one vocabulary, so that both are distributions over the same texts. P is the human side, natural
-logarithms, larger is farther apart.
+The models share one vocabulary, so both are distributions over the same texts. P is the human side; natural logarithms.
 """
 
 from __future__ import annotations
@@ -29,19 +28,19 @@ ORDER = 5
 """Tokens of the longest n-grams (ICLR 2023, section 5)."""
 
 HELD_OUT = 0.5
-"""Share of the texts of each side that are scored and not fitted to."""
+"""Share of the texts of each side that is held out and scored."""
 
 
 @dataclass(frozen=True, eq=False)
 class StringRatios:
-    """Log ratios of the two models' probabilities for the texts that were scored.
+    """Log ratios of the two models' probabilities for the held-out texts.
 
     Attributes
     ----------
     ratios : LogRatios
-        log p / q, in nats, a value for each scored text of P and of Q; its notes say how the models were fitted.
+        log p / q, in nats, for each scored text of P and of Q; its notes say how the models were fitted.
     rows_p, rows_q : (a,) and (b,) int64 arrays
-        Which texts those are, increasing.
+        Rows of these texts, increasing.
     """
 
     ratios: LogRatios
@@ -56,16 +55,16 @@ def string_ratios(
     order: int = ORDER,
     seed: int = 0,
 ) -> StringRatios:
-    """Log ratios of held-out texts under an n-gram model of each side, divided by the number of tokens and one.
+    """Log ratios of held-out texts under an n-gram model of each side, divided by the number of tokens plus one.
 
     Parameters
     ----------
     p_texts, q_texts : sequences of sequences of int
-        Token ids of the texts of the human side and of the candidate, without special tokens.
+        Token ids of the human texts and of the candidate's, without special tokens.
     order : int
         Tokens of the longest n-grams.
     seed : int
-        Which texts are held out. Texts of one row share their fate on both sides, as far as both have that row.
+        Decides which texts are held out. A row that both sides have is held out on both or on neither.
 
     Returns
     -------
@@ -101,14 +100,14 @@ def string_ratios(
 
 
 def _shared_ids(p: Sequences, q: Sequences) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]], int]:
-    """The texts of both sides, ids numbered among those that occur, and how many do."""
+    """The texts of both sides with ids renumbered among those that occur, and the number of these."""
     kinds, tokens = np.unique(np.concatenate([p.tokens, q.tokens]), return_inverse=True)
     rows = np.split(tokens, np.cumsum(np.concatenate([p.lengths, q.lengths]))[:-1])
     return rows[: p.lengths.size], rows[p.lengths.size :], max(1, kinds.size)
 
 
 def _parts(n: int, ranks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows of a side of n texts that its model is fitted to, and rows that are scored: those of the lowest ranks."""
+    """Rows of a side of n texts to fit the model to, and rows to score: those of the lowest ranks."""
     every, scored = np.arange(n), round(HELD_OUT * n)
     if not 0 < scored < n:
         wrong = "A side has too few texts to fit a model to some and score others"

@@ -1,9 +1,9 @@
-"""Optimal transport costs between two collections of texts, with the squared Euclidean distance of features as cost.
+"""Optimal transport costs between two collections of texts, for the squared Euclidean distance of features.
 
 JMLR 2023, section 7.4.2: the plug-in cost between the two samples, the Fréchet distance (Heusel et al., *GANs Trained
-by a Two Time-Scale Update Rule*, NeurIPS 2017), and the quantised cost between histograms over cluster centres. Each is
-a squared Wasserstein-2 distance: 0 for equal sides, in the unit of a squared feature, so that values compare only
-within one feature space. Linear programs are solved exactly, by the network simplex of POT.
+by a Two Time-Scale Update Rule*, NeurIPS 2017), and the quantized cost between histograms over cluster centers. Each
+is a squared Wasserstein-2 distance: 0 for equal sides, in squared feature units, so values compare only within one
+feature space. POT's network simplex solves linear programs exactly.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _Array = NDArray[np.float64]
 _Potentials = tuple[_Array, _Array]
 
 EXACT_LIMIT = 5000
-"""Most texts of a side in an exact plug-in cost: 1.4 GB, and about 15 seconds in 100 dimensions."""
+"""Most texts per side in an exact plug-in cost: 1.4 GB, and about 15 seconds in 100 dimensions."""
 
 _PIVOTS = 10**9
-"""Pivots of the network simplex before it gives up: never reached at sizes that fit in memory."""
+"""Limit on pivots of the network simplex, never reached at sizes that fit in memory."""
 
 
 def plug_in_cost(x_p: ArrayLike, x_q: ArrayLike) -> float:
-    """The exact cost between the two samples themselves, each text with the same mass.
+    """The exact cost between the two samples, each text with equal mass.
 
-    It exceeds the cost between the sources, by an amount that falls slowly with n in many dimensions, so that two
-    halves of one collection are far apart too: compare values of equal n and m only.
+    It exceeds the cost between the sources by an amount that falls slowly with n in many dimensions, so two halves of
+    one collection are also far apart: compare values of equal n and m only.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def plug_in_cost(x_p: ArrayLike, x_q: ArrayLike) -> float:
     Raises
     ------
     InputError
-        Features that do not fit together, or more than :data:`EXACT_LIMIT` texts of a side.
+        The features do not fit together, or a side has more than :data:`EXACT_LIMIT` texts.
     """
     return _solved_uniform(_plug_in_costs(x_p, x_q), None)[0]
 
@@ -53,27 +53,26 @@ def plug_in_cost(x_p: ArrayLike, x_q: ArrayLike) -> float:
 def plug_in_parts(
     x_p: ArrayLike, x_q: ArrayLike, parts: Sequence[tuple[NDArray[np.integer], NDArray[np.integer]]]
 ) -> _Array:
-    """The same between parts of the two samples, as a jackknife asks for.
+    """The same between subsets of the two samples, for a jackknife.
 
-    Distances between texts do not change while others are left out, so they are taken once. The dual potentials of the
-    whole problem nearly solve that of a large part; the network simplex starts from them and ends at the same least
-    cost.
+    Distances are computed once for all subsets. The dual potentials of the whole problem nearly solve that of a large
+    subset; the network simplex starts from them and reaches the same least cost.
 
     Parameters
     ----------
     x_p, x_q : (n, d), (m, d) array
     parts : sequence of (rows of x_p, rows of x_q)
-        Quickest where each holds most of the rows.
+        Fastest if each holds most of the rows.
 
     Returns
     -------
     (len(parts),) float64 array
-        ``plug_in_cost(x_p[rows], x_q[columns])`` for each, to rounding.
+        ``plug_in_cost(x_p[rows], x_q[columns])`` for each, up to rounding.
 
     Raises
     ------
     InputError
-        As :func:`plug_in_cost`, or a part without any text of a side.
+        As :func:`plug_in_cost`, or a subset lacks texts of a side.
     """
     costs = _plug_in_costs(x_p, x_q)
     if any(min(len(rows), len(columns)) == 0 for rows, columns in parts):
@@ -83,10 +82,10 @@ def plug_in_parts(
 
 
 def frechet_cost(x_p: ArrayLike, x_q: ArrayLike) -> float:
-    """The Fréchet distance: the cost between the Gaussians with the mean and the covariance of each sample.
+    """The Fréchet distance: the cost between the Gaussians with the mean and covariance of each sample.
 
-    Covariances divide by n - 1 (Heusel et al., 2017). They are never formed: triangular factors R of the centred
-    samples, with R^T R the covariance, serve as roots, and so a singular covariance is nothing special.
+    Covariances divide by n - 1 (Heusel et al., 2017). They are never formed: triangular factors R of the centered
+    samples, with R^T R the covariance, serve as roots, so singular covariances need no special case.
 
     Parameters
     ----------
@@ -101,7 +100,7 @@ def frechet_cost(x_p: ArrayLike, x_q: ArrayLike) -> float:
     Raises
     ------
     InputError
-        Features that do not fit together, or fewer than two rows.
+        The features do not fit together, or a side has fewer than two rows.
     """
     sides = _checks.wide_samples(x_p, x_q, least_p=2, least_q=2)
     means = [side.mean(axis=0) for side in sides]
@@ -113,7 +112,7 @@ def frechet_cost(x_p: ArrayLike, x_q: ArrayLike) -> float:
 
 
 def quantised_cost(p: ArrayLike, q: ArrayLike, centres: ArrayLike) -> float:
-    """The exact cost between two histograms over the same cluster centres.
+    """The exact cost between two histograms over the same cluster centers.
 
     Parameters
     ----------
@@ -124,19 +123,19 @@ def quantised_cost(p: ArrayLike, q: ArrayLike, centres: ArrayLike) -> float:
     Returns
     -------
     float
-        In [0, inf); 0 only for equal histograms, as long as no two centres coincide.
+        In [0, inf); 0 only for equal histograms if no two centers coincide.
 
     Raises
     ------
     InputError
-        Not two probability vectors with a centre for each bin.
+        The inputs are not two probability vectors with one center per bin.
     """
     left, right, positions = histograms_on_points(p, q, centres)
     return exact_cost(left, right, squared_distances(positions, positions))
 
 
 def exact_cost(p: _Array, q: _Array, cost: _Array) -> float:
-    """The least sum of mass times ``cost`` (k, l) that turns masses p (k,) into q (l,), which have equal sums."""
+    """Least sum of mass times ``cost`` (k, l) that moves masses p (k,) to q (l,), which have equal sums."""
     rows, columns, mass = exact_plan(p, q, cost)
     return float((mass * cost[rows, columns]).sum())
 
@@ -157,7 +156,7 @@ def squared_distances(x: _Array, y: _Array) -> _Array:
 
 
 def histograms_on_points(p: ArrayLike, q: ArrayLike, centres: ArrayLike) -> tuple[_Array, _Array, _Array]:
-    """p (k,), q (k,) and centres (k, d), checked."""
+    """p (k,), q (k,) and centers (k, d), checked."""
     left, right = _checks.distributions(p, q)
     positions = points(centres, "cluster centres")
     if left.ndim != 1 or len(positions) != left.size:
@@ -170,7 +169,7 @@ def histograms_on_points(p: ArrayLike, q: ArrayLike, centres: ArrayLike) -> tupl
 
 
 def points(values: ArrayLike, name: str) -> _Array:
-    """``values`` as a finite float64 table with a row for each point."""
+    """``values`` as a finite float64 table with one row per point."""
     array = _checks.numbers(values, f"The array of {name}").astype(np.float64, copy=False)
     if array.ndim != 2 or 0 in array.shape:
         received = f"shape {array.shape}"
@@ -202,7 +201,7 @@ def _solved_uniform(costs: _Array, start: _Potentials | None) -> tuple[float, _P
 
 
 def _solved(p: _Array, q: _Array, cost: _Array, start: _Potentials | None = None) -> tuple[_Array, _Potentials]:
-    """An optimal plan and its dual potentials, from those of ``start`` on."""
+    """An optimal plan and its dual potentials, starting from ``start``."""
     import ot  # type: ignore[import-untyped, unused-ignore]
 
     plan, log = ot.emd(p, q, cost, numItermax=_PIVOTS, log=True, potentials_init=start)
@@ -216,7 +215,7 @@ def _solved(p: _Array, q: _Array, cost: _Array, start: _Potentials | None = None
 def _between_gaussians(mean_p: _Array, root_p: _Array, mean_q: _Array, root_q: _Array) -> float:
     """The cost from means and roots A (d, r), B (d, s) of the covariances A A^T and B B^T.
 
-    Its second part is the least |A - B U|^2 over rotations U, attained at U = W V^T for B^T A = W S V^T. A sum of
+    Its second part is the least |A - B U|^2 over rotations U, attained at U = W V^T for B^T A = W S V^T. As a sum of
     squares, it keeps its digits where the trace formula subtracts nearly equal traces.
     """
     columns = max(root_p.shape[1], root_q.shape[1])

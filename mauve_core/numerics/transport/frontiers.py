@@ -1,16 +1,16 @@
-"""Frontiers whose errors are optimal transport costs instead of divergences (JMLR 2023, section 7.4.2).
+"""Frontiers with optimal transport costs as errors instead of divergences (JMLR 2023, section 7.4.2).
 
-A point of a frontier is (OT(Q, R), OT(P, R)) for one R between P and Q: their mixture l P + (1 - l) Q (equation 31), or
-their barycentre, the R that makes l OT(P, R) + (1 - l) OT(Q, R) least (equation 32). The cost is the squared Euclidean
-distance, so l is the weight of P in both. The score is the area under the negative exponential of the frontier,
-``trapezoid_area(*frontier.curve(5))``: c = 5 and features of unit norm are behind the published values of the linear
-one (JMLR 2023, table 17). With other features the costs have another size, and so need a c of their own.
+A point of a frontier is (OT(Q, R), OT(P, R)) for one R between P and Q: their mixture l P + (1 - l) Q (equation 31),
+or their barycenter, the R that minimizes l OT(P, R) + (1 - l) OT(Q, R) (equation 32). The cost is the squared
+Euclidean distance; l is the weight of P in both. The score is the area under the negative exponential of the frontier,
+``trapezoid_area(*frontier.curve(5))``. The published values of the linear frontier use c = 5 and features of unit norm
+(JMLR 2023, table 17). Other features give costs of another size and need their own c.
 
-What R may be decides the barycentric frontier. Anywhere in the space of features, the barycentre is the point l of the
-geodesic from Q to P, and the frontier is (l^2 OT(P, Q), (1 - l)^2 OT(P, Q)) for any P and Q. On the cluster centres
-alone, R is a histogram, found exactly or with an entropic term. The paper names an entropic term for speed, of the size
-of the median cost, but not what is regularised beside R; here the costs to R are exact, and its values are not claimed
-to come out again.
+The barycentric frontier depends on the space of R. Anywhere in feature space, the barycenter is the point l of the
+geodesic from Q to P, and the frontier is (l^2 OT(P, Q), (1 - l)^2 OT(P, Q)) for any P and Q. On the cluster centers
+alone, R is a histogram, found exactly or with an entropic term. The paper uses an entropic term for speed, of the size
+of the median cost, but does not say what else is regularized besides R. Here the costs to R are exact, so the paper's
+values may not be reproduced.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ BARYCENTRES = {
     "centres": "a histogram over the cluster centres, exact",
     "entropic": "a histogram over the cluster centres, with an entropic term",
 }
-"""Where the barycentre may lie."""
+"""Spaces of the barycenter."""
 
 _TOLERANCE = 1e-10
-"""Total mass by which the plans of an entropic barycentre may miss P and Q."""
+"""Total mass by which the plans of an entropic barycenter may miss P and Q."""
 _ROUNDS = 20_000
 _LARGEST_EXPONENT = 600.0
-"""Largest cost in units of the entropic regularisation: exp(-600) is a float64, and so are the products with it."""
+"""Largest cost in units of the entropic regularization: exp(-600) is a float64, and so are products with it."""
 
 
 def linear_frontier(p: ArrayLike, q: ArrayLike, centres: ArrayLike, weights: ArrayLike = REFERENCE_WEIGHTS) -> Frontier:
@@ -56,7 +56,7 @@ def linear_frontier(p: ArrayLike, q: ArrayLike, centres: ArrayLike, weights: Arr
     Raises
     ------
     InputError
-        Not two probability vectors with a centre for each bin, or weights that do not increase within [0, 1].
+        The inputs are not two probability vectors with one center per bin, or weights do not increase within [0, 1].
     """
     left, right, positions = histograms_on_points(p, q, centres)
     grid = _checks.mixture_weights(weights)
@@ -72,32 +72,28 @@ def barycentric_frontier(
     barycentre: str = "free",
     regularisation: float | None = None,
 ) -> Frontier:
-    """The costs from the two histograms to their barycentres (JMLR 2023, equation 32).
+    """The costs from the two histograms to their barycenters (JMLR 2023, equation 32).
 
     Parameters
     ----------
-    p, q : (k,) array
-        Human side and candidate.
-    centres : (k, d) array
-    weights : (m,) array
-        Increasing numbers in [0, 1].
+    p, q, centres, weights
+        See :func:`linear_frontier`.
     barycentre : {"free", "centres", "entropic"}
-        Where the barycentre may lie, see :data:`BARYCENTRES`. On centres it may not be unique, as at weight 1/2 of two
-        single centres; then the point is that of one of the best, and only l type2 + (1 - l) type1 is determined. The
-        entropic one is blurred, so that its costs do not vanish for P = Q.
+        Space of the barycenter, see :data:`BARYCENTRES`. On centers it may not be unique, as at weight 1/2 of two
+        single centers; the point is then one of the best, and only l type2 + (1 - l) type1 is determined. The entropic
+        one is blurred, so its costs do not vanish for P = Q.
     regularisation : float > 0, optional
-        Of "entropic" alone; by default the median of the costs between different centres.
+        For "entropic" only; by default the median of the costs between different centers.
 
     Returns
     -------
     Frontier
-        type1 = OT(Q, R), type2 = OT(P, R); the costs to R are exact, also where R is the entropic one.
+        type1 = OT(Q, R), type2 = OT(P, R); the costs to R are exact, even if R is entropic.
 
     Raises
     ------
     InputError
-        Not two probability vectors with a centre for each bin, weights that do not increase within [0, 1], no
-        barycentre of that name, or a regularisation that is too small or has no use.
+        As :func:`linear_frontier`, or the barycenter is unknown, or the regularization is too small or not applicable.
     """
     if barycentre not in BARYCENTRES:
         raise InputError("No barycentre of that name", allowed=", ".join(BARYCENTRES), received=repr(barycentre))
@@ -117,11 +113,11 @@ def barycentric_frontier(
 
 
 def displacement_frontier(cost: float, weights: ArrayLike = REFERENCE_WEIGHTS) -> Frontier:
-    """The barycentric frontier of any P and Q at ``cost`` = OT(P, Q): plug-in, Fréchet or quantised.
+    """The barycentric frontier of any P and Q at ``cost`` = OT(P, Q): plug-in, Fréchet or quantized.
 
-    The barycentre is the law of l X + (1 - l) Y for the best pairing of X from P with Y from Q (McCann, 1997; Agueh and
-    Carlier, 2011), at distance 1 - l from P and l from Q in units of the Wasserstein-2 distance. Barycentres of
-    Gaussians are Gaussian, so the same holds where both sides are.
+    The barycenter is the distribution of l X + (1 - l) Y for the best pairing of X from P with Y from Q (McCann, 1997;
+    Agueh and Carlier, 2011), at distance 1 - l from P and l from Q in units of the Wasserstein-2 distance. Barycenters
+    of Gaussians are Gaussian, so the same holds for two Gaussians.
 
     Parameters
     ----------
@@ -138,7 +134,7 @@ def displacement_frontier(cost: float, weights: ArrayLike = REFERENCE_WEIGHTS) -
     Raises
     ------
     InputError
-        A cost that is negative or not finite, or weights that do not increase within [0, 1].
+        The cost is negative or not finite, or weights do not increase within [0, 1].
     """
     if not 0 <= cost < np.inf:
         raise InputError("A transport cost is not usable", allowed="a number from 0", received=repr(cost))
@@ -147,7 +143,7 @@ def displacement_frontier(cost: float, weights: ArrayLike = REFERENCE_WEIGHTS) -
 
 
 def median_cost(cost: NDArray[np.float64]) -> float:
-    """The median of the costs (k, k) between different centres, the published regularisation."""
+    """The median of the costs (k, k) between different centers, the published regularization."""
     upper = cost[np.triu_indices(len(cost), 1)]
     median = float(np.median(upper)) if upper.size else 0.0
     if median == 0:
@@ -158,10 +154,10 @@ def median_cost(cost: NDArray[np.float64]) -> float:
 def barycentre_on_centres(
     p: NDArray[np.float64], q: NDArray[np.float64], cost: NDArray[np.float64], weight: float
 ) -> NDArray[np.float64]:
-    """(k,) histogram r that makes weight OT(p, r) + (1 - weight) OT(q, r) least, unchecked.
+    """(k,) histogram r that minimizes weight OT(p, r) + (1 - weight) OT(q, r), unchecked.
 
-    Mass that goes from centre i to r and on to centre j meets r best at the centre h where
-    weight cost(i, h) + (1 - weight) cost(h, j) is least. So r follows from one exact plan between p and q at that cost.
+    Mass that goes from center i through r to center j has its best stop at the center h that minimizes weight cost(i,
+    h) + (1 - weight) cost(h, j). One exact plan between p and q at that cost therefore gives r.
     """
     k = len(p)
     best = np.empty((k, k))
@@ -182,16 +178,16 @@ def entropic_barycentres(
     weights: NDArray[np.float64],
     regularisation: float,
 ) -> NDArray[np.float64]:
-    """(m, k) histograms r that make l OT'(p, r) + (1 - l) OT'(q, r) least, OT' = cost - regularisation x entropy.
+    """(m, k) histograms r that minimize l OT'(p, r) + (1 - l) OT'(q, r), OT' = cost - regularisation x entropy.
 
-    Iterative Bregman projections (Benamou et al., 2015) for all weights together: plans diag(u) K diag(v) with
+    Iterative Bregman projections (Benamou et al., 2015) for all weights together. Plans diag(u) K diag(v) with
     K = exp(-cost / regularisation) are scaled in turn to start from p and q, and to share their other side, the
     geometric mean of what they carry there.
 
     Raises
     ------
     InputError
-        A regularisation so small that K underflows, or that the projections do not settle.
+        The regularization is so small that K underflows or the projections do not settle.
     """
     if cost.max() > _LARGEST_EXPONENT * regularisation:
         raise InputError(
