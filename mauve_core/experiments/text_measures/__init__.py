@@ -114,11 +114,12 @@ def measure(
 
     Parameters
     ----------
-    Side P.
+    human : Collection
         The human side, P.
-    Side Q, by name.
+    candidates : mapping of str to Collection
         The candidates, Q, by name.
-    Measures of :data:`MEASURES`; None takes all whose needs are met and notes the others.
+    names : sequence of str, optional
+        Measures of :data:`MEASURES`; None takes all whose needs are met and notes the others.
     context : MetricContext
         Tokenizer, scoring model, seed.
     progress : callable
