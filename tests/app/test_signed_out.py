@@ -33,7 +33,8 @@ from tests.serving.test_sharing import write_secrets
 SECRET = "k" * 40
 USER = "_streamlit_user"
 HERE = "http://127.0.0.1:8501"
-_SECONDS = itertools.count()
+_SIGN_IN_TIMES = itertools.count(int(time.time()), -1)
+"""Every sign-in has a second of its own; the clock is read once, because it may tick between two sign-ins."""
 
 
 async def _page(_: object) -> PlainTextResponse:
@@ -67,7 +68,7 @@ def signed_in(nonce: str = "one", email: str = "anna@example.org", groups: int =
     ids = [hashlib.sha256(str(number).encode()).hexdigest() for number in range(groups)]
     claims = {"iss": "x", "sub": "1", "groups": ids, "email": email, "nonce": nonce}
     cookies: dict[str, str] = {}
-    at = int(time.time()) - next(_SECONDS)  # two sign-ins of one person are no two of one second
+    at = next(_SIGN_IN_TIMES)  # two sign-ins of one person never share a second
 
     def signed(name: str, value: str) -> bytes:
         with patch.object(itsdangerous.TimestampSigner, "get_timestamp", lambda _: at):
