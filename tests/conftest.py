@@ -18,8 +18,7 @@ settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # before anything imports huggingface_hub, which reads it once
-# Before anything imports numba: with more, the first map that UMAP makes sets torch to as many threads for good, and
-# those of two test workers wait for one another. Decoding then takes ten times as long.
+# Before anything imports numba: the threads of two test workers would wait for one another.
 os.environ["NUMBA_NUM_THREADS"] = "1"
 
 

@@ -79,6 +79,21 @@ def single_threaded_blas() -> Iterator[None]:
         _hold.leave()
 
 
+@contextmanager
+def openmp_threads_kept() -> Iterator[None]:
+    """Restore the calling thread's number of OpenMP threads, torch's among them, which numba's first work raises."""
+    before = {pool.filepath: pool.num_threads for pool in _openmp()}
+    try:
+        yield
+    finally:
+        for pool in _openmp():  # numba may have loaded one that torch will use later
+            pool.set_num_threads(before.get(pool.filepath, usable_cores()))
+
+
+def _openmp() -> list[Any]:
+    return [pool for pool in ThreadpoolController().lib_controllers if pool.user_api == "openmp"]
+
+
 class _Hold:
     """Counts the threads inside, because the limit belongs to the whole process."""
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -146,3 +149,19 @@ def test_strata_must_fit_the_rows():
     for strata in (np.zeros(4, int), np.zeros(5), np.zeros((5, 1), int)):
         with pytest.raises(InputError, match="strata"):
             map_of(np.ones((5, 3)), strata, seed=0)
+
+
+@pytest.mark.parametrize("first", ["import torch; before = torch.get_num_threads()", "before = 1"])
+def test_a_map_leaves_torch_the_threads_it_was_given(first):
+    script = f"""
+{first}
+import numpy as np
+from mauve_core.numerics.feature_space.projection import project
+project(np.random.default_rng(0).normal(size=(40, 3)), seed=0)
+import torch
+print(before, torch.get_num_threads())
+"""
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "2"}
+    command = [sys.executable, "-c", script]
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    assert result.stdout.split() == ["1", "1"]

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 from mauve_core.numerics.feature_space.stacked import Stacked, stacked
+from mauve_core.numerics.threads import openmp_threads_kept
 
 NEIGHBOURS = 15
 LEAST_ROWS = 3
@@ -127,7 +128,7 @@ def project(x: ArrayLike, *, seed: int) -> NDArray[np.float32]:
     seed = _checks.whole("The seed", seed, low=0)
     if len(rows) < LEAST_ROWS:  # no neighbourhood to keep: side by side
         return np.stack([np.arange(len(rows)), np.zeros(len(rows))], axis=1).astype(np.float32)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), openmp_threads_kept():
         _silence()
         reducer = reducer_of(rows, seed, precomputed_knn=nearest(rows, _neighbours(rows)))
         positions = reducer.fit_transform(rows)
