@@ -17,7 +17,7 @@ from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.store import RunStore
 
 EXPORT = "/export/"
-"""Prefix that ``face.js`` recognizes: the browser saves the linked file and opens no tab."""
+"""Prefix that ``page_chrome.js`` recognizes: the browser saves the linked file and opens no tab."""
 
 
 def routes() -> list[Route]:

@@ -50,7 +50,7 @@ def assess_stability(
         An unknown candidate or partition, or partitions or prompts of other texts.
     """
     reference = comparison.partition(kind, candidate, seed)
-    stored = comparison.joint if kind == "joint" else comparison.candidate(candidate).partitions
+    stored = comparison.partitions(kind, candidate)
     chosen = [reference, *(part for index, part in enumerate(stored) if index != seed), *others]
     names = (HUMAN, candidate)
     sizes = {name: len(reference.labels[name]) for name in names}

@@ -132,7 +132,7 @@ def prepare(
         An unknown candidate or smoothing.
     """
     added = added_count(smoothing)
-    partitions = comparison.joint if kind == "joint" else comparison.candidate(candidate).partitions
+    partitions = comparison.partitions(kind, candidate)
     _require_room(comparison, partitions, candidate)
     drawn = {source: np.ascontiguousarray(resamples(comparison, source).T) for source in (HUMAN, candidate)}
     ones = {source: np.ones(len(draws)) for source, draws in drawn.items()}

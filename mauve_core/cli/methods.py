@@ -9,13 +9,13 @@ from mauve_core.base.formatting import (
     correlation,
     decimals_of,
     even_decimals,
-    significant,
     with_two_spreads,
     written,
 )
 from mauve_core.cli.options import add_output_options, show_result
 from mauve_core.experiments.methods import ESTIMATORS, PRESETS, SUMMARIES, MethodScore, MethodTable, parse_method
 from mauve_core.experiments.methods.evaluation import SEEDS
+from mauve_core.figures.method_tests import LEVEL, Tested, p_values_of
 from mauve_core.scoring.tables import aligned, printable
 from mauve_core.tasks.compare_methods import CompareMethodsTask
 
@@ -76,15 +76,20 @@ def task_of(args: argparse.Namespace) -> CompareMethodsTask:
 
 def scores_table(table: MethodTable) -> str:
     """One row per method, one column per candidate: value and standard deviations over seeds and texts."""
-    rows = [["Method", *map(printable, table.candidates), "ceiling: human vs. human"]]
+    rows, tests = [["Method", *map(printable, table.candidates), "ceiling: human vs. human"]], p_values_of(table)
     for result in table.results:
         scores = [result.scores[name] for name in table.candidates]
         decimals = even_decimals([decimals_of(score.value, score.sd_seeds, score.sd_texts) for score in scores])
-        cells = [_cell(*each) for each in zip(scores, decimals, strict=True)]
+        own_tests = [tests.get((result.method, name)) for name in table.candidates]
+        cells = [_cell(*each) for each in zip(scores, decimals, own_tests, strict=True)]
         rows.append([result.method.title, *cells, NONE if result.ceiling is None else _cell(result.ceiling)])
     halves = "" if table.results[0].ceiling is None else f" Ceiling: {table.results[0].ceiling.n} texts a side."
-    asked = table.settings.get("permutations", 0)
-    tested = f" p: of P = Q, {asked} permutations within prompts, the first seed." if asked else ""
+    tested = ""
+    if tests:
+        tested = (
+            f" p: of P = Q, {table.settings['permutations']} permutations within prompts, the first seed; "
+            f"*: at most {LEVEL:g} after Holm's correction for all {len(tests)} tests."
+        )
     if any(score.z is not None for result in table.results for score in result.scores.values()):
         tested += " z: standard scores above random halves of the human texts."
     return (
@@ -103,7 +108,7 @@ def agreement_table(table: MethodTable) -> str:
     return aligned(rows)
 
 
-def _cell(score: MethodScore, decimals: int | None = None) -> str:
-    tested = "" if score.p_value is None else f" (p = {significant(score.p_value)})"
+def _cell(score: MethodScore, decimals: int | None = None, test: Tested | None = None) -> str:
+    tested = "" if test is None else f" ({test.label})"
     above = "" if score.z is None else f" (z = {written(score.z, 1)})"
     return f"{with_two_spreads(score.value, score.sd_seeds, score.sd_texts, decimals)}{tested}{above}"

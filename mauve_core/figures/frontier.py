@@ -78,7 +78,7 @@ def error_curves(comparison: Comparison, kind: PartitionKind, smoothing: Smoothi
     """Both errors of every candidate at ``DRAWN_WEIGHTS``, for each seed, from the partitions of that kind."""
     curves = []
     for candidate in comparison.candidates:
-        parts = comparison.joint if kind == "joint" else candidate.partitions
+        parts = comparison.partitions(kind, candidate.name)
         p = probabilities(np.stack([part.counts(HUMAN) for part in parts]), smoothing)
         q = probabilities(np.stack([part.counts(candidate.name) for part in parts]), smoothing)
         frontier = divergence_frontier(p, q, DRAWN_WEIGHTS)

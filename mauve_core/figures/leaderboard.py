@@ -85,7 +85,7 @@ def shown_halves(comparison: Comparison, kind: PartitionKind) -> Candidate | Non
 def _numbers(candidate: Candidate, kind: PartitionKind) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for score in SCORES:
-        estimate = estimate_of(candidate, score, kind)
+        estimate = candidate.estimate(score, kind)
         row |= {score: estimate.mean, f"{score}_sd": float("nan") if estimate.sd is None else estimate.sd}
         row |= {f"{score}_low": estimate.low, f"{score}_high": estimate.high}
     return row
@@ -131,11 +131,6 @@ def hover_label(estimate: Estimate) -> str:
     return f"{mean_and_spread(estimate)}{over}<br>interval {interval_of(estimate)}"
 
 
-def estimate_of(candidate: Candidate, score: str, kind: PartitionKind) -> Estimate:
-    """The candidate's estimate for that partition."""
-    return (candidate.joint_scores if kind == "joint" else candidate.scores)[score]
-
-
 def interval_figure(comparison: Comparison, kind: PartitionKind, *, by: str = "mauve") -> go.Figure:
     """One panel per score: dot = mean, thick line = spread over seeds, thin line = bootstrap interval.
 
@@ -155,12 +150,12 @@ def interval_figure(comparison: Comparison, kind: PartitionKind, *, by: str = "m
     )
     traces: list[Trace] = []
     for column, score in enumerate(SCORES, start=1):
-        estimates = [estimate_of(standing.candidate, score, kind) for standing in placed]
+        estimates = [standing.candidate.estimate(score, kind) for standing in placed]
         panel: list[Trace] = []
         for place, (standing, estimate) in enumerate(zip(placed, estimates, strict=True)):
             name = standing.candidate.name
             panel += _interval(estimate, place, name, candidate_style(order.index(name)))
-        panel += [] if halves is None else _ceiling(estimate_of(halves, score, kind), len(placed))
+        panel += [] if halves is None else _ceiling(halves.estimate(score, kind), len(placed))
         panel += _ties(placed, estimates) if score == by else []
         traces += [draw.on_panel(trace, column) for trace in panel]
     layout = draw.with_axes(

@@ -1,4 +1,4 @@
-"""Significance of scores: tests of P = Q, corrected across a table (Holm 1979), and standard scores."""
+"""Labels and explanations of tests of P = Q, corrected across a table (Holm 1979), and of standard scores."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from mauve_core.base.formatting import significant, written
 from mauve_core.experiments.methods import Method, MethodScore, MethodTable
-from mauve_core.numerics.resampling.multiple_tests import holm
 
 LEVEL = 0.05
 """Corrected p-values up to this level get a star."""
@@ -40,14 +39,13 @@ Tests = Mapping[tuple[Method, str], Tested]
 
 def p_values_of(table: MethodTable) -> dict[tuple[Method, str], Tested]:
     """The p-values of all tests, by method and candidate."""
-    found = {
-        (result.method, name): score.p_value
+    corrected = table.corrected_p_values()
+    return {
+        (result.method, name): Tested(score.p_value, corrected[result.method, name])
         for result in table.results
         for name, score in result.scores.items()
         if score.p_value is not None
     }
-    corrected = holm(list(found.values())).tolist() if found else []
-    return {key: Tested(p, after) for (key, p), after in zip(found.items(), corrected, strict=True)}
 
 
 def about_tests(table: MethodTable) -> str:

@@ -38,7 +38,7 @@ _STAR_ADDED = ADDED_COUNT[STAR_SMOOTHING]
 
 
 def _drawn_parts(comparison: Comparison, kind: PartitionKind) -> tuple[Parts, Generators]:
-    parts = {each.name: comparison.joint if kind == "joint" else each.partitions for each in comparison.candidates}
+    parts = {each.name: comparison.partitions(kind, each.name) for each in comparison.candidates}
     return parts, {name: _bootstrap_rng(comparison, name) for name in (HUMAN, *parts)}
 
 

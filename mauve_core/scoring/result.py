@@ -157,6 +157,10 @@ class Candidate:
     def name(self) -> str:
         return self.source.name
 
+    def estimate(self, score: str, kind: PartitionKind) -> Estimate:
+        """Return the estimate of one score from the partitions of that kind."""
+        return (self.joint_scores if kind == "joint" else self.scores)[score]
+
 
 OTHER_HALF = "the other half"
 """Name of the side that takes the candidate's place when one half of the human texts is compared with the other."""
@@ -213,9 +217,14 @@ class Comparison:
             f"No candidate named {name!r} in this comparison", allowed=", ".join(c.name for c in self.candidates)
         )
 
+    def partitions(self, kind: PartitionKind, candidate: str) -> tuple[Partition, ...]:
+        """Return the partitions of that kind, one per seed; the joint ones are the same for every candidate."""
+        own = self.candidate(candidate)  # raises InputError if unknown
+        return self.joint if kind == "joint" else own.partitions
+
     def partition(self, kind: PartitionKind, candidate: str, seed: int = 0) -> Partition:
-        """Return the partition of that kind and seed index; the joint one is the same for every candidate."""
-        partitions = self.joint if kind == "joint" else self.candidate(candidate).partitions
+        """Return the one of :meth:`partitions` under that seed index."""
+        partitions = self.partitions(kind, candidate)
         if not 0 <= seed < len(partitions):
             raise InputError("No partition under that seed", allowed=f"0 to {len(partitions) - 1}", received=str(seed))
         return partitions[seed]

@@ -19,6 +19,7 @@ _PURPOSES = (
     "probes",
     "attributes",
 )
+"""Append only: a purpose's position decides what it draws, and with it every score of the same seed."""
 
 
 def stream(seed: int, purpose: str) -> SeedSequence:

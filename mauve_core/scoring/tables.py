@@ -59,9 +59,9 @@ def standings(comparison: Comparison, score: str = "mauve", kind: PartitionKind 
     if score not in HIGHER_IS_CLOSER:
         raise InputError(f"No score is named {score!r}", allowed=", ".join(HIGHER_IS_CLOSER))
     ordered = sorted(
-        comparison.candidates, key=lambda item: _estimate(item, score, kind).mean, reverse=HIGHER_IS_CLOSER[score]
+        comparison.candidates, key=lambda item: item.estimate(score, kind).mean, reverse=HIGHER_IS_CLOSER[score]
     )
-    estimates = [_estimate(candidate, score, kind) for candidate in ordered]
+    estimates = [candidate.estimate(score, kind) for candidate in ordered]
     ranks = shared_ranks([(estimate.low, estimate.high) for estimate in estimates])
     return [Standing(rank, tied, candidate) for (rank, tied), candidate in zip(ranks, ordered, strict=True)]
 
@@ -235,7 +235,3 @@ def _source_json(source: Source) -> dict[str, Any]:
 
 def _estimate_json(estimate: Estimate) -> dict[str, float | None]:
     return {"mean": estimate.mean, "sd": estimate.sd, "low": estimate.low, "high": estimate.high}
-
-
-def _estimate(candidate: Candidate, score: str, kind: PartitionKind) -> Estimate:
-    return candidate.scores[score] if kind == "pairwise" else candidate.joint_scores[score]

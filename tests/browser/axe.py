@@ -26,7 +26,7 @@ SHA512 = "FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2S4r76ASyFNNtuF
 SCRIPT = Path(__file__).resolve().parents[2] / ".cache" / f"axe-core-{VERSION}.min.js"
 NO_AXE = "axe-core is not here and npm could not fetch it"
 PAUSE_MS = 500
-"""For face.js, which follows what is drawn."""
+"""For page_chrome.js, which follows what is drawn."""
 
 SEVERE = ("serious", "critical")
 

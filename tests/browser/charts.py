@@ -20,7 +20,7 @@ POLL_MS = 50
 Trace = dict[str, Any]
 
 _SETTLED = """() => {
-    const face = document.querySelector('.st-key-face');  // face.css takes it out of the flow
+    const face = document.querySelector('.st-key-face');  // page_chrome.css takes it out of the flow
     return document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === 'notRunning'
         && !document.querySelector('[data-stale="true"], [data-retained="true"]')
         && (!face || getComputedStyle(face).position === 'absolute');

@@ -12,6 +12,7 @@ import pytest
 from app.views.methods.method_table import shown_scores
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import correlation, with_plain_spaces
+from mauve_core.cli.methods import scores_table
 from mauve_core.experiments.methods import Method, MethodResult, MethodScore, MethodTable
 from mauve_core.figures.agreement import (
     AGREEMENT_SCALE,
@@ -200,6 +201,13 @@ def test_p_values_are_corrected_for_all_tests_of_the_table() -> None:
         else:
             assert (row["p_value"], row["p_holm"]) == (test.p_value, test.corrected)
     assert frame["p_value"].notna().sum() == 6
+
+
+def test_the_command_line_stars_what_is_left_after_the_correction() -> None:
+    printed = scores_table(TESTED)
+    assert [label in printed for label in ("(p 0.001*)", "(p 0.015*)", "(p 0.5)")] == [True] * 3
+    assert "*: at most 0.05 after Holm's correction for all 6 tests." in printed
+    assert "Holm" not in scores_table(TABLE)
 
 
 def test_hovers_say_both_p_values_where_there_was_a_test() -> None:

@@ -54,7 +54,7 @@ def show(here: Focus, table: pd.DataFrame, weight: float, state: State) -> None:
     for column, error in zip(st.columns(2, gap="small"), ERRORS, strict=True):
         with column:
             _error(here, error, ledgers[error], totals[error], reach)
-    with st.container(key="gap_lists"):  # stacked if half the width is too narrow for words (face.css)
+    with st.container(key="gap_lists"):  # stacked if half the width is too narrow for words (page_chrome.css)
         for column, error in zip(st.columns(2, gap="small"), ERRORS, strict=True):
             with column:
                 _list(here, error, ledgers[error])

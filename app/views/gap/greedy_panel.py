@@ -47,7 +47,7 @@ def show(here: Focus, state: State, scale: float) -> None:
         st.info("There is no cluster with which this would bring the score closer to that of equal sides.")
         return
     st.markdown(_in_words(here, rows, state.score))
-    with st.container(key="greedy_steps"):  # stacked if the list would be too narrow for words (face.css)
+    with st.container(key="greedy_steps"):  # stacked if the list would be too narrow for words (page_chrome.css)
         left, right = st.columns([2, 3], gap="small")
     name = f"{here.run.name}-{here.candidate}-clusters-of-the-gap"
     with left:

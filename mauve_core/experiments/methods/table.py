@@ -15,6 +15,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
 from mauve_core.base.validation import As, Count, Extended, NotNegative, Settings, Share, Written
 from mauve_core.experiments.methods.method import Method, parse_method
+from mauve_core.numerics.resampling.multiple_tests import holm
 from mauve_core.numerics.statistics.rank_correlation import spearman
 from mauve_core.store import Run
 
@@ -133,6 +134,16 @@ class MethodTable:
     def candidates(self) -> tuple[str, ...]:
         """Candidates in run order."""
         return tuple(self.results[0].scores)
+
+    def corrected_p_values(self) -> dict[tuple[Method, str], float]:
+        """Every p-value after Holm's correction for all tests of the table, by method and candidate."""
+        found = {
+            (result.method, name): score.p_value
+            for result in self.results
+            for name, score in result.scores.items()
+            if score.p_value is not None
+        }
+        return dict(zip(found, holm(list(found.values())).tolist(), strict=True)) if found else {}
 
     def agreement(self) -> NDArray[np.float64]:
         """(methods, methods) Spearman correlations of the candidates' closeness; nan if a method ties all."""
