@@ -27,7 +27,7 @@ from scipy.stats import chi2, norm
 from mauve_core.base.files import write_atomically
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier, divergence_frontier, trapezoid_area
 from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.numerics.kmeans.clustering import default_k, kmeans
+from mauve_core.numerics.kmeans.clustering import kmeans, tenth_of_texts
 from mauve_core.numerics.ratios.classifier import classifier_ratios
 from mauve_core.numerics.ratios.gaussian import gaussian_ratios
 from mauve_core.numerics.ratios.kde import kde_ratios
@@ -93,7 +93,7 @@ def draw(pair: str, n: int, d: int, s: float, rng: np.random.Generator) -> tuple
 
 def quantised(x_p: Array, x_q: Array, seed: np.random.SeedSequence) -> Frontier:
     """k-means with a tenth as many clusters as texts of a side, Krichevsky-Trofimov smoothing: the default, MAUVE*."""
-    n, k = len(x_p), default_k(len(x_p), len(x_q))
+    n, k = len(x_p), tenth_of_texts(len(x_p), len(x_q))
     labels = kmeans(np.concatenate([x_p, x_q]), k, seed=seed).labels
     p, q = (probabilities(np.bincount(side, minlength=k), "krichevsky-trofimov") for side in (labels[:n], labels[n:]))
     return divergence_frontier(p, q)

@@ -16,7 +16,7 @@ from peer import best_objective, printed_by
 
 from mauve_core.base.config import HUMAN
 from mauve_core.numerics.feature_space.reduction import reduce_features
-from mauve_core.numerics.kmeans.clustering import default_k, kmeans
+from mauve_core.numerics.kmeans.clustering import kmeans, tenth_of_texts
 from mauve_core.scoring.compute_mauve import compute_mauve
 from mauve_core.store import RunStore
 
@@ -26,7 +26,7 @@ def compare_with_peer(run_id: str, candidate: str, seeds: int) -> str:
 
     run = RunStore().load(run_id)
     p, q = (np.array(run.features(name)) for name in (HUMAN, candidate))
-    k = default_k(len(p), len(q))
+    k = tenth_of_texts(len(p), len(q))
     reduced = reduce_features(np.concatenate([q, p])).array
     values: dict[str, list[float]] = {"ours": [], "peer": []}
     goals: dict[str, list[float]] = {"ours": [], "peer": []}

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.files import write_atomically
 from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.numerics.kmeans.clustering import default_k
+from mauve_core.numerics.kmeans.clustering import tenth_of_texts
 from mauve_core.scoring.partitioning import grouped_partitions, measured
 from mauve_core.store import RunStore
 
@@ -39,7 +39,7 @@ class Spreads:
 
 
 def spreads(p: NDArray[np.float32], q: NDArray[np.float32], name: str, seeds: int, together: int) -> Spreads:
-    k = default_k(len(p), len(q))
+    k = tenth_of_texts(len(p), len(q))
     started = time.perf_counter()
     peer = [float(mauve.compute_mauve(p_features=p, q_features=q, num_buckets=k, seed=s).mauve) for s in range(seeds)]
     peer_seconds = (time.perf_counter() - started) / seeds

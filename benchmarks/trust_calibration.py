@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN
 from mauve_core.base.files import write_atomically
 from mauve_core.numerics.feature_space.reduction import reduce_features
-from mauve_core.numerics.kmeans.clustering import default_k, kmeans
+from mauve_core.numerics.kmeans.clustering import kmeans, tenth_of_texts
 from mauve_core.numerics.resampling.stability import LABELS, ClusterStability, cluster_stability
 from mauve_core.store import Run, RunStore
 from mauve_core.store.features import stored_features
@@ -34,7 +34,7 @@ Features = NDArray[np.float32]
 def judged(first: Features, second: Features, rng: Generator) -> tuple[ClusterStability, NDArray[np.int32]]:
     """Trust in the clusters of the first of some k-means seeds, and its labels, the first side's texts first."""
     reduced = reduce_features(np.concatenate([first, second])).array
-    k = default_k(len(first), len(second))
+    k = tenth_of_texts(len(first), len(second))
     seeds = [SeedSequence(int(rng.integers(2**63))) for _ in range(SEEDS + 1)]
     labels = [kmeans(reduced, k, restarts=1, seed=seed).labels for seed in seeds[:-1]]
     return cluster_stability(labels, len(first), k=k, seed=seeds[-1]), labels[0]

@@ -11,7 +11,7 @@ from mauve_core.base.config import CompareConfig
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.looks import doubt_about
 from mauve_core.encoders.catalogue import names_word_vectors
-from mauve_core.numerics.kmeans.clustering import MOST_CLUSTERS, default_k
+from mauve_core.numerics.kmeans.clustering import MOST_CLUSTERS, tenth_of_texts
 from mauve_core.scoring.result import Source
 
 FEW_TEXTS = 1000
@@ -68,7 +68,7 @@ def _many_clusters(sources: Sequence[Source], config: CompareConfig) -> str:
 
 def _capped_clusters(sources: Sequence[Source], config: CompareConfig) -> str:
     fewest = min(source.n for source in sources)
-    if config.score.k is not None or default_k(fewest, fewest) <= MOST_CLUSTERS:
+    if config.score.k is not None or tenth_of_texts(fewest, fewest) <= MOST_CLUSTERS:
         return ""
     return (
         f"k is {MOST_CLUSTERS:,} and not a tenth of {fewest:,} texts: more would cost far more and rank models no "

@@ -29,7 +29,7 @@ from mauve_core.numerics.divergences.scores import STAR_SMOOTHING
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.feature_space.reduction import reduce_features
 from mauve_core.numerics.feature_space.stacked import Stacked, require_usable
-from mauve_core.numerics.kmeans.clustering import default_k, kmeans
+from mauve_core.numerics.kmeans.clustering import kmeans, tenth_of_texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +155,7 @@ def compute_mauve(
             allowed="features of one encoder",
             received=f"{p.shape[1]} and {q.shape[1]}",
         )
-    k = default_k(len(p), len(q)) if num_buckets == "auto" else num_buckets
+    k = tenth_of_texts(len(p), len(q)) if num_buckets == "auto" else num_buckets
     _require_whole("seed", seed, low=0)
     sequence, subset = np.random.SeedSequence(int(seed)).spawn(2)
     stacked = Stacked([q, p])

@@ -20,7 +20,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, counted
 from mauve_core.numerics.feature_space.reduction import Side, measure_side, reduce_sides
 from mauve_core.numerics.feature_space.stacked import Stacked
-from mauve_core.numerics.kmeans.clustering import kmeans, usual_k
+from mauve_core.numerics.kmeans.clustering import default_k, kmeans
 from mauve_core.numerics.threads import parallel_map
 from mauve_core.scoring.result import OTHER_HALF, Partition
 from mauve_core.scoring.streams import half_seeds, stream
@@ -220,7 +220,7 @@ def partition(
 ) -> Partition:
     """Cluster the rows of :func:`reduced_together` under one seed; ``sizes`` are the sides' numbers of texts."""
     human, *others = sizes.values()
-    k = score.k or usual_k(human, min(others))
+    k = score.k or default_k(human, min(others))
     found = kmeans(reduced, k, restarts=score.restarts, max_iterations=score.max_iterations, seed=seed, device=device)
     pieces = np.split(found.labels, np.cumsum(list(sizes.values()))[:-1])
     return Partition(kind, index, k, found.objective, dict(zip(sizes, pieces, strict=True)))

@@ -23,7 +23,7 @@ from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.experiments.sweeps import AXES, Sweep, SweepPoint, attachment_name, stored_sweep, sweep_run
 from mauve_core.experiments.sweeps.clustered import drawing_orders
 from mauve_core.experiments.sweeps.request import Request, halved
-from mauve_core.numerics.kmeans.clustering import default_k
+from mauve_core.numerics.kmeans.clustering import tenth_of_texts
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import MIN_TEXTS, reduced_together
 from mauve_core.store import Run, RunStore
@@ -158,7 +158,7 @@ def test_a_sweep_over_n_ends_with_the_run_itself(run: Run, no_encoding: None) ->
     assert sweep.values == (MIN_TEXTS, 40.0, N)
     for name in NAMES:
         for point in sweep.line(name):
-            assert (point.n, point.k) == (point.value, default_k(int(point.value), int(point.value)))
+            assert (point.n, point.k) == (point.value, tenth_of_texts(int(point.value), int(point.value)))
         equals_the_run(sweep.line(name)[-1], run)
         assert sweep.line(name)[0].scores["mauve"].sd
     assert any("the spread holds the choice of texts" in note and f"n = {N} nothing" in note for note in sweep.notes)

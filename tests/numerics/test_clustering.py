@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.kmeans.clustering import WARM_UP, default_k, kmeans, usual_k
+from mauve_core.numerics.kmeans.clustering import WARM_UP, default_k, kmeans, tenth_of_texts
 from mauve_core.numerics.kmeans.lloyd import Lloyd
 from mauve_core.numerics.kmeans.nearest import Rows
 from mauve_core.numerics.kmeans.starts import first_partition
@@ -34,11 +34,11 @@ def warmed_up(x, k: int, seed: np.random.SeedSequence) -> Lloyd:
 )
 def test_default_k(n, m, k):
     # A half rounds to the even number, as round() does.
-    assert default_k(n, m) == default_k(m, n) == k
+    assert tenth_of_texts(n, m) == tenth_of_texts(m, n) == k
 
 
 def test_clusters_that_nobody_named_are_at_most_as_many_as_the_papers_tried():
-    assert [usual_k(n, 10**7) for n in (3, 5000, 50_000, 50_100, 10**6)] == [2, 500, 5000, 5000, 5000]
+    assert [default_k(n, 10**7) for n in (3, 5000, 50_000, 50_100, 10**6)] == [2, 500, 5000, 5000, 5000]
 
 
 def test_separated_blobs_are_found():

@@ -19,7 +19,7 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.experiments.methods.method import Method
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.feature_space.reduction import reduce_features
-from mauve_core.numerics.kmeans.clustering import Clustering, kmeans, usual_k
+from mauve_core.numerics.kmeans.clustering import Clustering, default_k, kmeans
 from mauve_core.numerics.ratios.log_ratios import Coordinates, LogRatios
 
 Features = NDArray[np.float32]
@@ -76,7 +76,7 @@ class Sides:
     @property
     def k(self) -> int:
         """Number of clusters if it is free."""
-        return self.score.k or usual_k(len(self.x_p), len(self.x_q))
+        return self.score.k or default_k(len(self.x_p), len(self.x_q))
 
 
 class Fit(ABC):

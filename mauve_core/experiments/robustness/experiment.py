@@ -28,7 +28,7 @@ from mauve_core.experiments.sweeps.request import STAGE, Request
 from mauve_core.numerics.divergences.frontier import mauve
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.divergences.summaries import CLUSTER_SMOOTHING, FIVE
-from mauve_core.numerics.kmeans.clustering import usual_k
+from mauve_core.numerics.kmeans.clustering import default_k
 from mauve_core.scoring.partitioning import partitions
 from mauve_core.scoring.result import SeedSpread
 from mauve_core.store import Run
@@ -226,7 +226,7 @@ class _Work:
                 values[measure] += found
         n = len(self.splits[0].reference)
         scores = {measure: SeedSpread.of(found) for measure, found in values.items()}
-        return ProbeLine(kind, name, n, self.score.k or usual_k(n, n), changed, scores)
+        return ProbeLine(kind, name, n, self.score.k or default_k(n, n), changed, scores)
 
     def _scores(self, split: Split, array: _Array, progress: _Counter) -> dict[str, list[float]]:
         """Each measure for each k-means seed; P is the reference half."""

@@ -62,15 +62,15 @@ class Clustering:
     iterations: int
 
 
-def default_k(n: int, m: int) -> int:
+def tenth_of_texts(n: int, m: int) -> int:
     """Clusters for n human and m candidate texts: a tenth of the smaller number, rounded, at least 2."""
     n, m = (_checks.whole("The number of texts", count, low=1) for count in (n, m))
     return max(2, round(min(n, m) / 10))
 
 
-def usual_k(n: int, m: int) -> int:
-    """:func:`default_k`, at most ``MOST_CLUSTERS``."""
-    return min(default_k(n, m), MOST_CLUSTERS)
+def default_k(n: int, m: int) -> int:
+    """:func:`tenth_of_texts`, at most ``MOST_CLUSTERS``."""
+    return min(tenth_of_texts(n, m), MOST_CLUSTERS)
 
 
 def kmeans(
