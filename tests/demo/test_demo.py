@@ -141,6 +141,7 @@ def test_committed_measures_are_of_the_committed_texts(corpora):
     assert entry["sources"] == {HUMAN: human.digest} | {name: corpus.digest for name, corpus in candidates.items()}
     stored = from_json(Measurements, json.loads((demo_run.DATA / entry["file"]).read_text(encoding="utf-8")))
     sides = {name: collection_of(corpus, name) for name, corpus in candidates.items()}
+    assert set(stored.measures) == set(MEASURES)  # a new one: mauve-lens demo --rebuild
     fresh = measure(collection_of(human, HUMAN), sides, ("diversity", "length"), context=MetricContext())
     assert len(fresh.rows) == 2 * len(candidates)
     for row in fresh.rows:
