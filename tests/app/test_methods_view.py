@@ -288,7 +288,7 @@ def test_what_was_computed_is_shown_with_the_cores_digits(open_page: OpenPage, r
         first = rows[f"line_{place}"][0].split(UNBROKEN)[0]
         own = run.comparison.candidate(name).scores["mauve"].mean
         assert first == f"{own:.{len(first.partition('.')[2])}f}"
-    assert "30 texts a side" in said(app)
+    assert "30 texts per side" in said(app)
     assert len(app.get("plotly_chart")) == 4
 
 

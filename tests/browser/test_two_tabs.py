@@ -67,7 +67,7 @@ def test_the_other_tab_shows_jobs_runs_and_names_by_itself(app: str, home: Path,
     one.goto(f"{app}/?run=synthetic")
     two.goto(f"{app}/runs?run=synthetic")
     expect(one.get_by_role("heading", name="Leaderboard")).to_be_visible()
-    expect(two.get_by_text("1 run. All together")).to_be_visible()
+    expect(two.get_by_text("1 run. Total size")).to_be_visible()
     assert offered(one) == ["synthetic"]
     touched(one)
     touched(two)

@@ -137,7 +137,7 @@ def _lengths() -> dict[str, int]:
                 256,
                 key="study_max_tokens",
                 persist_state="session",
-                help="Most tokens in a continuation; the human texts are cut there, too",
+                help="Maximum tokens per continuation; the human texts are cut there, too",
             )
         ),
         "min_new_tokens": int(
