@@ -123,7 +123,7 @@ def walk(reader: Walker, turn: int) -> None:
     reader.move("Gap: what-if, clusters", "what_if_chosen", tab.options("what_if_chosen")[turn : turn + 2])
     reader.move("Gap: what-if, side", "what_if_side", ["both"])
     reader.move("Gap: what-if, cap", "what_if_action", "Cap at the human share")
-    reader.show_tab("Gap: tab The few clusters", "gap_tabs", "The few clusters that make most of it")
+    reader.show_tab("Gap: tab The few clusters", "gap_tabs", "The few clusters that make up most of it")
 
     reader.open("view: Map", "map")
     for colour in ("Cluster", "Log ratio", "Adds", "Source"):

@@ -68,7 +68,7 @@ def shown_table(frame: pd.DataFrame) -> pd.DataFrame:
     records = []
     for (domain, reference), part in frame.groupby(["domain", "reference"], sort=False):
         cells = {row.measure: _cell(row) for row in part.itertuples()}
-        record = {"Held against": f"**{REFERENCES[str(reference)].title}**  \n{DOMAINS[str(domain)].title}"}
+        record = {"Reference": f"**{REFERENCES[str(reference)].title}**  \n{DOMAINS[str(domain)].title}"}
         records.append(record | {MEASURES[name].title: cells[name] for name in names})
     return pd.DataFrame(records)
 

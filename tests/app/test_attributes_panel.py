@@ -103,7 +103,7 @@ def test_without_numbers_the_section_says_what_they_are(open_page: OpenPage, run
     app = open_page(VIEW)
     assert not app.exception
     assert "What clusters capture" in [item.value for item in app.header]
-    assert "Nothing was computed yet" in said(app)
+    assert "Nothing has been computed yet" in said(app)
     assert charts_of(app) == 0
     usual = ", ".join(map(str, usual_ks(run)))
     assert found(app.text_input, "attributes_ks").placeholder == usual
@@ -285,7 +285,7 @@ def test_texts_without_a_column_are_said(open_page: OpenPage, run: Run, monkeypa
     monkeypatch.setattr(purity_list, "category_columns", lambda corpora: {})
     app = open_page(VIEW)
     assert not app.exception
-    assert "no column of metadata that sorts them" in said(app)
+    assert "no metadata column that sorts them" in said(app)
     assert not [item for item in app.dataframe if "its share" in item.value.columns]
 
 

@@ -42,7 +42,7 @@ WALK: tuple[tuple[str, Mapping[str, str], Mapping[str, str]], ...] = (
     ("compare", {}, {}),
     ("clusters", {"cluster_detail_tabs": "Why"}, {"cluster": "0"}),
     ("gap", {"gap_tabs": "What would close the gap"}, {"candidate": "shifted", "chosen": "0"}),
-    ("gap", {"gap_tabs": "The few clusters that make most of it"}, {"candidate": "shifted"}),
+    ("gap", {"gap_tabs": "The few clusters that make up most of it"}, {"candidate": "shifted"}),
     ("map", {}, {}),
     ("decoders", {}, {}),
     ("decoders", {}, {"section": "sweeps", "axis": "scale"}),

@@ -118,7 +118,7 @@ def digits(value: Value | None) -> str:
 def test_an_unmeasured_run_says_what_measures_are_and_offers_them(open_page: OpenPage) -> None:
     app = open_page(VIEW)
     assert not app.exception
-    assert "Nothing was measured yet" in said(app)
+    assert "Nothing has been measured yet" in said(app)
     for name, item in MEASURES.items():
         assert item.description in box(app, name).help
         assert box(app, name).value == ("model" not in item.needs)

@@ -30,7 +30,7 @@ VIEW = "views/gap/gap.py"
 MODEL = "shifted"
 
 WHAT_IF = {"gap_tabs": "What would close the gap"}
-GREEDY = {"gap_tabs": "The few clusters that make most of it"}
+GREEDY = {"gap_tabs": "The few clusters that make up most of it"}
 LEDGER = ("cluster", "of error", "stability", "texts", "words")
 
 pytestmark = pytest.mark.usefixtures("run_home")
@@ -273,10 +273,10 @@ def test_a_list_that_no_cluster_helps_says_so(open_page: OpenPage, stored_run: R
     part = part_of(stored_run)
     assert not greedy(part.counts(HUMAN), part.counts(MODEL), action="drop", score="frontier_integral")
     app = open_page(VIEW, GREEDY, candidate=MODEL, score="frontier_integral")
-    assert not says(app, "There is no cluster with which")
+    assert not says(app, "No cluster brings the score closer")
     app.segmented_control(key="url_greedy_action").set_value("drop").run()
     assert url_of(app)["fix"] == "drop"
-    assert says(app, "There is no cluster with which")
+    assert says(app, "No cluster brings the score closer")
 
 
 def test_computing_in_full_starts_a_job_without_the_texts(

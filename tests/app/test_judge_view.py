@@ -122,7 +122,7 @@ def test_a_blank_name_is_none(open_page: OpenPage) -> None:
     app.text_input(key="judge_name").set_value("   ")
     app.button[0].click().run()
     assert "rater" not in app.query_params
-    assert [toast.value for toast in app.toast] == ["Give a name first."]
+    assert [toast.value for toast in app.toast] == ["Enter a name first."]
 
 
 def test_the_first_pair_of_the_plan_is_shown_and_nothing_tells_its_sources(
@@ -327,7 +327,7 @@ def tables(app: AppTest) -> list[list[dict[str, str]]]:
 def test_without_ratings_the_results_teach(open_page: OpenPage) -> None:
     app = open_page(VIEW, tab="results")
     assert not app.exception
-    assert any("No pair of this run was rated yet" in info.value for info in app.info)
+    assert any("No pair of this run has been rated yet" in info.value for info in app.info)
     assert any("under **Rate**" in element.value for element in app.markdown)
     assert len(app.table) == 0
 
@@ -419,7 +419,7 @@ def test_ties_and_fast_pairs_as_chosen(open_page: OpenPage, run: Run, store: Rat
     assert "6 answers left out" in captions
     app.number_input(key="url_seconds").set_value(600).run()
     assert not app.exception
-    assert any("No rating of this question is left" in info.value for info in app.info)
+    assert any("No ratings of this question are left" in info.value for info in app.info)
 
 
 def test_a_new_rating_is_in_the_results_at_once(open_page: OpenPage, store: RatingStore, plan: PairPlan) -> None:
@@ -438,7 +438,7 @@ def test_raters_are_listed_with_their_habits(store: RatingStore, plan: PairPlan,
     frame = raters_frame(store.counts(), store.list()).set_index("Rater")
     assert frame.loc[ANN].tolist() == [7, 1, 21, 3 / 21, 30.0]  # one of seven pairs is a tie throughout
     assert frame.loc["Bo", ["Pairs", "Skipped", "Answers"]].tolist() == [0, 1, 0]
-    assert frame.loc["Bo", ["Ties", "Median seconds a pair"]].isna().all()
+    assert frame.loc["Bo", ["Ties", "Median seconds per pair"]].isna().all()
 
 
 def test_damaged_ratings_are_said_and_left_alone(open_page: OpenPage, run: Run) -> None:
@@ -474,7 +474,7 @@ def test_ratings_come_in_from_a_file_and_nothing_is_lost(
     upload(app, data)
     app.button(key="judge_import_add").click().run()
     assert store.list() == (*before, *elsewhere.list())
-    assert "There already\\: 12\\." in app.success[0].value
+    assert "Already there\\: 12\\." in app.success[0].value
 
 
 def test_a_file_that_is_none_is_said_and_costs_nothing(open_page: OpenPage, store: RatingStore, plan: PairPlan) -> None:

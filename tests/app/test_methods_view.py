@@ -113,7 +113,7 @@ def start(app: AppTest) -> None:
 def test_a_run_without_methods_says_what_they_are_and_offers_the_usual_ones(open_page: OpenPage) -> None:
     app = open_page(VIEW)
     assert not app.exception
-    assert "Nothing was computed yet" in said(app)
+    assert "Nothing has been computed yet" in said(app)
     assert chosen(app) == list(CompareMethodsTask.methods)
     assert found(app.pills, "methods_groups").value == ["divergences"]
     assert len(app.dataframe) == 0
@@ -288,7 +288,7 @@ def test_what_was_computed_is_shown_with_the_cores_digits(open_page: OpenPage, r
         first = rows[f"line_{place}"][0].split(UNBROKEN)[0]
         own = run.comparison.candidate(name).scores["mauve"].mean
         assert first == f"{own:.{len(first.partition('.')[2])}f}"
-    assert "30 texts a side" in said(app)
+    assert "30 texts per side" in said(app)
     assert len(app.get("plotly_chart")) == 4
 
 
@@ -341,7 +341,7 @@ def test_what_is_ranked_otherwise_is_said_with_its_reason(open_page: OpenPage, r
 
 def test_agreement_in_everything_is_said(open_page: OpenPage, run: Run) -> None:
     keep(run, handmade(run, Method(), 0.9, 0.8, 0.7), handmade(run, Method(summary="mid"), 0.1, 0.2, 0.3))
-    assert "Nothing: every method has the order of the first one" in said(open_page(VIEW))
+    assert "Nothing: every method gives the same order as the first" in said(open_page(VIEW))
 
 
 def test_one_method_alone_has_no_agreement(open_page: OpenPage, run: Run) -> None:

@@ -41,7 +41,7 @@ for view in sys.argv[1:]:
         app.run()
         assert not app.exception, (view, app.exception)
         for box in app.selectbox:
-            if box.label in ("Encoder", "Scoring model", "Model that writes"):
+            if box.label in ("Encoder", "Scoring model", "Generating model"):
                 box.set_value("gpt2-large")
         app.run()
         assert not app.exception, (view, app.exception)

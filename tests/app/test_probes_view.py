@@ -136,7 +136,7 @@ def html_of(app: AppTest) -> list[str]:
 def test_a_run_without_probes_says_what_they_are_and_offers_the_papers(open_page: OpenPage) -> None:
     app = open_page(VIEW)
     assert not app.exception
-    assert "Nothing was probed yet" in said(app)
+    assert "Nothing has been probed yet" in said(app)
     assert chosen(app) == list(ProbeTask.perturbations)
     assert set(found(app.pills, "probes_pills").value) == set(ProbeTask.perturbations)
     assert "Each half has 30 texts" in said(app)
@@ -378,7 +378,7 @@ def test_a_flow_that_is_not_there_is_said(open_page: OpenPage) -> None:
     for flow in ("0,999", "998,999"):
         app = open_page(VIEW, part="flow", flow=flow)
         assert not app.exception
-        assert "No text went from cluster" in said(app)
+        assert "No text moved from cluster" in said(app)
 
 
 @pytest.mark.usefixtures("table")
@@ -505,7 +505,7 @@ def test_an_edited_text_has_other_neighbours_and_knows_where_it_is_from(open_pag
     after = app.dataframe[0].value
     assert (after["id"][0], round(after["distance"][0], 6)) == ("human-30", 0)
     assert after["id"].tolist() != before
-    assert "Edited, from human-7" in said(app)
+    assert "Edited version of human-7" in said(app)
     app.selectbox(key="lab_id_encoded").set_value("human-8").run()
     assert app.text_area[0].value == corpus.texts[8]
 
@@ -547,7 +547,7 @@ def test_perturbations_say_where_the_text_goes(open_page: OpenPage, encoded: Run
     assert f"moved {text_lab.cosine_distance(*vectors):.4f}" in title
     pair = marked(corpus.texts[0], lowered)
     assert html_of(app) == [pair.before, pair.after]
-    assert "the text stays as it is" in said(app)
+    assert "the text is unchanged" in said(app)
     assert "needs other texts" in said(app)
     assert "No perturbation of that name" in said(app)
 

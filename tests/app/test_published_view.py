@@ -41,7 +41,7 @@ def shown(app: AppTest) -> dict[tuple[str, str], dict[str, str]]:
     """Cells of the correlation table by reference and kind of text, with plain spaces."""
     rows = {}
     for _, row in app.table[0].value.iterrows():
-        reference, text = str(row.pop("Held against")).split("  \n")
+        reference, text = str(row.pop("Reference")).split("  \n")
         rows[reference.strip("*"), text] = {name: str(cell).replace(UNBROKEN, " ") for name, cell in row.items()}
     return rows
 

@@ -111,7 +111,7 @@ def test_what_changes_again_after_it_was_shown_is_shown_again(form: AppTest, sto
         save(form)
         assert stored(store).notes == theirs
         assert notices(form) == 1
-        assert ("there now: none." in "".join(element.value for element in form.markdown)) == (theirs == "")
+        assert ("now: none." in "".join(element.value for element in form.markdown)) == (theirs == "")
     save(form)
     assert stored(store).notes == "mine"
 
@@ -146,7 +146,7 @@ def test_the_form_of_a_run_that_was_deleted_meanwhile_keeps_what_was_typed(form:
     store.delete("one")
     form.text_area(key="notes_one").set_value("a long story")
     save(form)
-    assert "**one** was deleted meanwhile" in form.warning[0].value
+    assert "**one** has been deleted in the meantime" in form.warning[0].value
     assert "No run has the id" in form.error[0].value.replace("\\", "")
     assert form.text_area(key="notes_one").value == "a long story"
     form.button(key="edit_restore_one").click().run()

@@ -84,7 +84,7 @@ def test_every_run_has_a_card_with_its_facts(open_page: OpenPage, store: RunStor
     assert f"{AWKWARD}, b" in text
     assert ":gray-badge[draft]" in text
     assert "kept <i>for later</i>" in [element.value for element in app.text]
-    assert "3 runs. All together take" in text
+    assert "3 runs. Total size:" in text
 
 
 def test_search_and_tags_filter_and_stand_in_the_url(open_page: OpenPage, store: RunStore) -> None:
@@ -242,8 +242,8 @@ def test_disk_use_adds_up(open_page: OpenPage, store: RunStore) -> None:
     use = store.disk_use()
     assert {name: table[name] for name in ("one", "finer")} == {n: file_size(use.runs[n]) for n in ("one", "finer")}
     assert table["Bin"] == file_size(use.bin)
-    assert table["Together"] == file_size(use.total)  # no features are kept here
-    assert table["Features kept by content"] == file_size(0)
+    assert table["Total"] == file_size(use.total)  # no features are kept here
+    assert table["Cached features"] == file_size(0)
 
 
 # Two runs
@@ -266,13 +266,13 @@ def test_runs_of_other_settings_are_not_ranked_and_the_settings_named(open_page:
     assert "Choose two runs" in said(app)
     app.selectbox(key="url_right").set_value("finer").run()
     assert url_of(app)["right"] == "finer"
-    assert "they differ in: Scaling constant c" in app.warning[0].value.replace("\\", "")
+    assert "the runs differ in: Scaling constant c" in app.warning[0].value.replace("\\", "")
     (table,) = app.table
     (found,) = differences(store.load("one").comparison, store.load("finer").comparison)
     row = {name: str(cell).replace("*", "").replace("\\", "") for name, cell in table.value.iloc[0].items()}
     assert row == {"Setting": found.setting, "A": "5", "B": "3", "Decides the score": f"yes, {found.reason}"}
     app.selectbox(key="url_right").set_value("one").run()
-    assert "one run twice" in said(app)
+    assert "the same run" in said(app)
 
 
 def test_a_link_to_a_run_that_is_gone_says_so(open_page: OpenPage, store: RunStore) -> None:

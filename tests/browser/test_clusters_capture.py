@@ -46,7 +46,7 @@ def expect_result(page: Page, table: AttributeTable) -> None:
 
 def test_compute_read_tick_and_reload(page: Page, empty_app: str, run: Run) -> None:
     page.goto(f"{empty_app}/clusters?run={run.id}")
-    expect(page.get_by_text(re.compile("Nothing was computed yet"))).to_be_visible()
+    expect(page.get_by_text(re.compile("Nothing has been computed yet"))).to_be_visible()
     box = page.get_by_role("textbox", name="Numbers of clusters k")
     box.fill(", ".join(map(str, KS)))
     box.press("Tab")

@@ -49,7 +49,7 @@ def type_into(page: Page, label: str, text: str) -> None:
 
 def test_press_measure_and_see_the_cores_numbers(page: Page, empty_app: str, run: Run) -> None:
     page.goto(f"{empty_app}/decoders?run={run.id}")
-    expect(page.get_by_text(re.compile("Nothing was measured yet"))).to_be_visible()
+    expect(page.get_by_text(re.compile("Nothing has been measured yet"))).to_be_visible()
     charts.settle(page)
     for name in TOKENIZED:
         page.locator(f'[class*="st-key-measure_{run.id}_0_{name}"]').get_by_text(MEASURES[name].title).click()
@@ -127,7 +127,7 @@ def test_a_study_from_the_open_run_to_its_measures(page: Page, empty_app: str, r
     page.goto(f"{empty_app}/decoders?run={run.id}&section=generate")
     expect(page.get_by_text(re.compile(f"4 decoders × {N} prompts"))).to_be_visible()
     type_into(page, "Encoder", str(model))
-    type_into(page, "Model that writes", str(model))
+    type_into(page, "Generating model", str(model))
     # The line that describes a known model goes, and everything below it is put up anew: whatever is typed there
     # before is lost.
     name = page.get_by_role("textbox", name=re.compile("Name of the run"))

@@ -89,7 +89,7 @@ def test_the_tabs_of_clusters_and_of_an_area(copying: Page, page: Page, live_app
 
 def test_the_tab_of_gap(copying: Page, page: Page, live_app: str) -> None:
     open_view(copying, live_app, "gap", candidate="shifted", cluster="2")
-    tab = "The few clusters that make most of it"
+    tab = "The few clusters that make up most of it"
     copying.get_by_role("tab", name=tab).click()
     expect(copying).to_have_url(re.compile("below=few"))
     page.goto(copied(copying))
@@ -103,7 +103,7 @@ def test_published(copying: Page, page: Page, live_app: str) -> None:
     expect(charts.chart(copying, "published_settings_chart")).to_be_visible()
     copying.get_by_role("radio", name="Ranks").click()
     expect(copying).to_have_url(re.compile("plane=ranks"))
-    choose(copying, "Held against", "Discriminator accuracy · News, Grover")
+    choose(copying, "Reference", "Discriminator accuracy · News, Grover")
     page.goto(copied(copying))
     charts.settle(page)
     for opened in (copying, page):

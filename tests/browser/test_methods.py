@@ -104,7 +104,7 @@ def expect_result(page: Page, table: MethodTable) -> None:
 
 def test_choose_compute_read_and_reload(page: Page, empty_app: str, run: Run) -> None:
     page.goto(f"{empty_app}/methods?run={run.id}")
-    expect(page.get_by_text(re.compile("Nothing was computed yet"))).to_be_visible()
+    expect(page.get_by_text(re.compile("Nothing has been computed yet"))).to_be_visible()
     expect_lit(page, "Divergences and summaries", lit=True)
     press(page, "Smoothing", lit=True)
     press(page, "Divergences and summaries", lit=False)

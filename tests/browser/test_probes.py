@@ -150,7 +150,7 @@ def test_a_dot_of_the_chart_opens_its_flow(page: Page, empty_app: str, run: Run,
 
 def test_probe_with_a_typed_perturbation(page: Page, empty_app: str, run: Run) -> None:
     page.goto(f"{empty_app}/probes?run={run.id}")
-    expect(page.get_by_text(re.compile("Nothing was probed yet"))).to_be_visible()
+    expect(page.get_by_text(re.compile("Nothing has been probed yet"))).to_be_visible()
     tags = page.get_by_test_id("stMultiSelectTagsContainer")
     for name in PAPER:
         charts.settle(page)
@@ -190,7 +190,7 @@ def test_edit_a_text_and_see_its_cluster_and_neighbours_change(page: Page, empty
     text.press("Control+Enter")
     expect(cluster).to_have_text(str(labels[other]))
     expect(nearest).to_have_text(corpus.ids[other])
-    expect(page.get_by_text(f"Edited, from {corpus.ids[0]}.")).to_be_visible()
+    expect(page.get_by_text(f"Edited version of {corpus.ids[0]}.")).to_be_visible()
 
 
 @pytest.mark.usefixtures("flow")

@@ -103,7 +103,7 @@ def compare_two(page: Page, store: RunStore) -> None:
     page.get_by_text("Compare two", exact=True).click()
     choose(page, "Run A", "synthetic")
     choose(page, "Run B", "finer")
-    expect(page.get_by_role("alert").filter(has_text="Not to be ranked together")).to_contain_text("Clusters k")
+    expect(page.get_by_role("alert").filter(has_text="Do not rank these together")).to_contain_text("Clusters k")
     expect(page.get_by_role("heading", name="One leaderboard")).to_have_count(0)
     choose(page, "Run B", "Another")
     expect(page.get_by_role("heading", name="One leaderboard")).to_be_visible()

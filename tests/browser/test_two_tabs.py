@@ -67,7 +67,7 @@ def test_the_other_tab_shows_jobs_runs_and_names_by_itself(app: str, home: Path,
     one.goto(f"{app}/?run=synthetic")
     two.goto(f"{app}/runs?run=synthetic")
     expect(one.get_by_role("heading", name="Leaderboard")).to_be_visible()
-    expect(two.get_by_text("1 run. All together")).to_be_visible()
+    expect(two.get_by_text("1 run. Total size")).to_be_visible()
     assert offered(one) == ["synthetic"]
     touched(one)
     touched(two)
@@ -150,7 +150,7 @@ def test_two_tabs_change_one_run_and_neither_loses_anything(app: str, home: Path
     expect(one.locator(".st-key-there_notes_synthetic")).to_contain_text("written in the second tab")
     expect(one.get_by_label("Notes")).to_have_value("written in the first tab")
     assert RunStore().load("synthetic").notes == "written in the second tab"
-    press(one, "Take theirs")
+    press(one, "Use theirs")
     expect(one.get_by_label("Notes")).to_have_value("written in the second tab")
     one.get_by_label("Notes").fill("written in the second tab, read in the first")
     press(one, "Save")
@@ -171,7 +171,7 @@ def test_runs_that_come_and_one_that_goes_leave_a_form_as_it_is(app: str, home: 
     notes.press_sequentially("sentence")
     expect(notes).to_have_value("half a sentence")
     store.delete("synthetic")
-    expect(form.get_by_role("alert")).to_contain_text("was deleted meanwhile")
+    expect(form.get_by_role("alert")).to_contain_text("has been deleted in the meantime")
     expect(form.get_by_label("Notes")).to_have_value("half a sentence")
     store.delete(copy.id)
     press(form, "Restore the run")

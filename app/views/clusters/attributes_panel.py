@@ -32,8 +32,8 @@ TABS: dict[ChartOrTable, str] = {"chart": "Charts", "table": "Table"}
 _TABLE_HEIGHT = 330
 
 _HELP = (
-    "Each cluster is named after the value that most of half of its texts have; the other half is guessed. Where that "
-    "is no better than always guessing the most frequent value, the clusters tell nothing of it."
+    "Each cluster is labeled with the most frequent value in one half of the texts; the other half is guessed. Where "
+    "that is no better than always guessing the most frequent value, the clusters say nothing about it."
 )
 
 
@@ -55,10 +55,11 @@ def show(here: Focus) -> None:
     purity_list.show(here)
     if table is None:
         page_chrome.nothing_yet(
-            "Nothing was computed yet.",
-            "How well do clusters tell **columns of metadata**, such as a topic, and **length, stop words and "
-            "punctuation**, as their number grows? If length alone explains the clusters, so it may the score.",
-            f"Press *Compute* below, or `mauve-lens attributes {run.id}`.",
+            "Nothing has been computed yet.",
+            "How well do clusters capture **metadata columns**, such as a topic, and **length, stop words and "
+            "punctuation**, as the number of clusters grows? If length alone explains the clusters, it may explain "
+            "the score, too.",
+            f"Press *Compute* below, or run `mauve-lens attributes {run.id}`.",
         )
         if access.may_change():
             with st.container(border=True):
@@ -142,7 +143,7 @@ def _charts(
     lines_of = {"accuracy": categories, "agreement": categories, "explained": numbers}
     drawn = [part for part, lines in lines_of.items() if lines]
     if not drawn:
-        st.caption("No column could be judged; see below how these were computed.")
+        st.caption("No column could be judged; see *How these were computed* below.")
         return
     for column, part in zip(st.columns(len(drawn), gap="medium"), drawn, strict=True):
         with column:
@@ -171,7 +172,7 @@ def _form(run: Run, table: AttributeTable | None) -> None:
             int(settings.get("splits") or SPLITS),
             key=f"attributes_splits_{suffix}",
             width=120,
-            help="Random halves: one names the clusters, the other is guessed.",
+            help="Random halves: one labels the clusters, the other is guessed.",
         )
     looked_at = list(dict.fromkeys(sources[:-1] if source == ALL and ALL not in names else [source]))
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -185,7 +186,7 @@ def _form(run: Run, table: AttributeTable | None) -> None:
             "Numbers of clusters k",
             key=f"attributes_ks_{suffix}_{candidate}",
             placeholder=", ".join(map(str, usual_ks(run, candidate))),
-            help="Numbers with commas between them; left empty, those shown.",
+            help="Numbers separated by commas. Empty: those shown.",
         )
     if st.button("Compute", type="primary", icon=":material/play_arrow:", key="attributes_start"):
         _start(run, columns, text, source, candidate, int(splits))

@@ -23,7 +23,7 @@ _TABLE_HEIGHT = 330
 
 def main() -> None:
     """Lay out the page."""
-    page_chrome.title("Clusters", "In which kinds of text do the two sides differ, and what do these texts say?")
+    page_chrome.title("Clusters", "Where do human and model texts differ, and what do those texts say?")
     run, state = opened_run(), session.current()
     here = focus.of(run, state)
     with focus.rows():
@@ -37,19 +37,19 @@ def main() -> None:
                 ORDERS,
                 None,
                 width=160,
-                help="Difference: human share minus model share, in points of percentage. Errors: the cluster's part "
-                "of them, which is negative where that side writes less than the mixture.",
+                help="Difference: human share minus model share, in percentage points. Errors: the cluster's share of "
+                "them, negative where that side writes less than the mixture.",
             )
             weight = focus.weight_slider(state)
-            score_controls.smoothing("Here it acts on the errors alone.")
+            score_controls.smoothing("Here it affects only the errors.")
     counts = here.partition.counts(HUMAN), here.partition.counts(here.candidate)
     table = cluster_table(*counts, weight, state.smoothing)
     rows = ordered(table, state.order)
     _histogram(here, rows, state.order, score_controls.smoothing_in_words(state))
     if state.cluster is not None and here.cluster is None:
-        st.info(f"There is no cluster {state.cluster} here: clusters go from 0 to {here.partition.k - 1}.")
+        st.info(f"There is no cluster {state.cluster} here: clusters are numbered 0 to {here.partition.k - 1}.")
     if here.cluster is None:
-        st.caption(":material/ads_click: Click a bar, tick a row or choose a number to read the texts of a cluster.")
+        st.caption(":material/ads_click: Click a bar, select a row or choose a number to read the texts of a cluster.")
         attributes_panel.show(here)
         return
     with st.container(horizontal=True, vertical_alignment="center"):

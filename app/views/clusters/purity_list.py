@@ -28,12 +28,12 @@ def show(here: Focus) -> None:
     sides = {"human": (HUMAN,), "model": (here.candidate,), "both": (HUMAN, here.candidate)}
     usable = {side: columns for side, names in sides.items() if (columns := _columns(here.run.id, names))}
     if not usable:
-        st.caption("These texts carry no column of metadata that sorts them, so that no cluster can be pure in one.")
+        st.caption("These texts have no metadata column that sorts them, so no cluster can be pure in one.")
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.markdown("**Purest clusters**", width="content")
         titles = {side: here.candidate if side == "model" else side for side in usable}
-        side = bound.selectbox("purity_side", "Whose texts", titles, next(iter(usable)), width=180)
+        side = bound.selectbox("purity_side", "Texts of", titles, next(iter(usable)), width=180)
         offered = list(usable[side])
         column = bound.selectbox("purity_column", "Column", offered, offered[0], width=180)
         rows = _purest(*here.key, sides[side], column)
@@ -42,9 +42,9 @@ def show(here: Focus) -> None:
         charts.csv_button(lambda: rows.assign(column=column), key="purity_csv", file_name=name)
     _purity_list(rows)
     st.caption(
-        f"{len(rows):,} of {here.partition.k:,} clusters of the {here.partition.kind} partition have such texts; by "
-        f"the lower end of Wilson's {CONFIDENCE:.0%} interval of the share, as if the value had been named beforehand. "
-        "Tick a row to open its cluster above."
+        f"{len(rows):,} of {here.partition.k:,} clusters of the {here.partition.kind} partition have such texts, "
+        f"sorted by the lower limit of Wilson's {CONFIDENCE:.0%} interval of the share, as if the value had been "
+        "named in advance. Select a row to open its cluster above."
     )
 
 
@@ -74,8 +74,8 @@ def _purity_list(rows: pd.DataFrame) -> None:
         height=_LIST_HEIGHT,
         column_config={
             "cluster": st.column_config.NumberColumn(width="small"),
-            "of all texts": st.column_config.NumberColumn(format="percent", help="Share of the value in all of them"),
-            "texts": st.column_config.NumberColumn(help="Of the cluster, with a value"),
+            "of all texts": st.column_config.NumberColumn(format="percent", help="Share of the value among all texts"),
+            "texts": st.column_config.NumberColumn(help="Texts of the cluster that have a value"),
         },
     )
 

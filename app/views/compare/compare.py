@@ -19,16 +19,16 @@ from mauve_core.scoring.tables import standings
 from mauve_core.store import Run
 
 _FRONTIER_HELP = (
-    "Each curve lays the two errors of a candidate against each other as the mixture R goes from the model's "
-    "texts to the humans'. A curve near the upper right corner means that both errors are small; MAUVE is the "
-    "area under it. A band reaches from the lowest to the highest k-means seed."
+    "Each curve plots a candidate's two errors against each other as the mixture R goes from the model's texts to the "
+    "human ones. A curve near the upper right corner means that both errors are small; MAUVE is the area under it. A "
+    "band spans the lowest to the highest k-means seed."
 )
 
 
 def main() -> None:
     """Lay out the page."""
     page_chrome.title(
-        "Compare", "Which candidate is closest to the human texts, how sure is that, and which error does it make?"
+        "Compare", "Which candidate is closest to the human texts, how certain is that, and which error does it make?"
     )
     run = sidebar.opened_run()
     state = session.current()
@@ -64,9 +64,8 @@ def _leaderboard(run: Run, state: State, partition: PartitionKind) -> None:
     )
     st.caption(
         f"Mean ± sd over {score.seeds} k-means seeds; below it the {score.confidence:.0%} bootstrap interval over "
-        "texts, the thin line. "
-        f"{score_controls.described(state, partition, run.comparison.config.score.scale)}. "
-        f"{run.comparison.human.n:,} human texts. Grey bracket: tied.{_about_halves(run, partition)}"
+        f"texts (thin line). {score_controls.described(state, partition, run.comparison.config.score.scale)}. "
+        f"{run.comparison.human.n:,} human texts. Gray bracket: tied.{_about_halves(run, partition)}"
     )
 
 
@@ -75,8 +74,8 @@ def _about_halves(run: Run, partition: PartitionKind) -> str:
     if halves is None:
         return ""
     return (
-        f" Ceiling: one random half of the human texts against the other, {halves.source.n:,} a side in "
-        f"{halves.partitions[0].k:,} clusters: about what a candidate that writes like people would come to."
+        f" Ceiling: one random half of the human texts against the other, {halves.source.n:,} per side in "
+        f"{halves.partitions[0].k:,} clusters: about what a candidate that writes like people would score."
     )
 
 
@@ -99,8 +98,8 @@ def _frontier(run_id: str) -> None:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             weight = score_controls.weight(
                 state,
-                "Where on the curves the marks stand, R = λ P + (1 − λ) Q. At 0.5 both sides count alike; the whole "
-                "curve makes the score, so this changes no rank.",
+                "Position of the marks on the curves, R = λ P + (1 − λ) Q. At 0.5 both sides count equally. The score "
+                "comes from the whole curve, so this changes no rank.",
             )
             if len(banded) < len(order):
                 _band_picker(order)
@@ -124,8 +123,8 @@ def _band_picker(order: list[str]) -> None:
         order[0],
         omit_default=False,
         width=200,
-        help="The candidate whose curve stands out, with its band from the lowest to the highest k-means seed: how far "
-        "chance in the clustering moves it. The other pages show this candidate then.",
+        help="Highlights this candidate's curve, with its band from the lowest to the highest k-means seed: how far "
+        "chance in the clustering moves it. The other pages then show this candidate.",
     )
 
 
@@ -145,7 +144,7 @@ def _errors(at_weight: pd.DataFrame) -> None:
         border="horizontal",
         hide_index=True,
     )
-    st.caption("In nats, mean ± sd over k-means seeds. R = λ P + (1 − λ) Q, P humans, Q the model.")
+    st.caption("In nats, mean ± sd over k-means seeds. R = λ P + (1 − λ) Q, P: humans; Q: the model.")
 
 
 main()

@@ -27,8 +27,8 @@ def show(run: Run, state: State, partition: PartitionKind) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         _report_button(run)
         st.caption(
-            "One HTML file with live figures, texts of the clusters that lead, settings and caveats. It needs no "
-            "network and no server. Scores in it are the run's own, whatever is set above.",
+            "One HTML file with interactive figures, texts of the leading clusters, settings and caveats. It needs no "
+            "network or server. Its scores are the run's own, whatever is set above.",
             width="stretch",
         )
     with st.expander("Leaderboard and methods for a paper", icon=":material/article:"):
@@ -44,7 +44,7 @@ def _report_button(run: Run) -> None:
         key="report_html",
         icon=":material/summarize:",
         on_click="ignore",
-        help="Made when it is pressed: a few seconds, more for a run whose clusters nobody has looked at yet.",
+        help="Created on request: takes a few seconds, more for a run whose clusters nobody has looked at yet.",
     )
 
 
@@ -74,4 +74,4 @@ def _texts(run: Run, state: State, partition: PartitionKind) -> None:
         on_click="ignore",
         type="tertiary",
     )
-    st.caption("Under the partition, scaling constant and smoothing that are set above.")
+    st.caption("With the partition, scaling constant and smoothing set above.")

@@ -18,15 +18,15 @@ AT_FIRST = ("greedy", "ancestral", "nucleus:p=0.8", "nucleus:p=0.95")
 def show() -> list[str]:
     """The chosen decoders as specs, in the order of choice."""
     chosen: list[str] = st.multiselect(
-        "Chosen",
+        "Chosen decoders",
         _usual(),
         default=AT_FIRST,
         accept_new_options=True,
         key=_CHOSEN,
         persist_state="session",
         placeholder="Add a decoder below, or type one",
-        help="Each makes a candidate of that name. Two or more values of one parameter, such as nucleus:p=0.8 and "
-        "nucleus:p=0.95, let Sweeps draw the score against it.",
+        help="Each becomes a candidate of that name. With two or more values of one parameter, such as nucleus:p=0.8 "
+        "and nucleus:p=0.95, Sweeps can draw the score against it.",
     )
     kinds, numbers, button = st.columns([2, 4, 1], vertical_alignment="bottom")
     kind = DECODERS[kinds.selectbox("Kind", list(DECODERS), index=4, key=_KIND, persist_state="session")]
@@ -48,12 +48,12 @@ def _is_complete(kind: DecoderKind) -> bool:
 
 
 def _on_missing(kind: DecoderKind) -> str:
-    return "" if _is_complete(kind) else " Left empty, the perplexity of the human texts under the model is taken."
+    return "" if _is_complete(kind) else " Empty: the perplexity of the human texts under the model."
 
 
 def _parameters(kind: DecoderKind) -> dict[str, float | None]:
     if not kind.parameters:
-        st.caption("This decoder has no parameter.")
+        st.caption("This decoder has no parameters.")
         return {}
     columns = st.columns(len(kind.parameters))
     return {

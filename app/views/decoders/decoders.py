@@ -63,13 +63,13 @@ def _measures(run: Run) -> None:
     measured = () if measurements is None else measurements.measures
     if measurements is None or not measured:
         page_chrome.nothing_yet(
-            "Nothing was measured yet.",
-            "A score says how far a candidate is from the human texts; measures say in which way: **too predictable** "
+            "Nothing has been measured yet.",
+            "A score says how far a candidate is from the human texts; measures say in what way: **too predictable** "
             "or **too surprising** (perplexity), **too repetitive** or **too diverse** (repetition, distinct-4, "
-            "self-BLEU), too short or too long. Each is T(Q) of a candidate beside T(P) of the human texts, and the "
-            "gap between the two is what counts.",
-            f"Press *Measure* below, or `mauve-lens measure {run.id}`. Those on the left take seconds to minutes; for "
-            "those on the right a model reads every text.",
+            "self-BLEU), too short or too long. Each is T(Q) of a candidate next to T(P) of the human texts; the gap "
+            "between the two is what counts.",
+            f"Press *Measure* below, or run `mauve-lens measure {run.id}`. Those on the left take seconds to minutes; "
+            "for those on the right, a model reads every text.",
         )
         if access.may_change():
             measure_form.show(run, measured)

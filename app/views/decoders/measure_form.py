@@ -33,12 +33,12 @@ def show(run: Run, measured: AbstractCollection[str]) -> None:
             "Scoring model",
             key="measure_model",
             causal=True,
-            help_text="Reads every text. For measures of a decoder take the model that wrote the texts.",
+            help_text="Reads every text. For measures of a decoder, choose the model that wrote the texts.",
         )
         texts = sum(source.n for source in run.comparison.sources)
         st.caption(
-            f"The model reads {texts:,} texts. Measures of a decoder need its name: candidates called "
-            "`nucleus:p=0.95`, or texts with a column `decoder`."
+            f"The model reads {texts:,} texts. Measures of a decoder need its name: candidates named "
+            "`nucleus:p=0.95`, or texts with a `decoder` column."
         )
     names = [*chosen, *costly]
     if st.button("Measure", type="primary", icon=":material/straighten:", key="measure_start", disabled=not names):

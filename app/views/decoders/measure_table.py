@@ -60,8 +60,8 @@ def _overview(run: Run, measurements: Measurements, order: Sequence[str]) -> Non
         st.header(
             "All measures",
             anchor=False,
-            help="T(Q) of every candidate beside T(P) of the human texts. None of them says which texts are better: "
-            "a good decoder lies where people do.",
+            help="T(Q) of every candidate next to T(P) of the human texts. No measure says which texts are better: a "
+            "good decoder lies where people do.",
         )
         st.space("stretch")
         frame = figures.measures_frame(measurements, order)
@@ -73,7 +73,7 @@ def _overview(run: Run, measurements: Measurements, order: Sequence[str]) -> Non
                 figures.panels_figure(measurements, order),
                 key="measures_chart",
                 file_name=f"{run.name}-measures",
-                alt="Every measure of every candidate beside the human value; the table has the same numbers.",
+                alt="Every measure of every candidate next to the human value; the table has the same numbers.",
             )
     if table.open:
         with table:
@@ -83,9 +83,8 @@ def _overview(run: Run, measurements: Measurements, order: Sequence[str]) -> Non
             st.caption("Gap |T(Q) − T(P)|")
             _wide_table(gaps, "measures_gaps")
     st.caption(
-        "Blue line: human texts, T(P). Dots: candidates, T(Q). Line and band: the interval over texts, about "
-        f"95%; ± one standard deviation, {UNKNOWN} where none could be given. "
-        f"{run.comparison.human.n:,} human texts."
+        "Blue line: human texts, T(P). Dots: candidates, T(Q). Line and band: the interval over texts, about 95%; ±: "
+        f"one standard deviation, {UNKNOWN} where none is available. {run.comparison.human.n:,} human texts."
     )
 
 
@@ -118,7 +117,7 @@ def _ranking(run: Run, measurements: Measurements, order: Sequence[str]) -> None
     st.table(ranking_table(run, frame), border="horizontal", hide_index=True)
     st.caption(
         "Smallest gap |T(Q) − T(P)| first; = where intervals of gaps overlap. Value ± sd over texts, below it the 95% "
-        "interval. MAUVE: mean ± sd over seeds, its rank in brackets."
+        "interval. MAUVE: mean ± sd over seeds, with its rank in parentheses."
     )
     notes = dict.fromkeys(filter(None, (_note(frame, place) for place in range(len(frame)))))
     if notes:
@@ -165,8 +164,8 @@ def _plane(run: Run, measurements: Measurements, order: Sequence[str]) -> None:
         st.header(
             "Quality against diversity",
             anchor=False,
-            help="Texts can be too predictable and too surprising, too repetitive and too diverse. Where the human "
-            "texts are is where a decoder wants to be.",
+            help="Texts can be too predictable or too surprising, too repetitive or too diverse. A good decoder lies "
+            "where the human texts do.",
         )
         st.space("stretch")
         csv = st.container(width="content")
@@ -187,7 +186,7 @@ def _plane(run: Run, measurements: Measurements, order: Sequence[str]) -> None:
         alt=f"{measure_title(across)} against {measure_title(along)} of every candidate and the human texts; the "
         "tables above have the numbers.",
     )
-    human = "Blue cross: the human texts." if HUMAN in set(frame["source"]) else "One of the two has no T(P)."
+    human = "Blue cross: the human texts." if HUMAN in set(frame["source"]) else "One of the two measures has no T(P)."
     st.caption(f"{human} Lines: about 95% intervals over texts. n as in the table above.")
 
 

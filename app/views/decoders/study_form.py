@@ -50,8 +50,8 @@ class Human:
 def show(run: Run | None) -> None:
     """The form; ``run`` offers its human texts and their prompts."""
     st.caption(
-        "A model continues the beginnings of human texts, once under each decoder. What it writes is compared with "
-        "what people wrote there; the run that comes out opens in every view."
+        "A model continues the beginnings of human texts, once under each decoder. Its continuations are compared "
+        "with what people wrote there; the resulting run opens in every view."
     )
     left, right = st.columns(2, gap="medium")
     with left, st.container(border=True):
@@ -60,17 +60,17 @@ def show(run: Run | None) -> None:
         prompt_tokens = None
         if human is not None and not human.prompted:
             prompt_tokens = st.number_input(
-                "Tokens of a prompt",
+                "Prompt tokens",
                 1,
                 100_000,
                 PROMPT_TOKENS,
                 key="study_prompt_tokens",
                 persist_state="session",
-                help="The file has no prompts: so many tokens at the beginning of each text become its prompt.",
+                help="The file has no prompts, so this many tokens from the beginning of each text become its prompt.",
             )
     with right, st.container(border=True):
         st.markdown("**Model**")
-        model = model_picker.show("Model that writes", key="study_model", causal=True)
+        model = model_picker.show("Generating model", key="study_model", causal=True)
         lengths = _lengths()
     with st.container(border=True):
         st.markdown("**Decoders**")
@@ -96,7 +96,10 @@ def _human(run: Run | None) -> Human | None:
     read = upload_side.show("study", "Human texts with prompts")
     file = next((file for file in read if file is not None), None)
     if file is None:
-        st.caption("Give each text a prompt in a field of its own; without one, each text's beginning becomes it.")
+        st.caption(
+            "Put each text's prompt in a field of its own; without that field, the beginning of each text "
+            "becomes its prompt."
+        )
         return None
     return Human(file.file, file.look.texts, file.look.prompted, Path(file.file.path).stem)
 
@@ -106,7 +109,12 @@ def _of_run(run: Run) -> Human | None:
     total = len(corpus)
     low = min(MIN_TEXTS, total)
     count = st.number_input(
-        "Texts", low, total, total, key=f"study_count_{run.id}", help="The first so many human texts of the run"
+        "Texts",
+        low,
+        total,
+        total,
+        key=f"study_count_{run.id}",
+        help="How many of the run's human texts to use, from the first on",
     )
     st.caption(f"The first {count:,} of {total:,} human texts of **{escaped(run.name)}**, with their prompts and ids.")
     try:
@@ -129,7 +137,7 @@ def _lengths() -> dict[str, int]:
                 256,
                 key="study_max_tokens",
                 persist_state="session",
-                help="Tokens of a continuation; the human texts are cut there too",
+                help="Maximum tokens per continuation; the human texts are cut there, too",
             )
         ),
         "min_new_tokens": int(
@@ -140,7 +148,7 @@ def _lengths() -> dict[str, int]:
                 0,
                 key="study_min_tokens",
                 persist_state="session",
-                help="The model may not end before; 0 lets it end when it will.",
+                help="The model may not stop earlier; 0 lets it stop at any time.",
             )
         ),
         "seed": int(
@@ -151,7 +159,7 @@ def _lengths() -> dict[str, int]:
                 0,
                 key="study_seed",
                 persist_state="session",
-                help="A text depends on its prompt, its decoder and this",
+                help="A text depends on its prompt, its decoder and this seed",
             )
         ),
     }
@@ -170,7 +178,7 @@ def _finish(
         value=True,
         key="study_measures",
         persist_state="session",
-        help="Every text measure, with the model that wrote the texts as the scoring model",
+        help="Computes every text measure, with the generating model as the scoring model",
     )
     task = None
     if human is not None and specs:

@@ -22,7 +22,7 @@ from mauve_core.numerics.resampling.stability import LABELS, Stability
 TABS: dict[GapTab, str] = {
     "texts": "Texts of a cluster",
     "what-if": "What would close the gap",
-    "few": "The few clusters that make most of it",
+    "few": "The few clusters that make up most of it",
 }
 _STABILITY_COLORS: dict[str, Literal["green", "yellow", "gray"]] = {
     "stable": "green", "unsure": "yellow", "noise": "gray"
@@ -31,7 +31,7 @@ _STABILITY_COLORS: dict[str, Literal["green", "yellow", "gray"]] = {
 
 def main() -> None:
     """Lay out the page."""
-    page_chrome.title("Gap", "Which clusters make the gap between the two sides, and what would close it?")
+    page_chrome.title("Gap", "Which clusters make up the gap between human and model texts, and what would close it?")
     run, state = opened_run(), session.current()
     here = focus.of(run, state)
     with focus.rows():
@@ -40,13 +40,13 @@ def main() -> None:
             focus.cluster_picker(here)
         with focus.row():  # controls of errors and scores
             weight = focus.weight_slider(state)
-            score_controls.smoothing("MAUVE* always has Krichevsky–Trofimov.")
+            score_controls.smoothing("MAUVE* always uses Krichevsky–Trofimov.")
             scale = score_controls.scale(state, run.comparison.config.score.scale)
     counts = here.partition.counts(HUMAN), here.partition.counts(here.candidate)
     table = cluster_table(*counts, weight, state.smoothing)
     gap_ledger.show(here, table, weight, state)
     if state.cluster is not None and here.cluster is None:
-        st.info(f"There is no cluster {state.cluster} here: clusters go from 0 to {here.partition.k - 1}.")
+        st.info(f"There is no cluster {state.cluster} here: clusters are numbered 0 to {here.partition.k - 1}.")
     _tabs(here, table, weight, scale)
 
 
@@ -70,7 +70,7 @@ def _tabs(here: Focus, table: pd.DataFrame, weight: float, scale: float) -> None
 
 def _texts(here: Focus, table: pd.DataFrame, weight: float, state: State) -> None:
     if here.cluster is None:
-        st.caption(":material/ads_click: Click a bar, tick a row or choose a number to read the texts of a cluster.")
+        st.caption(":material/ads_click: Click a bar, select a row or choose a number to read the texts of a cluster.")
         return
     _heading(here, here.cluster)
     cluster_detail.show(here, here.cluster, table, weight, state.smoothing)
@@ -90,9 +90,9 @@ def _heading(here: Focus, cluster: int) -> None:
 def _stability_in_words(judged: Stability, cluster: int) -> str:
     meaning = LABELS[str(judged.label[cluster])].capitalize()
     return (
-        f"{meaning}. p = {significant(judged.p[cluster])} when sides are exchanged, "
-        f"{significant(judged.adjusted[cluster])} adjusted over all clusters; the same sign in "
-        f"{as_percent(judged.agreement[cluster])} of the partitions of other seeds and k."
+        f"{meaning}. p = {significant(judged.p[cluster])} when texts switch sides, "
+        f"{significant(judged.adjusted[cluster])} adjusted for all clusters; the same sign in "
+        f"{as_percent(judged.agreement[cluster])} of the partitions with other seeds and k."
     )
 
 

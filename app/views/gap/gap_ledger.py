@@ -132,7 +132,7 @@ def _error(here: Focus, error: str, rows: pd.DataFrame, totals: np.ndarray, reac
         file_name=f"{here.run.name}-{here.candidate}-{error}",
         on_select=partial(_choose_bar, error),
         selection_mode="points",
-        alt=f"Share of each cluster in the {name}; the list below has the same numbers.",
+        alt=f"Each cluster's share of the {name}; the list below has the same numbers.",
     )
     st.caption(_sum_in_words(rows, total))
 

@@ -19,7 +19,7 @@ from mauve_core.figures.leaderboard import titled
 from mauve_core.numerics.divergences.smoothing import ADDED_COUNT
 from mauve_core.scoring.tables import TITLES
 
-ACTIONS: dict[GreedyAction, str] = {"match": "Bring each to the human share", "drop": "Drop the model's texts in each"}
+ACTIONS: dict[GreedyAction, str] = {"match": "Match the human share in each", "drop": "Drop the model's texts in each"}
 _WORDS = 5
 
 
@@ -28,23 +28,23 @@ def show(here: Focus, state: State, scale: float) -> None:
     with st.container(horizontal=True, gap="medium"):
         bound.segmented_control(
             "score",
-            "By score",
+            "Score",
             {score: titled(score) for score in SCORES},
-            help="Each step takes the cluster that moves this score most. ↑ larger is closer to the human texts.",
+            help="Each step takes the cluster that moves this score the most. ↑ larger is closer to the human texts.",
         )
         bound.segmented_control(
             "greedy_action",
-            "What is done",
+            "Action",
             ACTIONS,
-            help="Bring: the model's texts there count as much as the humans' do. Drop: they count nothing.",
+            help="Match: the model's texts there count as much as the human texts do. Drop: they do not count.",
         )
     if state.smoothing not in ADDED_COUNT:
         known = " or ".join(title for name, title in score_controls.SMOOTHING_TITLES.items() if name in ADDED_COUNT)
-        st.info(f"The list is made with one of these smoothings of counts: {known}. Choose one of them above.")
+        st.info(f"This list needs one of these smoothings: {known}. Choose one above.")
         return
     rows = cache.greedy_list(*here.key, state.greedy_action, state.score, scale, state.smoothing)
     if len(rows) == 1:
-        st.info("There is no cluster with which this would bring the score closer to that of equal sides.")
+        st.info("No cluster brings the score closer to that of equal sides under this action.")
         return
     st.markdown(_in_words(here, rows, state.score))
     with st.container(key="greedy_steps"):  # stacked if the list would be too narrow for words (page_chrome.css)
@@ -62,11 +62,11 @@ def show(here: Focus, state: State, scale: float) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(_about(here, rows, state, scale), width="stretch")
         st.button(
-            "Try these as what-if",
+            "Try these as a what-if",
             icon=":material/science:",
             type="tertiary",
             key="greedy_try",
-            help="Every score with its interval, under What would close the gap",
+            help="Shows every score with its interval, under What would close the gap",
             **bound.on_click(
                 selection="clusters",
                 chosen=rows["cluster"].iloc[1:].tolist(),
@@ -103,8 +103,8 @@ def _in_words(here: Focus, rows: pd.DataFrame, score: str) -> str:
     )
     if pd.isna(spread["sd"]):
         return f"{said}."
-    at_step = "" if spread["step"] == last["step"] else f" after {int(spread['step'])}"
-    return f"{said}; over seeds, the same texts, from {_with_spread(first)} to {_with_spread(spread)}{at_step}."
+    at_step = "" if spread["step"] == last["step"] else f" after step {int(spread['step'])}"
+    return f"{said}; over seeds, with the same texts, from {_with_spread(first)} to {_with_spread(spread)}{at_step}."
 
 
 def _with_spread(row: pd.Series) -> str:
@@ -130,8 +130,8 @@ def _about(here: Focus, rows: pd.DataFrame, state: State, scale: float) -> str:
     seeds = here.run.comparison.config.score.seeds
     about = (
         "Each step takes the cluster that brings the score closest to that of equal sides (the dotted blue line), "
-        "after all before it; some other set of as many may close more. The list is made in one partition, so the gain "
-        "here is the best case"
+        "given all before it; another set of the same size may close more. The list is made in one partition, so the "
+        "gain here is the best case"
     )
     if seeds > 1:
         about += f"; over seeds: the same texts, in the clusters of all {seeds} seeds, mean ± sd"
@@ -140,7 +140,7 @@ def _about(here: Focus, rows: pd.DataFrame, state: State, scale: float) -> str:
     if filled:
         name = escaped(here.candidate)
         about += (
-            f" {name} has no text in {', '.join(filled)}: the score is what it would be if it wrote there; no weight "
-            "of its texts can do that, so nothing is said over seeds."
+            f" {name} has no text in {', '.join(filled)}: the score is what it would be if it wrote there; no "
+            "weighting of its texts can do that, so no value over seeds is given."
         )
     return about

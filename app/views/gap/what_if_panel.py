@@ -37,16 +37,16 @@ from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.scoring.result import Estimate
 from mauve_core.tasks.exclude_texts import ExcludeTextsTask
 
-SELECTIONS: dict[Selection, str] = {"clusters": "Clusters", "lasso": "Area of the Map", "slice": "Metadata"}
+SELECTIONS: dict[Selection, str] = {"clusters": "Clusters", "lasso": "Map area", "slice": "Metadata"}
 ACTIONS: dict[Action, str] = {
     "drop": "Drop",
     "cap": "Cap at the human share",
-    "match": "Bring to the human share",
+    "match": "Match the human share",
     "weight": "Weight",
 }
 SIDES: dict[Side, str] = {"model": "the model's texts", "human": "human texts", "both": "both"}
 
-KEPT_CLUSTERS = "On the run's own clusters, which stay as they are; a full recompute would cluster again."
+KEPT_CLUSTERS = "Uses the run's own clusters, unchanged; a full recomputation would cluster again."
 
 _WORDS = 3
 
@@ -138,7 +138,7 @@ def _area(here: Focus, state: State) -> Groups | None:
     for name in (HUMAN, here.candidate):
         masks[name] = np.zeros(len(here.run.corpora[name]), dtype=np.bool_)
         masks[name][stack.positions(inside, name)] = True
-    st.caption("The texts inside the area, of the sources that the map shows, as one group.")
+    st.caption("The texts inside the area, from the sources that the map shows, as one group.")
     return one_group(here.candidate, masks[HUMAN], masks[here.candidate])
 
 
@@ -146,7 +146,7 @@ def _slice(here: Focus, _state: State) -> Groups | None:
     human, model = (here.run.corpora[name].metadata for name in (HUMAN, here.candidate))
     fields = list(dict.fromkeys([*human.columns, *model.columns]))
     if not fields:
-        st.caption("These texts carry no metadata.")
+        st.caption("These texts have no metadata.")
         return None
     left, right = st.columns(2)
     with left:
@@ -168,18 +168,18 @@ def _action(state: State) -> Side:
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         bound.selectbox(
             "action",
-            "What to do with them",
+            "Action",
             ACTIONS,
             None,
             width=230,
-            help="Cap: where a group (a cluster, the area, the slice) has more of the model's texts than of the "
-            "humans', its texts count less, as much as to have the human share. Bring to: so that it has the human "
-            "share, all other texts thinned or raised alike.",
+            help="Cap: where a group (a cluster, the area, the slice) has a larger share of the model's texts than of "
+            "the human ones, its texts count less, so that it has the human share. Match: each group gets the "
+            "human share, and all other texts are scaled alike.",
         )
         if state.action == "weight":
             low, high = FACTORS
             factor = bound.bind("factor", state.factor)
-            st.number_input("Each counts", low, high, step=0.1, format="%g", width=130, **factor)
+            st.number_input("Weight per text", low, high, step=0.1, format="%g", width=130, **factor)
         st.segmented_control(
             "Of",
             list(SIDES),
@@ -193,7 +193,7 @@ def _action(state: State) -> Side:
             icon=":material/undo:",
             type="tertiary",
             key="what_if_clear",
-            help="Choose no text, so that all scores are as they are",
+            help="Deselects all texts, so that all scores are unchanged",
             **bound.on_click(chosen=(), field=None, value=None, selection=None),
         )
     return side
@@ -231,7 +231,7 @@ def _answer(here: Focus, state: State, groups: Groups, side: Side, scale: float)
         what_if_figure(found.before, found.after),
         key="what_if_chart",
         file_name=name,
-        alt="Every score as it is and as it would be, with intervals; the table below has the numbers.",
+        alt="Every score before and after the change, with intervals; the table below has the numbers.",
     )
     st.table(shown_scores(found), border="horizontal", hide_index=True)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -242,7 +242,7 @@ def _answer(here: Focus, state: State, groups: Groups, side: Side, scale: float)
         )
         st.caption(
             f"{KEPT_CLUSTERS} Mean ± sd over {seeds} seeds of the {here.partition.kind} partition; below it the "
-            f"{confidence:.0%} bootstrap interval over texts. The texts then count for: {counted}.",
+            f"{confidence:.0%} bootstrap interval over texts. Total weight of the texts then: {counted}.",
             width="stretch",
         )
         charts.csv_button(lambda: scores_frame(found), key="what_if_csv", file_name=name)
@@ -257,7 +257,7 @@ def _in_full(here: Focus, state: State, groups: Groups, side: Side) -> None:
     left = {name: len(here.run.corpora[name]) - gone.get(name, np.array([])).size for name in (HUMAN, here.candidate)}
     obstacle = None
     if state.action != "drop":
-        obstacle = "Only for texts that are dropped: a text cannot be compared in part."
+        obstacle = "Only for dropped texts: a text cannot be compared in part."
     elif min(left.values()) < MIN_TEXTS:
         obstacle = f"Fewer than {MIN_TEXTS} texts would be left on one side."
     start = st.button(
@@ -266,8 +266,8 @@ def _in_full(here: Focus, state: State, groups: Groups, side: Side) -> None:
         key="what_if_start",
         disabled=obstacle is not None,
         help=obstacle
-        or "A new run of the human side and this candidate without these texts, clustered afresh under the run's "
-        "settings. It goes on in the background.",
+        or "Makes a new run of the human side and this candidate without these texts, clustered again under the run's "
+        "settings. It continues in the background.",
     )
     if start:
         _start(here, gone)

@@ -52,23 +52,23 @@ def _rater(name: str) -> None:
         key="judge_change",
         icon=":material/person:",
         type="tertiary",
-        help="Rate under another name. What was stored stays.",
+        help="Rate under another name. Stored ratings are kept.",
         **bound.on_click(rater=None),
     )
 
 
 def _no_pairs(error: InputError) -> None:
     st.info(
-        "Raters compare two continuations of **one prompt**, and no two sources of this run have a text for the same "
+        "Raters compare two continuations of **one prompt**, but no two sources of this run have a text for the same "
         "prompt.",
         icon=":material/compare_arrows:",
     )
     page_chrome.nothing_yet(
-        "Here people would rate pairs of texts.",
+        "On this page, people rate pairs of texts.",
         "They see two continuations of one prompt, blind, and say which one is better. Their answers rank the sources "
-        "and tell whether the scores can be trusted.",
-        "Start a run whose files name the prompt of each text: in **New run**, choose the field of the prompt, or give "
-        "the texts of one prompt the same id in every file.",
+        "and show whether the scores can be trusted.",
+        "Start a run whose files contain the prompt of each text: in **New run**, choose the prompt field, or give "
+        "texts of the same prompt the same id in every file.",
     )
     st.caption(escaped(str(error)))
 

@@ -62,13 +62,13 @@ def show(run: Run, state: State) -> None:
 
 
 def _no_ratings(counts: Counts) -> None:
-    skipped = f" So far {counts.skipped:,} pairs were skipped." if counts.skipped else ""
-    st.info(f"No pair of this run was rated yet.{skipped}", icon=":material/thumbs_up_down:")
+    skipped = f" Pairs skipped so far: {counts.skipped:,}." if counts.skipped else ""
+    st.info(f"No pair of this run has been rated yet.{skipped}", icon=":material/thumbs_up_down:")
     page_chrome.nothing_yet(
-        "Here the sources would be ranked by what people prefer.",
-        "Each gets a score with an interval (Bradley–Terry), and the page says how far MAUVE and the other measures "
-        "agree with it. That is the only test of a score that does not rest on another score.",
-        "Rate some under **Rate**: one pair takes about a minute. Ratings made elsewhere can be added below.",
+        "Ratings rank the sources by what people prefer.",
+        "Each source gets a score with an interval (Bradley–Terry), and the page shows how far MAUVE and the other "
+        "measures agree with it. This is the only test of a score that does not rest on another score.",
+        "Rate some pairs under **Rate**: each takes about a minute. Ratings made elsewhere can be added below.",
     )
 
 
@@ -84,18 +84,18 @@ def _controls(state: State) -> str:
         )
         bound.segmented_control(
             "ties",
-            "Ties count",
+            "Ties",
             TIE_RULES,
-            help="Half a win to both sides, or a win to one of them at random, as in the papers.",
+            help="Half a win for each side, or a win for one of them at random, as in the papers.",
         )
         st.number_input(
-            "Leave out under (s)",
+            "Minimum time (s)",
             min_value=0,
             max_value=MAX_SECONDS,
             step=5,
             width=170,
-            help="Pairs that were answered faster than this do not count. "
-            f"The papers took {PAPERS_SECONDS} s. Ratings whose time is unknown stay.",
+            help=f"Pairs answered faster than this do not count. The papers used {PAPERS_SECONDS} s. Ratings whose "
+            "time is unknown are kept.",
             **bound.bind("seconds", state.seconds),
         )
     return question
@@ -135,7 +135,9 @@ def _preferences(run: Run, rankings: dict[str, Ranking], question: str) -> None:
                 file_name=f"{run.name}-judgments",
             )
     if question not in rankings:
-        st.info("No rating of this question is left under these settings, or all are of texts that were replaced.")
+        st.info(
+            "No ratings of this question are left under these settings, or all are of texts that have been replaced."
+        )
         return
     ranking = rankings[question]
     st.markdown(f"*{QUESTIONS[question]}*")
@@ -143,7 +145,7 @@ def _preferences(run: Run, rankings: dict[str, Ranking], question: str) -> None:
         figures.ranking_figure(rankings, question, [candidate.name for candidate in run.comparison.candidates]),
         key="judge_ranking_chart",
         file_name=f"{run.name}-judgments",
-        alt="Bradley-Terry scores of all sources with intervals; the table below has the same numbers.",
+        alt="Bradley–Terry scores of all sources with intervals; the table below has the same numbers.",
     )
     frame = figures.ranking_frame(ranking)
     st.table(figures.shown_ranking(frame, escaped), border="horizontal", hide_index=True)
@@ -167,9 +169,10 @@ def _agreement(run: Run, ranking: Ranking) -> None:
         st.header(
             "Which scores agree",
             anchor=False,
-            help="Spearman's rank correlation of each score's order of the candidates with that of people: "
-            "1 is the same order, −1 the opposite one. Worst case: the least correlation when every value moves up or "
-            "down by its standard deviation; where there are too many ways to try all, the two bounds it lies between.",
+            help="Spearman's rank correlation between each score's order of the candidates and that of people: 1 is "
+            "the same order, −1 the opposite one. Worst case: the lowest correlation when every value moves up "
+            "or down by its standard deviation; if there are too many ways to try all, the two bounds it lies "
+            "between.",
         )
         st.space("stretch")
         charts.csv_button(lambda: frame, key="judge_agreement_csv", file_name=f"{run.name}-agreement")
@@ -177,14 +180,14 @@ def _agreement(run: Run, ranking: Ranking) -> None:
     known = frame.loc[frame["spearman"].notna(), "n"]
     few = "" if known.empty else figures.few_candidates(int(known.min()))
     st.caption(
-        "Over the candidates alone, since the human side has no distance to itself. ↑ larger is closer to human "
-        "texts, ↓ smaller is; the correlation has its sign so that + is agreement. Scores: pairwise partition, sd "
+        "Over the candidates only, since the human side has no distance to itself. ↑ larger is closer to human texts, "
+        "↓ smaller is; the sign of each correlation is such that + means agreement. Scores: pairwise partition, sd "
         f"over k-means seeds. {few}"
     )
     if problem:
         st.warning(escaped(problem), icon=":material/warning:")
     elif len(frame) == len(score_indicators(run.comparison)):
-        st.caption("Text measures such as perplexity join this table once they were computed, under Decoders.")
+        st.caption("Text measures such as perplexity appear in this table once they are computed under Decoders.")
 
 
 def _raters(counts: Counts, ratings: tuple[Rating, ...]) -> None:
@@ -195,12 +198,12 @@ def _raters(counts: Counts, ratings: tuple[Rating, ...]) -> None:
             key="judge_raters",
             column_config={
                 "Ties": st.column_config.NumberColumn(format="percent"),
-                "Median seconds a pair": st.column_config.NumberColumn(format="%.0f"),
+                "Median seconds per pair": st.column_config.NumberColumn(format="%.0f"),
             },
         )
         st.caption(
-            "The papers allow at most one tie in ten and left out pairs answered in under "
-            f"{PAPERS_SECONDS} seconds; their raters took 47 on average."
+            f"The papers allowed at most one tie in ten and left out pairs answered in under {PAPERS_SECONDS} "
+            "seconds; their raters took 47 on average."
         )
 
 
@@ -218,7 +221,7 @@ def raters_frame(counts: Counts, ratings: tuple[Rating, ...]) -> pd.DataFrame:
                 "Skipped": count.skipped,
                 "Answers": count.ratings,
                 "Ties": count.ties / count.ratings if count.ratings else float("nan"),
-                "Median seconds a pair": statistics.median(times[name].values()) if name in times else float("nan"),
+                "Median seconds per pair": statistics.median(times[name].values()) if name in times else float("nan"),
             }
             for name, count in counts.raters.items()
         ]

@@ -29,18 +29,18 @@ SHORT_PROMPT = 160
 
 GUIDE = """
 You see a prompt and two continuations of it, **A** and **B**. A person or a machine wrote each of them; both may be
-by machines. Read both to their end, then say which one wins, in your own eyes, on each of three questions.
+by machines. Read both to the end, then say which one wins, in your opinion, on each of three questions.
 
 - **Each question stands alone.** A text can be full of ideas and still not fit its prompt.
-- **Ties are for pairs you truly cannot part**: at most about one in ten. If one side is a little ahead, say *slightly*.
-- **Length is no merit.** A long text that goes in circles is worse than a short one that says something.
-- **Overlook rough edges**: an end in the middle of a sentence, a stray menu or advertisement from a web page.
-- **Skip** a pair that cannot be judged at all, say because its prompt is garbled. A skipped pair counts nowhere.
-- **Take your time.** Most pairs need about a minute; it is noted how long each took.
+- **Ties are for pairs you truly cannot separate**: at most about one in ten. If one is a little ahead, say *slightly*.
+- **Longer is not better.** A long text that goes in circles is worse than a short one that says something.
+- **Overlook rough edges**: an ending in mid-sentence, a stray menu or advertisement from a web page.
+- **Skip** a pair that cannot be judged at all, for example because its prompt is garbled. Skipped pairs do not count.
+- **Take your time.** Most pairs need about a minute; the time that each took is recorded.
 
 Every option has a key, shown on it: `1` to `5` for the first question, `q` to `t` for the second, `a` to `g` for the
-third. With the third answer the pair is stored and the next one comes; until then you may change your mind. `u` or
-Backspace takes the last pair back, `x` skips.
+third. The third answer stores the pair and brings up the next one; until then you can change your answers. `u` or
+Backspace takes the last pair back; `x` skips.
 """
 
 _NUMBER, _SHOWN, _OUTCOME = "judge_number", "judge_shown", "judge_outcome"
@@ -82,7 +82,7 @@ def plan_of(run_id: str, rater: str) -> PairPlan:
     return found
 
 
-@kept_by_run(max_entries=16, show_spinner="Laying out the pairs")
+@kept_by_run(max_entries=16, show_spinner="Preparing the pairs")
 def _plan_or_why_not(run_id: str, rater: str) -> PairPlan | InputError:
     try:
         return pair_plan(cache.load_run(run_id).corpora, rater=rater)
@@ -103,7 +103,7 @@ def _ask_name() -> None:
             "Your name or initials",
             key=_NAME,
             max_chars=MAX_RATER,
-            help="Stands beside your ratings. The same name goes on where it stopped; two people need two names.",
+            help="Stored with your ratings. The same name resumes where it stopped; two people need two names.",
         )
         st.form_submit_button("Start rating", type="primary", on_click=_take_name)
     with st.container(border=True):
@@ -113,7 +113,7 @@ def _ask_name() -> None:
 
 def _take_name() -> None:
     if session.update(rater=str(st.session_state[_NAME])).rater is None:
-        st.toast("Give a name first.", icon=":material/person:")
+        st.toast("Enter a name first.", icon=":material/person:")
 
 
 @st.fragment
@@ -181,8 +181,8 @@ def _progress(rater: str, plan: PairPlan, counts: Counts) -> None:
     skipped = f", {mine.skipped:,} skipped" if mine and mine.skipped else ""
     st.progress(
         min(counts.pairs / target, 1.0),
-        text=f"**{rated:,}** {pairs} rated by you{skipped}, **{plan.total:,}** in your plan, "
-        f"**{counts.pairs:,}** by everyone. The bar is full at {target:,}: about {PER_TWO_SOURCES} for each two of the "
+        text=f"**{rated:,}** {pairs} rated by you{skipped}, **{plan.total:,}** in your plan, **{counts.pairs:,}** by "
+        f"everyone. The bar is full at {target:,}: about {PER_TWO_SOURCES} for each pair of the "
         f"{len(plan.sources)} sources, a first ranking with wide intervals.",
     )
 
@@ -210,7 +210,7 @@ def _settle(run_id: str, rater: str, index: int | None, message: answer_panel.Me
         if index is None:
             outcome = _undo(store, rater)
         elif message is None:
-            outcome = Outcome("Not understood; answer again.")
+            outcome = Outcome("Not understood; please answer again.")
         else:
             outcome = _carry_out(store, rater, plan_of(run_id, rater)[index], message)
     except MauveLensError as error:
@@ -221,7 +221,7 @@ def _settle(run_id: str, rater: str, index: int | None, message: answer_panel.Me
 
 def _carry_out(store: RatingStore, rater: str, pair: Pair, message: answer_panel.Message) -> Outcome:
     if pair.key in store.seen(rater):
-        return Outcome("This pair was done in another window; what was said there stands.")
+        return Outcome("This pair was already done in another window; that result stands.")
     if message.action == "skip":
         store.skip(rater, pair)
         return Outcome("Pair skipped.")
@@ -231,5 +231,5 @@ def _carry_out(store: RatingStore, rater: str, pair: Pair, message: answer_panel
 
 def _undo(store: RatingStore, rater: str) -> Outcome:
     if store.undo(rater) is None:
-        return Outcome("There is nothing to take back.")
+        return Outcome("Nothing to take back.")
     return Outcome("Last pair taken back: here it is again.", fresh=True)

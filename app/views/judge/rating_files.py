@@ -24,7 +24,7 @@ def show(run: Run, ratings: tuple[Rating, ...]) -> None:
         st.space("stretch")
         if ratings:
             st.download_button(
-                "All ratings",
+                "Save all ratings",
                 ratings_to_csv(ratings),
                 file_name=f"{charts.safe_file_name(run.name)}-ratings.csv",
                 mime="text/csv",
@@ -32,7 +32,8 @@ def show(run: Run, ratings: tuple[Rating, ...]) -> None:
                 icon=":material/download:",
                 on_click="ignore",
                 type="tertiary",
-                help="Every answer with rater, prompt, sources, time. The file can be added to this run elsewhere.",
+                help="Every answer with its rater, prompt, sources and time. The file can be added to this run on "
+                "another machine.",
             )
     if not access.may_change():
         return
@@ -40,7 +41,7 @@ def show(run: Run, ratings: tuple[Rating, ...]) -> None:
         "Add ratings from a file",
         type="csv",
         key=f"judge_import_{st.session_state.setdefault(_ROUND, 0)}",
-        help="A file that was saved here with All ratings, on any machine. What is stored here stays as it is.",
+        help="A file saved here with Save all ratings, on any machine. Ratings stored here stay unchanged.",
     )
     if uploaded is not None:
         _offer(run, uploaded)
@@ -59,9 +60,9 @@ def _offer(run: Run, file: UploadedFile) -> None:
         return
     raters = sorted({rating.rater for rating in usable})
     if usable:
-        st.markdown(f"Answers on texts of this run: **{len(usable):,}**, of {escaped(', '.join(raters))}.")
+        st.markdown(f"Answers on texts of this run: **{len(usable):,}**, by {escaped(', '.join(raters))}.")
     else:
-        st.warning("The file holds no rating of texts of this run.", icon=":material/warning:")
+        st.warning("The file has no ratings of this run's texts.", icon=":material/warning:")
     if others:
         st.markdown(f"Answers on other texts, which will not be added: **{others:,}**.")
     for note in notes:
@@ -85,9 +86,9 @@ def _add(run_id: str, ratings: tuple[Rating, ...], file: UploadedFile) -> None:
         return
     said = [f"Answers added: {became.added:,}."]
     if became.repeated:
-        said.append(f"There already: {became.repeated:,}.")
+        said.append(f"Already there: {became.repeated:,}.")
     if became.differing:
-        said.append(f"Other than what the same rater answered here, which stays: {became.differing:,}.")
+        said.append(f"Different from the same rater's answers here, which are kept: {became.differing:,}.")
     st.session_state[_DONE] = run_id, " ".join(said)
     st.session_state[_ROUND] += 1
     uploads.release(file)

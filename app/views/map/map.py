@@ -44,15 +44,15 @@ _DRAWN = "map_drawn"
 
 def main() -> None:
     """Lay out the page."""
-    page_chrome.title("Map", "Where do the texts of each side lie, and what stands in an area?")
+    page_chrome.title("Map", "Where do human and model texts lie, and what do the texts of an area say?")
     run, state = opened_run(), session.current()
     projection = run.comparison.projection
     if projection is None:
         page_chrome.nothing_yet(
             "This run was made without a map.",
-            "There would be every text as a dot, alike ones beside each other, to lasso an area and read what lies in "
-            "it. The clusters, where the scores come from, are all there without it.",
-            "Run the texts again with a map: **Runs**, *Duplicate*, or `mauve-lens compare` without `--no-map`.",
+            "A map shows every text as a dot, similar ones close together; lasso an area to read its texts. The "
+            "clusters, which the scores come from, are all there without it.",
+            "Compare the texts again with a map: **Runs**, *Duplicate*, or `mauve-lens compare` without `--no-map`.",
         )
         st.page_link("views/clusters/clusters.py", label="Go to the clusters", icon=":material/bar_chart:")
         st.stop()
@@ -90,21 +90,21 @@ def _how_to() -> None:
     with st.container(border=True):
         st.markdown(
             ":material/lasso_select: **Lasso an area to read its texts**, or choose a cluster above.\n\n"
-            "- An area where one colour is alone is a kind of text that the others do not write.\n"
-            "- *Log ratio* colours each text by how much more one side writes of its cluster; *Adds* and *Misses* by "
-            "what the cluster costs.\n"
-            "- What lies near is alike; what lies far apart need not be unlike, and the axes mean nothing."
+            "- An area of a single color is a kind of text that the others do not write.\n"
+            "- *Log ratio* colors each text by how much more one side writes of its cluster; *Adds* and *Misses*, by "
+            "the cluster's share of the error.\n"
+            "- Nearby texts are alike; distant ones need not differ, and the axes mean nothing."
         )
 
 
 def _colouring_picker() -> Colouring:
     return bound.segmented_control(
         "colour",
-        "Colour",
+        "Color",
         COLOURINGS,
-        help="Log ratio: human share over the candidate's share of the text's cluster. "
-        "Blue: more human texts; orange: more of the candidate's. Adds, Misses: the cluster's share of the type I or "
-        "II error at the weight of P, as in Gap; the list of an area then begins with the largest share.",
+        help="Log ratio: human share over the candidate's share of the text's cluster. Blue: more human texts; "
+        "orange: more of the candidate's. Adds, Misses: the cluster's share of the type I or II error at the "
+        "weight of P, as in Gap; the list of an area then starts with the largest share.",
     )
 
 
@@ -193,12 +193,12 @@ def _map(
         selecting=True,
         on_select=_select,
         selection_mode=("box", "lasso"),
-        alt=f"Map of {total:,} texts. The Clusters page reaches the same texts without a map.",
+        alt=f"Map of {total:,} texts. The Clusters page has the same texts without a map.",
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
-            f"{drawn.size:,} of {total:,} texts shown. {_how_fitted(here.run.comparison)}The map is for finding one's "
-            "way: clusters were made in the space of the features, not here.",
+            f"{drawn.size:,} of {total:,} texts shown. {_how_fitted(here.run.comparison)}The map is for orientation: "
+            "clusters were made in the feature space, not here.",
             width="stretch",
         )
         charts.csv_button(
@@ -210,8 +210,8 @@ def _without_webgl(drawn: int, total: int) -> None:
     with st.container(key="map_plain"):
         st.info(
             f"This browser has no WebGL, so the map is drawn without it: {drawn:,} of {total:,} texts"
-            + (", a sample with every source's share. " if drawn < total else ". ")
-            + "For WebGL, turn on hardware acceleration in the browser's settings, or take another browser.",
+            + (", a sample that keeps each source's share. " if drawn < total else ". ")
+            + "For WebGL, turn on hardware acceleration in the browser's settings, or use another browser.",
             icon=":material/info:",
         )
 
@@ -224,7 +224,7 @@ def _how_fitted(comparison: Comparison) -> str:
     fitted, total = comparison.map_fitted, sum(source.n for source in comparison.sources)
     if fitted is None or fitted == total:
         return ""
-    return f"The map was fitted on {fitted:,} of {total:,} texts; the others stand among their nearest of these. "
+    return f"The map was fitted on {fitted:,} of {total:,} texts; the others are placed among the nearest of these. "
 
 
 def _select() -> None:

@@ -165,7 +165,7 @@ def _clusters(here: Focus, stack: Stack, inside: NDArray[np.bool_], cluster: NDA
     shares = {"share": percent, "overall": percent}
     bound.table("cluster", table, table["cluster"].tolist(), key="map_area_clusters", column_config=shares)
     st.caption(
-        "share: of the area's texts; overall: of all texts; of both sides above. Tick a row to choose a cluster."
+        "share: of the area's texts; overall: of all texts; both sides together. Select a row to choose a cluster."
     )
 
 

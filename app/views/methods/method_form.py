@@ -23,7 +23,7 @@ GROUPS = {
     "divergences": "Divergences and summaries",
     "iclr": "ICLR 2023",
     "smoothing": "Smoothing",
-    "quantisers": "Quantisers",
+    "quantisers": "Quantizers",
     "estimators": "Estimators",
     "transport": "Transport",
 }
@@ -53,8 +53,8 @@ def show(run: Run, table: MethodTable | None) -> None:
     seeds, permutations = _numbers({} if table is None else table.settings, suffix)
     models = _models(suffix) if any(parse_method(spec).estimator == "direct" for spec in chosen) else (None, None)
     st.caption(
-        "Methods with k-means read the run's own clusters and take no time. Every other estimator is fitted anew to "
-        "each candidate, seed and, for the spread over texts, without each group of texts: minutes for some."
+        "Methods with k-means use the run's own clusters and take no time. Every other estimator is fitted to each "
+        "candidate and seed and, for the spread over texts, again without each group of texts; some take minutes."
     )
     if st.button("Compute", type="primary", icon=":material/play_arrow:", key="methods_start", disabled=not chosen):
         _start(run, chosen, (seeds, permutations), models)
@@ -76,7 +76,7 @@ def _groups(key: str, at_first: Sequence[str], suffix: str) -> None:
         format_func=GROUPS.__getitem__,
         on_change=_press,
         args=(key, pills, tuple(lit)),
-        help="Methods that the papers hold against each other.",
+        help="Methods that the papers compare with each other.",
     )
 
 
@@ -121,7 +121,7 @@ def _parts(estimator: str, suffix: str) -> _Parts:
             value=None,
             key=f"methods_scale_{suffix}",
             placeholder=f"{ESTIMATORS[estimator].scale:g}",
-            help="The constant c of MAUVE; left empty, what the papers take with this estimator.",
+            help="Scaling constant c of MAUVE. Empty: the papers' value for this estimator.",
             width=_WIDTHS["scale"],
         )
     return parts
@@ -163,8 +163,8 @@ def _chosen(key: str, at_first: Sequence[str]) -> list[str]:
         key=key,
         persist_state="session",
         format_func=_title,
-        placeholder="Press a group, add a method, or type one",
-        help="The first is the one that the others are held against. Or type one, such as knn:divergence=chi2 or "
+        placeholder="Click a group, add a method, or type one",
+        help="The others are compared with the first. Or type one, such as knn:divergence=chi2 or "
         "kmeans:smoothing=add-0.1.",
     )
     specs, wrong = [], []
@@ -193,7 +193,7 @@ def _numbers(settings: Mapping[str, Any], suffix: str) -> tuple[int, int]:
             MAX_SEEDS,
             _stored(settings, "seeds", 1, MAX_SEEDS, SEEDS),
             key=f"methods_seeds_{suffix}",
-            help="Of estimators that draw. Those of k-means are the run's own.",
+            help="Number of seeds for estimators that draw at random. k-means uses the run's own.",
             width=160,
         )
         permutations = st.number_input(
@@ -203,10 +203,10 @@ def _numbers(settings: Mapping[str, Any], suffix: str) -> tuple[int, int]:
             _stored(settings, "permutations", 0, MAX_PERMUTATIONS, 0),
             step=_PERMUTATIONS_STEP,
             key=f"methods_permutations_{suffix}",
-            help="Draws of a test of P = Q for each candidate and method with bins; 0 for none. Texts change sides, "
-            "within a prompt if the sides share prompts, and the bins stay. With 999 the smallest possible p-value is "
-            "1/1,000. Every candidate under every method is a test, and many tests at once want more: 20 draws for "
-            "each.",
+            help="Draws of a permutation test of P = Q for each candidate and method with bins; 0 for none. Texts "
+            "switch sides, within a prompt if the sides share prompts; the bins stay fixed. With 999, the "
+            "smallest possible p-value is 1/1,000. Every candidate under every method is one test, and many "
+            "tests need more: 20 draws for each.",
             width=160,
         )
     return int(seeds), int(permutations)
@@ -221,7 +221,7 @@ def _models(suffix: str) -> tuple[str, str]:
     human, candidate = st.columns(2)
     with human:
         first = model_picker.show(
-            "Model that stands for people",
+            "Model of human text",
             key=f"methods_human_model_{suffix}",
             causal=True,
             help_text="Direct estimation compares probabilities of two models. A model trained on human texts like "
@@ -232,7 +232,7 @@ def _models(suffix: str) -> tuple[str, str]:
             "Model of the candidates",
             key=f"methods_candidate_model_{suffix}",
             causal=True,
-            help_text="Which wrote them.",
+            help_text="The model that wrote their texts.",
         )
     return first, second
 

@@ -62,8 +62,7 @@ def _places(run: Run, table: MethodTable, order: Sequence[str]) -> None:
         st.header(
             "Ranking by each method",
             anchor=False,
-            help="The closest to the human texts stands on top. Lines that stay level are candidates that every method "
-            "ranks alike.",
+            help="Closest to the human texts on top. A level line is a candidate that every method ranks alike.",
         )
         st.space("stretch")
         charts.csv_button(lambda: methods.scores_frame(table), key="methods_csv", file_name=name)
@@ -74,8 +73,8 @@ def _places(run: Run, table: MethodTable, order: Sequence[str]) -> None:
         alt="Place of every candidate under every method; the table below has the numbers.",
     )
     st.caption(
-        "Grey bar: one rank. Going down, a candidate whose interval over texts overlaps that of the first of its group "
-        "belongs to the group; the order within may be chance. Dotted: no interval, no telling."
+        "Gray bar: one rank. From the top down, a candidate whose interval over texts overlaps that of the first of a "
+        "group belongs to the group; the order within it may be chance. Dotted: no interval, so ties are unknown."
     )
 
 
@@ -92,21 +91,21 @@ def _scores(run: Run, table: MethodTable) -> None:
                 for index, name in enumerate(table.candidates)
             },
             "ceiling": st.column_config.TextColumn("ceiling: human vs. human"),
-            "seconds": st.column_config.TextColumn("seconds", help="Of the estimator, for all candidates"),
+            "seconds": st.column_config.TextColumn("seconds", help="Time of the estimator for all candidates"),
         },
     )
     ceiling = table.results[0].ceiling
     halves = "" if ceiling is None else (
-        f"Ceiling: one random half of the human texts against the other, {ceiling.n:,} texts a side, half as many "
-        "as elsewhere: about what a candidate that writes like people would come to. "
+        f"Ceiling: one random half of the human texts against the other, {ceiling.n:,} texts per side, half as many "
+        "as elsewhere: about what a candidate that writes like people would score. "
     )  # fmt: skip
     sizes = sorted({score.n for result in table.results for score in result.scores.values()})
     n = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     st.caption(
-        "Value ± standard deviation over seeds / over texts, – where there is none; in brackets the rank, = where it "
-        "is shared, or the place with ? where there is no interval. ↑ larger is closer to the human "
-        f"texts, ↓ smaller is. {halves}{n} texts of the smaller side. Methods with k-means read the run's own "
-        f"pairwise clusters and seeds ({run.comparison.config.score.seeds})."
+        "Value ± standard deviation over seeds / over texts, – where there is none; in parentheses the rank, with = "
+        "if it is shared, or the place with ? if there is no interval. ↑ larger is closer to the human texts, ↓ "
+        f"smaller is. {halves}{n} texts on the smaller side. Methods with k-means use the run's own pairwise clusters "
+        f"and seeds ({run.comparison.config.score.seeds})."
     )
     for about in filter(None, (method_tests.about_tests(table), method_tests.about_z(table))):
         st.caption(about)
@@ -125,11 +124,11 @@ def _agreement(run: Run, table: MethodTable) -> None:
         agreement.agreement_figure(table),
         key="agreement_chart",
         file_name=f"{run.name}-agreement",
-        alt="Spearman correlation of every two methods; the CSV has the numbers.",
+        alt="Spearman correlation of every pair of methods; the CSV has the numbers.",
     )
     st.caption(
         f"Spearman's correlation over {len(table.candidates):,} candidates: 1 is the same order, −1 the opposite one. "
-        "It knows no spread: methods may swap candidates that none of them tells apart."
+        "It ignores the spread: methods may swap candidates that none of them can tell apart."
     )
 
 
@@ -147,15 +146,15 @@ def _disagreements(run: Run, table: MethodTable) -> None:
     apart = [item for item in found if item.told_apart]
     within = [item for item in found if not item.told_apart]
     if not found:
-        st.markdown(f"Nothing: every method has the order of the first one, **{first}**.")
+        st.markdown(f"Nothing: every method gives the same order as the first, **{first}**.")
     elif not apart:
-        st.markdown(f"Nothing beyond the spread, held against the first method, **{first}**.")
+        st.markdown(f"Nothing beyond the spread, compared with the first method, **{first}**.")
     else:
-        st.caption(f"Both methods tell the two apart. The first one, {first}, has them the other way round.")
+        st.caption(f"Both methods tell the two apart, but the first, {first}, has them in the opposite order.")
         _listed(table, apart)
     if within:
         with st.expander(f"Within the spread ({len(within):,})", icon=":material/swap_vert:"):
-            st.caption("At least one of the two methods cannot tell the pair apart; chance may have turned it.")
+            st.caption("At least one of the two methods cannot tell the pair apart; chance may have swapped it.")
             _listed(table, within)
 
 

@@ -15,18 +15,19 @@ from mauve_core.store import Run
 
 def main() -> None:
     """Lay out the page."""
-    page_chrome.title("Methods", "Does the ranking hang on how the gap is estimated, and are there enough texts?")
+    page_chrome.title("Methods", "Does the ranking depend on how the gap is estimated, and are there enough texts?")
     run = sidebar.opened_run()
     job_panel.show(("methods",), run.id)
     table = _stored(run)
     if table is None:
         page_chrome.nothing_yet(
-            "Nothing was computed yet.",
-            "A score takes three choices: an **estimator** that turns features into two histograms, a **divergence** "
-            "between them, and a **summary** of its frontier. MAUVE takes k-means, Kullback-Leibler and the area under "
-            "the curve. Where other methods rank the candidates alike, the ranking does not hang on these choices.",
-            f"Press *Compute* below, or `mauve-lens methods {run.id} --preset divergences`. The methods that are "
-            "chosen at first take seconds.",
+            "Nothing has been computed yet.",
+            "A score involves three choices: an **estimator** that turns features into two histograms, a "
+            "**divergence** between them, and a **summary** of its frontier. MAUVE uses k-means, Kullback–Leibler and "
+            "the area under the curve. Where other methods rank the candidates alike, the ranking does not depend on "
+            "these choices.",
+            f"Press *Compute* below, or run `mauve-lens methods {run.id} --preset divergences`. The preselected "
+            "methods take seconds.",
         )
         if access.may_change():
             with st.container(border=True):

@@ -26,8 +26,8 @@ def show(run_id: str) -> None:
     st.header(
         "How many texts, how many clusters",
         anchor=False,
-        help="Texts are drawn again and again from the candidate's histogram and scored. How far these scores lie "
-        "from that of the histogram is the resampling error (JMLR 2023, section 7.8).",
+        help="Texts are drawn repeatedly from the candidate's histogram and scored. The resampling error is how far "
+        "these scores lie from that of the histogram (JMLR 2023, section 7.8).",
     )
     titles = {candidate.name: short_name(candidate.name) for candidate in run.comparison.candidates}
     names = list(titles)
@@ -45,8 +45,8 @@ def show(run_id: str) -> None:
         _clusters(run, clusters, texts.k, style)
     st.caption(
         f"Pairwise partition, first seed; {texts.curve.replicates:,} draws at each point from the histogram with half "
-        "a text added to every cluster, the clusters kept. Band: one standard deviation from draw to draw. Fewer "
-        "clusters are the run's own, merged in the order of p/q; more need a new clustering: Decoders, Sweeps, k."
+        "a text added to every cluster; clusters are kept. Band: one standard deviation over draws. Fewer clusters: "
+        "the run's own, merged in order of p/q. More need a new clustering: Decoders, Sweeps, k."
     )
 
 

@@ -19,16 +19,16 @@ from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.tasks.recompare import changed
 
 _TOKENS_HELP = (
-    "Longer texts are cut there, on both sides alike. Texts of fewer than 256 tokens show less of what sets a model "
+    "Longer texts are cut to this length on both sides. Texts of fewer than 256 tokens show less of what sets a model "
     "apart (JMLR 2023, section 8)."
 )
 _SEEDS_HELP = (
-    "k-means starts anew under each: the score is their mean, and their spread is shown. The papers take 5; one seed "
-    "tells no spread."
+    "k-means runs once per seed: the score is the mean, shown with its spread. The papers use 5; one seed gives no "
+    "spread."
 )
 _K_HELP = (
-    "Left empty: a tenth of the smaller side, as published. Fewer clusters hide differences, many more leave too few "
-    "texts in each. Compare only scores of the same k."
+    "Empty: a tenth of the smaller side, as published. Fewer clusters hide differences; many more leave too few texts "
+    "in each. Compare only scores with the same k."
 )
 
 _SIDES = {HUMAN: "Human texts", "models": "Model texts"}
@@ -58,8 +58,8 @@ def main() -> None:
     with right:
         models = _side(
             "models",
-            help_text="The candidates, Q. Any number of files, one a candidate, each with as many texts as the human "
-            "side: scores of different n cannot be compared.",
+            help_text="The candidates, Q. Any number of files, one per candidate, each with as many texts as the "
+            "human side: scores with different n cannot be compared.",
         )
     st.header("Settings", anchor=False)
     settings = _settings([file for file in (*human, *models) if file is not None])
@@ -82,8 +82,8 @@ def _settings(files: Sequence[ReadFile]) -> Settings | None:
         model = model_picker.show(
             "Encoder",
             key="encoder_model",
-            help_text="Turns texts into features. The papers take GPT-2 large; rankings agree among good encoders, "
-            "while scores under different ones cannot be compared.",
+            help_text="Turns texts into features. The papers use GPT-2 large; good encoders agree on rankings, but "
+            "scores from different encoders cannot be compared.",
         )
     prompts = bool(files) and all(file.look.prompted for file in files)
     with_prompt = second.toggle(
@@ -93,7 +93,7 @@ def _settings(files: Sequence[ReadFile]) -> Settings | None:
         disabled=not prompts,
         help="Needs prompts in every file."
         if not prompts
-        else "The encoder reads the prompt before each text, so that what does not fit its prompt is seen.",
+        else "The encoder reads the prompt before each text, so it sees when a text does not fit its prompt.",
     )
     tokens, seeds, clusters, name = st.columns([1, 1, 1, 2])
     max_tokens = tokens.number_input(
@@ -134,7 +134,7 @@ def _problems(human: Sequence[ReadFile | None], models: Sequence[ReadFile | None
     names = [file.name for file in models if file is not None]
     repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:
-        problems.append(f"Give each model a name of its own: {', '.join(map(repr, repeated))} is used twice.")
+        problems.append(f"Give each model its own name; used more than once: {', '.join(map(repr, repeated))}.")
     if "" in names or HUMAN in names:
         problems.append(f"Name every model; {HUMAN!r} is taken.")
     return problems

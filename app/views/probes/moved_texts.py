@@ -16,7 +16,7 @@ from mauve_core.analysis.text_diff import MOST_WORDS, marked
 
 PAGE_SIZE = 4
 
-_TRY = "Edit this text, and see its neighbours and where other perturbations move it"
+_TRY = "Edit this text, and see its neighbors and where other perturbations move it"
 
 
 @dataclass(frozen=True)

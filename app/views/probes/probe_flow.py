@@ -48,12 +48,12 @@ def show(run: Run, table: ProbeTable, state: State) -> None:
         _flow_picker(flow)
         _charts(run, line, flow, chosen)
     st.caption(
-        f"Clusters of the joint partition under the first k-means seed, held still; {len(flow.ids):,} "
+        f"Clusters of the joint partition under the first k-means seed, held fixed; {len(flow.ids):,} "
         f"{escaped(short_name(table.source))} texts, the compared half of the first split."
     )
     if chosen is None:
         if flow.moved:
-            st.caption(":material/ads_click: Click a cell, or tick a row of the table, to read the texts that moved.")
+            st.caption(":material/ads_click: Click a cell, or select a row of the table, to read the texts that moved.")
     else:
         _texts(run, table, line, flow, chosen, state)
     probe_table.notes(table)
@@ -85,7 +85,7 @@ def _flow_picker(flow: Flow) -> None:
         None,
         placeholder="Choose a flow, or click a cell",
         width=420,
-        help="Texts that left the first cluster for the second one; the largest flows first.",
+        help="Texts that moved from the first cluster to the second; largest flows first.",
     )
 
 
@@ -96,7 +96,11 @@ def _summary(line: ProbeLine, flow: Flow) -> None:
     columns[0].metric("Texts that left their cluster", f"{moved:,} of {n:,}")
     columns[0].caption(f"{percent_with_interval(moved / n, low, high)}, Wilson's {CONFIDENCE:.0%} interval")
     columns[1].metric("Texts changed", as_percent(line.changed), help="Over all splits")
-    columns[2].metric("Flows", f"{len(figures.moves(flow)):,}", help="Pairs of clusters with a text that moved so")
+    columns[2].metric(
+        "Flows",
+        f"{len(figures.moves(flow)):,}",
+        help="Pairs of clusters with at least one text that moved from the first to the second",
+    )
 
 
 def _charts(run: Run, line: ProbeLine, flow: Flow, chosen: tuple[int, int] | None) -> None:
@@ -139,7 +143,7 @@ def _matrix(flow: Flow, chosen: tuple[int, int] | None, name: str) -> None:
             file_name=name,
             on_select=_choose_cell,
             selection_mode="points",
-            alt=f"Texts from each of {clusters.size} clusters to each other one; the table has all flows.",
+            alt=f"Texts that moved from each of {clusters.size} clusters to each other one; the table has all flows.",
         )
         st.caption(_left_out(flow, clusters))
     with right:
@@ -174,12 +178,12 @@ def _left_out(flow: Flow, clusters: np.ndarray) -> str:
     total = figures.exchanging(flow, flow.k).size
     both = np.isin(flow.before, clusters) & np.isin(flow.after, clusters)
     within = int((both & (flow.before != flow.after)).sum())
-    shown = f"{clusters.size:,} of {total:,} clusters that texts left or came to, those with most first"
+    which = "clusters that texts left or entered, those with the most such texts first"
     if clusters.size == total:
-        return f"{total:,} clusters that texts left or came to, those with most first. Grey: texts that stayed."
+        return f"{total:,} {which}. Gray: texts that stayed."
     return (
-        f"{shown}; {within:,} of {len(flow.moved):,} texts that moved did so between these. Grey: texts that stayed. "
-        "All flows stand in the table."
+        f"{clusters.size:,} of {total:,} {which}; {within:,} of {len(flow.moved):,} texts that moved did so "
+        "between these. Gray: texts that stayed. The table has all flows."
     )
 
 
@@ -205,7 +209,7 @@ def _texts(run: Run, table: ProbeTable, line: ProbeLine, flow: Flow, chosen: tup
     source, target = chosen
     ids = figures.moved_along(flow, source, target)
     if not ids:
-        st.info(f"No text went from cluster {source} to {target} here.", icon=":material/info:")
+        st.info(f"No text moved from cluster {source} to {target} here.", icon=":material/info:")
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header(f"From cluster {source} to {target}: {len(ids):,} text{'s' * (len(ids) > 1)}", anchor=False)

@@ -54,8 +54,8 @@ def show(run: Run, state: State, table: ProbeTable | None) -> None:
     n = (len(run.corpora[source]) if rows is None else len(rows)) // 2
     encoded = n if splits == 1 else min(2 * n, n * splits)
     st.caption(
-        f"Each half has {n:,} texts. Changed texts are encoded again: up to {encoded:,} for each perturbation, once; "
-        "they are kept. The features of all other texts are those of the run."
+        f"Each half has {n:,} texts. Changed texts are encoded again, up to {encoded:,} per perturbation, and kept. "
+        "All other texts have the run's features."
     )
     ready = enough and bool(chosen)
     if st.button("Probe", type="primary", icon=":material/play_arrow:", key="probes_start", disabled=not ready):
@@ -80,16 +80,16 @@ def _texts(run: Run, state: State, table: ProbeTable | None, suffix: str) -> tup
             key=f"probes_source_{suffix}",
             format_func=lambda name: "human" if name == HUMAN else short_name(name),
             width=240,
-            help="They are cut into two halves; one is perturbed and held against the other.",
+            help="They are split into two halves; one is perturbed and compared with the other.",
         )
         which = st.segmented_control(
-            "Which of them",
+            "Subset",
             [_ALL, _CLUSTER, _LASSO, _METADATA],
             default=_ALL,
             required=True,
             key=f"probes_which_{suffix}",
             format_func={
-                _ALL: "All", _CLUSTER: "The chosen cluster", _LASSO: "The map's lasso", _METADATA: "By metadata"
+                _ALL: "All", _CLUSTER: "Chosen cluster", _LASSO: "Map area", _METADATA: "By metadata"
             }.__getitem__,
         )  # fmt: skip
     rows = _rows(run, state, source, which, suffix)
@@ -110,9 +110,7 @@ def _rows(run: Run, state: State, source: str, which: str, suffix: str) -> tuple
     if which == _LASSO:
         found = rows_in_lasso(run.comparison, source, state.lasso)
         st.caption(
-            "The area that is drawn on the Map."
-            if state.lasso
-            else "No area is drawn on the Map: draw one there first."
+            "The area drawn on the map." if state.lasso else "No area is drawn on the map: draw one there first."
         )
         return found
     here = focus.of(run, state)
@@ -128,7 +126,7 @@ def _rows(run: Run, state: State, source: str, which: str, suffix: str) -> tuple
 def _by_metadata(run: Run, source: str, suffix: str) -> tuple[int, ...]:
     metadata = run.corpora[source].metadata
     if not len(metadata.columns):
-        st.caption("These texts carry no metadata.")
+        st.caption("These texts have no metadata.")
         return ()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         field = st.selectbox("Field", list(metadata.columns), key=f"probes_field_{suffix}_{source}", width=240)
@@ -183,7 +181,7 @@ def _chosen(key: str, at_first: Sequence[str]) -> list[str]:
         key=key,
         persist_state="session",
         format_func=_title,
-        placeholder="Press a perturbation, add one, or type one",
+        placeholder="Click a perturbation, add one, or type one",
         help="Or type one, such as typos:rate=0.1, drop-articles@0.5 (half of the texts) or replace:/colou?r/hue/.",
     )
     specs, wrong = [], []
@@ -210,7 +208,7 @@ def _builder(key: str, suffix: str) -> None:
     """One more perturbation from its parts: kind, strength, and share of the texts."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(
-            "One more",
+            "Perturbation to add",
             _OFFERED,
             key=f"probes_kind_{suffix}",
             format_func=lambda name: PERTURBATIONS[name].title,
@@ -226,7 +224,7 @@ def _builder(key: str, suffix: str) -> None:
             step=0.05,
             key=f"probes_dose_{suffix}",
             width=130,
-            help="The dose. A larger one perturbs the texts of a smaller one and more.",
+            help="The dose. A larger dose perturbs the texts of a smaller one, and more.",
         )
         try:
             spec = Perturbation(kind, values, dose).spec
@@ -288,7 +286,7 @@ def _splits(table: ProbeTable | None, suffix: str) -> int:
             usual,
             key=f"probes_splits_{suffix}",
             width=160,
-            help="Times that the texts are cut into two halves anew. The spread is over splits and k-means seeds.",
+            help="How often the texts are split into two halves. The spread is over splits and k-means seeds.",
         )
     )
 

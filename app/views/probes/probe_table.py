@@ -80,13 +80,12 @@ def _controls(table: ProbeTable, name: str, state: State) -> tuple[str, bool]:
             {name: figures.titled(name) for name in MEASURES},
             _USUAL,
             width=220,
-            help="Orders the rows, the farthest on top. ICLR 2023 holds perturbations against each other by all five "
-            "divergences.",
+            help="Sorts the rows, farthest first. ICLR 2023 compares perturbations by all five divergences.",
         )
         has_sources = any(line.kind == "source" for line in table.lines)
         sources = has_sources and st.toggle(
             "Other sources as a baseline",
-            help="Texts of the run's other sources in place of the perturbed half. Without them the axes are those of "
+            help="Shows texts of the run's other sources in place of the perturbed half. Without them, the axes fit "
             "the perturbations alone.",
             **bound.bind("other_sources", state.other_sources),
         )
@@ -99,12 +98,16 @@ def _caption(table: ProbeTable) -> None:
     control = table.control
     repeats = len(control.scores[MEASURES[0]].values)
     spread = "one value, no spread" if repeats == 1 else f"mean ± standard deviation over {_repeats(table, repeats)}"
-    alone = " With one split, the spread says nothing of other texts." if table.settings.get("splits") == 1 else ""
-    others = " Open diamonds: other sources in its place." if any(x.kind == "source" for x in table.lines) else ""
+    alone = " With one split, the spread says nothing about other texts." if table.settings.get("splits") == 1 else ""
+    others = (
+        " Open diamonds: other sources in place of the perturbed half."
+        if any(x.kind == "source" for x in table.lines)
+        else ""
+    )
     st.caption(
         f"Filled dots: half of the {escaped(short_name(table.source))} texts, perturbed, against the untouched other "
-        f"half; {spread}; n = {control.n:,}, k = {control.k:,}. Grey band: both halves untouched, the noise floor."
-        f"{alone}{others} ↑ larger is closer, ↓ smaller is. Click a dot to see which texts moved."
+        f"half; {spread}; n = {control.n:,}, k = {control.k:,}. Gray band: both halves untouched, the noise "
+        f"floor.{alone}{others} ↑ larger is closer, ↓ smaller is. Click a dot to see which texts moved."
     )
 
 
@@ -121,7 +124,7 @@ def _scores(table: ProbeTable, measure: str) -> None:
         "Numbers",
         BASELINES,
         label_visibility="collapsed",
-        help="Difference from control: split by split and seed by seed, so that what both share cancels.",
+        help="Difference from control: taken split by split and seed by seed, so that what both share cancels out.",
     )
     st.dataframe(
         shown_scores(table, measure, over=baseline == "control"),
@@ -129,8 +132,8 @@ def _scores(table: ProbeTable, measure: str) -> None:
         key="probes_table",
         column_config={
             "half": st.column_config.TextColumn("compared half", pinned=True),
-            "changed": st.column_config.TextColumn(help="Share of its texts that differ from what they were"),
-            "moved": st.column_config.TextColumn(help="Share of its texts in another cluster of the run than before"),
+            "changed": st.column_config.TextColumn(help="Share of its texts that differ from the originals"),
+            "moved": st.column_config.TextColumn(help="Share of its texts now in another cluster of the run"),
             **{name: st.column_config.TextColumn(figures.titled(name)) for name in MEASURES},
         },
     )
@@ -144,7 +147,7 @@ def _doses(table: ProbeTable, measure: str, name: str) -> None:
         st.header(
             "Response to the dose",
             anchor=False,
-            help="A perturbation given with several shares of texts, words or letters. At 0 it is the control.",
+            help="A perturbation at several shares of texts, words or letters. 0 is the control.",
         )
         st.space("stretch")
         charts.csv_button(

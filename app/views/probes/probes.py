@@ -23,7 +23,7 @@ SECTIONS: dict[ProbesSection, str] = {
 
 def main() -> None:
     """Lay out the page."""
-    page_chrome.title("Probes", "What does the score notice of a text, and what escapes it?")
+    page_chrome.title("Probes", "Which changes to a text does the score notice, and which does it miss?")
     run, state = sidebar.opened_run(), session.current()
     section = bound.segmented_control("probes_section", "Part", SECTIONS, label_visibility="collapsed")
     if section == "text":
@@ -34,14 +34,14 @@ def main() -> None:
     wrong = probe_form.obstacle(run)
     if table is None:
         page_chrome.nothing_yet(
-            "Nothing was probed yet.",
+            "Nothing has been probed yet.",
             "Half of the texts are **changed on purpose** (articles dropped, words shuffled, letters mistyped) and "
-            "held against the other half. A score that sees meaning should hardly notice missing articles and should "
-            "notice shuffled words. The untouched half is the noise floor, and the texts that changed cluster say what "
-            "the features see.",
+            "compared with the other half. A score that sees meaning should hardly notice missing articles but should "
+            "notice shuffled words. The same halves, untouched, are the noise floor, and the texts that change "
+            "clusters show what the features see.",
             escaped(wrong)
-            or f"Press *Probe* below, or `mauve-lens probe {run.id} --perturbation shuffle-words`. The changed texts "
-            "are encoded again, so it needs the run's encoder.",
+            or f"Press *Probe* below, or run `mauve-lens probe {run.id} --perturbation shuffle-words`. The changed "
+            "texts are encoded again, so this needs the run's encoder.",
         )
     elif section == "flow":
         probe_flow.show(run, table, state)
@@ -56,7 +56,7 @@ def _form(run: Run, state: State, table: ProbeTable | None, wrong: str) -> None:
     if table is not None and wrong:
         st.info(escaped(wrong), icon=":material/info:")
     elif table is not None:
-        with st.expander("Probe again, with other perturbations or texts", icon=":material/replay:"):
+        with st.expander("Probe again with other perturbations or texts", icon=":material/replay:"):
             probe_form.show(run, state, table)
     elif not wrong:
         with st.container(border=True):

@@ -43,8 +43,8 @@ def show(run: Run) -> None:
         return
     if not (cache.shared_encoder(config).loaded or st.session_state.get(_READY)):
         st.markdown(
-            "Take a text of the run or write one: its cluster, its nearest human and model texts, and where "
-            "perturbations move it. The encoder must be loaded into the app for that."
+            "Pick a text of the run or write one to see its cluster, its nearest human and model texts, and where "
+            "perturbations move it. The encoder must be loaded into the app first."
         )
         st.button(f"Load the encoder {escaped(config.model)}", type="primary", key="lab_load", on_click=_load)
         st.caption("Once for all visitors: about ten seconds for a small model on a CPU, longer for a larger one.")
@@ -98,10 +98,14 @@ def _lab(run: Run, config: EncoderConfig) -> None:
 def _where(run: Run, state: State, tried: Tried, encoded: Encoded, space: TextSpace, config: EncoderConfig) -> None:
     partition = run.comparison.joint[0]
     (cluster,) = space.clusters([encoded.vector])
-    st.metric("Cluster", f"{cluster}", help="Of the joint partition under the first seed: the nearest centroid.")
+    st.metric(
+        "Cluster",
+        f"{cluster}",
+        help="In the joint partition under the first seed: the cluster with the nearest centroid.",
+    )
     counts = {name: int(partition.counts(name)[cluster]) for name in partition.labels}
     models = sum(count for name, count in counts.items() if name != HUMAN)
-    st.caption(f"{counts[HUMAN]:,} human and {models:,} model texts are in it.")
+    st.caption(f"It holds {counts[HUMAN]:,} human and {models:,} model texts.")
     candidate = state.candidate if state.candidate in counts and state.candidate != HUMAN else list(counts)[1]
     words = cache.cluster_words(run.id, "joint", candidate, 0)[cluster]
     if words:
@@ -109,10 +113,10 @@ def _where(run: Run, state: State, tried: Tried, encoded: Encoded, space: TextSp
     if not tried.edited:
         stored = int(partition.labels[tried.source][tried.row])
         if stored != cluster:
-            st.caption(f"k-means stopped with this text in cluster {stored}, whose centroid is not the nearest.")
+            st.caption(f"k-means left this text in cluster {stored}, whose centroid is not the nearest.")
     else:
         original = run.corpora[tried.source].ids[tried.row]
-        st.caption(f"Edited, from {escaped(original)}.")
+        st.caption(f"Edited version of {escaped(original)}.")
     if encoded.cut:
         st.caption(f":material/content_cut: The encoder reads {encoded.tokens:,} tokens; the rest is cut off.")
     else:
@@ -127,8 +131,8 @@ def _where(run: Run, state: State, tried: Tried, encoded: Encoded, space: TextSp
 
 def _neighbours(run: Run, tried: Tried, encoded: Encoded, space: TextSpace) -> None:
     st.caption(
-        "Cosine distance between features, in the space in which clusters are made before it is reduced. A human text "
-        f"of this run usually has another one within {written(cache.usual_distance(run.id), 3)} (median)."
+        "Cosine distance between features, in the clustering space before its dimension is reduced. Median distance "
+        f"from a human text of this run to the nearest other one: {written(cache.usual_distance(run.id), 3)}."
         + ("" if tried.edited else " The text itself is left out.")
     )
     _nearest(run, space.nearest(encoded.vector, HUMAN, NEIGHBOURS, without=tried.stored), HUMAN)
@@ -183,7 +187,7 @@ def _moves(
             st.error(escaped(f"{item.title}: {error}"), icon=":material/error:")
             continue
         if not done.changed[0]:
-            st.caption(f"**{escaped(item.title)}**: the text stays as it is. {escaped(' '.join(done.notes))}")
+            st.caption(f"**{escaped(item.title)}**: the text is unchanged. {escaped(' '.join(done.notes))}")
             continue
         (after,) = space.clusters([other.vector])
         moved = cosine_distance(encoded.vector, other.vector)

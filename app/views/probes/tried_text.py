@@ -78,12 +78,12 @@ def box(run: Run, config: EncoderConfig, state: State) -> Tried:
         key=keys["text"],
         height=230,
         max_chars=max(LONGEST, len(corpus.texts[row])),
-        help="Edit it or write your own. It is read when you click elsewhere or press Ctrl and Enter.",
+        help="Edit it or write your own. To apply, click elsewhere or press Ctrl+Enter.",
     )
     prompt = own_prompt = corpus.prompts[row] if config.with_prompt and corpus.prompts is not None else ""
     if config.with_prompt:
         st.session_state.setdefault(keys["prompt"], own_prompt)
-        prompt = st.text_input("Prompt, which the encoder reads before the text", own_prompt, key=keys["prompt"])
+        prompt = st.text_input("Prompt, read by the encoder before the text", own_prompt, key=keys["prompt"])
     return Tried(source, row, text, text != corpus.texts[row] or prompt != own_prompt, prompt)
 
 
@@ -111,7 +111,10 @@ def perturbations(run_id: str, state: State) -> list[Perturbation]:
             st.error(escaped(str(error)), icon=":material/error:")
             continue
         if item.kind.part is not None:
-            st.info(escaped(f"{item.title}: needs other texts, so it cannot be tried on one."), icon=":material/info:")
+            st.info(
+                escaped(f"{item.title}: needs other texts, so it cannot be tried on a single one."),
+                icon=":material/info:",
+            )
         elif not item.kind.is_control:
             found.append(item)
     return list(dict.fromkeys(found))

@@ -37,23 +37,23 @@ PLOT_AXES: dict[PlotAxes, str] = {"figures": "Figures", "ranks": "Ranks"}
 
 def main() -> None:
     """Lay out the page."""
-    page_chrome.title("Published", "Which measure of text agrees with people?")
+    page_chrome.title("Published", "Which text measure agrees with people?")
     try:
         rows = agreements()
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         st.stop()
     st.caption(
-        "The papers' correlation tables, computed again here from the "
-        "figures that they print. 1: the measure orders all settings (a model with a decoder) as people do."
+        "The papers' correlation tables, recomputed from the figures they print. 1: the measure orders all settings "
+        "(a model with a decoder) as people do."
     )
     paper = bound.segmented_control(
         "paper",
         "Correlation table",
         {name: paper.title for name, paper in PAPERS.items()},
         next(iter(PAPERS)),
-        help="NeurIPS 2021 prints plain Spearman correlations. JMLR 2023 prints, for human scores, the least that they "
-        "can be when each value moves by one standard deviation, and MAUVE* in place of MAUVE.",
+        help="NeurIPS 2021 prints plain Spearman correlations. For human scores, JMLR 2023 prints the lowest that "
+        "they can be when each value moves by one standard deviation; it has MAUVE* in place of MAUVE.",
     )
     _correlations([row for row in rows if row.paper == paper])
     _notes()
@@ -68,8 +68,8 @@ def _correlations(rows: list[Agreement]) -> None:
         st.header(
             "Agreement with people and with discriminators",
             anchor=False,
-            help="Each cell: ours, the published number, and below them ours less the published one. Measures other "
-            "than MAUVE enter as the gap |T(Q) − T(P)| between model and human text, smaller is closer.",
+            help="Each cell: our number, the published one, and below them ours minus the published one. Measures "
+            "other than MAUVE enter as the gap |T(Q) − T(P)| between model and human text; smaller is closer.",
         )
         st.space("stretch")
         charts.csv_button(lambda: frame, key="published_csv", file_name=f"published-{rows[0].paper}")
@@ -84,7 +84,9 @@ def _correlations(rows: list[Agreement]) -> None:
         file_name=f"published-{rows[0].paper}",
         alt="Correlation of every measure with every reference, ours and published; the table above has the numbers.",
     )
-    st.caption("Measures from best to worst by their mean with the three human scores. Right is better.")
+    st.caption(
+        "Measures from best to worst by their mean correlation with the three human scores. Further right is better."
+    )
 
 
 def _kind_of_reference(row: Agreement) -> str:
@@ -133,7 +135,7 @@ def _settings_plot(paper: str) -> None:
             "setting": st.column_config.TextColumn("Setting", help=COLUMN_HELP["setting"]),
             "value": _number("T(Q)", MEASURES[measure].unit),
             "value_sd": _number("sd", "Standard deviation of T(Q) over 5 random seeds, same unit; –: not printed"),
-            "human": _number("T(P)", "The same of human text"),
+            "human": _number("T(P)", "The same for human text"),
             "closeness": _number("Closeness", "−|T(Q) − T(P)|, or MAUVE itself; larger is closer to human text"),
             "reference": _number(REFERENCES[reference].title, unit),
             "reference_sd": _number("sd ", "Standard deviation of the reference; –: not printed"),
@@ -151,13 +153,13 @@ def _plot_controls(
         measure = bound.selectbox("published", "Measure", titles, measures[-1], key=key, width=220)
         against = bound.selectbox(
             "against",
-            "Held against",
+            "Reference",
             {pair: f"{REFERENCES[pair[1]].title} · {DOMAINS[pair[0]].title}" for pair in pairs},
             pairs[0],
             width=340,
             help="Bradley–Terry scores of a pairwise human evaluation, or the accuracy of a discriminator.",
         )
-        help_text = "Spearman's correlation sees the ranks alone."
+        help_text = "Spearman's correlation uses only the ranks."
         axes = bound.segmented_control("plot_axes", "Axes", PLOT_AXES, help=help_text)
     return measure, against, axes
 
@@ -166,29 +168,31 @@ def _in_words(row: Agreement) -> str:
     worst = "" if row.worst is None else f"; worst case within one standard deviation **{written(row.worst.value, 3)}**"
     return (
         f"Spearman **{written(row.plain, 3)}** over {row.n} settings{worst}; published {written(row.published, 3)} "
-        f"({row.statistic}), "
-        f"{OUTCOMES[row.outcome]}. Closer to human text is right and up; bars: standard deviation where printed."
+        f"({row.statistic}), {OUTCOMES[row.outcome]}. Right and up: closer to human text. Bars: standard deviation, "
+        "where printed."
     )
 
 
 def _all_numbers(rows: list[Agreement]) -> None:
-    with st.expander("Every number, with the range that rounding leaves", icon=":material/table:"):
+    with st.expander("Every number, with the range left by rounding", icon=":material/table:"):
         st.dataframe(
             pd.DataFrame([_record(row) for row in rows]),
             hide_index=True,
             placeholder=EMPTY,
             key="published_numbers",
             column_config={
-                "n": st.column_config.NumberColumn("n", help="Settings behind the number"),
-                "Plain": _number("Plain", "Spearman correlation, −1 to 1; equal figures share their mean rank"),
-                "Worst case": _number("Worst case", "The least within one standard deviation (JMLR 2023, equation 30)"),
-                "Published": _number("Published", "As printed; the column beside says which of the two it is"),
-                "Difference": _number("Difference", "Ours less the published number", "%+.3f"),
+                "n": st.column_config.NumberColumn("n", help="Number of settings"),
+                "Plain": _number("Plain", "Spearman correlation, −1 to 1; equal values share their mean rank"),
+                "Worst case": _number(
+                    "Worst case", "The lowest within one standard deviation (JMLR 2023, equation 30)"
+                ),
+                "Published": _number("Published", "As printed; the next column says which of the two it is"),
+                "Difference": _number("Difference", "Ours minus the published number", "%+.3f"),
                 "Low": _number("Low", _RANGE_HELP),
                 "High": _number("High", _RANGE_HELP),
             },
         )
-        st.caption("Between columns of the tables")
+        st.caption("Correlations between columns of the tables")
         st.dataframe(
             pd.DataFrame(
                 [
@@ -207,17 +211,17 @@ def _all_numbers(rows: list[Agreement]) -> None:
             hide_index=True,
             key="published_columns",
             column_config={
-                "n": st.column_config.NumberColumn("n", help="Settings, and human text where it has both values"),
+                "n": st.column_config.NumberColumn("n", help="Settings, plus human text where it has both values"),
                 "Ours": _number("Ours", "Spearman correlation, −1 to 1"),
                 "Published": _number("Published", "NeurIPS 2021, supplement, captions of tables 12 and 13"),
-                "Difference": _number("Difference", "Ours less the published number", "%+.3f"),
+                "Difference": _number("Difference", "Ours minus the published number", "%+.3f"),
             },
         )
 
 
 _RANGE_HELP = (
-    "Limits over all figures that round to the printed ones. Both limits of a plain correlation are reached, and the "
-    "lower one of a worst case. Few settings allow few values, so not every number in between can occur."
+    "Limits over all values that round to the printed ones. Both limits of a plain correlation are attained, as is the "
+    "lower limit of a worst case. With few settings, not every number in between can occur."
 )
 
 
@@ -229,7 +233,7 @@ def _rounded(difference: float) -> float:
 def _record(row: Agreement) -> dict[str, object]:
     return {
         "Measure": MEASURES[row.measure].title,
-        "Held against": f"{REFERENCES[row.reference].title} · {DOMAINS[row.domain].title}",
+        "Reference": f"{REFERENCES[row.reference].title} · {DOMAINS[row.domain].title}",
         "n": row.n,
         "Plain": row.plain,
         "Worst case": None if row.worst is None else row.worst.value,

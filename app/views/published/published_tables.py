@@ -15,17 +15,17 @@ EMPTY = "–"
 """Cell of a figure that is not printed."""
 
 COLUMN_HELP = {
-    "setting": "A model's size and its decoding; nucleus p, typical τ, beams",
+    "setting": "Model size and decoding: nucleus p, typical τ, beams",
     "spearman": "Spearman's rank correlation of MAUVE with the discriminator's accuracy",
-    "p_below": "The paper says that every p-value lies below this",
-    "mauve_percent": "MAUVE × 100; 1,000 texts a side, at most 200 tokens",
+    "p_below": "According to the paper, every p-value is below this",
+    "mauve_percent": "MAUVE × 100; 1,000 texts per side, at most 200 tokens each",
     "mauve_roberta": "MAUVE with features of RoBERTa large, 0 to 1",
     "mauve_gpt2": "MAUVE with features of GPT-2 large, 0 to 1, as printed beside RoBERTa's",
     "sparsemax": "Sparsemax score of the model on human text, 0 to 1, larger is better",
     "token_js": "Jensen–Shannon divergence between the model's next token and the human one, nats, smaller is better",
     "epsilon_perplexity": "Perplexity of human text under the smoothed model, smaller is better",
     "diversity": "Product of the shares of distinct 2-, 3- and 4-grams × 100",
-    "length": "Mean tokens a text",
+    "length": "Mean tokens per text",
     **{name: measure.unit for name, measure in MEASURES.items()},
     **{name: reference.unit for name, reference in REFERENCES.items()},
 }

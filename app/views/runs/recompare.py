@@ -19,8 +19,8 @@ from mauve_core.store import Run
 from mauve_core.tasks.recompare import RecompareTask, changed, suggested_name
 
 _K_HELP = (
-    "Empty: a tenth of the smaller side, as published. Fewer clusters hide differences, many more leave too few "
-    "texts in each."
+    "Empty: a tenth of the smaller side, as published. Fewer clusters hide differences; many more leave too few texts "
+    "in each."
 )
 _SHOWN = ("seed", "scale", "bootstrap")
 """Settings of ``more_settings`` that are always visible here."""
@@ -34,8 +34,7 @@ def show(run_id: str, *, close: Callable[[], None]) -> None:
         st.error(escaped(str(error)), icon=":material/error:")
         return
     st.caption(
-        "The texts come from this run, and so do their features while the encoder stays as it is. What comes out is a "
-        "run of its own."
+        "The texts come from this run, as do their features if the encoder is unchanged. The result is a new run."
     )
     names = [candidate.name for candidate in run.comparison.candidates]
     kept = st.multiselect("Candidates", names, names, key=f"again_kept_{run_id}")
@@ -51,7 +50,7 @@ def show(run_id: str, *, close: Callable[[], None]) -> None:
         return
     if config.encoder != before.encoder:
         st.caption(
-            ":material/autorenew: With these settings the texts are encoded again, unless they were once already."
+            ":material/autorenew: With these settings the texts are encoded again, unless they already have been."
         )
     suggested = suggested_name(run.name, before, config)
     name = st.text_input("Name of the new run", key=f"again_name_{run_id}", placeholder=suggested)
@@ -70,7 +69,7 @@ def _encoder(run: Run, before: EncoderConfig | None) -> dict[str, Any]:
     own = before is None and not st.toggle(
         "Encode the texts",
         key=f"again_encode_{run.id}",
-        help="The run's features were given; an encoder makes new ones.",
+        help="The run's features were supplied; an encoder makes new ones.",
     )
     if own:
         return {}
@@ -87,7 +86,7 @@ def _encoder(run: Run, before: EncoderConfig | None) -> dict[str, Any]:
         1_000_000,
         shown.max_tokens,
         key=f"again_tokens_{run.id}",
-        help=f"Longer texts are cut there. {more_settings.ENCODES_AGAIN}",
+        help=f"Longer texts are cut to this length. {more_settings.ENCODES_AGAIN}",
     )
     prompts = all(corpus.prompts is not None for corpus in run.corpora.values())
     together = third.toggle(

@@ -122,7 +122,7 @@ def _actions(summary: RunSummary) -> None:
             key=f"delete_{summary.id}",
             type="tertiary",
             icon=":material/delete:",
-            help="To the bin, from where it can be restored",
+            help="Moves it to the bin, where it can be restored",
             on_click=_delete,
             args=(summary.id,),
         )

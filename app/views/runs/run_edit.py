@@ -75,7 +75,7 @@ def show(run_id: str, said: About, tags: Sequence[str], *, close: Callable[[], N
                 key=f"save_{run_id}",
                 on_click=_save,
                 args=(run_id, close),
-                help="In place of what stands there now" if opened.there else None,
+                help="Replaces what is stored now" if opened.there else None,
             )
             st.form_submit_button("Cancel", key=f"cancel_{run_id}", on_click=close)
     if opened.wrong:
@@ -89,8 +89,8 @@ def show_gone(run_id: str, tags: Sequence[str], *, close: Callable[[], None]) ->
         return
     with st.container(border=True, key=f"run_{run_id}", gap="xsmall"):
         st.warning(
-            f"**{escaped(opened.seen.name or run_id)}** was deleted meanwhile. While it lies in the bin it can be "
-            "restored; then what you write here can be saved.",
+            f"**{escaped(opened.seen.name or run_id)}** has been deleted in the meantime. While it is in the bin it "
+            "can be restored; then what you write here can be saved.",
             icon=":material/delete:",
         )
         st.button(
@@ -112,16 +112,16 @@ def _there(opened: _Opened, part: str) -> None:
     with st.container(border=True, key=f"there_{part}_{opened.run}", gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(
-                f":material/sync_problem: **Changed elsewhere since you opened this form.** The {part} there "
+                f":material/sync_problem: **Changed elsewhere since you opened this form.** Stored {part} "
                 + ("now:" if text else "now: none."),
                 width="stretch",
             )
             st.form_submit_button(
-                "Take theirs",
+                "Use theirs",
                 key=f"theirs_{part}_{opened.run}",
                 on_click=_take,
                 args=(opened.run, part),
-                help="Into the field, in place of your text",
+                help="Replaces your text in the field",
             )
         if text:
             with st.container(height=150 if len(text) > LONG else "content", border=False):

@@ -28,10 +28,10 @@ def export_button(summary: RunSummary) -> None:
     most = int(st.get_option("server.maxUploadSize")) * MEGABYTE
     tip = "Texts, scores, clusters and features in one file that can be imported elsewhere"
     if summary.bytes > most:
-        tip += ": by `mauve-lens runs import`, since it is too large for a browser to send"
+        tip += ", with `mauve-lens runs import`: it is too large for a browser to send"
     key, icon = f"export_{summary.id}", ":material/download:"
     if own_server.is_missing():
-        tip = "By `mauve-lens runs export`: this server has no way to send it"
+        tip = "Use `mauve-lens runs export`: this server cannot send it"
         st.button("Export", key=key, icon=icon, type="tertiary", help=tip, disabled=True)
     else:
         st.link_button("Export", export_url(summary.id), key=key, icon=icon, type="tertiary", help=tip)
@@ -40,12 +40,10 @@ def export_button(summary: RunSummary) -> None:
 def import_button() -> None:
     """An uploader behind a button; :func:`outcome` reports the result."""
     turn = st.session_state.setdefault(_ROUND, 0)  # a new key empties the uploader and closes its container
-    tip = "A run that was exported here or on another machine"
+    tip = "A run exported here or on another machine"
     with st.popover("Import", icon=":material/upload:", help=tip, key=f"import_box_{turn}"):
-        uploaded = st.file_uploader("A run that was exported", type="zip", key=f"import_{turn}")
-        st.caption(
-            "Everything in the file is checked before it is taken in. Large ones: `mauve-lens runs import FILE`."
-        )
+        uploaded = st.file_uploader("Exported run", type="zip", key=f"import_{turn}")
+        st.caption("The whole file is checked before it is imported. For large files: `mauve-lens runs import FILE`.")
     if uploaded is not None:
         with st.spinner("Checking the file"):
             st.session_state[_CAME] = _imported(uploaded.name, uploaded)
@@ -90,7 +88,7 @@ def _imported(name: str, data: IO[bytes]) -> RunSummary | str:
         except MauveLensError as error:
             return str(error).replace(str(path), name)
         except OSError as error:
-            return f"{name} cannot be taken in: {error.strerror or error}"
+            return f"{name} cannot be imported: {error.strerror or error}"
     with suppress(MauveLensError):  # the run exists: without the job, pages compute what they need when opened
         queue.start(PrecomputeTask(summary.id))
     return summary

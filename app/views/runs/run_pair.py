@@ -27,8 +27,8 @@ def show(state: State, summaries: Sequence[RunSummary]) -> None:
     titles = {summary.id: f"{summary.name}  ({summary.id})" for summary in summaries}
     if len(titles) < len(TITLES):
         st.markdown(
-            "With two runs you see here **in which settings they differ**, and one leaderboard of all their candidates "
-            "where every setting that decides a score is equal. Duplicate a run with another number of clusters, or "
+            "With two runs, you see here **which settings differ** and, if every setting that decides a score is "
+            "equal, one leaderboard of all their candidates. Duplicate a run with another number of clusters, or "
             "compare other models' texts with the same human texts."
         )
         return
@@ -39,9 +39,9 @@ def show(state: State, summaries: Sequence[RunSummary]) -> None:
             picked.append(_loaded(getattr(state, side)))
     runs = [run for run in picked if run is not None]
     if len(runs) < len(TITLES):
-        st.caption("Choose two runs: the settings in which they differ are listed here, and which of them count.")
+        st.caption("Choose two runs to see which settings differ and which of those count.")
     elif runs[0].id == runs[1].id:
-        st.caption("This is one run twice. Choose two different ones.")
+        st.caption("Both are the same run. Choose two different ones.")
     else:
         _difference(runs[0], runs[1])
 
@@ -62,8 +62,9 @@ def _difference(left: Run, right: Run) -> None:
     if counted:
         names = ", ".join(item.setting for item in counted)
         st.warning(
-            f"**Not to be ranked together.** The scores of these runs measure different things, because they differ "
-            f"in: {escaped(names)}.  \nDuplicate one run with the other's settings to rank their candidates together.",
+            "**Do not rank these together.** The scores of these runs measure different things, because the runs "
+            f"differ in: {escaped(names)}.  \nDuplicate one run with the other's settings to rank their candidates "
+            "together.",
             icon=":material/do_not_disturb_on:",
         )
     st.header("What differs", anchor=False)

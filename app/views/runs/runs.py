@@ -25,7 +25,7 @@ def main() -> None:
         st.stop()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         with st.container(width="stretch"):
-            page_chrome.title("Runs", "What has been compared, with which settings, and what do two runs differ in?")
+            page_chrome.title("Runs", "What has been compared, with which settings, and how do two runs differ?")
         run_files.import_button()
     state = session.current()
     try:
@@ -65,7 +65,7 @@ def _all_runs(state: State, summaries: list[RunSummary]) -> None:
         st.markdown("No run has all of these words and tags.")
     total = file_size(sum(summary.bytes for summary in summaries))
     runs = f"{len(found)} of {len(summaries)} runs" if len(found) < len(summaries) else f"{len(summaries)} runs"
-    st.caption(f"{runs if len(summaries) > 1 else '1 run'}. All together take {total}.")
+    st.caption(f"{runs if len(summaries) > 1 else '1 run'}. Total size: {total}.")
 
 
 def _filters(state: State, tags: list[str]) -> None:
@@ -73,7 +73,7 @@ def _filters(state: State, tags: list[str]) -> None:
     search.text_input(
         "Search",
         max_chars=MAX_QUERY,
-        placeholder="Words of a name, note, candidate, encoder …",
+        placeholder="Words in a name, note, candidate, encoder …",
         **bound.bind("query", state.query or ""),
     )
     with tagged:
@@ -88,9 +88,9 @@ def _filters(state: State, tags: list[str]) -> None:
 
 def _nothing_yet() -> None:
     st.markdown(
-        "Every comparison that you make is kept here as a **run**: its texts, scores, clusters and settings. You will "
-        "find it again by name, note or tag, make it again with other settings, see what two runs differ in, and "
-        "carry it to another machine as one file."
+        "Every comparison you make is kept here as a **run**: its texts, scores, clusters and settings. You can find "
+        "it by name, note or tag, repeat it with other settings, see how two runs differ, and take it to another "
+        "machine as one file."
     )
     st.page_link(NEW_RUN_PAGE, label="Start a run with your own files", icon=":material/upload_file:")
     st.caption(

@@ -41,12 +41,10 @@ def show(summaries: list[RunSummary]) -> None:
             _entry(item)
         total = file_size(sum(item.summary.bytes for item in deleted))
         with st.popover("Empty the bin", icon=":material/delete_forever:"):
-            st.markdown(f"Runs that are removed for good: **{len(deleted)}**, {total}.")
+            st.markdown(f"Runs to remove for good: **{len(deleted)}**, {total}.")
             st.button("Remove for good", key="bin_empty", type="primary", on_click=_empty)
     else:
-        st.markdown(
-            "The bin is empty. A run that you delete stays here, and can be restored, until you remove it for good."
-        )
+        st.markdown("The bin is empty. Deleted runs stay here and can be restored until you remove them for good.")
     _disk(summaries, deleted)
 
 
@@ -66,7 +64,7 @@ def _entry(item: DeletedRun) -> None:
             )
         st.caption(facts(item.summary))
         if item.damage:
-            st.caption(f":material/warning: {escaped(item.damage)}. The entry can be restored or removed all the same.")
+            st.caption(f":material/warning: {escaped(item.damage)}. The entry can still be restored or removed.")
 
 
 def _disk(summaries: list[RunSummary], deleted: list[DeletedRun]) -> None:
@@ -81,12 +79,12 @@ def _disk(summaries: list[RunSummary], deleted: list[DeletedRun]) -> None:
     rows.sort(key=lambda row: row[1], reverse=True)
     features = FeatureStore().disk_use()
     rows += [("Bin", use.bin)] if deleted else []
-    rows += [("Features kept by content", features), ("Together", use.total + features)]
+    rows += [("Cached features", features), ("Total", use.total + features)]
     table = pd.DataFrame({"What": [escaped(name) for name, _ in rows], "Size": [file_size(size) for _, size in rows]})
     st.table(table, border="horizontal", hide_index=True, width="content")
     st.caption(
-        "Features are kept so that the same texts are never encoded twice. Runs hold their own, so the folder "
-        "`features` may be deleted by hand; new comparisons of its texts are then encoded again."
+        "Features are kept so that the same texts are never encoded twice. Runs have their own copies, so the folder "
+        "`features` may be deleted by hand; new comparisons of those texts then encode them again."
     )
 
 
