@@ -173,5 +173,5 @@ def test_names_and_columns_do_nothing_in_these_sections(own_home: Path) -> None:
 def test_damaged_ratings_are_said_and_cost_nothing_else(run: Run) -> None:
     run.ratings_path.write_bytes(b"no database" * 500)
     page = Page(html_report(run))
-    assert "What is stored cannot be read" in page.text
+    assert "The stored results cannot be read" in page.text
     assert "leaderboard" in page.charts
