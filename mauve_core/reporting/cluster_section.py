@@ -131,7 +131,7 @@ def _ledger_table(
         said = ", ".join(words.get(cluster, ())) if one else ""
         sizes = (f"{int(row[side]):,}" for side in ("human", "model"))
         cells.append((label, written(row["nats"], NATS_DECIMALS), share, trust, *sizes, said))
-    columns = ("Cluster", "nats", "of the error", "real?", "human", "model", "distinctive words")
+    columns = ("Cluster", "nats", "share of the error", "stability", "human", "model", "distinctive words")
     return Table(f"{title}: the {name}, by cluster", columns, tuple(cells), folded=True)
 
 

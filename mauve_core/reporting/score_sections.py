@@ -122,7 +122,7 @@ def making_section(comparison: Comparison) -> Section:
     notes = tuple(f"{source.name}: {note}" for source in comparison.sources for note in source.notes)
     excluded = notes or ("Nothing was excluded.",)
     settings = Table("Settings", ("Setting", "Value"), tuple(_flat(comparison.config.as_dict())), folded=True)
-    environment = Table("Environment", ("What", "Value"), tuple(_flat(dict(comparison.environment))), folded=True)
+    environment = Table("Environment", ("Item", "Value"), tuple(_flat(dict(comparison.environment))), folded=True)
     blocks = (sources, Remarks(excluded), settings, environment)
     return Section("making", "Texts, exclusions, settings", blocks)
 
