@@ -58,9 +58,9 @@ def _comparing(plain: State, best: str, worst: str) -> list[Step]:
     return [
         Step(
             "Who is closest to people?",
-            "Each row is a pile of model texts held against the human ones; a MAUVE near 1 means that the two can "
-            f"hardly be told apart. {_bold(best)} leads and {_bold(worst)} comes last; rows of one rank are tied, "
-            "because their intervals overlap.",
+            "Each row is a set of model texts compared with the human texts; a MAUVE near 1 means that the two can "
+            f"hardly be told apart. {_bold(best)} leads and {_bold(worst)} comes last; rows with the same rank are "
+            "tied, because their intervals overlap.",
             "views/compare/compare.py",
             plain,
             "leaderboard_chart",
@@ -68,7 +68,7 @@ def _comparing(plain: State, best: str, worst: str) -> list[Step]:
         Step(
             "Two ways to be wrong",
             "A model can add what people never write (horizontal) or miss what they do (vertical), and a curve near "
-            f"the upper right corner means little of both. Move the weight λ and watch {_bold(worst)}: the table "
+            f"the upper right corner means little of either. Move the weight λ and watch {_bold(worst)}: the table "
             "beside the curves splits its gap into the two errors.",
             "views/compare/compare.py",
             plain,
@@ -81,26 +81,27 @@ def _inside(looked: State, inside: State, worst: str, cluster: int) -> list[Step
     return [
         Step(
             "Where the two sides differ",
-            "All texts were sorted into clusters by what a language model makes of them. Blue is the share of human "
-            f"texts, orange that of {_bold(worst)}: it overfills the clusters on the right and starves those on the "
-            "left.",
+            "All texts were grouped into clusters by how a language model represents them. Blue is the share of "
+            f"human texts, orange that of {_bold(worst)}, which writes too much in the clusters on the right and too "
+            "little in those on the left.",
             "views/clusters/clusters.py",
             looked,
             "clusters_chart",
         ),
         Step(
             "Read the texts behind a bar",
-            f"This is cluster {cluster}, which {_bold(worst)} overfills most: human texts stand on the left, its own "
-            "on the right. Read one of each; the line of words above says what sets the cluster apart from the others.",
+            f"This is cluster {cluster}, where the share of {_bold(worst)} most exceeds the human share: human texts "
+            "are on the left, its own on the right. Read one of each; the line of words above shows what sets the "
+            "cluster apart from the others.",
             "views/clusters/clusters.py",
             inside,
             "cluster_detail_tabs",
         ),
         Step(
-            "The gap, shared out",
-            "Left, the clusters by what the model adds; right, by what it misses; each bar is a share of that error. "
-            "*Stability* says which differences hold over other seeds, other numbers of clusters and chance, so begin "
-            "with those marked stable.",
+            "The gap, cluster by cluster",
+            "On the left, clusters by what the model adds; on the right, by what it misses; each bar is a share of "
+            "that error. *Stability* says which differences hold up against other seeds, other numbers of clusters "
+            "and chance, so start with those marked stable.",
             "views/gap/gap.py",
             inside,
             "gap_ledger_type_1",
@@ -108,7 +109,7 @@ def _inside(looked: State, inside: State, worst: str, cluster: int) -> list[Step
         Step(
             "Why do they differ?",
             "Phrases that one side uses and the other does not, plain properties such as length and repetition, and "
-            "the most similar pairs. A flag on top means that one property alone tells the sides apart: look at that "
+            "the most similar pairs. A flag at the top means that one property alone tells the sides apart: check it "
             "before anything deeper.",
             "views/clusters/clusters.py",
             dataclasses.replace(inside, cluster_tab="why"),
@@ -116,8 +117,8 @@ def _inside(looked: State, inside: State, worst: str, cluster: int) -> list[Step
         ),
         Step(
             "Find your way on the map",
-            "Every dot is a text, neighbours are alike, and the chosen cluster is marked. Draw a lasso around any "
-            "area to read what lies in it; the map is for finding things, the scores come from the clusters.",
+            "Every dot is a text, neighbors are similar, and the chosen cluster is marked. Draw a lasso around any "
+            "area to read the texts in it; the map is for finding things, while the scores come from the clusters.",
             "views/map/map.py",
             inside,
             "map_chart",
@@ -129,25 +130,25 @@ def _testing(plain: State, inside: State, worst: str) -> list[Step]:
     return [
         Step(
             "What does the score notice?",
-            "Here texts are changed on purpose, words shuffled or articles dropped, and scored again. A change beyond "
-            "the grey band is noticed; one within it escapes the score.",
+            "Here texts are changed on purpose, for example by shuffling words or dropping articles, and scored "
+            "again. A change beyond the gray band is noticed; one within it escapes the score.",
             "views/probes/probes.py",
             plain,
         ),
         Step(
-            "Which decoder, and how set?",
-            "The classic measures, each with the human value as a blue line: the best decoder is not at an end but at "
-            f"that line. Find {_bold(worst)} in every panel: agreeing with people in one measure does not close the "
-            "gap.",
+            "Which decoder, with which setting?",
+            "The classic measures, each with the human value as a blue line: the best decoder is not at either end "
+            f"but at that line. Find {_bold(worst)} in every panel: agreeing with people on one measure does not "
+            "close the gap.",
             "views/decoders/decoders.py",
             State(run=inside.run, decoders_section="measures"),
             "measures_chart",
         ),
         Step(
-            "Does the answer hang on the method?",
-            "Other estimators and divergences rank the same candidates here; level lines mean that they agree. Below "
-            "stands how many texts and clusters such a score needs. That was the tour: open *New run* to compare your "
-            "own texts.",
+            "Does the answer depend on the method?",
+            "Other estimators and divergences rank the same candidates here; flat lines mean that they agree. Further "
+            "down is how many texts and clusters such a score needs. That was the tour: open *New run* to compare "
+            "your own texts.",
             "views/methods/methods.py",
             plain,
         ),

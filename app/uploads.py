@@ -107,7 +107,7 @@ def keep_prompted(corpus: Corpus, title: str) -> Upload:
         The disk fails.
     """
     if corpus.prompts is None:
-        raise InputError(f"Corpus {corpus.name!r} has no prompts", todo="Upload a file that has")
+        raise InputError(f"Corpus {corpus.name!r} has no prompts", todo="Upload a file with prompts")
     columns = zip(corpus.ids, corpus.prompts, corpus.texts, strict=True)
     lines = (json.dumps({"id": i, "prompt": prompt, "text": text}) for i, prompt, text in columns)
     return keep(f"{title}.jsonl", "".join(f"{line}\n" for line in lines).encode())
@@ -177,8 +177,8 @@ def outline(path: str) -> Outline:
     """
     if not leftovers.use_upload(Path(path).parent):
         raise InputError(
-            f"{path} is not kept any more",
-            allowed=f"{limits.upload_days()} days without use",
+            f"{path} is no longer stored",
+            allowed=f"at most {limits.upload_days()} days without use",
             todo="Add the file again",
         )
     return _or_raised(_outline(path))

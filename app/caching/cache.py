@@ -140,7 +140,7 @@ GREEDY_STEPS = 10
 """Number of clusters in the list of those that make most of the gap."""
 
 
-@kept_by_run(max_entries=32, show_spinner="Clustering with other k")
+@kept_by_run(max_entries=32, show_spinner="Clustering with other values of k")
 def cluster_stability(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> Stability:
     """As ``mauve_core.analysis.precomputed.run_stability``."""
     return run_stability(load_run(run_id), kind, candidate, seed)
@@ -224,7 +224,7 @@ def perturbed_texts(run_id: str, source: str, spec: str, ids: tuple[str, ...]) -
     run = load_run(run_id)
     texts = dict(zip(run.corpora[source].ids, run.corpora[source].texts, strict=True))
     if not texts.keys() >= set(ids):
-        raise InputError("These probes were made of other texts", todo="Probe the run again")
+        raise InputError("These probes were made from other texts", todo="Probe the run again")
     seed = run.comparison.config.score.seed
     done = perturb([texts[text_id] for text_id in ids], ids, parse_perturbation(spec), seed=seed)
     return dict(zip(ids, done.texts, strict=True))

@@ -25,7 +25,7 @@ def image_format_picker() -> None:
         required=True,
         key=_IMAGE_FORMAT,
         persist_state="session",
-        help="For the camera that appears over every figure.",
+        help="Used by the camera button that appears over every figure.",
     )
 
 

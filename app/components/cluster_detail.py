@@ -68,16 +68,16 @@ def _figures(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smo
         nats = written(table[f"{name}_nats"].sum(), NATS_DECIMALS)
         column.caption(f"of {nats} nats ({percent_interval(lowest, highest, 1)})")
     st.caption(
-        f"{CONFIDENCE:.0%} intervals: Wilson's for sizes; for errors, at weight {written(weight, 2)}, a bootstrap over "
-        "texts with the clusters held fixed; too narrow where both sides nearly agree."
+        f"{CONFIDENCE:.0%} intervals. Sizes: Wilson. Errors, at weight {written(weight, 2)}: bootstrap over texts "
+        "with the clusters held fixed; too narrow where both sides nearly agree."
     )
 
 
 _ERROR_HELP = {
-    "type_1": "This cluster's term of KL(Q|R); all clusters sum to 100%. Negative: the model writes less here than "
-    "the mixture, which offsets part of the error.",
-    "type_2": "This cluster's term of KL(P|R); all clusters sum to 100%. Negative: humans write less here than the "
-    "mixture, which offsets part of the error.",
+    "type_1": "This cluster's share of KL(Q|R); all clusters sum to 100%. Negative: the model writes less here than "
+    "the mixture does, offsetting part of the error.",
+    "type_2": "This cluster's share of KL(P|R); all clusters sum to 100%. Negative: humans write less here than the "
+    "mixture does, offsetting part of the error.",
 }
 
 
@@ -101,8 +101,8 @@ def _words(focus: Focus, cluster: int) -> None:
         else:
             column.caption("No distinctive words.")
     st.caption(
-        "Class-based TF-IDF over the human and this candidate's texts, without common English words; "
-        "against other clusters only words of two texts or more; within the cluster, its difference between the sides."
+        "Class-based TF-IDF over the human texts and this candidate's, without common English words. Against other "
+        "clusters: only words in two or more texts. Within the cluster: the difference between the sides."
     )
 
 
@@ -121,7 +121,7 @@ def _metadata(focus: Focus, in_human: np.ndarray, in_model: np.ndarray) -> None:
     human, model = focus.run.corpora[HUMAN].metadata, focus.run.corpora[focus.candidate].metadata
     fields = list(dict.fromkeys([*human.columns, *model.columns]))
     if not fields:
-        st.caption("These texts carry no metadata.")
+        st.caption("These texts have no metadata.")
         return
     name = fields[0]
     if len(fields) > 1:
@@ -133,9 +133,9 @@ def _metadata(focus: Focus, in_human: np.ndarray, in_model: np.ndarray) -> None:
             columns={
                 "value": str(name),
                 "human": "human, here",
-                "all_human": "human, in all",
+                "all_human": "human, total",
                 "model": "model, here",
-                "all_model": "model, in all",
+                "all_model": "model, total",
             }
         ),
         hide_index=True,

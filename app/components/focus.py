@@ -74,7 +74,7 @@ def controls(focus: Focus) -> None:
         names[0],
         omit_default=False,
         width=220,
-        help="The model side, Q. Humans, P, are the other side everywhere.",
+        help="The model side, Q. The other side, P, is always the human texts.",
     )
     bound.selectbox(
         "partition",
@@ -82,8 +82,8 @@ def controls(focus: Focus) -> None:
         {kind: PARTITION_TITLES[kind] for kind in ("joint", "pairwise")},
         _DEFAULT,
         width=150,
-        help="Joint: one set of clusters for all candidates, so that cluster 12 is the same everywhere. "
-        "Pairwise: humans are clustered with one candidate at a time, as in the papers.",
+        help="Joint: one set of clusters for all candidates, so that cluster 12 is the same everywhere. Pairwise: the "
+        "human texts are clustered with one candidate at a time, as in the papers.",
     )
     if seeds > 1:
         bound.selectbox(
@@ -93,7 +93,8 @@ def controls(focus: Focus) -> None:
             0,
             format_func=lambda seed: f"{seed + 1} of {seeds}",
             width=100,
-            help="Each k-means seed gives other clusters. What matters shows under all of them; Gap marks what does.",
+            help="Each k-means seed gives different clusters. What matters shows under all of them; Gap marks what "
+            "does.",
         )
 
 
@@ -106,8 +107,8 @@ def cluster_picker(focus: Focus) -> None:
         None,
         placeholder="None",
         width=110,
-        help="The cluster whose texts are shown, by its number: type it, or click it in the chart. Numbers follow from "
-        "the partition and the seed and mean nothing by themselves.",
+        help="Number of the cluster whose texts are shown: type it, or click the cluster in the chart. Numbers depend "
+        "on the partition and the seed and mean nothing by themselves.",
     )
 
 
@@ -115,7 +116,7 @@ def weight_slider(state: State) -> float:
     """The mixture weight at which the clusters' shares of the errors are computed."""
     return score_controls.weight(
         state,
-        "The errors are shared out among the clusters at this point of the divergence curve, where R = λ P + "
-        "(1 − λ) Q. At 0.5 both sides count alike; near 0 or 1 a cluster that one side lacks weighs most.",
+        "The errors are split among the clusters at this point of the divergence curve, where R = λ P + (1 − λ) Q. At "
+        "0.5 both sides count equally; near 0 or 1, clusters that one side lacks weigh most.",
         width=160,
     )

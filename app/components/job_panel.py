@@ -182,7 +182,7 @@ def _show_ended(job: JobState, gone: str | None) -> None:
                 on_click=_try,
                 args=(queue.resume, job.id),
                 disabled=gone is not None,
-                help=_on_resuming(job.kind, "It goes on where it was") if gone is None else "Its run was deleted",
+                help=_on_resuming(job.kind, "It resumes where it stopped") if gone is None else "Its run was deleted",
             )
         columns[2].button(
             "Dismiss",
@@ -190,7 +190,7 @@ def _show_ended(job: JobState, gone: str | None) -> None:
             type="tertiary",
             on_click=_try,
             args=(_dismiss, job.id),
-            help="Forget the job. A run that it made stays.",
+            help="Remove the job from the list. A run that it made is kept.",
         )
         if job.status == "failed":
             st.error(escaped(job.message), icon=":material/error:")
@@ -198,8 +198,8 @@ def _show_ended(job: JobState, gone: str | None) -> None:
             st.warning(escaped(job.message), icon=":material/power_off:")
         if gone is not None:
             st.caption(
-                f"It needs the run **{escaped(gone)}**, which was deleted. While that lies in the bin it can be "
-                "restored (*Runs*, *Bin and disk*) and this started again."
+                f"It needs the run **{escaped(gone)}**, which was deleted. While the run is in the bin, you can "
+                "restore it (*Runs*, *Bin and disk*) and start this job again."
             )
         _show_log(job)
 
@@ -211,7 +211,7 @@ def _show_undo() -> None:
         st.session_state[_DISMISSED] = None
         return
     with st.container(horizontal=True, vertical_alignment="center", key="jobs_undo"):
-        st.caption(f"**{escaped(name)}** is dismissed.", width="content")
+        st.caption(f"**{escaped(name)}** was dismissed.", width="content")
         st.button(
             "Undo", key="jobs_undo_button", type="tertiary", icon=":material/undo:", on_click=_try, args=(_undo, job_id)
         )
@@ -225,11 +225,11 @@ def _show_log(job: JobState) -> None:
     if lines:
         with st.expander("Log", key=f"log_{job.id}"):
             st.code("\n".join(lines), language=None, wrap_lines=True)
-            st.caption(f"The whole log: mauve-lens jobs log {job.id}")
+            st.caption(f"Full log: mauve-lens jobs log {job.id}")
 
 
 def _on_resuming(kind: str, promise: str) -> str:
-    return f"{promise}: {KEPT[kind]} are kept." if kind in KEPT else "Nothing is kept of unfinished work of this kind."
+    return f"{promise}: {KEPT[kind]} are kept." if kind in KEPT else "Unfinished work of this kind is not kept."
 
 
 def _dismiss(job_id: str) -> None:

@@ -34,7 +34,7 @@ class Job {
   draw(data) {
     this.address = data.address;
     this.bar.setAttribute("aria-label", data.name);
-    this.whole.textContent = `The whole log: mauve-lens jobs log ${data.id}`;
+    this.whole.textContent = `Full log: mauve-lens jobs log ${data.id}`;
     this.show(data.told);
     this.timer ??= setInterval(() => this.look(), data.beat_ms);
   }

@@ -67,7 +67,7 @@ def told(job: JobState) -> dict[str, Any]:
 def progress_text(job: JobState, ahead: int = 0) -> str:
     """One line: the stage, the progress and the time left, or the number of jobs ahead."""
     if job.status == "queued":
-        return f"Waiting: {ahead} job{'s' if ahead > 1 else ''} before it" if ahead else "Starting"
+        return f"Waiting: {ahead} job{'s' if ahead > 1 else ''} ahead of it" if ahead else "Starting"
     left = job.seconds_left
     estimate = "" if left is None or job.done >= job.total else f", about {format_seconds(left)} left"
     stage = job.stage[:1].upper() + job.stage[1:] or "Starting"

@@ -10,11 +10,11 @@ from mauve_core.base.config import DEFAULT_MODEL
 from mauve_core.encoders import hub
 from mauve_core.encoders.catalogue import must_be_fetched, names_word_vectors
 
-TYPED = "Or type a Hugging Face id, or the path of a folder or a GGUF file."
-TYPED_VECTORS = "A file of word vectors (.txt or .vec, also .gz) will do too."
-NO_HUB = "Not on this machine, and HF_HUB_OFFLINE keeps this program from the Hugging Face hub."
-TO_FETCH = "Not on this machine: the job that you start fetches it from the Hugging Face hub."
-WORD_VECTORS = "Averages of the file's word vectors: what words a text has, and not their order"
+TYPED = "Or type a Hugging Face id or the path of a folder or GGUF file."
+TYPED_VECTORS = "A file of word vectors (.txt or .vec, optionally .gz) also works."
+NO_HUB = "Not on this machine, and HF_HUB_OFFLINE blocks access to the Hugging Face hub."
+TO_FETCH = "Not on this machine: the job that you start downloads it from the Hugging Face hub."
+WORD_VECTORS = "Averages of the file's word vectors: they reflect which words a text has, not their order"
 NO_WRITER = "Word vectors can neither write nor score texts"
 
 

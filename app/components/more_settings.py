@@ -13,22 +13,22 @@ from app.components.settings_tree import LARGEST
 from mauve_core.base.config import CompareConfig, Dtype, EncoderConfig, Pooling
 from mauve_core.encoders.catalogue import names_word_vectors
 
-ENCODES_AGAIN = "Another value means that the texts are encoded again."
+ENCODES_AGAIN = "Changing this encodes the texts again."
 
-MAP = "Draw the map too"
+MAP = "Draw the map"
 MAP_HELP = (
-    "The page Map shows every text on a plane. No score needs it, and the run is ready sooner without; a duplicate of "
-    "the run can have one later."
+    "The Map page shows every text on a plane. No score needs it, and the run is ready sooner without it; a duplicate "
+    "of the run can add one later."
 )
 
 _OF_THE_ENCODER = ("pooling", "layer", "dtype", "revision")
 _POOLING = (
-    "Which token stands for the text; auto: what a sentence-transformers model says itself, else the last of a causal "
-    "model, the first of a masked one."
+    "How token states become one vector. auto: as a sentence-transformers model specifies, else the last token of a "
+    "causal model or the first of a masked one."
 )
-_LAYER = "Hidden layer: 0 is the embeddings, −1 the last one, as published."
-_DTYPE = "Of the forward pass; bfloat16 and float16 halve the memory. Features are float32 in any case."
-_REVISION = "Commit, tag or branch of a model of the hub; empty: its default branch."
+_LAYER = "Hidden layer: 0 is the embeddings; −1 is the last layer, as published."
+_DTYPE = "Precision of the forward pass; bfloat16 and float16 halve the memory. Features are always float32."
+_REVISION = "Commit, tag or branch of a model on the hub; empty for its default branch."
 _COLUMNS = 4
 
 
@@ -46,7 +46,12 @@ class _Number:
 
 _LIST = (
     _Number(
-        "explained_variance", "Variance kept", 0.01, 1.0, 0.05, "By the principal components, before clustering; 0.9."
+        "explained_variance",
+        "Variance kept",
+        0.01,
+        1.0,
+        0.05,
+        "Share of the variance that the principal components keep, before clustering; default 0.9.",
     ),
     _Number(
         "restarts",
@@ -54,9 +59,10 @@ _LIST = (
         1,
         1000,
         1,
-        "Under each seed; the best counts. Published: 5 random ones; one k-means++ start ends as low.",
+        "Starts per seed; the best one counts. Published: 5 random starts; one k-means++ start reaches as low an "
+        "objective.",
     ),
-    _Number("confidence", "Confidence", 0.5, 0.99, 0.05, "Coverage that the bootstrap interval aims at; 0.95."),
+    _Number("confidence", "Confidence", 0.5, 0.99, 0.05, "Target coverage of the bootstrap interval; default 0.95."),
     _Number(
         "scale",
         "Scale c",
@@ -65,8 +71,8 @@ _LIST = (
         1.0,
         "The constant c of MAUVE, 5 as published. Larger values stretch differences between good models.",
     ),
-    _Number("bootstrap", "Resamples", 100, 1_000_000, 100, "Of the texts, behind each interval."),
-    _Number("seed", "Seed", 0, LARGEST, 1, "The one from which all others come: k-means, bootstrap, map."),
+    _Number("bootstrap", "Resamples", 100, 1_000_000, 100, "Resamples of the texts for each interval."),
+    _Number("seed", "Seed", 0, LARGEST, 1, "Base seed from which all others derive: k-means, bootstrap, map."),
 )
 _NUMBERS = {number.name: number for number in _LIST}
 
@@ -118,7 +124,8 @@ def number_field(place: DeltaGenerator, name: str, before: CompareConfig, *, key
             str(value),
             key=f"{key}_kept",
             disabled=True,
-            help=f"{number.help} This one stays: browsers count to {LARGEST:,}. The command line takes any.",
+            help=f"{number.help} This value cannot change here: browsers count only to {LARGEST:,}. The command line "
+            "takes any value.",
         )
         return value
     chosen = place.number_input(

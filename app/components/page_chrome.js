@@ -158,7 +158,7 @@ function reach(area) {
   if (scrolls) {
     area.setAttribute("data-reachable", "");
     area.setAttribute("role", "group");
-    area.setAttribute("aria-label", "Scrolls");
+    area.setAttribute("aria-label", "Scrollable area");
     area.tabIndex = 0;
   } else {
     for (const name of ["data-reachable", "role", "aria-label", "tabindex"]) area.removeAttribute(name);

@@ -39,8 +39,8 @@ def show(state: State, run_scale: float, *, default_partition: PartitionKind) ->
             "Partition",
             PARTITION_TITLES,
             default_partition,
-            help="Pairwise: humans are clustered with one candidate at a time, as in the papers. "
-            "Joint: with all candidates at once, so that clusters are the same for all.",
+            help="Pairwise: the human texts are clustered with one candidate at a time, as in the papers. Joint: with "
+            "all candidates at once, so that clusters are the same for all.",
         )
         smoothing("MAUVE* always has Krichevsky–Trofimov.")
         scale(state, run_scale)
@@ -54,8 +54,8 @@ def scale(state: State, run_scale: float) -> float:
         sorted({*SCALES, run_scale, value}),
         format_func=lambda each: f"{each:g}",
         width=200,
-        help="Larger values stretch differences between good models. "
-        "Compare only scores of the same c. The papers take 5.",
+        help="Larger values stretch differences between good models. Compare only scores with the same c. The papers "
+        "use 5.",
         **bound.bind("scale", value, default=run_scale),
     )
     return value
@@ -78,10 +78,10 @@ def smoothing(where: str) -> None:
         SMOOTHING_TITLES,
         None,
         width=215,
-        help="Texts added to every cluster: half a text (Krichevsky–Trofimov); one (Laplace); half where it has none, "
-        "one where it has one, else three quarters (Braess–Sauer). Modified Good–Turing shifts counts by how many "
-        f"clusters have the same count, and how many one text more. MAUVE of 2021 has none, MAUVE* of JMLR "
-        f"2023 has Krichevsky–Trofimov. {where}",
+        help="Texts added to every cluster: 1/2 (Krichevsky–Trofimov); 1 (Laplace); 1/2 to a cluster with none, 1 to "
+        "one with one text, else 3/4 (Braess–Sauer). Modified Good–Turing adjusts counts by how many clusters have "
+        "the same count, and how many have one text more. MAUVE of 2021 has no smoothing; MAUVE* of JMLR 2023 has "
+        f"Krichevsky–Trofimov. {where}",
     )
 
 

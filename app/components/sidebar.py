@@ -62,14 +62,16 @@ def _facts(run_id: str) -> None:
 
 
 _WOULD_BE = {
-    "": "Here would be the leaderboard: every pile of model texts with its score, its spread and its rank.",
-    "decoders": "Here would be what each decoder does to a model's texts, measure by measure, beside the human values.",
-    "methods": "Here would be whether other estimators and divergences rank the candidates alike.",
-    "clusters": "Here would be the clusters of all texts: who writes how much in each, and the texts themselves.",
-    "gap": "Here would be the clusters that make the gap, those that differ for real, and what would close it.",
-    "map": "Here would be every text as a dot, alike ones beside each other, to lasso and read.",
-    "probes": "Here would be what the score notices when texts are changed on purpose.",
-    "judge": "Here would be pairs of texts to rate, and how far people agree with the scores.",
+    "": "This page will show the leaderboard: every set of model texts with its score, spread and rank.",
+    "decoders": "This page will show what each decoder does to a model's texts, measure by measure, beside the human "
+    "values.",
+    "methods": "This page will show whether other estimators and divergences rank the candidates alike.",
+    "clusters": "This page will show the clusters of all texts: how much each side writes in each, and the texts "
+    "themselves.",
+    "gap": "This page will show which clusters make up the gap, which differences are real, and what would close it.",
+    "map": "This page will show every text as a dot, similar ones near each other, to lasso and read.",
+    "probes": "This page will show what the score notices when texts are changed on purpose.",
+    "judge": "This page will show pairs of texts to rate, and how far people agree with the scores.",
 }
 """What each page would show without a run, by its path."""
 
@@ -77,8 +79,8 @@ _WOULD_BE = {
 def _no_run_yet(page: str) -> None:
     st.header("No runs yet", anchor=False)
     st.markdown(
-        "MAUVE Lens compares a pile of **human** texts with one or more piles of **model** texts, "
-        "scores the gap, and lets you walk from a score to the texts that cost it."
+        "MAUVE Lens compares a set of **human** texts with one or more sets of **model** texts, scores the gap, and "
+        "leads you from a score to the texts behind it."
     )
     st.markdown(_WOULD_BE.get(page, _WOULD_BE[""]))
     if not access.may_change():
@@ -86,5 +88,5 @@ def _no_run_yet(page: str) -> None:
     st.page_link(NEW_RUN_PAGE, label="Start a run with your own files", icon=":material/upload_file:")
     st.caption(
         "Or install the demo study with `mauve-lens demo` and reload this page: eleven decoders against Wikipedia, "
-        "with a guided tour of three minutes."
+        "with a three-minute guided tour."
     )

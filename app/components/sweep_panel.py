@@ -29,21 +29,21 @@ TABS: dict[ChartOrTable, str] = {"chart": "Chart", "table": "Table"}
 QUESTIONS: dict[Over, str] = {
     "length": "Would longer texts tell the candidates apart? Both sides are cut to the same number of tokens and "
     "encoded again.",
-    "n": "Are these enough texts? Where lines are level and bands narrow, more texts change little; where they still "
+    "n": "Are there enough texts? Where lines are flat and bands narrow, more texts change little; where lines still "
     "move, compare only at equal n.",
-    "k": "Does the ranking hang on the number of clusters? Few clusters hide differences, many leave too few texts "
+    "k": "Does the ranking depend on the number of clusters? Few clusters hide differences; many leave too few texts "
     "in each.",
-    "scale": "How much does the constant c stretch the scores? A larger c spreads good candidates and presses the "
-    "others together near 0.",
+    "scale": "How much does the constant c stretch the scores? A larger c spreads out good candidates and squeezes "
+    "the others together near 0.",
     "decoder": "Which value of the decoder's parameter comes closest to the human texts? Every candidate is a point.",
 }
 """Question that each sweep answers, and how to read it."""
 
 _VALUES_HELP: dict[Over, str] = {
-    "length": "Under 256 tokens, texts show little of what sets a model apart (JMLR 2023, section 8).",
+    "length": "Below 256 tokens, texts show little of what sets a model apart (JMLR 2023, section 8).",
     "n": "Fewer than 1,000 texts a side are too few for small gaps (JMLR 2023, section 8).",
-    "k": "The papers take a tenth of the texts, 500 of 5,000, and find the ranking stable from 100 to 5,000.",
-    "scale": "The papers take 5.",
+    "k": "The papers use a tenth of the texts (500 for 5,000) and find the ranking stable for k from 100 to 5,000.",
+    "scale": "The papers use 5.",
 }
 
 _NUMBERS = re.compile(r"[\s,;]+")
@@ -65,7 +65,7 @@ def show(run: Run, state: State) -> None:
         _result(run, sweep, state.score)
     if not access.may_change():
         if sweep is None:
-            st.info("This sweep was not computed.", icon=":material/info:")
+            st.info("This sweep has not been computed.", icon=":material/info:")
         return
     obstacle = _obstacle(run, state.axis)
     if obstacle:
@@ -75,10 +75,10 @@ def show(run: Run, state: State) -> None:
             st.button("Generate texts with several values", icon=":material/edit_note:", **generating)
     elif sweep is None:
         page_chrome.nothing_yet(
-            "This sweep was not computed yet.",
-            "There would be the score of every candidate at every value, with its spread over seeds: a ranking that "
-            "holds over a range can be trusted further than one at a single setting.",
-            f"Press *Compute* below, or `mauve-lens sweep {run.id} --over {state.axis}`.",
+            "This sweep has not been computed yet.",
+            "It shows the score of every candidate at every value, with its spread over seeds: a ranking that holds "
+            "over a range can be trusted more than one at a single setting.",
+            f"Press *Compute* below, or run `mauve-lens sweep {run.id} --over {state.axis}`.",
         )
         with st.container(border=True):
             _form(run, state.axis, None)
@@ -100,7 +100,7 @@ def read_numbers(text: str) -> tuple[float, ...] | None:
     try:
         return tuple(float(part) for part in parts) or None
     except ValueError as error:
-        raise InputError("These are no numbers", allowed="such as 10, 20, 50", received=text) from error
+        raise InputError("Not a list of numbers", allowed="such as 10, 20, 50", received=text) from error
 
 
 def shown_table(sweep: Sweep, score: str) -> pd.DataFrame:
@@ -156,7 +156,7 @@ def _result(run: Run, sweep: Sweep, score: str) -> None:
     seeds = sweep.settings.get("seeds")
     over = "one seed" if seeds == 1 else f"{seeds} seeds"
     st.caption(
-        f"Pairwise partition. Mean ± one standard deviation over {over}; every other setting is the run's own. "
+        f"Pairwise partition. Mean ± one standard deviation over {over}; all other settings are the run's own. "
         f"{_sizes(sweep)}"
     )
     if sweep.notes:
@@ -210,8 +210,8 @@ def _form(run: Run, axis: Over, sweep: Sweep | None) -> None:
             f"Values: {figures.X_TITLES[axis]}",
             value=", ".join(f"{value:g}" for value in at_first or ()),
             key=f"sweep_values_{suffix}",
-            placeholder="left empty: the longest text, its half, its quarter ..." if axis == "length" else None,
-            help="Numbers with commas between them. " + _VALUES_HELP.get(axis, ""),
+            placeholder="if empty: the longest text, half of it, a quarter of it ..." if axis == "length" else None,
+            help="Comma-separated numbers. " + _VALUES_HELP.get(axis, ""),
         )
     own = run.comparison.config.score.seeds
     count = seeds.number_input(
@@ -220,7 +220,7 @@ def _form(run: Run, axis: Over, sweep: Sweep | None) -> None:
         1000,
         int((sweep.settings.get("seeds") if sweep is not None else None) or own),
         key=f"sweep_seeds_{suffix}",
-        help=f"More seeds show the spread better. The run has {own}"
+        help=f"More seeds estimate the spread better. The run has {own}"
         + ("; this sweep cannot have more." if axis in ("scale", "decoder") else "."),
     )
     if st.button("Compute", type="primary", icon=":material/play_arrow:", key="sweep_start"):

@@ -50,7 +50,7 @@ def show_texts(
     heading = f"**:{colour}[{escaped(title)}]** · {indices.size:,} of {len(corpus):,} texts"
     if indices.size == 0:
         st.markdown(heading)
-        st.caption("None of its texts is here.")
+        st.caption("No texts here.")
         return
     _reader(corpus, indices, field, heading, pager, key=f"{key}_{_digest(indices)}")
 

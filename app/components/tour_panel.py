@@ -57,7 +57,7 @@ def starter() -> None:
             _go(found[0])
 
 
-_ABOUT = "Ten stops in three minutes over the run that is open: from its scores to the texts behind them."
+_ABOUT = "Ten stops in three minutes through the open run: from its scores to the texts behind them."
 
 
 def _steps(run_id: str | None) -> list[Step]:
@@ -76,7 +76,7 @@ def _seen() -> bool:
 
 def _offer(found: list[Step]) -> None:
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="tour_offer"):
-        st.markdown("**New here?** A tour of three minutes leads from the scores to the texts behind them.")
+        st.markdown("**New here?** A three-minute tour leads from the scores to the texts behind them.")
         if st.button("Take the tour", type="primary", icon=":material/tour:", key="tour_take"):
             _go(found[0])
         st.button("Not now", type="tertiary", key="tour_dismiss", on_click=_remember)

@@ -56,7 +56,7 @@ def show(upload: Upload, *, human: bool) -> tuple[ReadFile | None, bool]:
                 key=f"remove_{upload.uid}",
                 icon=":material/close:",
                 type="tertiary",
-                help="Take this file out",
+                help="Remove this file",
             )
         try:
             return _read(upload, name), removed

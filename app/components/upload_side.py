@@ -49,8 +49,8 @@ def show(side: str, title: str, *, several: bool = False) -> list[ReadFile | Non
         label_visibility="collapsed",
     )
     st.caption(
-        f"{_ENDINGS}. At most {limits.in_words()} Files stay on the server for {limits.upload_days()} days after they "
-        "were last used."
+        f"{_ENDINGS}. At most {limits.in_words()} Files are kept on the server for {limits.upload_days()} days after "
+        "their last use."
     )
     read = []
     for upload in _kept(side):

@@ -62,7 +62,7 @@ def _phrases(focus: Focus, card: WhyCard) -> None:
     lists = [
         ("Over-represented in human texts", card.human_phrases),
         (f"Over-represented in texts of {focus.candidate}", card.model_phrases),
-        (f"This cluster rather than its neighbours {near}" if near else "This cluster", card.cluster_phrases),
+        (f"This cluster rather than its neighbors {near}" if near else "This cluster", card.cluster_phrases),
     ]
     shown = lists if card.human and card.model else lists[2:]
     for column, (title, phrases) in zip(st.columns(3, gap="medium"), shown, strict=False):
@@ -72,8 +72,9 @@ def _phrases(focus: Focus, card: WhyCard) -> None:
         else:
             column.caption("No distinctive phrases.")
     st.caption(
-        "Phrases of one to three words by log odds with a Dirichlet prior (Monroe, Colaresi and Quinn 2008) over texts "
-        "that have them, with 95% intervals, each about one phrase; texts: of this set, and of the other, that do."
+        "Phrases of one to three words by log odds with a Dirichlet prior (Monroe, Colaresi and Quinn 2008), counting "
+        "texts that contain them. Each 95% interval is for one phrase by itself. Texts: how many contain it in this "
+        "set : in the other."
     )
 
 
@@ -101,11 +102,12 @@ def _properties(focus: Focus, card: WhyCard) -> None:
         effects_figure(rows, focus.candidate),
         key="why_properties",
         file_name=name,
-        alt="Effect size of every cheap property of the texts with its interval; the CSV has the numbers.",
+        alt="Effect size of every simple property of the texts with its interval; the CSV has the numbers.",
     )
     st.caption(
-        "Cliff's delta: how much more often a text of the first set exceeds one of the second than the reverse; "
-        "0 no difference, ±1 no overlap. Lines: 95% intervals. A property is flagged above where it alone separates."
+        "Cliff's delta: how much more often a text of the first set exceeds one of the second than the reverse; 0: no "
+        "difference, ±1: no overlap. Lines: 95% intervals. A property that separates the sets by itself is flagged "
+        "above."
     )
 
 

@@ -29,7 +29,7 @@ SESSION_S = 7 * 24 * 3600
 
 MAX_SESSIONS = 10_000
 PASSWORD_VISITOR = "signed in by password"
-READ_ONLY_TEXT = "Read-only: these runs can be looked at, and nothing can be changed or started."
+READ_ONLY_TEXT = "Read-only: you can view these runs, but not change or start anything."
 
 
 @dataclass(frozen=True)

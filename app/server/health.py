@@ -27,5 +27,5 @@ def trouble() -> str:
                 opened.callback(os.close, os.open(folder, os.O_RDONLY))
     except (OSError, StorageError) as error:
         cause = error if isinstance(error, OSError) else error.__cause__
-        return f"The server cannot open its files: {getattr(cause, 'strerror', None) or 'the home folder is not there'}"
+        return f"The server cannot open its files: {getattr(cause, 'strerror', None) or 'the home folder is missing'}"
     return ""

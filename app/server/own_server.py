@@ -28,12 +28,12 @@ def warn() -> None:
     """
     if is_missing():
         if not _asked_by_own_page():
-            st.error("A page of another server asked for this one.", icon=":material/lock:")
+            st.error("A page of another server requested this one.", icon=":material/lock:")
             st.stop()
         st.warning(
-            "`streamlit run` started this server, so pages do not follow jobs and other tabs until they are reloaded, "
-            "runs cannot be exported here, and there is no sign-in and no security header. "
-            "Stop it and run `mauve-lens app`.",
+            "`streamlit run` started this server, so pages show changes by jobs and other tabs only when reloaded, "
+            "runs cannot be exported here, and there is no sign-in and no security header. Stop it and run "
+            "`mauve-lens app`.",
             icon=":material/dns:",
         )
 

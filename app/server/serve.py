@@ -69,7 +69,7 @@ def options_of(arguments: Sequence[str]) -> dict[str, Any]:
     while rest:
         name, equals, value = rest.pop(0).partition("=")
         if not name.startswith("--") or "." not in name or not (equals or rest):
-            raise InputError("This is no option of the server", allowed="--section.option=value", received=name)
+            raise InputError("Not an option of the server", allowed="--section.option=value", received=name)
         value = value if equals else rest.pop(0)
         try:
             options[name.removeprefix("--")] = json.loads(value)

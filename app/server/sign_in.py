@@ -37,7 +37,7 @@ _FORM = "application/x-www-form-urlencoded"
 _NO_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 MAX_FIELDS = 8
 MAX_NEXT = 6000
-NOT_UNDERSTOOD = "That was not understood. Try again."
+NOT_UNDERSTOOD = "The form could not be processed. Try again."
 FREE_ATTEMPTS = 5
 LONGEST_WAIT_S = 60.0
 
@@ -108,8 +108,8 @@ def page_for_stranger(path_and_query: str) -> Response:
 def page_for_refused(name: str) -> Response:
     """Page for an account that is not admitted."""
     content = (
-        f"<p>You are signed in as <strong>{html.escape(name)}</strong>, which is not on the list of this server.</p>"
-        "<p>Ask whoever runs it to add you, or sign in with another account.</p>"
+        f"<p>You are signed in as <strong>{html.escape(name)}</strong>, which is not on this server's list.</p>"
+        "<p>Ask whoever runs the server to add you, or sign in with another account.</p>"
         f'<form method="post" action="{SIGN_OUT}"><button>Sign out</button></form>'
     )
     return _page("Not allowed", content, status=403)
@@ -188,11 +188,11 @@ async def _sign_out(request: Request) -> Response:
     try:
         await run_in_threadpool(access.sign_out, request.cookies)
     except StorageError as error:
-        _LOG.error("Whoever signed out now has not when this server starts again: %s", error)
+        _LOG.error("This sign-out will be undone when the server restarts: %s", error)
     CONNECTIONS.end(access.sign_in_keys(request.cookies))
     response: Response = RedirectResponse(SIGN_IN, status_code=303)
     if access.sign_in().secrets is not None:  # the provider's page may follow, and no form may redirect there
-        response = _page("Signed out", f'<p><a href="{PROVIDER_SIGN_OUT}">Go on</a></p>', head=_TO_LOGOUT)
+        response = _page("Signed out", f'<p><a href="{PROVIDER_SIGN_OUT}">Continue</a></p>', head=_TO_LOGOUT)
     response.delete_cookie(SESSION_COOKIE, path="/", httponly=True, samesite="lax")
     return response
 

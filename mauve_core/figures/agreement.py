@@ -123,4 +123,4 @@ def reason(table: MethodTable, method: Method) -> str:
         return method.estimator_kind.reason
     parts = [part for part in _PARTS if getattr(method, part) != getattr(first, part)]
     differs = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-    return f"Both read the same fit; they differ in {differs} alone."
+    return f"Both use the same fit; they differ only in {differs}."

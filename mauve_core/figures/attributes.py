@@ -35,9 +35,9 @@ TITLES = {
 """Display names of the scores."""
 
 PARTS = {
-    "accuracy": ("Guessed by cluster", "accuracy, dashed: always the most frequent"),
-    "agreement": ("Agreement", "AMI of clusters and values, dotted: V-measure"),
-    "explained": ("Explained", "R² of numbers, dotted: no help"),
+    "accuracy": ("Guessed from the cluster", "accuracy (dashed: always the most frequent value)"),
+    "agreement": ("Agreement", "AMI of clusters and values (dotted: V-measure)"),
+    "explained": ("Explained", "R² of numbers (dotted: clusters do not help)"),
 }
 """Title and description of each figure."""
 
@@ -103,10 +103,10 @@ def described(table: AttributeTable, plain: Callable[[str], str] = str) -> str:
     pair = settings.get("candidate")
     partition = "joint partition" if pair is None else f"pairwise partition with {plain(str(pair))}"
     return (
-        f"Texts: {whose}; {partition}. Accuracy and R²: of texts that were not counted, mean ± sd over "
-        f"{settings.get('seeds')} seeds and {settings.get('splits')} splits; most frequent value: over splits; AMI, "
-        "V-measure and purity: of all texts, over seeds. V-measure and purity grow with k by themselves; AMI is 0 "
-        f"where clusters know nothing. Upright line: the run's own k = {settings.get('own_k')}."
+        f"Texts: {whose}; {partition}. Accuracy and R²: on held-out texts, mean ± sd over {settings.get('seeds')} "
+        f"seeds and {settings.get('splits')} splits; most frequent value: over splits; AMI, V-measure and purity: on "
+        "all texts, over seeds. V-measure and purity grow with k by themselves; AMI is 0 where clusters carry no "
+        f"information. Vertical line: the run's own k = {settings.get('own_k')}."
     )
 
 

@@ -72,9 +72,9 @@ def figure(
     if name not in FIGURES:
         raise InputError(f"No figure is named {name!r}", allowed=", ".join(FIGURES))
     if partition not in (None, "pairwise", "joint"):
-        raise InputError("The partition is not usable", allowed="pairwise, joint", received=repr(partition))
+        raise InputError("Unknown partition", allowed="pairwise, joint", received=repr(partition))
     if not 0 < weight < 1:
-        raise InputError("The mixture weight is not usable", allowed="a number between 0 and 1", received=repr(weight))
+        raise InputError("Invalid mixture weight", allowed="a number between 0 and 1", received=repr(weight))
     draw, default = FIGURES[name]
     usual = standings(comparison)[0 if name == "frontier" else -1].candidate
     chosen = usual if candidate is None else comparison.candidate(candidate)

@@ -121,7 +121,7 @@ def _layout(rows: pd.DataFrame) -> dict[str, object]:
             "tickfont": {"size": 11},
             "anchor": "y2",
         },
-        yaxis={**axis, "domain": [0.44, 1], "title": {"text": "of texts"}, "linecolor": NEUTRAL_COLOUR},
-        yaxis2={**axis, "domain": [0, 0.36], "title": {"text": "of error"}, **_ZERO_LINE},
+        yaxis={**axis, "domain": [0.44, 1], "title": {"text": "share of texts"}, "linecolor": NEUTRAL_COLOUR},
+        yaxis2={**axis, "domain": [0, 0.36], "title": {"text": "share of error"}, **_ZERO_LINE},
         yaxis3={"domain": [0, 1], "range": [0, 1], "visible": False, "fixedrange": True, "overlaying": "y"},
     )

@@ -209,7 +209,12 @@ def sensitivity_figure(rows: pd.DataFrame) -> go.Figure:
                 "tickfont": {"size": 11},
                 "title": {"text": "cluster"},
             },
-            yaxis={"tickformat": ".0%", "range": [0, 1.02], "title": {"text": "of its texts left"}, "zeroline": False},
+            yaxis={
+                "tickformat": ".0%",
+                "range": [0, 1.02],
+                "title": {"text": "share of its texts that left"},
+                "zeroline": False,
+            },
         )
     )
     return figure

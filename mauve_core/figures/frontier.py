@@ -137,12 +137,12 @@ def banded_names(names: Sequence[str], chosen: str | None) -> tuple[str, ...]:
 
 def bands_in_words(banded: Sequence[str], candidates: int) -> str:
     """One sentence about the bands, for the caption; ``banded`` holds escaped names."""
-    reach = "from the lowest to the highest k-means seed"
+    reach = "the lowest to the highest k-means seed"
     if len(banded) == candidates:
-        return f"The band around a curve reaches {reach}."
+        return f"The band around a curve spans {reach}."
     if banded:
-        return f"The band, of {' and '.join(banded)} alone because all would hide the curves, reaches {reach}."
-    return "Bands, which would hide so many curves, are left out."
+        return f"The band, shown only for {' and '.join(banded)} because more would hide the curves, spans {reach}."
+    return "Bands are left out because they would hide so many curves."
 
 
 def at_weight(points: pd.DataFrame, weight: float, order: Sequence[str] = ()) -> pd.DataFrame:

@@ -173,7 +173,7 @@ def steps_figure(rows: pd.DataFrame, score: str, words: Mapping[int, str]) -> go
         y=known["mean"].to_numpy(),
         error_y={"type": "data", "array": known["sd"].fillna(0.0).to_numpy(), "thickness": 2, "width": 0},
         mode="lines+markers",
-        name="mean ± sd over seeds, the same texts",
+        name="mean ± sd over seeds, same texts",
         line={"color": NEUTRAL_COLOUR, "width": 2, "dash": "dot"},
         marker={"symbol": "square", "size": 7},
         text=[with_spread(mean, sd, SCORE_DECIMALS) for mean, sd in zip(known["mean"], known["sd"], strict=True)],

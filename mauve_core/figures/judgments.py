@@ -111,12 +111,12 @@ def score_label(score: float, low: float, high: float) -> str:
 
 def described(ranking: Ranking) -> str:
     """State the number of answers, how ties count, and how to read the intervals."""
-    rule = "count half for each side" if ranking.tie_rule == "half" else "went to one side by a coin"
+    rule = "count half for each side" if ranking.tie_rule == "half" else "went to one side by coin flip"
     raters = "1 rater" if ranking.raters == 1 else f"{ranking.raters:,} raters"
     return (
-        f"{ranking.n:,} answers of {raters}; {ranking.ties:,} ties {rule}; {ranking.excluded:,} answers left out. "
-        f"Line: {ranking.confidence:.0%} interval from {ranking.bootstrap:,} bootstrap samples of the answers. "
-        "Arrow: no limit on that side. Hollow: the score itself has no limit."
+        f"{ranking.n:,} answers from {raters}; {ranking.ties:,} ties {rule}; {ranking.excluded:,} answers left out. "
+        f"Line: {ranking.confidence:.0%} interval from {ranking.bootstrap:,} bootstrap samples of the answers. Arrow: "
+        "no limit on that side. Hollow: the score itself has no limit."
     )
 
 
@@ -218,8 +218,8 @@ def few_candidates(n: int) -> str:
     if n >= FEW or n < 2:
         return ""
     return (
-        f"A correlation over n = {n} candidates says little: they can stand in {math.factorial(n):,} orders, so that "
-        f"full agreement comes by chance once in {math.factorial(n):,}. The papers' study has {IN_THE_PAPERS}."
+        f"A correlation over n = {n} candidates says little: with {math.factorial(n):,} orders possible, full "
+        f"agreement occurs by chance one time in {math.factorial(n):,}. The papers' study has {IN_THE_PAPERS}."
     )
 
 

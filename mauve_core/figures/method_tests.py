@@ -56,24 +56,24 @@ def about_tests(table: MethodTable) -> str:
     if not count:
         return "P = Q was not tested: no method here counts texts in bins."
     return (
-        f"p: test of P = Q by {draws:,} permutations, for methods with bins. Each draw exchanges texts between the two "
-        "sides, within a prompt if the sides share prompts, and keeps the bins of the first seed. p is the share of "
-        "draws at least as far from P = Q, the observed sides counted as one; it cannot lie below "
+        f"p: test of P = Q by {draws:,} permutations, for methods with bins. Each draw exchanges texts between the "
+        "two sides, within a prompt if the sides share prompts, and keeps the bins of the first seed. p is the share "
+        "of draws at least as far from P = Q as the observed sides, which count as one draw; it cannot be below "
         f"{p_label(1 / (draws + 1))}.{_about_many(count, draws) if count > 1 else ''}"
     )
 
 
 def _about_many(count: int, draws: int) -> str:
     about = (
-        f" None of the {count:,} p-values is corrected for the others. Star: at most {LEVEL:g} after Holm's correction "
-        "for all of them; the corrected values stand in the hovers and the CSV."
+        f" None of the {count:,} p-values is corrected for the others. Star: at most {LEVEL:g} after Holm's "
+        "correction for all of them; the corrected values are in the hovers and the CSV."
     )
     least = count / (draws + 1)
     if _small(least):
         return about
     needed = math.ceil(count / LEVEL * (1 - _ROUNDING)) - 1
     return (
-        f"{about} With {draws:,} permutations no corrected value can come below {p_label(min(least, 1))}, so there is "
+        f"{about} With {draws:,} permutations no corrected value can be below {p_label(min(least, 1))}, so there is "
         f"no star; {needed:,} would allow one."
     )
 
@@ -84,8 +84,8 @@ def about_z(table: MethodTable) -> str:
         return ""
     return (
         "z: how many standard deviations a candidate's MMD lies above that between random halves of the human texts, "
-        "brought to as many texts; about 0 for a candidate that writes like people. No p-value follows from it: the "
-        "right tail is longer than a normal variable's."
+        "adjusted to as many texts; about 0 for a candidate that writes like people. No p-value follows from it: its "
+        "right tail is longer than that of a normal variable."
     )
 
 

@@ -33,7 +33,7 @@ NAMED = 7
 _JOINED: dict[Joined, str] = {
     "": "",
     "overlap": "<br>not told apart from the first of its group",
-    "unknown": "<br>no interval tells it from the first",
+    "unknown": "<br>no interval to tell it from the first",
 }
 _LABEL_WIDTH, _LABEL_SIZE = 12, 11
 _ROW_HEIGHT, _LINE_HEIGHT, _COLUMN_MARGIN = 32, 15, 0.35

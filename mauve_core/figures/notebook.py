@@ -33,7 +33,7 @@ def notebook_html(comparison: Comparison) -> str:
         f"<div>{_table(comparison)}<p style='max-width:60em'>{_about(comparison)}</p>"
         + (f"<p style='margin-bottom:0'><b>Warnings</b></p><ul>{warnings}</ul>" if warnings else "")
         + f"{frontier_svg(points, order, banded)}<p style='opacity:.75'>Divergence curves of the pairwise partitions. "
-        f"{bands} Live: <code>mauve_core.figure(comparison, name)</code> with {names}.</p></div>"
+        f"{bands} Interactive: <code>mauve_core.figure(comparison, name)</code> with {names}.</p></div>"
     )
 
 

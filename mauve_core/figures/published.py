@@ -148,7 +148,7 @@ def _dots(part: pd.DataFrame, *, first: bool) -> list[Trace]:
         mode="lines",
         line={"color": translucent(NEUTRAL_COLOUR, 0.55), "width": 9},
         hoverinfo="skip",
-        name="what rounding leaves open",
+        name="range left by rounding",
         legendgroup="range",
     )
     published = draw.scatter(

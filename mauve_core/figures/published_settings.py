@@ -158,7 +158,7 @@ def _titles(measure: str, reference: str, ranks: bool) -> tuple[str, str]:
         first = "1: closest"
         return f"Rank by {'gap of ' if known.is_gap else ''}{known.title} ({first})", f"Rank by {found.title} ({first})"
     x_title = f"Gap of {known.title} ({known.unit}), smaller to the right" if known.is_gap else ""
-    y_title = f"{found.title} ({found.unit}){'' if found.higher_is_closer else ', smaller upwards'}"
+    y_title = f"{found.title} ({found.unit}){'' if found.higher_is_closer else ', smaller upward'}"
     return x_title or f"{known.title} ({known.unit})", y_title
 
 

@@ -23,7 +23,7 @@ from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, candida
 from mauve_core.scoring.result import Comparison, SeedSpread
 
 TITLES: dict[Over, str] = {
-    "length": "Length of texts",
+    "length": "Text length",
     "n": "Number of texts",
     "k": "Clusters k",
     "scale": "Scaling constant c",
@@ -32,7 +32,7 @@ TITLES: dict[Over, str] = {
 """Display names of the settings."""
 
 X_TITLES: dict[Over, str] = {
-    "length": "tokens of a text at most",
+    "length": "maximum tokens per text",
     "n": "texts a side",
     "k": "clusters k",
     "scale": "scaling constant c",

@@ -47,7 +47,7 @@ def _or_why_not(make: Callable[[Run], tuple[Block, ...]], run: Run) -> tuple[Blo
     try:
         return make(run)
     except MauveLensError as error:
-        return (Remarks((f"What is stored cannot be read: {error}",), weighty=True),)
+        return (Remarks((f"The stored results cannot be read: {error}",), weighty=True),)
 
 
 def _measures(run: Run) -> tuple[Block, ...]:
@@ -69,10 +69,10 @@ def _measures(run: Run) -> tuple[Block, ...]:
         "measures",
         measure_figures.panels_figure(found, order),
         "Every measure beside the human value",
-        "Measures read texts, not clusters. Blue: human texts, T(P), with interval; dots: candidates, T(Q). None of "
-        "them says which texts are better: a good decoder lies where people do.",
+        "Measures are computed from texts, not clusters. Blue: human texts, T(P), with interval; dots: candidates, "
+        "T(Q). None of the measures says which texts are better: a good decoder lies where people do.",
     )
-    note = "± one standard deviation over texts (jackknife); ? where none could be given."
+    note = "± one standard deviation over texts (jackknife); ? where none could be computed."
     return (chart, Table("Text measures", columns, (tuple(human), *map(tuple, rows)), note), *_notes(found.notes))
 
 
@@ -93,12 +93,12 @@ def _methods(run: Run) -> tuple[Block, ...]:
         "methods",
         method_figures.bump_figure(table, order),
         "Ranking by each method",
-        "Methods with k-means read the run's pairwise clusters and seeds; others fit estimators of their own to each "
-        "pair. The closest to the human texts stands on top; a grey bar joins candidates of one rank.",
+        "Methods with k-means use the run's pairwise clusters and seeds; others fit their own estimators to each "
+        "pair. The candidate closest to the human texts is on top; a gray bar joins candidates of the same rank.",
     )
     note = (
-        "Value ± standard deviation over seeds / over texts, – where there is none; in brackets the rank, = where it "
-        "is shared. ↑ larger is closer to the human texts, ↓ smaller is."
+        "Value ± standard deviation over seeds / over texts, – where there is none; in parentheses the rank, = where "
+        "it is shared. ↑ larger is closer to the human texts, ↓ smaller is."
     )
     return (chart, Table("Methods", ("Method", *table.candidates, "ceiling: human vs. human"), tuple(rows), note))
 
@@ -122,13 +122,13 @@ def _probes(run: Run) -> tuple[Block, ...]:
     chart = Chart(
         "probes",
         probe_figures.distance_figure(table, PROBED_BY),
-        "What the scores notice of perturbed texts",
-        f"Clusters made anew of both halves of each split. Half of the texts of {_said(table.source)}, perturbed, "
-        f"against the untouched other half; n = {control.n:,}, k = {control.k:,}. Grey band: both halves untouched, "
-        "the noise floor. Open diamonds: other sources in its place.",
+        "What the scores notice in perturbed texts",
+        f"Both halves of each split are clustered anew. One half of the texts of {_said(table.source)}, perturbed, "
+        f"against the untouched other half; n = {control.n:,}, k = {control.k:,}. Gray band: both halves untouched, "
+        "the noise floor. Open diamonds: other sources in place of the perturbed half.",
     )
     columns = ("Compared half", "changed", "moved", *(probe_figures.titled(name) for name in measures))
-    note = "Changed: share of its texts that differ; moved: share of them in another cluster of the run than before."
+    note = "Changed: share of its texts that differ; moved: share of its texts now in a different cluster of the run."
     return (chart, Table("Probes", columns, rows, note), *_notes(table.notes))
 
 
@@ -148,8 +148,8 @@ def _sweep(run: Run, axis: Over, sweep: Sweep) -> list[Block]:
         f"sweep-{axis}",
         sweep_figures.sweep_figure(sweep, SWEPT_SCORE, order, sweep_figures.own_values(sweep, run.comparison)),
         title,
-        "Pairwise partition. Mean over k-means seeds, band or bar: one standard deviation up and down; every other "
-        "setting is the run's own.",
+        "Pairwise partition. Mean over k-means seeds; band or bar: ± one standard deviation; all other settings are "
+        "the run's own.",
     )
     rows = tuple(
         (

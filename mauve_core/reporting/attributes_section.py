@@ -11,9 +11,9 @@ from mauve_core.store import Run
 TITLE = "What clusters capture"
 
 _READING = (
-    "How well do clusters tell columns of metadata and cheap properties of the texts, as their number grows? If length "
-    "alone explains the clusters, so it may the score. Each cluster is named after the value that most of half of its "
-    "texts have, and the other half is guessed."
+    "How well do clusters predict metadata columns and simple text properties as their number grows? If length alone "
+    "explains the clusters, it may also explain the score. In half of the texts, each cluster is assigned its most "
+    "frequent value; the other half is guessed."
 )
 
 
@@ -30,8 +30,10 @@ def _chart(part: str, table: AttributeTable) -> Chart:
     lines = figures.lines_of(part, table)
     drawn = lines[: figures.MOST_LINES]
     head, meaning = figures.PARTS[part]
-    some = f"{len(drawn)} of {len(lines)} columns are drawn; the table has all. " if len(drawn) < len(lines) else ""
-    note = f"{some}Band: one standard deviation up and down; upright line: the run's own k."
+    some = (
+        f"{len(drawn)} of {len(lines)} columns are drawn; the table has them all. " if len(drawn) < len(lines) else ""
+    )
+    note = f"{some}Band: ± one standard deviation; vertical line: the run's own k."
     return Chart(f"attributes-{part}", figures.part_figure(part, table, drawn), f"{head}: {meaning}", note)
 
 

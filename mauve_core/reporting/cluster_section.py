@@ -50,9 +50,9 @@ _ERRORS = {
 def clusters_section(run: Run, candidates: Sequence[str], left_out: int) -> Section:
     """One part per candidate in order, the first one open; ``left_out`` is the number of the run's other candidates."""
     lines = [
-        "Joint partition of the first k-means seed: humans clustered with all candidates at once, so that a cluster is "
-        f"the same in every part. Errors at a weight of {WEIGHT:g}; their intervals are {CONFIDENCE:.0%} bootstrap "
-        "intervals over texts, clusters held fixed. Orange: the model; blue: humans.",
+        "Joint partition of the first k-means seed: human texts clustered with all candidates at once, so that a "
+        f"cluster is the same in every part. Errors are at a weight of {WEIGHT:g}; their intervals are "
+        f"{CONFIDENCE:.0%} bootstrap intervals over texts, with clusters held fixed. Orange: the model; blue: humans.",
         "Is a cluster's difference real? " + "; ".join(f"{name}: {said}" for name, said in LABELS.items()) + ".",
     ]
     if left_out:
@@ -92,9 +92,9 @@ def _histogram(table: pd.DataFrame, candidate: str, place: int) -> Chart:
         f"clusters-{place}",
         cluster_figure(shown, candidate),
         f"Texts in each cluster: human against {candidate}",
-        f"Joint partition, first seed; {which if len(shown) < len(rows) else f'{len(rows):,} clusters'}, sorted by the "
-        f"difference of the shares. {int(table['human'].sum()):,} human and {int(table['model'].sum()):,} model texts. "
-        "Below: each cluster's part of the two errors; negative parts offset the error.",
+        f"Joint partition, first seed; {which if len(shown) < len(rows) else f'{len(rows):,} clusters'}, sorted by "
+        f"the difference of the shares. {int(table['human'].sum()):,} human and {int(table['model'].sum()):,} model "
+        "texts. Below: each cluster's share of the two errors; negative shares offset the error.",
     )
 
 
@@ -113,8 +113,8 @@ def _ledger(
         f"{title.lower()}-{place}",
         ledger_figure(rows, error, words, reach=reach),
         f"{title}: {meaning} ({candidate})",
-        f"Joint partition, first seed. {name[0].upper()}{name[1:]}: {written(nats, NATS_DECIMALS)} nats; {bars} of "
-        f"{len(table):,} clusters have a bar, those that add most; lines are intervals.",
+        f"Joint partition, first seed. {name[0].upper()}{name[1:]}: {written(nats, NATS_DECIMALS)} nats; bars: the "
+        f"{bars} of {len(table):,} clusters that add most; lines: intervals.",
     )
 
 
@@ -131,8 +131,8 @@ def _ledger_table(
         said = ", ".join(words.get(cluster, ())) if one else ""
         sizes = (f"{int(row[side]):,}" for side in ("human", "model"))
         cells.append((label, written(row["nats"], NATS_DECIMALS), share, trust, *sizes, said))
-    columns = ("Cluster", "nats", "of the error", "real?", "human", "model", "distinctive words")
-    return Table(f"{title}: the {name}, shared out", columns, tuple(cells), folded=True)
+    columns = ("Cluster", "nats", "share of the error", "stability", "human", "model", "distinctive words")
+    return Table(f"{title}: the {name}, by cluster", columns, tuple(cells), folded=True)
 
 
 def _cards(
@@ -153,7 +153,7 @@ def _cards(
             facts.append(str(labels[cluster]))
         sides = tuple(_side(run, source, candidate, cluster) for source in (HUMAN, candidate))
         cards.append(Card(cluster, tuple(facts), ", ".join(words.get(cluster, ())), sides))
-    return Cards(f"{title}: the clusters that lead, and texts in them", tuple(cards))
+    return Cards(f"{title}: leading clusters and texts in them", tuple(cards))
 
 
 def _side(run: Run, source: str, candidate: str, cluster: int) -> Side:
@@ -187,5 +187,5 @@ def _trusted(run: Run, candidate: str) -> tuple[NDArray[np.str_] | None, tuple[s
     try:
         found = run_stability(run, KIND, candidate, SEED)
     except MauveLensError as error:
-        return None, (f"Whether the differences are real could not be told: {error}",)
+        return None, (f"Whether the differences are real could not be determined: {error}",)
     return found.label, found.notes

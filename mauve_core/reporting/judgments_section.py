@@ -18,13 +18,13 @@ from mauve_core.reporting.blocks import Block, Chart, Remarks, Table
 from mauve_core.store import Run
 
 _SCALE = (
-    "Bradley–Terry scores in the papers' unit: a source is preferred in 73 of 100 pairs to one that is 100 points "
+    "Bradley–Terry scores in the papers' unit: in 73 of 100 pairs, a source is preferred to one that is 100 points "
     "lower; 0 is the mean. Sources whose intervals overlap with that of the first of their group share its rank."
 )
 _AGREEMENT = (
-    "Spearman's rank correlation over the candidates alone, since the human side has no distance to itself. ↑ larger "
-    "is closer to human texts, ↓ smaller is; the correlation has its sign so that + is agreement. Worst case: the "
-    "least correlation when every value moves up or down by its standard deviation. Scores: pairwise partition."
+    "Spearman's rank correlation over the candidates only, since the human side has no distance to itself. ↑ larger "
+    "is closer to human texts, ↓ smaller is; the sign of the correlation is such that + is agreement. Worst case: the "
+    "lowest correlation when every value moves up or down by its standard deviation. Scores: pairwise partition."
 )
 
 
@@ -39,7 +39,7 @@ def judgments_blocks(run: Run) -> tuple[Block, ...]:
         "judgments",
         figures.ranking_figure(rankings, first, names),
         "Bradley–Terry scores of all sources, question by question",
-        f"{_SCALE} Rows in the order of the first question.",
+        f"{_SCALE} Rows are in the order of the first question.",
     )
     indicators, problem = run_indicators(run)
     blocks: list[Block] = [chart]
@@ -47,7 +47,7 @@ def judgments_blocks(run: Run) -> tuple[Block, ...]:
     blocks.append(_notes(rankings))
     blocks += [_agreement(ranking, indicators, folded=question != first) for question, ranking in rankings.items()]
     if problem:
-        blocks.append(Remarks((f"The text measures are not among these: {problem}",), weighty=True))
+        blocks.append(Remarks((f"The text measures are missing here: {problem}",), weighty=True))
     return tuple(blocks)
 
 

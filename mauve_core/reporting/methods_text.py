@@ -86,7 +86,7 @@ def _compared(comparison: Comparison) -> str:
 
 def _features(encoder: EncoderConfig | None) -> str:
     if encoder is None:
-        return "Features were computed elsewhere and given."
+        return "Features were computed elsewhere and supplied."
     revision = f" at revision {printable(encoder.revision)}" if encoder.revision else ""
     what = "prompt and text" if encoder.with_prompt else "the text alone"
     pooling = {
@@ -113,9 +113,9 @@ def _clusters(comparison: Comparison, kind: PartitionKind) -> str:
     }[kind]
     runs = f"{score.seeds} k-means {_plural('seed', score.seeds)}"
     return (
-        f"Features were scaled to unit length, reduced to the principal components that keep "
+        "Features were scaled to unit length, reduced to the principal components that keep "
         f"{as_percent(score.explained_variance)} of the variance, and clustered by k-means ({k}; k-means++, "
-        f"{_spelt(score.restarts)} {_plural('start', score.restarts)} a seed, at most {score.max_iterations} "
+        f"{_spelt(score.restarts)} {_plural('start', score.restarts)} per seed, at most {score.max_iterations} "
         f"iterations, {runs}), {together}."
     )
 
@@ -132,12 +132,12 @@ def _scores(comparison: Comparison, smoothing: str) -> str:
 
 def _spread(comparison: Comparison) -> str:
     score = comparison.config.score
-    means = "Scores are of one k-means seed, so that no spread over seeds is known"
+    means = "Scores are from one k-means seed, so no spread over seeds is known"
     if score.seeds > 1:
         means = f"Scores are means ± standard deviations over {score.seeds} k-means seeds"
     return (
         f"{means}; intervals are {score.confidence:.0%} bootstrap intervals over texts ({score.bootstrap} resamples, "
-        "clusters held fixed, centred on the estimate) and hold for scores at this number of texts, not for their "
+        "clusters held fixed, centered on the estimate) and hold for scores at this number of texts, not for their "
         "limit. Candidates whose interval overlaps that of the first of their group share a rank."
     )
 

@@ -29,9 +29,9 @@ WEIGHT = 0.5
 """Mixture weight of P wherever a report shows errors at one weight."""
 
 GENERAL_ADVICE = (
-    "Scores depend on the encoder, on the number and the length of the texts, and on k: compare only scores made with "
-    "equal settings and equal n, on 1,000 texts a side or more.",
-    "Look at the spread: candidates of one rank are not told apart by these texts.",
+    "Scores depend on the encoder, the number and length of the texts, and k: compare only scores made with the same "
+    "settings and equal n, on 1,000 texts a side or more.",
+    "Look at the spread: candidates of the same rank are not told apart by these texts.",
 )
 
 
@@ -48,10 +48,10 @@ def leaderboard_section(comparison: Comparison) -> Section:
     if score.seeds > 1:
         spread = f"mean ± standard deviation over {score.seeds} k-means seeds"
     note = (
-        f"Pairwise partition: humans clustered with one candidate at a time. {spread.capitalize()}; the "
-        f"{score.confidence:.0%} bootstrap interval over texts. Candidates that share a rank (=, grey bracket) have "
-        f"intervals that overlap with that of the first of their group. {comparison.human.n:,} human texts, "
-        f"c = {score.scale:g}.{_about_halves(comparison)}"
+        f"Pairwise partition: human texts clustered with one candidate at a time. {spread.capitalize()}; "
+        f"{score.confidence:.0%} bootstrap interval over texts. Candidates that share a rank (=, gray bracket) have "
+        f"intervals that overlap with that of the first of their group. {comparison.human.n:,} human texts, c = "
+        f"{score.scale:g}.{_about_halves(comparison)}"
     )
     chart = Chart("leaderboard", interval_figure(comparison, "pairwise"), "Scores with spread and interval", note)
     return Section("leaderboard", "Leaderboard", (_leaderboard_table(comparison), chart))
@@ -66,10 +66,9 @@ def frontier_section(comparison: Comparison) -> Section:
         "frontier",
         frontier_figure(points, WEIGHT, order=order, chosen=order[0]),
         "Both errors of every candidate along the mixture",
-        "Pairwise partition. Each curve lays the two errors of a candidate against each other as the mixture R goes "
-        "from the model's texts to the humans'; MAUVE is the area under it. "
-        f"{bands_in_words(banded, len(order))} Marks stand at a weight of {WEIGHT:g}. "
-        f"c = {comparison.config.score.scale:g}.",
+        "Pairwise partition. Each curve plots the two errors of a candidate against each other as the mixture R goes "
+        f"from the model's texts to the human texts; MAUVE is the area under it. {bands_in_words(banded, len(order))} "
+        f"Marks are at a weight of {WEIGHT:g}. c = {comparison.config.score.scale:g}.",
         narrow=True,
     )
     errors = at_weight(points, WEIGHT, order)
@@ -93,12 +92,12 @@ def map_section(comparison: Comparison) -> Section | None:
     figure, drawn = sampled_map(points, most=PLAIN_POINTS)  # a report has no WebGL
     total, fitted = points.source.size, comparison.map_fitted
     sample = f"{drawn:,} of {total:,} texts shown"
-    sample += ", every source with its share, over the density of all. " if drawn < total else ". "
+    sample += ", every source in proportion, over the density of all. " if drawn < total else ". "
     if fitted is not None and fitted != total:
-        sample += f"The map was fitted on {fitted:,} of them; the others stand among their nearest of these. "
+        sample += f"The map was fitted on {fitted:,} of them; the others are placed among their nearest of these. "
     note = (
-        f"{sample}Clusters in hovers are those of the joint partition, first seed. The map is for finding one's way: "
-        "clusters were made in the space of the features, not here."
+        f"{sample}Clusters in hovers are those of the joint partition, first seed. The map is for orientation: "
+        "clusters were made in feature space, not here."
     )
     return Section("map", "Map", (Chart("map", figure, "All texts by source", note),))
 
@@ -123,7 +122,7 @@ def making_section(comparison: Comparison) -> Section:
     notes = tuple(f"{source.name}: {note}" for source in comparison.sources for note in source.notes)
     excluded = notes or ("Nothing was excluded.",)
     settings = Table("Settings", ("Setting", "Value"), tuple(_flat(comparison.config.as_dict())), folded=True)
-    environment = Table("Environment", ("What", "Value"), tuple(_flat(dict(comparison.environment))), folded=True)
+    environment = Table("Environment", ("Item", "Value"), tuple(_flat(dict(comparison.environment))), folded=True)
     blocks = (sources, Remarks(excluded), settings, environment)
     return Section("making", "Texts, exclusions, settings", blocks)
 
@@ -131,8 +130,8 @@ def making_section(comparison: Comparison) -> Section:
 def citing_section(comparison: Comparison) -> Section:
     """A paragraph for a paper, and its references."""
     blocks = (
-        Verbatim("Methods, in a paragraph", methods_paragraph(comparison)),
-        Verbatim("The papers, as BibTeX", BIBTEX),
+        Verbatim("Methods paragraph", methods_paragraph(comparison)),
+        Verbatim("The papers in BibTeX", BIBTEX),
     )
     return Section("citing", "For a paper", blocks)
 
@@ -147,10 +146,10 @@ def _leaderboard_table(comparison: Comparison) -> Table:
         rows.append((*cells, f"{row['n']:,}", f"{row['k']:,}", str(row["encoder"])))
     columns = ("Candidate", "Rank", *(titled(score) for score in SCORES), "n", "k", "Encoder")
     return Table(
-        "Scores of every candidate, the closest to the human texts first",
+        "Scores of every candidate, closest to the human texts first",
         columns,
         tuple(rows),
-        "↑ larger is closer to the human texts, ↓ smaller is. Below each score its bootstrap interval.",
+        "↑ larger is closer to the human texts, ↓ smaller is. Below each score is its bootstrap interval.",
     )
 
 
@@ -160,7 +159,7 @@ def _about_halves(comparison: Comparison) -> str:
     halves = comparison.halves
     return (
         f" {HALVES_TITLE.capitalize()}: one random half of the human texts against the other, {halves.source.n:,} a "
-        f"side in {halves.partitions[0].k:,} clusters: about what a candidate that writes like people would come to."
+        f"side in {halves.partitions[0].k:,} clusters: about what a candidate that writes like people would score."
     )
 
 

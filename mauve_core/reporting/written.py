@@ -119,10 +119,10 @@ def _note(comparison: Comparison, kind: PartitionKind, smoothing: str, *, latex:
     if kind == "pairwise" and comparison.halves is not None:
         halves = " Ceiling (human vs. human): one random half of the human texts against the other."
     return (
-        f"{spread}; in brackets the {percent} bootstrap interval over texts ({score.bootstrap} resamples). Candidates "
-        f"marked {equals} share a rank because their MAUVE intervals overlap with that of the first of their group. "
-        f"{kind.capitalize()} partition, {encoder}, {comparison.human.n} human texts, "
-        f"scaling constant {score.scale:g}, {_smoothed(smoothing)}; {star} has Krichevsky-Trofimov smoothing.{halves}"
+        f"{spread}; in brackets, the {percent} bootstrap interval over texts ({score.bootstrap} resamples). "
+        f"Candidates marked {equals} share a rank because their MAUVE intervals overlap with that of the first of "
+        f"their group. {kind.capitalize()} partition, {encoder}, {comparison.human.n} human texts, scaling constant "
+        f"{score.scale:g}, {_smoothed(smoothing)}; {star} has Krichevsky-Trofimov smoothing.{halves}"
     )
 
 

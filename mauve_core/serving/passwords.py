@@ -24,7 +24,7 @@ MAX_MEMORY = 2**28
 """Maximum bytes of memory that a given hash may require."""
 
 NAME = "scrypt"
-_FORM = f"{NAME}:cost:block:lanes:salt:key, as mauve-lens password writes it"
+_FORM = f"{NAME}:cost:block:lanes:salt:key, as written by mauve-lens password"
 
 
 @dataclass(frozen=True)

@@ -79,8 +79,8 @@ def sign_in(environment: Mapping[str, str] | None = None) -> SignIn:
     allowed = tuple(entry.lower() for entry in listed(values.get(ALLOWED, "")))
     if secrets is not None and not allowed:
         raise InputError(
-            f"{secrets} sets up sign-in by OpenID Connect, and {ALLOWED} does not say who may sign in",
-            allowed="e-mail addresses and @domains with commas between, or * for everyone with an account there",
+            f"{secrets} sets up sign-in by OpenID Connect, but {ALLOWED} does not say who may sign in",
+            allowed="comma-separated e-mail addresses and @domains, or * for everyone with an account there",
             todo=f"Set it: {ALLOWED}=anna@example.org,@lab.example.org",
         )
     return SignIn(parse_hash(written) if written else None, secrets, allowed)
@@ -97,11 +97,11 @@ def require_protection(address: str, how: SignIn, *, without: bool) -> None:
     if how.needed or without or is_this_machine(address):
         return
     raise InputError(
-        f"The app would answer other machines at {address} without a sign-in: whoever reaches it could read every run, "
-        "start jobs and delete",
+        f"The app would answer other machines at {address} without a sign-in: anyone who reaches it could read every "
+        "run, start jobs and delete data",
         allowed="127.0.0.1, or another address with a sign-in",
-        todo=f"Set a password ({PASSWORD_HASH}=..., made by: mauve-lens password) or OpenID Connect, as "
-        "docs/sharing.md says; or say --without-sign-in",
+        todo=f"Set a password ({PASSWORD_HASH}=..., made by: mauve-lens password) or set up OpenID Connect "
+        "(docs/sharing.md), or pass --without-sign-in",
     )
 
 
@@ -126,22 +126,22 @@ def _secrets_file() -> Path | None:
     mode = path.stat().st_mode
     if mode & 0o077:
         raise InputError(
-            f"{path} holds secrets, and other users of this machine may use it",
-            allowed="mode 600: for its owner alone",
+            f"{path} holds secrets, and other users of this machine can access it",
+            allowed="mode 600: access for its owner only",
             received=f"mode {stat.S_IMODE(mode):o}",
-            todo=f"Close it: chmod 600 {path}. If others may have read it, replace its secrets, too",
+            todo=f"Restrict it: chmod 600 {path}. If others may have read it, also replace its secrets",
         )
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read: {error}", todo="Correct it, as docs/sharing.md shows") from error
+        raise InputError(f"{path} cannot be read: {error}", todo="Correct it as shown in docs/sharing.md") from error
     section = values.get("auth")
     if section is None:
         return None
     missing = [name for name in _NEEDED if not isinstance(section, dict) or not str(section.get(name, "")).strip()]
     if missing:
         raise InputError(
-            f"The section [auth] of {path} lacks {', '.join(missing)}", todo="Add them, as docs/sharing.md shows"
+            f"The section [auth] of {path} lacks {', '.join(missing)}", todo="Add them as shown in docs/sharing.md"
         )
     if len(str(section["cookie_secret"])) < MIN_COOKIE_SECRET:
         raise InputError(

@@ -111,12 +111,12 @@ def test_metadata_values_are_counted_on_both_sides(open_page: OpenPage, stored_r
     partition = stored_run.comparison.partition("joint", "close")
     cluster = largest(partition, "close")
     app = open_page(VIEW, {"cluster_detail_tabs": "Metadata"}, candidate="close", cluster=str(cluster))
-    table = tables(app, "topic", "human, here", "human, in all", "model, here", "model, in all")[0]
+    table = tables(app, "topic", "human, here", "human, total", "model, here", "model, total")[0]
     topics = stored_run.corpora[HUMAN].metadata["topic"]
     inside = topics[partition.labels[HUMAN] == cluster].value_counts()
     for _, row in table.iterrows():
         assert row["human, here"] == inside.get(row["topic"], 0)
-        assert row["human, in all"] == (topics == row["topic"]).sum()
+        assert row["human, total"] == (topics == row["topic"]).sum()
 
 
 def test_the_table_mirrors_the_chart_in_its_order(open_page: OpenPage, stored_run: Run) -> None:
@@ -136,7 +136,7 @@ def test_only_the_form_and_the_tab_that_the_url_names_are_made(open_page: OpenPa
     app = open_page(VIEW, candidate="close", cluster="1", form="table", detail="metadata")
     assert any("log2_ratio" in item.value.columns for item in app.dataframe)
     assert not tables(app, "id", "text")
-    assert tables(app, "topic", "human, here", "human, in all", "model, here", "model, in all")
+    assert tables(app, "topic", "human, here", "human, total", "model, here", "model, total")
 
 
 @pytest.mark.parametrize("smoothing", SMOOTHINGS)

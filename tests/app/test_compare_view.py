@@ -204,7 +204,7 @@ def test_of_many_curves_the_chosen_one_has_a_band(open_page: OpenPage, own_home:
     assert picker.value == order[0]
     picker.set_value(order[3]).run()
     assert url_of(app)["candidate"] == order[3]
-    assert any("alone because all would hide the curves" in caption.value for caption in app.caption)
+    assert any("because more would hide the curves" in caption.value for caption in app.caption)
 
 
 @pytest.mark.usefixtures("run_home")

@@ -57,7 +57,7 @@ def test_a_waiting_job_says_how_many_it_waits_for(open_page: OpenPage) -> None:
         job(2, status="queued", kind="sweep"),  # not on this page, and yet before the next
         job(3, status="queued"),
     ):
-        assert progress(open_page(VIEW)) == ["Waiting: 2 jobs before it", "Encoding: 1 of 4"]
+        assert progress(open_page(VIEW)) == ["Waiting: 2 jobs ahead of it", "Encoding: 1 of 4"]
 
 
 def test_a_job_that_is_to_stop_says_so_and_is_not_asked_again(open_page: OpenPage) -> None:
@@ -179,7 +179,7 @@ def test_a_dismissed_job_comes_back_whole(open_page: OpenPage, own_home: Path) -
     app = open_page(RUNS)
     app.button(key=f"dismiss_{first.id}").click().run()
     assert listed(app) == [second.id]
-    assert "**job 1** is dismissed" in "".join(caption.value for caption in app.caption)
+    assert "**job 1** was dismissed" in "".join(caption.value for caption in app.caption)
     assert "jobs_undo_button" not in [button.key for button in open_page(VIEW).button]
     app.button(key="jobs_undo_button").click().run()
     assert not app.exception

@@ -40,7 +40,7 @@ def test_the_route_follows_a_job_to_its_end(client: TestClient) -> None:
 
 def test_a_waiting_job_counts_those_before_it(client: TestClient) -> None:
     with job(1, status="running"), job(2, status="queued"), job(3, status="queued") as last:
-        assert client.get(f"{job_progress.PROGRESS}{last.id}").json()["text"] == "Waiting: 2 jobs before it"
+        assert client.get(f"{job_progress.PROGRESS}{last.id}").json()["text"] == "Waiting: 2 jobs ahead of it"
 
 
 def test_more_done_than_there_is_still_fits_the_bar(own_home: Path) -> None:

@@ -349,7 +349,7 @@ def test_the_scores_are_those_of_the_core(
         assert [row["Won"], row["Lost"], row["Tied"]] == [str(player.wins), str(player.losses), str(player.ties)]
         assert row["n"] == str(player.wins + player.losses + player.ties)
     captions = " ".join(element.value for element in app.caption)
-    assert f"42 answers of 2 raters; {ranking.ties} ties count half" in captions
+    assert f"42 answers from 2 raters; {ranking.ties} ties count half" in captions
     notes = " ".join(element.value for element in app.markdown)
     assert "independent" in notes
 
@@ -415,7 +415,7 @@ def test_ties_and_fast_pairs_as_chosen(open_page: OpenPage, run: Run, store: Rat
     for row, player in zip(shown, ranking.players, strict=True):
         assert row["Score"].startswith(f"**{points(player.score)}**")
     captions = " ".join(element.value for element in app.caption)
-    assert "20 answers of 1 rater" in captions
+    assert "20 answers from 1 rater" in captions
     assert "6 answers left out" in captions
     app.number_input(key="url_seconds").set_value(600).run()
     assert not app.exception
@@ -427,7 +427,7 @@ def test_a_new_rating_is_in_the_results_at_once(open_page: OpenPage, store: Rati
     app = open_page(VIEW, tab="results")
     rate(store, plan, 10, 11)
     app.run()
-    assert any("11 answers of 1 rater" in element.value for element in app.caption)
+    assert any("11 answers from 1 rater" in element.value for element in app.caption)
 
 
 def test_raters_are_listed_with_their_habits(store: RatingStore, plan: PairPlan, run: Run) -> None:

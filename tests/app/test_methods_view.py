@@ -163,7 +163,7 @@ def test_permutations_go_with_the_job_and_come_back(open_page: OpenPage, run: Ru
         assert f"  p {p:.2g}" in first[f"line_{place}"]
         assert "  p " not in second[f"line_{place}"]  # it has no bins
     assert "test of P = Q by 99 permutations" in said(app)
-    assert "cannot lie below 0.01" in said(app)
+    assert "cannot be below 0.01" in said(app)
 
 
 @pytest.mark.usefixtures("table")

@@ -436,7 +436,7 @@ def test_files_that_nobody_used_for_long_go_when_another_comes(open_page: OpenPa
     leftovers.remove_leftovers()
     assert not folder.exists()
     app.run()
-    assert any("is not kept any more" in error.value.replace("\\", "") for error in app.error)
+    assert any("is no longer stored" in error.value.replace("\\", "") for error in app.error)
     assert str(own_home) not in str([error.value for error in app.error])
 
 
@@ -497,8 +497,8 @@ def test_a_long_list_of_ended_jobs_says_how_many_there_are(open_page: OpenPage) 
 def test_progress_says_stage_amount_and_estimate() -> None:
     queued = JobState("i", "n", "queued")
     assert progress_text(queued) == "Starting"
-    assert progress_text(queued, 1) == "Waiting: 1 job before it"
-    assert progress_text(queued, 2) == "Waiting: 2 jobs before it"
+    assert progress_text(queued, 1) == "Waiting: 1 job ahead of it"
+    assert progress_text(queued, 2) == "Waiting: 2 jobs ahead of it"
     times = {"stage_started": "2026-01-01T00:00:00+00:00", "updated": "2026-01-01T00:01:00+00:00"}
     running = JobState("i", "n", "running", stage="encoding human", done=1500, total=4500, **times)
     # 1,500 in one minute: 3,000 more take two.

@@ -32,4 +32,4 @@ def test_a_page_of_another_port_is_shown_nothing(
     app = open_page(run=stored_run.id)
     assert not app.exception
     assert bool(app.title or app.markdown or app.button or app.selectbox) is shown
-    assert [error.value for error in app.error] == ([] if shown else ["A page of another server asked for this one."])
+    assert [error.value for error in app.error] == ([] if shown else ["A page of another server requested this one."])

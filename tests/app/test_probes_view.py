@@ -406,7 +406,7 @@ def test_probes_of_other_texts_are_an_error_not_a_crash(open_page: OpenPage, run
     RunStore().attach(run.id, ATTACHMENT, values)
     app = open_page(VIEW, part="flow", flow=f"{flow['before'][moved]},{flow['after'][moved]}")
     assert not app.exception
-    assert "made of other texts" in said(app)
+    assert "made from other texts" in said(app)
 
 
 # Real probes, and one text

@@ -217,7 +217,7 @@ def test_a_disk_that_refuses_lets_nobody_in_while_the_server_runs(
     cookies = signed_in()
     sign_out(server, cookies)
     assert not is_let_in(server, header(cookies)["cookie"])
-    assert "when this server starts again" in caplog.text
+    assert "when the server restarts" in caplog.text
 
 
 def test_asking_for_the_providers_page_alone_ends_and_forgets_nothing(server: TestClient) -> None:

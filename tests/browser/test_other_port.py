@@ -135,7 +135,7 @@ def test_a_page_of_another_port_gets_nothing(
         for mode in ("cors", "no-cors") if method in ("GET", "POST") else ("cors",):
             assert foreign.evaluate(ASK, [f"http://{app_host}:{port}{path}", method, mode]) == "refused"
     foreign.evaluate(SEND_FORM, f"http://{app_host}:{port}/sign-out")
-    expect(foreign.get_by_text("A page of another server asked for this.")).to_be_visible()
+    expect(foreign.get_by_text("A page of another server requested this.")).to_be_visible()
     own.reload()
     expect(own.get_by_text(NOTES).first).to_be_visible()  # nobody was signed out
 

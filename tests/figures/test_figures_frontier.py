@@ -158,7 +158,7 @@ def test_words_say_whose_band_is_there() -> None:
     names = [f"c{place}" for place in range(MOST_BANDS + 1)]
     assert banded_names(names[:-1], None) == tuple(names[:-1])
     assert bands_in_words(names[:-1], len(names) - 1).startswith("The band around a curve")
-    assert "of c2 alone" in bands_in_words(banded_names(names, "c2"), len(names))
+    assert "only for c2" in bands_in_words(banded_names(names, "c2"), len(names))
     assert "left out" in bands_in_words(banded_names(names, None), len(names))
 
 

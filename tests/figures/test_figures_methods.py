@@ -153,7 +153,7 @@ def test_hovers_say_value_spreads_interval_and_ties() -> None:
         "k-means · MAUVE: place 3<br>0.7850 ± 0.0020 / 0.0050 over seeds / texts<br>interval 0.7750 to 0.7950"
         "<br>not told apart from the first of its group"
     )
-    assert "no interval<br>no interval tells it from the first" in found["b"].customdata[2]
+    assert "no interval<br>no interval to tell it from the first" in found["b"].customdata[2]
 
 
 def test_the_frame_holds_every_number_and_the_ceiling() -> None:
@@ -221,10 +221,10 @@ def test_what_a_test_cannot_say_is_said() -> None:
     assert about_tests(MethodTable((CLASSIFIER,), {"permutations": 99})).startswith("P = Q was not tested")
     about = about_tests(TESTED)
     assert "by 999 permutations" in about
-    assert "cannot lie below 0.001. None of the 6 p-values is corrected" in about
+    assert "cannot be below 0.001. None of the 6 p-values is corrected" in about
     assert "there is no star" not in about
     alone = MethodTable((replace(PUBLISHED, scores={"b": replace(score(0.5), p_value=0.2)}),), {"permutations": 99})
-    assert about_tests(alone).endswith("it cannot lie below 0.01.")
+    assert about_tests(alone).endswith("it cannot be below 0.01.")
 
 
 @pytest.mark.parametrize("permutations", [19, 59, 118, 119, 120])
@@ -331,9 +331,9 @@ def test_what_is_ranked_otherwise_is_listed_with_a_reason() -> None:
 
 def test_reasons_are_the_papers_where_the_estimator_differs_and_else_what_differs() -> None:
     assert reason(TABLE, CLASSIFIER.method) == CLASSIFIER.method.estimator_kind.reason
-    assert reason(TABLE, FRONTIER.method) == "Both read the same fit; they differ in summary alone."
+    assert reason(TABLE, FRONTIER.method) == "Both use the same fit; they differ only in summary."
     both = Method(divergence="chi2", summary="mid", smoothing="laplace")
-    assert reason(TABLE, both) == "Both read the same fit; they differ in smoothing, divergence and summary alone."
+    assert reason(TABLE, both) == "Both use the same fit; they differ only in smoothing, divergence and summary."
 
 
 P, Q = np.array([40, 25, 20, 10, 5, 0, 3, 7]), np.array([20, 35, 10, 20, 1, 4, 15, 5])

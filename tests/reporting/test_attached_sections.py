@@ -129,7 +129,7 @@ def test_ratings_have_a_ranking_for_each_question_and_their_correlations(run: Ru
         # The same order of the three candidates as by MAUVE, whose order is that in which they were made.
         assert coefficients["MAUVE ↑"] == coefficients["Mid-point ↓"] == "+1.00"
         assert {row[3] for row in agreement[1:]} == {"3"}
-    assert f"{90:,} answers of 1 rater" in page.text
+    assert f"{90:,} answers from 1 rater" in page.text
     assert "All ratings are from one rater" in page.text
     assert page.text.count("answers of one rater resemble each other") == 1, "what holds for all is said once"
     assert not any(title.endswith(QUESTIONS["human-like"]) for title in page.tables)
@@ -173,5 +173,5 @@ def test_names_and_columns_do_nothing_in_these_sections(own_home: Path) -> None:
 def test_damaged_ratings_are_said_and_cost_nothing_else(run: Run) -> None:
     run.ratings_path.write_bytes(b"no database" * 500)
     page = Page(html_report(run))
-    assert "What is stored cannot be read" in page.text
+    assert "The stored results cannot be read" in page.text
     assert "leaderboard" in page.charts

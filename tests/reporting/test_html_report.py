@@ -115,7 +115,7 @@ def test_hostile_names_and_texts_are_text(hostile: Run) -> None:
 
 
 def test_the_leaderboard_has_every_number_with_spread_interval_and_rank(kept_run: Run, page: Page) -> None:
-    rows = page.tables["Scores of every candidate, the closest to the human texts first"]
+    rows = page.tables["Scores of every candidate, closest to the human texts first"]
     heads, cells = rows[0], {row[0]: row[1:] for row in rows[1:]}
     assert heads[2:6] == ["MAUVE ↑", "MAUVE* ↑", "Frontier integral ↓", "Mid-point ↓"]
     for standing in standings(kept_run.comparison):
@@ -201,7 +201,7 @@ def test_the_map_says_how_many_of_how_many(kept_run: Run, page: Page, monkeypatc
     assert "240 of 240 texts shown." in page.text
     monkeypatch.setattr(score_sections, "PLAIN_POINTS", 100)
     sampled = Page(html_report(kept_run))
-    assert "100 of 240 texts shown, every source with its share, over the density of all." in sampled.text
+    assert "100 of 240 texts shown, every source in proportion, over the density of all." in sampled.text
     sizes = [
         np.frombuffer(base64.b64decode(trace["x"]["bdata"]), dtype="<f4").size
         for trace in sampled.charts["map"]["data"]
@@ -213,7 +213,7 @@ def test_the_map_says_how_many_of_how_many(kept_run: Run, page: Page, monkeypatc
 def test_clusters_that_lead_an_error_come_with_texts_of_theirs(kept_run: Run) -> None:
     partition = kept_run.comparison.joint[0]
     collapsed = Page(html_report(kept_run, ["collapsed"]))
-    rows = collapsed.tables["Adds: the type I error, KL(Q|R), shared out"][1:]
+    rows = collapsed.tables["Adds: the type I error, KL(Q|R), by cluster"][1:]
     nats = {row[0]: float(row[1].replace("−", "-")) for row in rows}
     error, _ = error_shares(*(probabilities(partition.counts(side)) for side in (HUMAN, "collapsed")), 0.5)
     assert sum(nats.values()) == pytest.approx(error.sum(), abs=1e-4 * len(nats))  # four decimals each
@@ -283,5 +283,5 @@ def test_what_was_found_out_later_has_sections_of_its_own(run: Run, page: Page) 
 def test_a_damaged_attachment_is_said_and_costs_nothing_else(run: Run) -> None:
     RunStore().attach(run.id, ATTACHMENT, {"rows": "nonsense"})
     page = Page(html_report(run))
-    assert "What is stored cannot be read" in page.text
+    assert "The stored results cannot be read" in page.text
     assert "leaderboard" in page.charts

@@ -72,7 +72,7 @@ def test_one_seed_has_no_spread_and_says_so() -> None:
     assert r"\pm" not in latex_table(alone).split("midrule")[1]
     assert "One k-means seed, so no spread is known" in latex_table(alone)
     assert "One k-means seed" in markdown_table(alone)
-    assert "of one k-means seed" in methods_paragraph(alone)
+    assert "from one k-means seed" in methods_paragraph(alone)
 
 
 def test_names_do_nothing_in_latex() -> None:
@@ -133,7 +133,7 @@ def test_the_paragraph_is_filled_in_from_the_run() -> None:
         "gpt2-large at revision abc (hidden layer -2, the mean over tokens, float32)",
         "reading prompt and text up to 300 tokens",
         "80% of the variance",
-        "k = 3; k-means++, five starts a seed, at most 500 iterations, 2 k-means seeds",
+        "k = 3; k-means++, five starts per seed, at most 500 iterations, 2 k-means seeds",
         "separately for each candidate",
         "c = 4, without smoothing",
         "90% bootstrap intervals over texts (250 resamples",
@@ -161,4 +161,4 @@ def test_bibtex_has_the_three_papers_and_every_citation_of_the_paragraph() -> No
 
 def test_given_features_have_no_encoder_to_name() -> None:
     given = dataclasses.replace(comparison(), config=CompareConfig(encoder=None))
-    assert "computed elsewhere and given" in methods_paragraph(given)
+    assert "computed elsewhere and supplied" in methods_paragraph(given)
