@@ -89,15 +89,15 @@ NO_LISTS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "frame of polars": (PolarsLike(), ("'text', 'n', 'other'", "frame['text']")),
     "data set": (DatasetLike(), ("'text', 'meta'", "frame['text']")),
     "table of pyarrow": (pa.table({"words": TEXTS}), ("Table", "frame['words']")),
-    "text": ("one text of three", ("one text was given", "Put it in a list")),
-    "bytes": (b"abc", ("one text was given", "bytes")),
+    "text": ("one text of three", ("a single text was given", "Put it in a list")),
+    "bytes": (b"abc", ("a single text was given", "bytes")),
     "mapping": (dict.fromkeys(IDS, "x"), ("keys 'a', 'b', 'c'", "values()")),
     "set": (set(TEXTS), ("set has no order",)),
     "array of two dimensions": (np.array([TEXTS, TEXTS, TEXTS]), ("more than one dimension", "(3, 3)", "array[:, 0]")),
-    "array of no dimension": (np.array("abc"), ("is no list",)),
+    "array of no dimension": (np.array("abc"), ("is not a list",)),
     "file": (Path("texts.txt"), ("read_corpus",)),
-    "number": (3, ("is no list", "int")),
-    "corpus": (corpus_from_texts(TEXTS, name="m"), ("is no list", "Give its texts")),
+    "number": (3, ("is not a list", "int")),
+    "corpus": (corpus_from_texts(TEXTS, name="m"), ("is not a list", "Pass its texts")),
 }
 
 
@@ -157,7 +157,7 @@ def test_a_column_out_of_order_is_tokenized_by_position(tmp_path: Path) -> None:
 def test_a_missing_text_is_left_out_and_counted_and_never_encoded(gap: Any) -> None:
     corpus = corpus_from_texts(pd.Series(["a b", gap, "c d"], dtype=object), name="m", prompts=[gap, "q", "r"])
     assert (corpus.texts, corpus.ids, corpus.prompts) == (("a b", "c d"), ("1", "3"), ("", "r"))
-    assert corpus.exclusions[0].reason == "None in place of a text"
+    assert corpus.exclusions[0].reason == "None instead of a text"
     with pytest.raises(InputError, match=r"Not a string: text 1"):
         encode(["a b", gap, "c d"], CONFIG)
 

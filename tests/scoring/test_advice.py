@@ -87,7 +87,7 @@ def test_sides_of_the_same_texts_in_any_order_are_said_first():
     [
         ([f"request-{i}" for i in range(20)], "look like ids, numbers or paths, such as 'request-0'"),
         ([f"{i:040x}" for i in range(20)], "look like ids"),
-        (["I cannot help with that."] * 12 + list("abcdefgh"), "12 of 20 texts are one and the same"),
+        (["I cannot help with that."] * 12 + list("abcdefgh"), "12 of 20 texts are identical"),
     ],
 )
 def test_texts_that_are_none_are_said_first(texts, words):
