@@ -265,5 +265,5 @@ def test_wrong_generation_is_refused(folder, model, tmp_path):
 
 def test_a_masked_model_cannot_write(tmp_path):
     masked = make_roberta(tmp_path / "roberta")
-    with pytest.raises(InputError, match="cannot write text"):
+    with pytest.raises(InputError, match="cannot generate text"):
         load_model(str(masked), with_head=True, device="cpu")
