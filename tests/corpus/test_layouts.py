@@ -223,7 +223,7 @@ def test_compare_says_first_that_one_file_was_given_twice(files: Path, capsys: p
     assert "same texts" not in " ".join(json.loads(capsys.readouterr().out)["warnings"])
     assert compared(files, "prediction and reference", "--text-field", "m=reference", "--text-field", "text") == 0
     first = json.loads(capsys.readouterr().out)["warnings"][0]
-    assert first == "human and m hold the same texts, so that their score says nothing: was one file given twice?"
+    assert first == "human and m hold the same texts, so their score is meaningless: was one file given twice?"
 
 
 def test_compare_says_first_that_texts_look_like_ids(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

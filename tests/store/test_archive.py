@@ -287,7 +287,7 @@ REASONS = {
     "name of no text": "name of the run cannot be used",
     "summary of another": "Its line in a list has another name or time",
     "changed text": "cannot be read: texts-0.parquet no longer holds the texts that were stored in it",
-    "ratings with a trigger": "its tables are not those of ratings",
+    "ratings with a trigger": "its tables are not those of a ratings file",
     "compressed beyond measure": "would become 8,388,[0-9]+ bytes.*Allowed: 300 to one",
     "a link": "about.json is no plain file",
     "a file twice": "it holds a file twice",
