@@ -196,9 +196,9 @@ def test_a_frame_of_features_holds_floats_alone() -> None:
     want = compute_mauve(p_features=x, q_features=x[::-1] + 1, num_buckets=4)
     assert compute_mauve(p_features=frame, q_features=x[::-1] + 1, num_buckets=4).mauve == want.mauve
     for column in (range(40), ["label"] * 40, [True] * 40):
-        with pytest.raises(InputError, match=r"p_features has columns that are no features.*'index'.*to_numpy"):
+        with pytest.raises(InputError, match=r"p_features has columns that are not features.*'index'.*to_numpy"):
             compute_mauve(p_features=frame.assign(index=column), q_features=x)
-        with pytest.raises(InputError, match="columns that are no features"):
+        with pytest.raises(InputError, match="columns that are not features"):
             Stacked([frame.assign(index=column)])
 
 
