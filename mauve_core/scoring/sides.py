@@ -62,7 +62,7 @@ def check_sides(
         )
     for name, corpus in {HUMAN: human, **candidates}.items():
         if known is not None and (features is None or name not in known or known[name].digest != corpus.digest):
-            raise InputError(f"The known data of {name!r} are not for these texts", allowed="their features and source")
+            raise InputError(f"The known source of {name!r} is not of these texts", allowed="their features and source")
 
 
 def encode_sides(

@@ -308,5 +308,5 @@ def test_what_is_known_of_the_sides_is_kept_and_must_be_of_these_texts(inputs, c
     assert [item.scores for item in again.candidates] == [item.scores for item in comparison.candidates]
     other = {**known, "close": dataclasses.replace(known["close"], digest="of other texts")}
     for wrong, given in ((other, features), ({HUMAN: known[HUMAN]}, features), (known, None)):
-        with pytest.raises(InputError, match="are not for these texts"):
+        with pytest.raises(InputError, match="is not of these texts"):
             compare(human, candidates, config, features=given, known=wrong)

@@ -43,8 +43,8 @@ KEPT = 0.5
 
 LABELS = {
     "stable": "beyond chance, and the same in the other partitions",
-    "unsure": "beyond chance for this cluster by itself, but not among so many, or not the same in other partitions",
-    "noise": "no more than chance gives",
+    "unsure": "beyond chance by itself, but not after adjusting for all clusters, or not the same in other partitions",
+    "noise": "no more than expected by chance",
 }
 
 MIN_PERMUTATIONS = 999
