@@ -208,7 +208,7 @@ LAYOUTS = {
         lambda i: batch(i, chat_completion(i)) | ({"response": None, "error": {"code": "x"}} if i % 8 == 7 else {}),
         f"response.body.{MESSAGE}",
         id="custom_id",
-        note="3 left out, without the field",
+        note="3 left out (without the field",
     ),
     "OpenAI batch of completions": Layout(
         lambda i: batch(i, completion(i)), "response.body.choices.0.text", id="custom_id"
@@ -251,7 +251,7 @@ LAYOUTS = {
         refused=("'output_1', 'output_2'", "--text-field"),
         chosen="output_1",
     ),
-    "chat": Layout(chat, "messages.-1.content", "messages.-2.content", note="last words of each conversation"),
+    "chat": Layout(chat, "messages.-1.content", "messages.-2.content", note="last message of each conversation"),
     "chat that ends with the user": Layout(
         lambda i: chat(i, "user" if i == 3 else "assistant"),
         refused=("'messages'", "line 4", "'messages.-1.content'"),
@@ -293,7 +293,7 @@ LAYOUTS = {
         columns(id=lambda i: 255000 + i, ended=lambda i: True, length=lambda i: 100 + i, text=text), "text", id="id"
     ),
     "TSV with an unnamed index": Layout(
-        lambda i: {"": i, "reply": text(i)}, "reply", suffix=".tsv", note="called by their place"
+        lambda i: {"": i, "reply": text(i)}, "reply", suffix=".tsv", note="named by position"
     ),
     "CSV with the index of pandas": Layout(lambda i: {"Unnamed: 0": i, "wording": text(i)}, "wording", suffix=".csv"),
     "CSV of model and response": Layout(

@@ -68,12 +68,12 @@ def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
     ValueError
         It is not a regular file or not an archive, is compressed, or holds something that :func:`load_array` refuses.
     """
-    _require_plain_file(path, "file of arrays")
+    _require_plain_file(path, "array file")
     found = {}
     with path.open("rb") as stream, _damage(), zipfile.ZipFile(stream) as archive:
         for info in archive.infolist():
             if info.compress_type != zipfile.ZIP_STORED or not info.filename.endswith(".npy"):
-                raise ValueError(f"it holds {info.filename!r}, which is packed or no array")
+                raise ValueError(f"it holds {info.filename!r}, which is compressed or not an array")
             with archive.open(info) as member:
                 shape, by_columns, dtype = _header(member, min(info.file_size, info.compress_size))
                 values = np.frombuffer(bytearray(member.read()), dtype=dtype, count=math.prod(shape))
@@ -90,7 +90,7 @@ def _header(stream: IO[bytes], size: int) -> _Header:
     """Return shape, order and type of the array, after checking that all its data is there."""
     version = np.lib.format.read_magic(stream)
     if version not in _READERS:
-        raise ValueError(f"it is a .npy file of version {version}, not of 1.0 or 2.0")
+        raise ValueError(f"it is a .npy file of version {version}, not 1.0 or 2.0")
     if version == (2, 0):  # NumPy reads the declared length before it rejects it as too long
         begins = stream.tell()
         if int.from_bytes(stream.read(4), "little") > _LONGEST_HEADER:
@@ -99,12 +99,12 @@ def _header(stream: IO[bytes], size: int) -> _Header:
     shape, by_columns, dtype = _READERS[version](stream)
     if dtype.kind not in _KINDS or dtype.subdtype is not None:
         what = "Python objects" if dtype.hasobject else f"values of type {dtype}"
-        raise ValueError(f"it holds {what}; allowed are numbers, truth values and text")
+        raise ValueError(f"it holds {what}; only numbers, booleans and text are allowed")
     if not all(type(length) is int and length >= 0 for length in shape):
-        raise ValueError(f"its header promises an array of shape {shape}")
+        raise ValueError(f"its header declares an array of shape {shape}")
     promised, there = math.prod(shape) * dtype.itemsize, size - stream.tell()
     if promised > there:
-        raise ValueError(f"its header promises {promised:,} bytes, and it holds {there:,}")
+        raise ValueError(f"its header declares {promised:,} bytes, but it holds {there:,}")
     return shape, by_columns, dtype
 
 
@@ -116,4 +116,4 @@ def _damage() -> Iterator[None]:
     except (SyntaxError, tokenize.TokenError, TypeError, KeyError, OverflowError, RecursionError, MemoryError) as error:
         raise ValueError(f"its header cannot be read: {error}") from error
     except (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError) as error:
-        raise ValueError(f"it is no file of arrays: {error}") from error
+        raise ValueError(f"it is not an array file: {error}") from error

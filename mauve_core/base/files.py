@@ -124,9 +124,11 @@ def require_plain_file(path: Path, what: str) -> int:
         reason = "it does not exist" if isinstance(error, FileNotFoundError) else _reason(error)
         raise InputError(f"The {what} {path} cannot be read: {reason}", todo="Check the path") from error
     if not stat.S_ISREG(status.st_mode):
-        kind = next((name for is_kind, name in _SPECIAL if is_kind(status.st_mode)), "no plain file")
+        kind = next((name for is_kind, name in _SPECIAL if is_kind(status.st_mode)), "not a regular file")
         raise InputError(
-            f"The {what} {path} is {kind}", allowed="a plain file", todo="Save its content to a file, and give that"
+            f"The {what} {path} is {kind}",
+            allowed="a regular file",
+            todo="Save its contents to a file and pass that file",
         )
     return status.st_size
 

@@ -204,7 +204,7 @@ def _fields(kind: type, value: Any, place: str) -> Any:
     needed = {name for name, item in known.items() if _is_needed(item)}
     if not needed <= set(given) <= set(known):
         unknown = [name for name in given if name not in known]
-        allowed = f"the entries {', '.join(known)}; needed: {', '.join(sorted(needed)) or 'none'}"
+        allowed = f"the entries {', '.join(known)}; required: {', '.join(sorted(needed)) or 'none'}"
         raise _WrongError(place, allowed, ", ".join(map(str, unknown or given)))
     hints = _hints(kind)
     return kind(**{name: _read(hints[name], each, _at(place, name)) for name, each in given.items()})

@@ -32,7 +32,7 @@ def exclusive(handle: int, what: str) -> Iterator[None]:
         if not lock_within(handle, PATIENCE_S):
             raise StorageError(
                 f"Another process has been changing {what} for {PATIENCE_S:.0f} seconds",
-                todo="Try again; if it goes on, end the process that hangs",
+                todo="Try again; if this persists, end the process that is stuck",
             )
         yield
     finally:

@@ -14,7 +14,7 @@ def require_text(name: str, what: str) -> None:
         name.encode()
     except UnicodeEncodeError as error:
         raise InputError(
-            f"The name of the {what} is no text: its character {error.start + 1} is half of a surrogate pair",
+            f"The name of the {what} is not valid text: character {error.start + 1} is half of a surrogate pair",
             allowed="UTF-8",
             received=ascii(name),
             todo="Choose another name, or set the terminal to UTF-8",

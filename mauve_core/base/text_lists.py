@@ -28,24 +28,26 @@ def entries_of(values: Any, what: str) -> list[Any]:
     """
     if isinstance(values, (str, bytes, bytearray, memoryview)):
         kind = type(values).__name__
-        wrong = f"{what}: one text was given where a list of texts is needed"
+        wrong = f"{what}: a single text was given instead of a list of texts"
         raise InputError(wrong, allowed="a list of str", received=kind, todo="Put it in a list")
     columns = _columns(values)
     if columns is not None:
         raise _a_table(values, what, columns)
     if isinstance(values, Mapping):
         names = ", ".join(repr(name) for name, _ in zip(values, range(COLUMNS_SHOWN), strict=False))
-        todo = "Give one of its values, or all as list(mapping.values())"
-        raise InputError(f"{what}: a mapping goes by its keys", allowed="a list", received=f"keys {names}", todo=todo)
+        todo = "Pass one of its values, or all of them as list(mapping.values())"
+        raise InputError(
+            f"{what}: a mapping iterates over its keys", allowed="a list", received=f"keys {names}", todo=todo
+        )
     if isinstance(values, (set, frozenset)):
         raise InputError(f"{what}: a set has no order", allowed="a list", todo="Sort it, or keep the list it came from")
     if isinstance(values, (io.IOBase, os.PathLike)):
-        raise InputError(f"{what}: a file is no list of texts", allowed="a list", todo="Read it with read_corpus")
+        raise InputError(f"{what}: a file is not a list of texts", allowed="a list", todo="Read it with read_corpus")
     if hasattr(values, "to_pylist"):
         return list(values.to_pylist())  # a pyarrow column, whose entries are not Python values
     if not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
-        todo = "Give its texts" if hasattr(values, "texts") else ""
-        raise InputError(f"{what} is no list", allowed="a list", received=type(values).__name__, todo=todo)
+        todo = "Pass its texts" if hasattr(values, "texts") else ""
+        raise InputError(f"{what} is not a list", allowed="a list", received=type(values).__name__, todo=todo)
     return list(values)
 
 
@@ -53,7 +55,7 @@ def text_list(values: Any, what: str) -> list[Any]:
     """Like :func:`entries_of`, for texts: an array must have one dimension. The entries are not checked."""
     if getattr(values, "ndim", 1) > 1 and _columns(values) is None:
         received = f"shape {tuple(values.shape)}"
-        todo = "Give one column, such as array[:, 0]"
+        todo = "Pass one column, such as array[:, 0]"
         raise InputError(f"{what}: the array has more than one dimension", allowed="(n,)", received=received, todo=todo)
     return entries_of(values, what)
 
@@ -72,7 +74,7 @@ def _a_table(values: Any, what: str, columns: list[str]) -> InputError:
     received = f"{type(values).__name__} with the columns {', '.join(map(repr, columns[:COLUMNS_SHOWN]))}{more}"
     column = "text" if "text" in columns or not columns else columns[0]
     return InputError(
-        f"{what}: a table was given where a list is needed",
+        f"{what}: a table was given instead of a list",
         allowed="one column",
         received=received,
         todo=f"Name the column, such as frame[{column!r}]",

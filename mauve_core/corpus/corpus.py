@@ -127,7 +127,7 @@ class Corpus:
         if self.prompts is None:
             raise InputError(
                 f"Corpus {self.name!r} has no prompts to encode with the texts",
-                todo="Name the prompt field, or encode the texts alone",
+                todo="Name the prompt field, or encode the texts without prompts",
             )
         return [prompt + text for prompt, text in zip(self.prompts, self.texts, strict=True)]
 
@@ -150,7 +150,7 @@ class Corpus:
         in_range = positions.ndim == 1 and positions.dtype.kind in "iu"
         if not in_range or np.any(positions < 0) or np.any(positions >= len(self)):
             raise InputError(
-                "These positions do not select texts",
+                "These positions cannot be used to select texts",
                 allowed=f"a one-dimensional array of whole numbers from 0 to {len(self) - 1}",
                 received=f"{positions.dtype} array of shape {positions.shape}",
             )
@@ -184,7 +184,7 @@ class Corpus:
         except (InputError, KeyError, TypeError) as error:
             raise StorageError(f"{path} is damaged", received=str(error), todo=REREAD) from error
         if corpus.digest != stored.header["digest"]:
-            raise StorageError(f"{path} does not hold the texts it was written with", todo=REREAD)
+            raise StorageError(f"{path} no longer holds the texts that were stored in it", todo=REREAD)
         return corpus
 
     @classmethod
@@ -331,7 +331,7 @@ def corpus_from_texts(
         if part is not None and len(part) != len(given):
             raise InputError(f"{where} has {len(given)} texts and {len(part)} {what}", allowed="one for each text")
     require_texts(given, where, position)
-    kept, exclusions = keep(given, position, "None in place of a text")
+    kept, exclusions = keep(given, position, "None instead of a text")
     _require_some(kept, exclusions, where)
     kept_ids = [id_of(ids[i]) if ids is not None else str(i + 1) for i in kept]
     problem = id_problem(kept_ids, [position(i) for i in kept])
@@ -363,13 +363,13 @@ def _without_gaps(values: Sequence[Any]) -> list[Any]:
 
 def _require_some(kept: Sequence[int], exclusions: Sequence[Exclusion], where: str) -> None:
     if not kept:
-        raise InputError(f"{where} holds no text", received="; ".join(map(str, exclusions)) or "an empty list")
+        raise InputError(f"{where} holds no texts", received="; ".join(map(str, exclusions)) or "an empty list")
 
 
 def _without_id(fields: Fields, problem: str, notes: list[str], *, metadata_too: bool) -> Fields:
     """Drop guessed ids that are unusable: line numbers take over, and the field becomes metadata."""
     notes[:] = [note for note in notes if not note.startswith("Ids were read")]
-    notes.append(f"Line numbers serve as ids, because the field {fields.id!r} {problem}.")
+    notes.append(f"Line numbers are used as ids because the field {fields.id!r} {problem}.")
     more = (str(fields.id),) if metadata_too else ()
     return replace(fields, id=None, metadata=(*fields.metadata, *more))
 
@@ -386,4 +386,4 @@ def _prompts_of(table: Table, field: str | None, kept: Sequence[int], notes: lis
 def _inside(table: Table, field: str) -> str:
     """Say what to do about a field whose lists or objects hold texts; empty if it holds none."""
     inner = [path for path in table.inner_fields if path.startswith(f"{field}.")]
-    return f"Name what is inside of it, such as {' or '.join(map(repr, inner[:3]))}" if inner else ""
+    return f"Name a field inside it, such as {' or '.join(map(repr, inner[:3]))}" if inner else ""

@@ -23,7 +23,7 @@ class Exclusion:
     Attributes
     ----------
     reason : str
-        "empty or only white space", or "without the field ...".
+        "empty or only whitespace", or "without the field ...".
     count : int
         Number of entries, at least 1.
     examples : tuple of str
@@ -36,7 +36,7 @@ class Exclusion:
 
     def __str__(self) -> str:
         more = ", ..." if self.count > len(self.examples) else ""
-        return f"{self.count} left out, {self.reason}: {', '.join(self.examples)}{more}"
+        return f"{self.count} left out ({self.reason}): {', '.join(self.examples)}{more}"
 
 
 def keep(
@@ -48,7 +48,7 @@ def keep(
     empty: list[int] = []
     for index, text in enumerate(texts):
         (missing if text is None else kept if text.strip() else empty).append(index)
-    reasons = (("empty or only white space", empty), (missing_reason, missing))
+    reasons = (("empty or only whitespace", empty), (missing_reason, missing))
     return kept, tuple(
         Exclusion(reason, len(left_out), tuple(label(i) for i in left_out[:EXAMPLES]))
         for reason, left_out in reasons
@@ -80,7 +80,7 @@ def require_encodable(value: str, where: str, place: str) -> None:
         raise InputError(
             f"{where} holds half of a surrogate pair at {place}, character {error.start + 1}",
             allowed="text that can be written as UTF-8",
-            todo="Write the text again with errors='replace'",
+            todo="Rewrite the text with errors='replace'",
         ) from error
 
 
@@ -126,7 +126,7 @@ def filled_prompts(prompts: Sequence[str | None], notes: list[str]) -> tuple[str
     """Replace missing prompts with empty ones; a note counts them."""
     missing = sum(prompt is None for prompt in prompts)
     if missing:
-        notes.append(f"{missing} of {len(prompts)} texts have no prompt; their prompt is taken as empty.")
+        notes.append(f"{missing} of {len(prompts)} texts have no prompt; an empty prompt is used for them.")
     return tuple(prompt or "" for prompt in prompts)
 
 
@@ -135,5 +135,5 @@ def notes_on(texts: Sequence[str], exclusions: Sequence[Exclusion]) -> tuple[str
     notes = [*filter(None, [doubt_about(texts)]), *(f"{exclusion}." for exclusion in exclusions)]
     duplicates = len(texts) - len(set(texts))
     if duplicates:
-        notes.append(f"{duplicates} of {len(texts)} texts repeat an earlier one letter for letter; they are kept.")
+        notes.append(f"{duplicates} of {len(texts)} texts repeat an earlier one exactly; they are kept.")
     return tuple(notes)

@@ -50,7 +50,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _TEXT_WORDS = frozenset(name for name in (*TEXT_NAMES, *REFERENCE_NAMES) if "_" not in name)
 
-NAME_IT = "Name the one to read: --text-field FIELD on the command line, text_field in Python"
+NAME_IT = "Name the field to read: --text-field FIELD on the command line, text_field in Python"
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def choose_fields(
     for field in chosen:
         table.values(field)
     if len(set(chosen)) < len(chosen):
-        raise InputError("One field was chosen for two parts", allowed="different fields for text, prompt and id")
+        raise InputError("One field was chosen for two roles", allowed="different fields for text, prompt and id")
     known, unfinished = known_texts(table) if not text or prompt is None else ([], [])
     if not text:
         text, reason = _guess_text(table, known, unfinished, taken={field for field in (prompt, identifier) if field})
@@ -128,13 +128,15 @@ def _metadata(table: Table, chosen: Iterable[str] | None, others: list[str], not
             notes.append(f"Fields that hold lists or objects are not kept as metadata: {', '.join(nested)}.")
         return tuple(field for field in others if field not in nested)
     if isinstance(chosen, str):
-        raise InputError("The metadata fields are one text", allowed="a list of field names", received=repr(chosen))
+        raise InputError(
+            "The metadata fields were given as a single string", allowed="a list of field names", received=repr(chosen)
+        )
     wanted = tuple(dict.fromkeys(chosen))
     for field in wanted:
         if not _hold_plain(table.values(field)):
             raise InputError(
                 f"The metadata field {field!r} of {table.path} holds lists or objects",
-                allowed="text, numbers, truth values",
+                allowed="text, numbers, booleans",
             )
     return wanted
 
@@ -159,7 +161,7 @@ def _guess_text(table: Table, known: list[Found], unfinished: list[Unfinished], 
     meant = meant or _where_nothing_else_is(free, texts)
     if len(meant) != 1 or meant[0] in inner:
         raise _no_choice(table, meant)
-    return meant[0], "as the only field that holds texts"
+    return meant[0], "as the only field that holds text"
 
 
 def _inner_texts(table: Table, unfinished: list[Unfinished]) -> list[str]:
@@ -207,18 +209,18 @@ def _stands_beside(field: str) -> bool:
 
 
 def _no_choice(table: Table, meant: list[str]) -> InputError:
-    wrong = f"No field of {table.path} holds text in every row that has it, other than ids, labels and dates"
+    wrong = f"No field of {table.path} holds text other than ids, labels and dates in every row where it occurs"
     if meant:
-        which = "Several fields" if len(meant) > 1 else "A field inside of others"
+        which = "Several fields" if len(meant) > 1 else "A nested field"
         wrong = f"{which} of {table.path} may hold the text: {', '.join(map(repr, meant))}"
     inner = (field for field in table.inner_fields if field not in meant)
     return InputError(wrong, received=", ".join(map(repr, (*table.columns, *inner))), todo=NAME_IT)
 
 
 def _no_answer(table: Table, chat: Unfinished) -> InputError:
-    wrong = f"The conversations in the field {chat.field!r} of {table.path} do not all end with words of the assistant"
-    others = listing(chat.places) or "what they end with is no text"
-    return InputError(wrong, received=others, todo=f"{NAME_IT}; {chat.text!r} reads the last words all the same")
+    wrong = f"The conversations in the field {chat.field!r} of {table.path} do not all end with an assistant message"
+    others = listing(chat.places) or "what they end with is not text"
+    return InputError(wrong, received=others, todo=f"{NAME_IT}; {chat.text!r} reads the last messages anyway")
 
 
 def _guess_prompt(table: Table, known: list[Found], text: str | None, identifier: str | None) -> tuple[str | None, str]:

@@ -50,7 +50,7 @@ def text_files(folder: Path) -> tuple[list[Path], int]:
                         raise limits.too_large(folder, most_bytes)
     if not wanted:
         raise InputError(
-            f"The folder {folder} holds no .txt file",
+            f"The folder {folder} holds no .txt files",
             received=f"{others} files of other kinds",
             allowed=".txt, .txt.gz",
         )

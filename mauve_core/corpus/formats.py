@@ -183,7 +183,7 @@ def read_table(path: str | Path) -> Table:
         with opened(path, packed) as stream:
             table = _READERS[form](path, decoded_lines(stream, path, packed))
     if not table.rows:
-        raise InputError(f"{path} holds no rows", received="an empty file" if not table.columns else "a header alone")
+        raise InputError(f"{path} holds no rows", received="an empty file" if not table.columns else "only a header")
     return table
 
 
@@ -200,10 +200,10 @@ def _format_of(path: Path) -> tuple[str, bool]:
     suffix = (path.with_suffix("") if packed else path).suffix.lower()
     if suffix not in SUFFIXES:
         raise InputError(
-            f"The suffix of {path} does not tell a known format",
-            allowed=f"{', '.join(SUFFIXES)}, each also with .gz, or a folder of .txt files",
+            f"The suffix of {path} is not that of a known format",
+            allowed=f"{', '.join(SUFFIXES)}, each optionally with .gz, or a folder of .txt files",
             received=repr(suffix) if suffix else "no suffix",
-            todo="" if path.exists() else "There is no such file or folder either",
+            todo="" if path.exists() else "Also, no such file or folder exists",
         )
     return SUFFIXES[suffix], packed
 
@@ -230,26 +230,26 @@ def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise InputError(
             f"{place} is not valid JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1}",
-            allowed="one object a line",
+            allowed="one object per line",
         ) from error
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"{place} is JSON that cannot be used", allowed="one object a line", received=str(error)
+            f"{place} is JSON that cannot be used", allowed="one object per line", received=str(error)
         ) from error
     if not isinstance(row, dict):
         raise InputError(
             f"{place} is not a JSON object",
-            allowed='one object a line, such as {"text": "..."}',
+            allowed='one object per line, such as {"text": "..."}',
             received=type(row).__name__,
-            todo="Turn one array into lines with: jq -c '.[]' FILE > NEW.jsonl" if isinstance(row, list) else "",
+            todo="Split the array into lines with: jq -c '.[]' FILE > NEW.jsonl" if isinstance(row, list) else "",
         )
     if HALF_PAIR.search(line):
         try:
             json.dumps(row, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
             raise InputError(
-                f"{place} holds half of a surrogate pair, which is no character",
-                todo="Write the text again with errors='replace'",
+                f"{place} holds half of a surrogate pair, which is not a character",
+                todo="Rewrite the text with errors='replace'",
             ) from error
     return row
 
@@ -281,16 +281,16 @@ def _read_cells(path: Path, lines: Iterator[tuple[int, str]], form: str) -> Tabl
                 header = _header(cells, path, notes)
             elif len(cells or [""]) != len(header):
                 raise InputError(
-                    f"Line {number} of {path} has {len(cells)} cells, the header has {len(header)}",
+                    f"Line {number} of {path} has {len(cells)} cells but the header has {len(header)}",
                     allowed=f"{len(header)} cells in every row",
-                    todo="Put quotes around a cell that holds a delimiter or a line break",
+                    todo="Quote any cell that holds a delimiter or a line break",
                 )
             else:
                 rows.add(number, dict(zip(header, cells or [""], strict=True)))
     except csv.Error as error:
         raise InputError(
             f"The row that begins on line {begins} of {path} is not valid {form.upper()}: {error}",
-            allowed='a quoted cell has its own quotes doubled: "say ""yes"""',
+            allowed='a quoted cell with its inner quotes doubled: "say ""yes"""',
         ) from error
     return Table(rows.kept, tuple(header or ()), path, form, (*notes, *_blank_note(blank)))
 
@@ -301,17 +301,17 @@ def _header(cells: list[str], path: Path, notes: list[str]) -> list[str]:
     names = [cell or f"column {place}" for place, cell in enumerate(cells, start=1)]
     repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:
-        raise InputError(f"The header of {path} names a column twice: {', '.join(repeated)}", allowed="different names")
+        raise InputError(f"The header of {path} repeats column names: {', '.join(repeated)}", allowed="different names")
     other = next((mark for mark in ";\t|" if len(names) == 1 and mark in names[0]), None)
     if other:
         raise InputError(
-            f"The header of {path} is one column that holds {other!r}, which looks like another delimiter",
+            f"The header of {path} is a single column that holds {other!r}, which looks like a different delimiter",
             allowed="commas in .csv, tabs in .tsv",
             received=repr(names[0]),
         )
     nameless = [name for name, cell in zip(names, cells, strict=True) if not cell]
     if nameless:
-        notes.append(f"Columns without a name are called by their place: {', '.join(nameless)}.")
+        notes.append(f"Columns without a name were named by position: {', '.join(nameless)}.")
     return names
 
 
@@ -321,7 +321,7 @@ def _check_field_count(names: Any, path: Path) -> None:
 
 
 def _blank_note(blank: int) -> tuple[str, ...]:
-    return (f"{blank} blank lines between rows were passed over.",) if blank else ()
+    return (f"{blank} blank lines between rows were skipped.",) if blank else ()
 
 
 def _read_text(path: Path, lines: Iterator[tuple[int, str]]) -> Table:
@@ -341,7 +341,7 @@ def _read_folder(path: Path) -> Table:
     rows = _Rows(path)
     for number, (name, text) in enumerate(texts_of(path, names), start=1):
         rows.add(number, {"file": spelled_out(name), "text": _without_ending(text)})
-    notes = (f"{others} other files in the folder were passed over (not .txt, or hidden).",) if others else ()
+    notes = (f"{others} other files in the folder were skipped (not .txt, or hidden).",) if others else ()
     return Table(rows.kept, ("file", "text"), path, "folder", notes)
 
 

@@ -22,16 +22,16 @@ _CANDIDATES = ("response.candidates.0.content.parts.0.text", "candidates.0.conte
 LAYOUTS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("chat completions", tuple(f"{envelope}choices.0.message.content" for envelope in _ENVELOPES), ()),
     ("completions", tuple(f"{envelope}choices.0.text" for envelope in _ENVELOPES), ()),
-    ("responses of OpenAI", _OUTPUTS, ()),
-    ("message batches of Anthropic", ("result.message.content.0.text",), ()),
-    ("responses of Gemini", _CANDIDATES, ()),
-    ("outputs of vLLM", ("outputs.0.text",), ("prompt",)),
+    ("OpenAI responses", _OUTPUTS, ()),
+    ("Anthropic message batches", ("result.message.content.0.text",), ()),
+    ("Gemini responses", _CANDIDATES, ()),
+    ("vLLM outputs", ("outputs.0.text",), ("prompt",)),
     (
-        "samples of lm-evaluation-harness",
+        "lm-evaluation-harness samples",
         ("resps.0.0", "resps.0", "filtered_resps.0"),
         ("arguments.0.0", "arguments.gen_args_0.arg_0", "arguments.gen_args_0.arg_0.0"),
     ),
-    ("answers of MT-bench", ("choices.0.turns.0",), ()),
+    ("MT-bench answers", ("choices.0.turns.0",), ()),
 )
 """Name of each layout, paths to texts, and paths to prompts; the first path that holds text counts."""
 
@@ -123,7 +123,7 @@ def _conversation(table: Table, field: str) -> Found | Unfinished | None:
             return Unfinished(field, text, tuple(table.place(index) for index in wrong))
         asked = all(len(value) > 1 and value[-2].get(speaker) in users for _, value in held)
         asked = asked and hold_text(table.find(prompt) or [])
-        return Found(text, prompt if asked else None, "as the last words of each conversation")
+        return Found(text, prompt if asked else None, "as the last message of each conversation")
     return None
 
 

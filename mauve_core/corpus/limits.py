@@ -82,7 +82,7 @@ def values() -> int:
 
 def in_words() -> str:
     """Describe all limits, for users who are about to choose a file."""
-    return f"{upload_mb():,} MB a file, {rows():,} rows, {characters():,} characters a text."
+    return f"{upload_mb():,} MB per file, {rows():,} rows, {characters():,} characters per text."
 
 
 def too_many_rows(path: Path, most: int) -> InputError:
@@ -90,7 +90,7 @@ def too_many_rows(path: Path, most: int) -> InputError:
     return InputError(
         f"{path} has too many rows",
         allowed=f"at most {most:,}",
-        todo=f"Draw a sample of them; 10,000 texts a side tell fine differences. Or set {ROWS_VARIABLE}",
+        todo=f"Draw a sample (10,000 texts per side resolve fine differences), or set {ROWS_VARIABLE}",
     )
 
 
@@ -98,8 +98,8 @@ def too_large(path: Path, most: int) -> InputError:
     """Return the error for a file or folder that holds, or unpacks to, more than ``most`` bytes."""
     return InputError(
         f"{path} holds or unpacks to more than {most:,} bytes",
-        allowed=f"at most {unpacked_bytes():,} bytes, and fewer where few bytes unpack to many",
-        todo=f"Draw a sample of it, unpack it yourself, or set {UNPACKED_VARIABLE}",
+        allowed=f"at most {unpacked_bytes():,} bytes, and fewer for highly compressed files",
+        todo=f"Draw a sample, decompress the file yourself, or set {UNPACKED_VARIABLE}",
     )
 
 
@@ -107,8 +107,8 @@ def too_many_cells(path: Path, most: int) -> InputError:
     """Return the error for a file with more than ``most`` values."""
     return InputError(
         f"{path} holds too many values",
-        allowed=f"at most {most:,}, those in lists and objects included",
-        todo=f"Leave out fields that are not needed, or set {CELLS_VARIABLE}",
+        allowed=f"at most {most:,}, including those in lists and objects",
+        todo=f"Leave out unneeded fields, or set {CELLS_VARIABLE}",
     )
 
 
@@ -116,15 +116,15 @@ def too_long(path: Path, place: str, most: int) -> InputError:
     """Return the error for a value, or its line, that is too long."""
     return InputError(
         f"{place} of {path} holds a text that is too long",
-        allowed=f"at most {most:,} characters a text",
-        todo=f"Cut it, or set {CHARACTERS_VARIABLE}",
+        allowed=f"at most {most:,} characters per text",
+        todo=f"Shorten it, or set {CHARACTERS_VARIABLE}",
     )
 
 
 def too_many_values(most: int) -> InputError:
     """Return the error for a JSON file with more than ``most`` values."""
     return InputError(
-        "It holds too many values", allowed=f"at most {most:,}", todo=f"If it is to be so large, set {VALUES_VARIABLE}"
+        "It holds too many values", allowed=f"at most {most:,}", todo=f"To allow more, set {VALUES_VARIABLE}"
     )
 
 
@@ -133,5 +133,5 @@ def _number(variable: str, usual: int) -> int:
     if not text:
         return usual
     if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise InputError(f"{variable} is no limit", allowed="a whole number above 0", received=repr(text))
+        raise InputError(f"{variable} is not a valid limit", allowed="a whole number above 0", received=repr(text))
     return int(text)

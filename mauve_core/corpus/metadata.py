@@ -46,13 +46,13 @@ def values_of(metadata: Mapping[str, Sequence[Any]] | pd.DataFrame | None) -> di
     columns: dict[str, list[Any]] = {}
     for field in () if metadata is None else metadata:
         if not isinstance(field, str):
-            raise InputError("A metadata field has a name that is not text", allowed="str", received=repr(field))
+            raise InputError("The name of a metadata field is not text", allowed="str", received=repr(field))
         columns[field] = [plain(value) for value in metadata[field]]  # type: ignore[index]
         odd = next((value for value in columns[field] if not is_plain(value)), None)
         if odd is not None:
             raise InputError(
                 f"The metadata field {field!r} holds a value of type {type(odd).__name__}",
-                allowed="text, numbers, truth values, None",
+                allowed="text, numbers, booleans, None",
             )
         for index, value in enumerate(columns[field]):
             if isinstance(value, str):

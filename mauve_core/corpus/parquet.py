@@ -109,10 +109,10 @@ class ParquetTable:
         if len(paths) > COLUMNS:
             raise InputError(
                 f"{self._path} has more than {COLUMNS} different fields",
-                allowed=f"at most {COLUMNS}, those inside of others included",
+                allowed=f"at most {COLUMNS}, including nested ones",
             )
         if len(set(self.names)) != len(self.names) or len(set(paths)) != len(paths):
-            raise InputError(f"{self._path} has two columns of one name", allowed="different names")
+            raise InputError(f"{self._path} has two columns with the same name", allowed="different names")
 
     def _measured(self, groups: Sequence[Group]) -> list[list[Chunk]]:
         """Return the chunks of every row group, after checking them against the budgets."""
@@ -172,13 +172,13 @@ def _footer(stream: IO[bytes], path: Path, most: float) -> bytes:
     tail = stream.read(8)
     length = int.from_bytes(tail[:4], "little")
     if tail[4:] != _MAGIC or length > size - 12:
-        raise ValueError("it does not end as a Parquet file does")
+        raise ValueError("it does not end like a Parquet file")
     if length > most:
         raise InputError(
             f"The footer of {path} is too long",
             allowed=f"at most {most:,} bytes",
             received=f"{length:,}",
-            todo=f"Write it with fewer columns or groups of rows, or set {limits.UNPACKED_VARIABLE}",
+            todo=f"Write it with fewer columns or row groups, or set {limits.UNPACKED_VARIABLE}",
         )
     stream.seek(size - 8 - length)
     return stream.read(length).replace(_ARROW_SCHEMA, _LEFT_ASIDE)

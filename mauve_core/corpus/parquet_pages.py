@@ -90,9 +90,9 @@ def groups_of(footer: bytes, columns: int) -> list[Group]:
     try:
         found = [_group(fields) for fields in _structs(_Compact(footer).struct(), 4)]
     except IndexError as error:
-        raise ValueError("the footer is not whole") from error
+        raise ValueError("the footer is incomplete") from error
     if any(len(group.places) != columns for group in found):
-        raise ValueError("a group of rows does not have all columns")
+        raise ValueError("a row group does not have all columns")
     return found
 
 
@@ -109,7 +109,7 @@ def _group(fields: _Fields) -> Group:
 def _structs(fields: _Fields, field: int) -> list[_Fields]:
     kind, value = fields.get(field, (0, None))
     if kind not in _LISTS or not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise ValueError("the footer lacks a list, or has one that cannot be")
+        raise ValueError("the footer lacks a list, or has an invalid one")
     return value
 
 
@@ -173,20 +173,20 @@ def _header(stream: IO[bytes], at: int) -> tuple[_Fields | None, int]:
         except IndexError:
             if len(data) < window:
                 break
-    raise ValueError(f"the header of the page at byte {at} is not whole, or longer than {HEADER_WINDOWS[-1]:,} bytes")
+    raise ValueError(f"the header of the page at byte {at} is incomplete or longer than {HEADER_WINDOWS[-1]:,} bytes")
 
 
 def _number(fields: _Fields, field: int, expected: int = _I32) -> int:
     kind, value = fields.get(field, (0, 0))
     if kind != expected or value < 0:
-        raise ValueError("the header of a page, or the footer, lacks a number or has one that cannot be")
+        raise ValueError("the header of a page, or the footer, lacks a number or has an invalid one")
     return int(value)
 
 
 def _part(fields: _Fields, field: int) -> _Fields:
     kind, value = fields.get(field, (0, {}))
     if kind != _STRUCT:
-        raise ValueError("the header of a page, or the footer, does not say what it is about")
+        raise ValueError("the header of a page, or the footer, lacks a required structure")
     return dict(value)
 
 
@@ -207,7 +207,7 @@ class _Compact:
             kind, step = head & 15, head >> 4
             field = field + step if step else self._zigzag()
             if field in fields or not 0 < field <= _LAST_FIELD:
-                raise ValueError("a header has a field twice, or of a number that cannot be")
+                raise ValueError("a header has a field twice, or a field with an invalid number")
             fields[field] = kind, (kind == 1 if kind in _TRUTHS else self._value(kind, depth + 1))
         return fields
 
@@ -224,7 +224,7 @@ class _Compact:
             return self._items(depth)
         if kind in (*_TRUTHS, _BYTE, _DOUBLE):
             return self._skip(8 if kind == _DOUBLE else 1)
-        raise ValueError("a header holds what a header does not")
+        raise ValueError("a header holds an invalid type of value")
 
     def _items(self, depth: int) -> list[Any]:
         head = self._byte()

@@ -67,7 +67,7 @@ def load_parquet(path: Path) -> StoredCorpus:
         header = json.loads((about.metadata or {})[KEY])
         if header["version"] != VERSION:
             raise StorageError(
-                f"{path} was written by another version of the program",
+                f"{path} was written by a different version of the program",
                 allowed=f"version {VERSION}",
                 received=repr(header["version"]),
             )

@@ -33,7 +33,7 @@ def refusals(path: Path) -> Iterator[None]:
         raise InputError(
             f"{path} is not a gzip file, or its checksum is wrong",
             received=str(error),
-            todo="Remove .gz if it is plain",
+            todo="Remove .gz from the name if the file is not compressed",
         ) from error
     except (EOFError, zlib.error) as error:
         raise InputError(f"{path} is a damaged gzip file", received=str(error), todo="Copy it again") from error
@@ -102,7 +102,7 @@ def _decoded(data: bytes, path: Path, place: str) -> str:
         raise InputError(
             f"{place} of {path} holds a NUL byte (byte {data.index(0) + 1})",
             allowed="UTF-8 text",
-            todo="If the file is UTF-16, convert it: iconv -f UTF-16LE -t UTF-8 FILE > NEW; a binary file is no text",
+            todo="If the file is UTF-16, convert it: iconv -f UTF-16LE -t UTF-8 FILE > NEW; a binary file is not text",
         )
     return text
 

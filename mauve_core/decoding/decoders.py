@@ -169,14 +169,14 @@ def parse_decoder(spec: str) -> Decoder:
     if kind is None:
         raise InputError(f"No decoder named {name!r}", allowed=", ".join(map(usage, DECODERS.values())), received=spec)
     if settings and not kind.parameters:
-        raise InputError(f"The decoder {kind.name} takes no parameter", received=spec)
+        raise InputError(f"The decoder {kind.name} takes no parameters", received=spec)
     known = {parameter.name: parameter for parameter in kind.parameters}
     given: dict[str, float] = {}
     for setting in filter(None, settings.split(",")):
         key, _, text = (part.strip() for part in setting.partition("="))
         value = _read(known[key], text) if key in known and key not in given else None
         if value is None:
-            raise InputError(f"The decoder {kind.name} cannot be set so", allowed=usage(kind), received=spec)
+            raise InputError(f"Invalid setting for the decoder {kind.name}", allowed=usage(kind), received=spec)
         given[key] = value
     missing = [p.name for p in kind.parameters if p.default is None and p.name not in given]
     if missing:
@@ -247,7 +247,7 @@ DECODERS: dict[str, DecoderKind] = {
         DecoderKind("ancestral", "A draw from the model's own distribution.", draws=True),
         DecoderKind(
             "temperature",
-            "A draw after the logits are divided by t: below 1 the likely tokens gain.",
+            "A draw after the logits are divided by t; t below 1 favors likely tokens.",
             (Parameter("t", 0.7, float, "a number above 0", lambda t: t > 0),),
             draws=True,
             warpers=_temperature,
@@ -261,21 +261,21 @@ DECODERS: dict[str, DecoderKind] = {
         ),
         DecoderKind(
             "nucleus",
-            "A draw from the fewest tokens that together have probability p.",
+            "A draw from the smallest set of tokens with total probability p.",
             (Parameter("p", 0.95, float, "a share in (0, 1]", lambda p: 0 < p <= 1),),
             draws=True,
             warpers=_nucleus,
         ),
         DecoderKind(
             "typical",
-            "A draw from tokens whose surprise is closest to the expected one, up to probability tau.",
+            "A draw from the tokens whose surprisal is closest to the expected one, up to total probability tau.",
             (Parameter("tau", 0.95, float, _OPEN_SHARE, lambda tau: 0 < tau < 1),),
             draws=True,
             warpers=_typical,
         ),
         DecoderKind(
             "beam",
-            "The most probable text that a search with b beams finds, optionally without repeating an n-gram.",
+            "The most probable text found by a search with b beams, optionally without repeated n-grams.",
             (
                 Parameter("b", 4, int, "a whole number of at least 2", lambda b: b >= 2),
                 Parameter("no-repeat", 0, int, "a length, 0 for none", lambda n: n >= 0, quiet=True),
@@ -285,7 +285,7 @@ DECODERS: dict[str, DecoderKind] = {
         ),
         DecoderKind(
             "contrastive",
-            "Of the k most probable tokens the one that is likely and unlike everything before it.",
+            "The one of the k most probable tokens that is likely yet unlike everything before it.",
             (
                 Parameter("alpha", 0.6, float, "a weight in [0, 1]", lambda alpha: 0 <= alpha <= 1),
                 Parameter("k", 5, int, "a whole number of at least 1", lambda k: k >= 1),
@@ -295,7 +295,7 @@ DECODERS: dict[str, DecoderKind] = {
         ),
         DecoderKind(
             "adversarial",
-            "Gibberish of a chosen perplexity: random tokens first, then whatever brings the perplexity to ppl.",
+            "Gibberish with a chosen perplexity: random tokens first, then tokens that bring the perplexity to ppl.",
             (
                 Parameter("ppl", None, float, "the perplexity of human text, above 1", lambda ppl: ppl > 1),
                 Parameter("share", 0.15, float, _OPEN_SHARE, lambda share: 0 < share < 1, quiet=True),

@@ -58,7 +58,7 @@ class GenerationSettings:
         check_fields(self, "setting")
         if self.min_new_tokens > self.max_new_tokens:
             allowed, received = f"0 to {self.max_new_tokens}", str(self.min_new_tokens)
-            raise InputError("The setting min_new_tokens is not usable", allowed=allowed, received=received)
+            raise InputError("The setting min_new_tokens cannot be used", allowed=allowed, received=received)
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Prompts:
         if not self.texts or len(self.ids) != len(self.texts) or len(set(self.ids)) != len(self.ids):
             raise InputError(
                 "The prompts cannot be used",
-                allowed="at least one prompt, each with an id of its own",
+                allowed="at least one prompt, each with its own id",
                 received=f"{len(self.texts)} prompts with {len(set(self.ids))} different ids",
             )
 
@@ -130,7 +130,9 @@ def generate_files(
     settings = settings or GenerationSettings()
     parsed = [parse_decoder(spec) for spec in decoders]
     if not parsed or len({decoder.slug for decoder in parsed}) != len(parsed):
-        raise InputError("The decoders cannot be used", allowed="one or more, none twice", received=", ".join(decoders))
+        raise InputError(
+            "The decoders cannot be used", allowed="one or more, without repeats", received=", ".join(decoders)
+        )
     loaded = model if isinstance(model, LoadedModel) else load_model(model, revision, device=device, with_head=True)
     manifest = _manifest(loaded, prompts, parsed, settings)
     paths = {}
@@ -158,11 +160,11 @@ def continue_prompts(
     batch = tokenizer(list(prompts.texts), padding=True, padding_side="left", return_tensors="pt").to(loaded.device)
     width = batch["input_ids"].shape[1]
     if int(batch["attention_mask"].sum(dim=1).min()) == 0:
-        raise InputError("A prompt has no token", todo="Remove empty prompts")
+        raise InputError("A prompt has no tokens", todo="Remove empty prompts")
     refuse_unknown_tokens(batch["input_ids"].numpy(force=True), loaded)
     if width + settings.max_new_tokens > loaded.max_positions:
         raise InputError(
-            "Prompt and continuation are too long for the model",
+            "The prompt and continuation are too long for the model",
             allowed=f"{loaded.max_positions} tokens",
             received=f"{width} + {settings.max_new_tokens} tokens",
         )

@@ -40,7 +40,9 @@ def plan_batches(lengths: NDArray[np.int32], batch_tokens: int) -> list[NDArray[
     """
     lengths = np.asarray(lengths)
     if batch_tokens < 1:
-        raise InputError("batch_tokens is not usable", allowed="a whole number from 1", received=repr(batch_tokens))
+        raise InputError(
+            "batch_tokens cannot be used", allowed="a whole number of at least 1", received=repr(batch_tokens)
+        )
     if lengths.size and lengths.min() < 1:
         raise InputError("A text without tokens cannot be put in a batch", received=f"text {int(lengths.argmin())}")
     order = np.argsort(-lengths.astype(np.int64), kind="stable")

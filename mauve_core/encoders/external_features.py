@@ -63,7 +63,7 @@ def features_of(name: str, corpus: Corpus, given: Given) -> NDArray[np.floating]
     array = np.asanyarray(given) if path is None else open_features(path)
     if array.ndim != 2 or array.dtype.kind not in "fiu":
         raise InputError(
-            f"The features of {name!r} do not fit its texts",
+            f"The features of {name!r} do not match its texts",
             allowed=f"numbers of shape ({len(corpus)}, d)",
             received=f"{array.dtype} of shape {array.shape}",
         )
@@ -71,8 +71,8 @@ def features_of(name: str, corpus: Corpus, given: Given) -> NDArray[np.floating]
     if len(array) != len(corpus):
         left_out = f"; of its rows, {'; '.join(map(str, corpus.exclusions))}" if corpus.exclusions else ""
         raise InputError(
-            f"The {_called(name, array)} do not fit its texts: the wrong number of rows",
-            allowed=f"shape ({len(corpus)}, d), a row for each text of {corpus.origin}{left_out}",
+            f"The {_called(name, array)} do not match its texts: wrong number of rows",
+            allowed=f"shape ({len(corpus)}, d), one row for each text of {corpus.origin}{left_out}",
             received=f"shape {array.shape}",
         )
     return array
@@ -84,7 +84,7 @@ def require_one_width(arrays: Mapping[str, NDArray[np.floating]]) -> None:
     if len(set(widths.values())) > 1:
         raise InputError(
             "The sides have features of different dimensions",
-            allowed="one dimension for all, from one encoder",
+            allowed="the same dimension for all, from one encoder",
             received=", ".join(f"{_file_of(arrays[name]) or name}: {width}" for name, width in widths.items()),
         )
 
@@ -132,7 +132,7 @@ def write_features(path: Path, array: NDArray[np.floating], *, half: bool = Fals
                 narrow = np.ascontiguousarray(rows, dtype=dtype)
             if half and not np.isfinite(narrow).all():
                 raise InputError(
-                    f"Features of the rows {at.start} to {at.stop - 1} do not fit into half precision",
+                    f"Features of rows {at.start} to {at.stop - 1} do not fit in half precision",
                     allowed=f"numbers up to {float(np.finfo(np.float16).max):.0f}",
                     received=f"{float(np.abs(rows).max()):.0f}",
                     todo="Keep them in float32",

@@ -141,7 +141,9 @@ class FeatureStore:
         """
         if array.ndim != 2 or not array.size or lengths.shape != (len(array),) or cut.shape != (len(array),):
             shapes = f"{array.shape}, {lengths.shape}, {cut.shape}"
-            raise InputError("These are not features", allowed="shapes (n, d), (n,), (n,), n >= 1", received=shapes)
+            raise InputError(
+                "These arrays are not features", allowed="shapes (n, d), (n,), (n,), n >= 1", received=shapes
+            )
         stored = self.get(key)
         if stored is None:
             self._write_entry(key, array, lengths, cut, meta)
@@ -209,7 +211,7 @@ class FeatureStore:
 
     def _entry(self, key: str) -> Path:
         if not key or not key.isalnum():
-            raise InputError("This is not a key of features", allowed="letters and digits", received=repr(key))
+            raise InputError("This is not a feature key", allowed="letters and digits", received=repr(key))
         return self.root / key
 
     def _parts(self, key: str) -> list[Path]:
@@ -302,7 +304,7 @@ def _read_part(path: Path, rows: int) -> Part:
 
 
 def _warn_damaged(path: Path, reason: str) -> None:
-    message = f"The stored features {path} were damaged ({reason}); they were removed and are computed again"
+    message = f"The stored features {path} were damaged ({reason}); they were removed and will be recomputed"
     warnings.warn(message, DamagedEntryWarning, stacklevel=4)
 
 

@@ -78,10 +78,10 @@ class _Header:
 
     def held(self) -> Held:
         if self._data[:4] != b"GGUF":
-            raise damaged(self._path, "it does not begin as GGUF files do")
+            raise damaged(self._path, "it does not begin like a GGUF file")
         version, tensors, fields = self._take("I"), self._take("Q"), self._take("Q")
         if version not in (2, 3):
-            raise damaged(self._path, f"it is of GGUF version {version}", "version 2 or 3")
+            raise damaged(self._path, f"its GGUF version is {version}", "version 2 or 3")
         self._require(fields <= MOST_FIELDS, f"{fields:,} fields")
         self._require(tensors <= MOST_TENSORS, f"{tensors:,} tensors")
         for _ in range(fields):
@@ -142,7 +142,7 @@ class _Header:
 
     def _require(self, fits: bool, what: str) -> None:
         if not fits:
-            raise damaged(self._path, f"its header promises {what}, which it cannot hold")
+            raise damaged(self._path, f"its header declares {what}, which it cannot hold")
 
 
 def _convert(gguf: Path, folder: Path) -> None:

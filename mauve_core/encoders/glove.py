@@ -98,7 +98,7 @@ class WordTable:
             No word of some text has a vector.
         """
         if self._vectors is None or len(self._vectors.found) < len(self._ids):
-            raise InputError("Words are averaged before their vectors were read", todo="Call read() first")
+            raise InputError("Words cannot be averaged before their vectors are read", todo="Call read() first")
         vectors = self._vectors
         words = np.array([row.size for row in rows], dtype=np.int64)
         flat = np.concatenate([np.zeros(0, dtype=np.int32), *rows])
@@ -116,8 +116,8 @@ def _notes(
 ) -> tuple[str, ...]:
     share = f"{unknown.sum():,} of {words.sum():,} words ({unknown.sum() / words.sum():.1%})"
     passed_over = {
-        f"entries of several words in {name} were passed over": phrases,
-        f"further vectors of words that {name} has before were passed over": repeated,
+        f"multi-word entries in {name} were skipped": phrases,
+        f"repeated vectors of words in {name} were skipped": repeated,
     }
     return (
         f"{share} have no vector in {name} and count as zero",

@@ -78,14 +78,16 @@ def commit_of(name: str, revision: str | None) -> str:
         return cached
     missing = f"The model {name!r} is not on this machine"
     if is_offline():
-        raise ModelUnavailableError(f"{missing}, and HF_HUB_OFFLINE keeps this program from the hub")
+        raise ModelUnavailableError(f"{missing}, and HF_HUB_OFFLINE blocks access to the hub")
     if constants.HF_HUB_OFFLINE:
-        raise ModelUnavailableError(f"{missing}, and pages fetch none: a job or a command that uses it does")
+        raise ModelUnavailableError(
+            f"{missing}, and pages do not download models; a job or a command that uses it does"
+        )
     unreachable = f"{missing} and the hub cannot be reached"
     try:
         return _in_time(lambda: resolve_revision(name, revision=revision).resolved)
     except errors.HfHubHTTPError as error:
-        raise ModelUnavailableError(f"The hub has no model {name!r} that can be read from here") from error
+        raise ModelUnavailableError(f"The hub has no model {name!r} that this machine can access") from error
     except (errors.RevisionResolutionError, OSError) as error:
         raise ModelUnavailableError(unreachable) from error
     except Exception as error:

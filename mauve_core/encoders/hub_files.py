@@ -61,7 +61,7 @@ def hub_snapshot(name: str, commit: str, transformer: str = "") -> Path:
     weights = next((path for file in WEIGHTS_IN_ORDER if (path := hub_file(name, commit, prefix + file))), None)
     if config is None or weights is None:
         raise ModelUnavailableError(
-            f"The files of the model {name!r} are not all on this machine, and the hub does not give them",
+            f"The files of the model {name!r} are not all on this machine and cannot be downloaded from the hub",
             todo="Connect to the hub once, or choose a model that works offline",
         )
     for shard in shards(weights) if weights.name.endswith(".index.json") else ():
@@ -105,4 +105,6 @@ def _asked(name: str, commit: str, file: str, cache: str) -> Path | None:  # noq
 
 
 def _refused(name: str, error: Exception) -> ModelUnavailableError:
-    return ModelUnavailableError(f"The hub does not give the files of the model {name!r}: {words_of(error)}")
+    return ModelUnavailableError(
+        f"The files of the model {name!r} cannot be downloaded from the hub: {words_of(error)}"
+    )

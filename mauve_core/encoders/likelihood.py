@@ -112,7 +112,7 @@ def over_positions(
     empty = [str(i) for i, row in enumerate(rows) if row.scored < 1]
     if empty:
         raise InputError(
-            f"There is no token to score in text {', '.join(empty[:5])} (counted from 0)",
+            f"There are no tokens to score in text {', '.join(empty[:5])} (counted from 0)",
             allowed=f"texts that begin within {limit} tokens of their prompt's start",
             todo="Leave these texts out, or shorten their prompts",
         )

@@ -65,13 +65,13 @@ def load_config(folder: Path, name: str) -> Any:
     if values["model_type"] not in CONFIG_MAPPING_NAMES:
         if values.get("auto_map"):
             raise _own_code(name, folder / CONFIG)
-        raise damaged(folder / CONFIG, f"transformers knows no model_type {values['model_type']!r}")
-    with third_party(f"The settings of the model {name} ({folder / CONFIG})", name, folder):
+        raise damaged(folder / CONFIG, f"transformers does not know model_type {values['model_type']!r}")
+    with third_party(f"The configuration of the model {name} ({folder / CONFIG})", name, folder):
         config = AutoConfig.from_pretrained(str(folder), **SAFE)
         sizes = {size: getattr(config.get_text_config(), size, None) for size in SIZES}
     for size, value in sizes.items():
         if isinstance(value, int) and value < 1:
-            raise damaged(folder / CONFIG, f"{size} = {value}", "whole numbers from 1")
+            raise damaged(folder / CONFIG, f"{size} = {value}", "whole numbers of at least 1")
     return config
 
 
@@ -101,7 +101,7 @@ def load_tokenizer_files(folder: Path, name: str) -> Any:
         raise _no_tokenizer(folder, " and ".join(files.values()) + (f", or {whole}" if whole else ""))
     longest = tokenizer.model_max_length
     if isinstance(longest, bool) or not isinstance(longest, int | float) or not longest >= 1:
-        raise damaged(settings, f"model_max_length is {longest!r}", "a number from 1")
+        raise damaged(settings, f"model_max_length is {longest!r}", "a number of at least 1")
     return tokenizer
 
 
@@ -112,7 +112,7 @@ def load_weights(folder: Path, name: str, config: Any, dtype: Any, *, with_head:
     held = find_weights(folder, read_config(folder))
     layers = getattr(config.get_text_config(), "num_hidden_layers", None) or 0
     if layers > max(held.tensors, ALWAYS_FINE):
-        raise damaged(folder / CONFIG, f"it counts {layers:,} layers, and its weights hold {held.tensors:,} tensors")
+        raise damaged(folder / CONFIG, f"it declares {layers:,} layers, but its weights hold {held.tensors:,} tensors")
     factory = AutoModelForCausalLM if with_head else AutoModel
     with third_party(f"The model {name} in {folder}", name, folder), building_budget(held, dtype.itemsize, name):
         model, found = factory.from_pretrained(
@@ -155,14 +155,14 @@ def check_loaded(model: Any, found: Mapping[str, Any], where: str) -> None:
     mismatched = sorted(str(key[0] if isinstance(key, tuple) else key) for key in found["mismatched_keys"])
     parts = [
         f"{what} {len(keys)}: {', '.join(keys[:5])}{', ...' if len(keys) > 5 else ''}"
-        for what, keys in (("missing", missing), ("unexpected", unexpected), ("of another shape", mismatched))
+        for what, keys in (("missing", missing), ("unexpected", unexpected), ("of a different shape", mismatched))
         if keys
     ]
     if parts:
         raise ModelUnavailableError(
-            f"The weights in {where} are not those of the model that {CONFIG} describes ({type(model).__name__}); "
+            f"The weights in {where} do not match the model that {CONFIG} describes ({type(model).__name__}); "
             + "; ".join(parts),
-            todo="Copy or download the whole model again, with the configuration that belongs to its weights",
+            todo="Copy or download the whole model again, with the configuration that matches its weights",
         )
 
 
@@ -179,9 +179,9 @@ def check_vocabulary(model: Any, tokenizer: Any, name: str) -> None:
     largest = max((index for index in tokenizer.get_vocab().values() if index not in added), default=-1)
     if largest >= known:
         raise ModelUnavailableError(
-            f"The tokenizer of the model {name} is not the model's: its tokens go up to id {largest:,}",
-            allowed=f"ids from 0 to {known - 1:,}, for which there are embeddings",
-            todo="Copy the tokenizer's files from where the weights come from",
+            f"The tokenizer of the model {name} does not match the model: its token ids go up to {largest:,}",
+            allowed=f"ids from 0 to {known - 1:,}, which have embeddings",
+            todo="Copy the tokenizer's files from the source of the weights",
         )
 
 
@@ -206,8 +206,8 @@ def building_budget(held: Held, itemsize: int, name: str) -> Iterator[None]:
         modules += threading.get_ident() == here
         if modules > MOST_MODULES:
             raise InputError(
-                f"The configuration of the model {name} asks for more parts than any model has",
-                allowed=f"{MOST_MODULES:,} modules",
+                f"The configuration of the model {name} declares more modules than any model has",
+                allowed=f"at most {MOST_MODULES:,}",
                 todo=f"Check the numbers of layers and experts in its {CONFIG}",
             )
 
@@ -218,17 +218,17 @@ def building_budget(held: Held, itemsize: int, name: str) -> Iterator[None]:
         numbers += tensor.numel()
         if numbers > most:
             raise ModelUnavailableError(
-                f"The configuration of the model {name} asks for more numbers than its weights hold "
+                f"The configuration of the model {name} declares more parameters than its weights hold "
                 f"({', '.join(file.name for file in held.files[:3])})",
                 allowed=f"about {held.numbers:,}",
-                received=f"{numbers:,} and more",
+                received=f"{numbers:,} or more",
                 todo=f"Check the sizes in its {CONFIG}",
             )
         if numbers * itemsize > memory:
             raise InputError(
-                f"The model {name} does not fit into this machine's memory",
+                f"The model {name} does not fit in this machine's memory",
                 allowed=f"{memory:,} bytes",
-                received=f"{numbers * itemsize:,} and more",
+                received=f"{numbers * itemsize:,} or more",
                 todo="Choose a smaller model, or --dtype bfloat16",
             )
 
@@ -256,21 +256,21 @@ def third_party(what: str, name: str, folder: Path) -> Iterator[None]:
             raise _own_code(name, folder) from error
         raise ModelUnavailableError(
             f"{what} cannot be loaded: {words_of(error)}",
-            todo="Copy or download the model again, or save it again with save_pretrained",
+            todo="Copy, download or save (save_pretrained) the model again",
         ) from error
 
 
 def _no_tokenizer(folder: Path, wanted: str) -> ModelUnavailableError:
     return ModelUnavailableError(
-        f"The folder {folder} lacks its tokenizer",
+        f"The folder {folder} lacks a tokenizer",
         allowed=f"a folder with {wanted}",
-        todo="Copy the tokenizer's files beside the weights",
+        todo="Copy the tokenizer's files next to the weights",
     )
 
 
 def _own_code(name: str, where: Path) -> ModelUnavailableError:
     return ModelUnavailableError(
-        f"The model {name} comes with Python code of its own (auto_map in {where}), which is never run",
+        f"The model {name} comes with its own Python code (auto_map in {where}), which is never run",
         allowed="models whose type transformers knows",
-        todo="Convert the model to such a type, or compute features elsewhere and give them by --features",
+        todo="Convert the model to such a type, or compute features elsewhere and pass them with --features",
     )

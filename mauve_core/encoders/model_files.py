@@ -116,7 +116,7 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise damaged(path, f"no JSON ({words_of(error)})") from error
+        raise damaged(path, f"it is not JSON ({words_of(error)})") from error
     except OSError as error:
         raise ModelUnavailableError(f"The file {path} cannot be read: {error.strerror or error}") from error
 
@@ -139,8 +139,8 @@ def read_config(folder: Path) -> dict[str, Any]:
     """
     if (folder / "adapter_config.json").exists():
         raise ModelUnavailableError(
-            f"The folder {folder} holds an adapter (adapter_config.json), which is no model without its base model",
-            todo="Merge the adapter into its base model (peft: merge_and_unload), save that, and name its folder",
+            f"The folder {folder} holds an adapter (adapter_config.json), which is not usable without its base model",
+            todo="Merge the adapter into its base model (peft: merge_and_unload), save the result, and use its folder",
         )
     path = folder / CONFIG
     if not path.exists():
@@ -150,7 +150,7 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise damaged(path, "it names no model_type", 'a type that transformers knows, such as "gpt2"')
     architectures = config.get("architectures")
     if architectures is not None and not _are_names(architectures):
-        raise damaged(path, "its architectures are unusable", "a list of names")
+        raise damaged(path, "its architectures cannot be used", "a list of names")
     for name, number in _counts(config):
         if number > MOST_OF_A_KIND:
             raise damaged(path, f"{name} = {number:,} is more than any model has", f"at most {MOST_OF_A_KIND:,}")
@@ -176,14 +176,14 @@ def read_modules(path: Path) -> list[dict[str, Any]]:
     """Return the entries of modules.json (sentence-transformers), each with its type and a subfolder of the model."""
     modules = read_json(path)
     if not isinstance(modules, list) or not modules or not all(isinstance(module, dict) for module in modules):
-        raise damaged(path, "it holds no list of modules")
+        raise damaged(path, "it does not hold a list of modules")
     for module in modules:
         place = module.setdefault("path", "")
         if not isinstance(place, str) or not isinstance(module.get("type"), str):
             raise damaged(path, "a module lacks its type or path")
         inside = PurePosixPath(place)
         if inside.is_absolute() or ".." in inside.parts or "\\" in place:
-            raise damaged(path, f"the module path {place!r} leads out of the model's folder")
+            raise damaged(path, f"the module path {place!r} leads outside the model's folder")
     return modules
 
 
@@ -217,7 +217,9 @@ def find_weights(folder: Path, config: dict[str, Any]) -> Held:
     files = tuple(folder / name for name in shards(found)) if found.name.endswith(".index.json") else (found,)
     for file in files:
         if not file.exists():
-            raise ModelUnavailableError(f"The file {file} is missing, which {found.name} names", todo="Copy all shards")
+            raise ModelUnavailableError(
+                f"The file {file}, which {found.name} names, is missing", todo="Copy all shards"
+            )
     parts = [check_weights(file) for file in files]
     tensors, numbers = (sum(part) for part in zip(*parts, strict=True))
     if config.get("quantization_config"):  # packed: down to one bit per number
@@ -252,7 +254,7 @@ def check_weights(file: Path) -> tuple[int, int]:
         with zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
     except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as error:
-        raise damaged(file, "no weights as torch.save writes them since 2020", "safetensors") from error
+        raise damaged(file, "it is not in the format that torch.save has written since 2020", "safetensors") from error
     if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
         raise damaged(file, "its entries are compressed, which torch.save never does", "safetensors")
     return len(entries), size
@@ -267,7 +269,7 @@ def tensor_shapes(file: Path) -> dict[str, tuple[int, ...]]:
         with safe_open(file, framework="numpy") as opened:
             return {name: tuple(opened.get_slice(name).get_shape()) for name in opened.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, ValueError) as error:
-        raise damaged(file, f"no safetensors file ({words_of(error)})") from error
+        raise damaged(file, f"it is not a safetensors file ({words_of(error)})") from error
 
 
 def damaged(path: Path, what: str, allowed: str = "") -> ModelUnavailableError:
@@ -275,7 +277,7 @@ def damaged(path: Path, what: str, allowed: str = "") -> ModelUnavailableError:
     return ModelUnavailableError(
         f"The model file {path} cannot be used: {what}",
         allowed=allowed,
-        todo="Copy or download the model again, or save it again with save_pretrained",
+        todo="Copy, download or save (save_pretrained) the model again",
     )
 
 
@@ -290,5 +292,5 @@ def _require_size(path: Path, size: int, most: int) -> None:
         raise InputError(
             f"The model file {path} has {size:,} bytes",
             allowed=f"at most {most:,}",
-            todo="Check that it is what it says",
+            todo="Check that it is the right file",
         )

@@ -103,7 +103,7 @@ def load_model(
         config = load_config(folder, name)
         kind = _kind_of(config, name)
         if with_head and kind != "causal":
-            raise InputError(f"The model {name} cannot write text", allowed="a causal language model")
+            raise InputError(f"The model {name} cannot generate text", allowed="a causal language model")
         tokenizer = load_tokenizer_files(folder, name)
         positions = _max_positions(config, tokenizer, folder)
         model = load_weights(folder, name, config, getattr(torch, dtype), with_head=with_head)
@@ -156,7 +156,7 @@ def with_pooling(loaded: LoadedModel, pooling: Pooling, recipe: SentenceRecipe |
         resolved, notes = resolve_pooling(pooling, loaded.default_pooling), loaded.notes
         if pooling == "auto" and not _is_told(loaded.identity):
             notes += (
-                f"{loaded.identity.name} is pooled by its {resolved} token: whether it has a modules.json that says "
+                f"{loaded.identity.name} is pooled by its {resolved} token; whether it has a modules.json that says "
                 "otherwise is not known on this machine, and the hub did not answer",
             )
         return replace(loaded, poolings=(resolved,), notes=notes)
@@ -169,7 +169,7 @@ def with_pooling(loaded: LoadedModel, pooling: Pooling, recipe: SentenceRecipe |
         prompt=recipe.prompt,
         recipe=recipe,
         steps=_steps(loaded, recipe, loaded.device),
-        notes=(f"{loaded.identity.name} is encoded as its modules.json says: {recipe.in_words()}",),
+        notes=(f"{loaded.identity.name} is encoded as its modules.json specifies: {recipe.in_words()}",),
     )
 
 
@@ -199,8 +199,8 @@ def _lower_case(loaded: LoadedModel) -> None:
     backend = getattr(loaded.tokenizer, "backend_tokenizer", None)
     if backend is None:
         raise ModelUnavailableError(
-            f"The tokenizer of {loaded.identity.name} cannot lower-case texts, which its files ask for",
-            todo="Choose how its tokens become one vector yourself: --pooling mean, last or first",
+            f"The tokenizer of {loaded.identity.name} cannot lowercase texts, which its files require",
+            todo="Choose the pooling yourself: --pooling mean, last or first",
         )
     before = [] if backend.normalizer is None else [backend.normalizer]
     backend.normalizer = Normalizers([Lowercase(), *before])
@@ -211,8 +211,8 @@ def _language_model(name: str, revision: str | None) -> ModelIdentity:
     identity = identify(name, revision)
     if identity.kind == "word-vectors":
         raise InputError(
-            f"{name} is a file of word vectors, which has no tokenizer and can neither write nor score texts",
-            allowed="a language model: catalogue name, hub id, folder or GGUF file",
+            f"{name} is a file of word vectors, which has no tokenizer and can neither generate nor score texts",
+            allowed="a language model: catalog name, hub id, folder or GGUF file",
         )
     return identity
 
@@ -250,7 +250,7 @@ def _kind_of(config: Any, name: str) -> Literal["causal", "masked"]:
         return "causal"
     raise InputError(
         f"The model {name} is of type {config.model_type}",
-        allowed="causal language models (GPT-2, Llama, ...) and masked ones (BERT, RoBERTa, ...)",
+        allowed="causal language models (GPT-2, Llama, ...) and masked language models (BERT, RoBERTa, ...)",
     )
 
 
@@ -263,7 +263,7 @@ def _max_positions(config: Any, tokenizer: Any, folder: Path) -> int:
     if positions is not None:
         positions -= padding + 1  # these models count positions from the padding id
         if positions < 1:
-            raise damaged(folder / CONFIG, f"it leaves {positions} positions", "a whole number from 1")
+            raise damaged(folder / CONFIG, f"it leaves {positions} positions", "a whole number of at least 1")
     return int(min(positions or tokenizer.model_max_length, tokenizer.model_max_length))
 
 

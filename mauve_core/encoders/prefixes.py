@@ -68,7 +68,7 @@ class PrefixEncoder(Encoder):
         """
         texts, wanted = checked_texts(texts), sorted(set(lengths))
         if not wanted:
-            raise InputError("There is no length to cut texts at", allowed="at least one")
+            raise InputError("No length to cut texts at was given", allowed="at least one")
         keys = {length: feature_key(texts, replace(self.config, max_tokens=length)) for length in wanted}
         found: dict[int, Features] = {}
         for length, key in keys.items():

@@ -115,9 +115,9 @@ class SentenceRecipe:
     def in_words(self) -> str:
         """ "mean pooling, unit length, prompt 'query: '"."""
         parts = ["+".join(self.poolings) + " pooling"]
-        names = {"dense": "a dense layer to {} numbers", "layer-norm": "layer norm", "unit-length": "unit length"}
+        names = {"dense": "a dense layer with {} outputs", "layer-norm": "layer norm", "unit-length": "unit length"}
         parts += [names[step.kind].format(step.width) for step in self.steps]
-        parts += ["lower case"] if self.lower_case else []
+        parts += ["lowercase"] if self.lower_case else []
         parts += [f"prompt {self.prompt!r}"] if self.prompt else []
         return ", ".join(parts)
 
@@ -146,7 +146,7 @@ def read_recipe(identity: ModelIdentity) -> SentenceRecipe | None:
     poolings, include_prompt = _poolings(_required(find, path, f"{modules[1]['path']}/config.json"))
     prompt = _prompt(find)
     if prompt and not include_prompt:
-        raise _unsupported(path, "a pooling that leaves the prompt out (include_prompt false)")
+        raise _unsupported(path, "a pooling that excludes the prompt (include_prompt false)")
     steps = [_step(find, path, module) for module in modules[2:]]
     made = [step for step in steps if step is not None]
     settings = {
@@ -191,7 +191,7 @@ def _text_settings(find: FindFile, place: str) -> tuple[int | None, bool]:
         raise _unsupported(path, f"the settings {', '.join(strange)}")
     most, lower = values.get("max_seq_length"), values.get("do_lower_case") or False
     if not (most is None or (type(most) is int and most > 0)) or not isinstance(lower, bool):
-        raise damaged(path, "max_seq_length or do_lower_case is unusable", "a number of tokens; true or false")
+        raise damaged(path, "max_seq_length or do_lower_case cannot be used", "a number of tokens; true or false")
     return most, lower
 
 
@@ -203,7 +203,7 @@ def _poolings(path: Path) -> tuple[tuple[TokenPooling, ...], bool]:
         named = [kind for key, kind in _OLDER.items() if values.get(key)] or ["mean"]
     kinds = [named] if isinstance(named, str) else named
     if not isinstance(kinds, list) or not kinds or not all(isinstance(kind, str) for kind in kinds):
-        raise damaged(path, "its pooling_mode is unusable", ", ".join(POOLINGS))
+        raise damaged(path, "its pooling_mode cannot be used", ", ".join(POOLINGS))
     unknown = [kind for kind in kinds if kind not in POOLINGS]
     if unknown:
         raise _unsupported(path, f"the pooling {', '.join(unknown)}")
@@ -234,16 +234,16 @@ def _step(find: FindFile, modules: Path, module: dict[str, Any]) -> Step | None:
         raise _unsupported(modules, f"the module {kind}")
     path = find(f"{place}/config.json")
     if path is None and kind != "Normalize":
-        raise damaged(modules, f"the file {place}/config.json is missing, which belongs to it")
+        raise damaged(modules, f"{place}/config.json, which it requires, is missing")
     values = {} if path is None else read_object(path)
     named = [values.get(f"module_{end}_name") for end in ("input", "output")]
     if any(name not in (None, "sentence_embedding") for name in named):
-        raise _unsupported(path or modules, f"the module {kind} of other vectors than the text's")
+        raise _unsupported(path or modules, f"the module {kind} on vectors other than the text's")
     if path is None or kind == "Normalize":
         return Step("unit-length")
     width = values.get("out_features" if kind == "Dense" else "dimension")
     if type(width) is not int or width < 1:
-        raise damaged(path, "its number of features is unusable", "a whole number from 1")
+        raise damaged(path, "its number of features cannot be used", "a whole number of at least 1")
     weights = next((found for name in WEIGHTS_IN_ORDER[::2] if (found := find(f"{place}/{name}")) is not None), None)
     if weights is None:
         raise damaged(modules, f"the weights of the module {place} are missing")
@@ -264,7 +264,7 @@ def _activation(path: Path, values: dict[str, Any]) -> str:
 def _required(find: FindFile, modules: Path, name: str) -> Path:
     path = find(name)
     if path is None:
-        raise damaged(modules, f"the file {name} is missing, which belongs to it")
+        raise damaged(modules, f"the file {name}, which it requires, is missing")
     return path
 
 
@@ -277,7 +277,7 @@ def _digest(path: Path | None) -> str:
 
 def _unsupported(path: Path, what: str) -> ModelUnavailableError:
     return ModelUnavailableError(
-        f"The file {path} asks for something that is not known here: {what}",
+        f"The file {path} requires something unsupported: {what}",
         allowed=f"a Transformer, a Pooling ({', '.join(POOLINGS)}), then Dense, LayerNorm, Normalize",
-        todo="Choose how its tokens become one vector yourself: --pooling mean, last or first",
+        todo="Choose the pooling yourself: --pooling mean, last or first",
     )

@@ -60,7 +60,7 @@ def tokenize(texts: Sequence[str], loaded: LoadedModel, max_tokens: int, progres
     limit = min(max_tokens, loaded.max_positions)
     special = len(_token_ids(tokenizer, [loaded.prompt])[0])
     if limit <= special:
-        what = "special tokens" if not loaded.prompt else "tokens of its prompt and special ones"
+        what = "special tokens" if not loaded.prompt else "prompt and special tokens"
         allowed = f"{special + 1} to {loaded.max_positions}: the model adds {special} {what} to each text"
         raise InputError("The setting max_tokens leaves no room for text", allowed=allowed, received=str(max_tokens))
     ids: list[TokenIds] = []
@@ -81,7 +81,7 @@ def tokenize(texts: Sequence[str], loaded: LoadedModel, max_tokens: int, progres
     if loaded.prompt and few:  # a text's first token may have joined the prompt's last
         bare = len(_token_ids(tokenizer, [""])[0])
         few = [index for index in few if len(_token_ids(tokenizer, [texts[index]])[0]) <= bare]
-    refuse_texts(few, "The model's tokenizer finds no token in")
+    refuse_texts(few, "The model's tokenizer finds no tokens in")
     refuse_unknown_tokens(ids, loaded)
     return _tokenized(ids, cut, limit, loaded, max_tokens)
 
@@ -96,7 +96,7 @@ def from_token_ids(token_ids: Sequence[Sequence[int]], loaded: LoadedModel, max_
     """
     limit = min(max_tokens, loaded.max_positions)
     full = [np.asarray(row).reshape(-1) for row in token_ids]
-    refuse_texts((index for index, row in enumerate(full) if not len(row)), "There is no token in")
+    refuse_texts((index for index, row in enumerate(full) if not len(row)), "No tokens in")
     refuse_texts((index for index, row in enumerate(full) if row.dtype.kind not in "iu"), "Not whole numbers in")
     refuse_unknown_tokens(full, loaded)
     cut = np.array([len(row) > limit for row in full], dtype=np.bool_)
@@ -116,7 +116,7 @@ def refuse_texts(indices: Iterable[int], wrong: str) -> None:
     if found:
         named = ", ".join(map(str, found[:5])) + (", ..." if len(found) > 5 else "")
         what = f"{wrong} text {named}" if len(found) == 1 else f"{wrong} {len(found)} texts: {named}"
-        raise InputError(f"{what} (counted from 0)", todo="Leave these texts out, or give them content")
+        raise InputError(f"{what} (counted from 0)", todo="Leave these texts out, or add content to them")
 
 
 def _tokenized(
@@ -126,7 +126,7 @@ def _tokenized(
     if limit < max_tokens and cut.any():
         name = loaded.identity.name
         notes += (
-            f"{name} takes at most {limit} tokens: {int(cut.sum())} of {len(ids)} texts were cut there, "
+            f"{name} takes at most {limit} tokens: {int(cut.sum())} of {len(ids)} texts were truncated, "
             f"although max_tokens = {max_tokens} allows more",
         )
     lengths = np.array([len(row) for row in ids], dtype=np.int32)

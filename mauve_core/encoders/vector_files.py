@@ -150,8 +150,8 @@ class _Reading:
                 raise InputError(
                     f"The vectors of {len(self._ids):,} words would take too much memory",
                     allowed=f"at most {MOST_CELLS:,} numbers",
-                    received=f"{self._numbers:,} a word, as the first line of {self._path} has it",
-                    todo="Give a sample of the texts, or shorter vectors",
+                    received=f"{self._numbers:,} per word, as in the first line of {self._path}",
+                    todo="Use a sample of the texts, or shorter vectors",
                 )
             if header:
                 return
@@ -171,9 +171,13 @@ class _Reading:
         """Return the result; InputError if the file holds fewer or more lines than it declares."""
         there = self.lines - (self._declared is not None)
         if there < 1 or (self._declared is not None and there != self._declared):
-            allowed = f"{self._declared:,} lines, as its first line says" if self._declared else "a word vector a line"
+            allowed = (
+                f"{self._declared:,} lines, as declared in its first line"
+                if self._declared
+                else "one word vector per line"
+            )
             raise InputError(
-                f"{self._path} is not complete, or is no file of word vectors", allowed=allowed, received=f"{there:,}"
+                f"{self._path} is incomplete or not a file of word vectors", allowed=allowed, received=f"{there:,}"
             )
         array = np.zeros((len(self._ids), self._numbers), dtype=np.float32)
         for row, vector in self._vectors.items():
@@ -197,7 +201,7 @@ class _Reading:
             f"a word and {self._numbers} numbers" if self.lines > 1 else f"a word and 1 to {MOST_NUMBERS:,} numbers"
         )
         return InputError(
-            f"Line {self.lines} of {self._path} is not that of a word vector",
+            f"Line {self.lines} of {self._path} is not a word vector",
             allowed=f"{allowed}, separated by single spaces",
             received=received,
         )

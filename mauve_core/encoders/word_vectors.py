@@ -43,7 +43,7 @@ def key_settings(identity: ModelIdentity, config: EncoderConfig) -> list[str | i
         value = getattr(config, name)
         if value not in allowed:
             raise InputError(
-                f"The setting {name} means nothing for word vectors ({config.model}), which are averaged as they are",
+                f"The setting {name} does not apply to word vectors ({config.model}), which are averaged as they are",
                 allowed=" or ".join("none" if item is None else str(item) for item in allowed),
                 received=str(value),
                 todo="Leave it out, or choose a language model as the encoder",
@@ -87,12 +87,14 @@ class WordEncoder:
         self._table.read(progress)
         averages = self._table.averages(rows)
         if identify(config.model).digest != self.identity.digest:
-            raise InputError(f"{self.identity.location} changed while it was read", todo="Run the same command again")
+            raise InputError(
+                f"{self.identity.location} changed while it was being read", todo="Run the same command again"
+            )
         tokens = Tokenized(
             ids=tuple(rows),
             lengths=averages.words.astype(np.int32),
             cut=cut,
             limit=limit,
-            notes=("Tokens are words and punctuation marks here, and their order does not count", *averages.notes),
+            notes=("Tokens are words and punctuation marks here; their order is ignored", *averages.notes),
         )
         return kept_features(averages.array, tokens, config, key, DEVICE, store)

@@ -72,15 +72,17 @@ def _correlation(ranking: Ranking, name: str, indicator: Indicator) -> Correlati
     ]
     groups = sorted({player.group for player in ranking.players})
     players = max(([player for player in both if player.group == group] for group in groups), key=len)
-    note = f"{len(groups)} groups of players; the one with most in common is taken." if len(groups) > 1 else ""
+    note = f"{len(groups)} groups of players; the one with the most in common is used." if len(groups) > 1 else ""
     if len(players) < FEWEST:
-        return Correlation(name, None, None, len(players), f"Fewer than {FEWEST} sources have a value and a score.")
+        return Correlation(
+            name, None, None, len(players), f"Fewer than {FEWEST} sources have both a value and a score."
+        )
     sign = 1 if indicator.higher_is_closer else -1
     values = [sign * indicator.values[player.name] for player in players]
     deviations = [indicator.sds.get(player.name, 0.0) for player in players]
     scores = [player.score for player in players]
     value = spearman(values, scores)
     if math.isnan(value):
-        return Correlation(name, None, None, len(players), "All values or all scores are equal: they order nothing.")
+        return Correlation(name, None, None, len(players), "All values or all scores are equal, so they give no order.")
     worst = worst_case_spearman(values, deviations, scores) if any(deviations) else None
     return Correlation(name, value, worst, len(players), note)

@@ -141,7 +141,7 @@ def pair_plan(
         Fewer than two sources share a prompt, or the rater has no name.
     """
     if not rater.strip():
-        raise InputError("The rater has no name", allowed="any name or initials", received=repr(rater))
+        raise InputError("The rater's name is empty", allowed="any name or initials", received=repr(rater))
     names = sorted(name for name in corpora if include_human or name != HUMAN)
     chosen = [corpora[name] for name in names]
     candidates = [_by_id(names, chosen), _by_prompt(names, chosen)]
@@ -150,10 +150,10 @@ def pair_plan(
     found, equal = _usable(matched)
     if not found:
         raise InputError(
-            "There are no two texts to compare: fewer than two sources have a text for the same prompt",
+            "No two texts can be compared: fewer than two sources have a text for the same prompt",
             received=", ".join(f"{name} ({len(corpora[name])} texts)" for name in names) or "no source",
-            todo="Give files whose ids name the prompts, or name the field of the prompt when the run is made; "
-            "allow shorter texts or include the human texts where these were left out",
+            todo="Use files whose ids identify the prompts, or choose the prompt field when you create the run; "
+            "if texts were left out, allow shorter ones or include the human texts",
         )
     order = _ordered(found, len(matched.ids), _streams(rater, seed))
     used = sorted({int(source) for source in order[:, :2].ravel()})
@@ -248,7 +248,7 @@ def _usable(matched: _Matched) -> tuple[dict[tuple[int, int], _Ints], int]:
 
 def _streams(rater: str, seed: int) -> list[np.random.Generator]:
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError("The seed is not usable", allowed="a whole number of at least 0", received=repr(seed))
+        raise InputError("The seed cannot be used", allowed="a whole number of at least 0", received=repr(seed))
     name = int.from_bytes(hashlib.sha256(rater.encode()).digest())
     return [np.random.default_rng(child) for child in np.random.SeedSequence([seed, name]).spawn(3)]
 
@@ -275,12 +275,12 @@ def _notes(matched: _Matched, left_out: int, min_words: int, equal: int, used: S
     present = [prompt for prompt in range(len(matched.ids)) if (matched.at[:, prompt] != ABSENT).sum() > 1]
     notes = [f"Texts of {len(present)} prompts were matched by their {matched.means}."]
     if all(corpus.prompts is None for corpus in matched.corpora):
-        notes.append("The texts have no prompts: raters compare texts of the same id without what they continue.")
+        notes.append("The texts have no prompts: raters compare texts with the same id without seeing a prompt.")
     if left_out:
-        notes.append(f"{left_out} texts of fewer than {min_words} words are left out.")
+        notes.append(f"{left_out} texts of fewer than {min_words} words were left out.")
     if equal:
-        notes.append(f"{equal} pairs whose two texts are equal are left out.")
+        notes.append(f"{equal} pairs of identical texts were left out.")
     alone = [name for name in matched.names if name not in used]
     if alone:
-        notes.append(f"No text of {', '.join(alone)} has the prompt of another source's; it is not compared.")
+        notes.append(f"No text of {', '.join(alone)} shares a prompt with another source; it is not compared.")
     return tuple(notes)

@@ -151,18 +151,18 @@ def rank(
         A setting is out of range, there are fewer than two sources, or no rating of this question is left.
     """
     if ties not in get_args(TieRule):
-        raise InputError("The rule for ties is unknown", allowed=", ".join(get_args(TieRule)), received=repr(ties))
+        raise InputError("Unknown rule for ties", allowed=", ".join(get_args(TieRule)), received=repr(ties))
     if len(set(sources)) != len(sources) or len(sources) < 2:
-        raise InputError("A ranking needs two sources or more", allowed="different names", received=", ".join(sources))
+        raise InputError("A ranking needs at least two sources", allowed="different names", received=", ".join(sources))
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError("The seed is not usable", allowed="a whole number of at least 0", received=repr(seed))
+        raise InputError("The seed cannot be used", allowed="a whole number of at least 0", received=repr(seed))
     names = tuple(sources)
     asked = [rating for rating in ratings if rating.question == question]
     used, notes = _used(asked, names, corpora, min_seconds)
     if not used:
         raise InputError(
-            f"There is no rating of the question {question!r} to rank by",
-            received=" ".join(notes) or "no rating",
+            f"There are no ratings on the question {question!r} to rank by",
+            received=" ".join(notes) or "no ratings",
             todo="Rate some pairs first, or import ratings",
         )
     coins, resampling = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(2))
@@ -196,15 +196,15 @@ def _used(
     notes = []
     used = [rating for rating in asked if rating.left in sources and rating.right in sources]
     if len(used) < len(asked):
-        notes.append(f"{len(asked) - len(used)} ratings of other sources are left out.")
+        notes.append(f"{len(asked) - len(used)} ratings of other sources were left out.")
     if corpora is not None:
         current, gone = held(used, corpora)
         used = list(current)
         if gone:
-            notes.append(f"{gone} ratings of texts that are no longer there are left out.")
+            notes.append(f"{gone} ratings of texts that no longer exist were left out.")
     slow = [rating for rating in used if rating.seconds is None or rating.seconds >= min_seconds]
     if len(slow) < len(used):
-        notes.append(f"{len(used) - len(slow)} ratings made in under {min_seconds:g} seconds are left out.")
+        notes.append(f"{len(used) - len(slow)} ratings made in under {min_seconds:g} seconds were left out.")
     return slow, notes
 
 
@@ -274,13 +274,13 @@ def _players(
 def _reading_notes(used: Sequence[Rating], ties: int) -> list[str]:
     raters = len({rating.rater for rating in used})
     notes = [
-        "The intervals take rated pairs as independent; answers of one rater resemble each other, "
-        "so they are too narrow rather than too wide."
+        "The intervals treat rated pairs as independent; answers of one rater resemble each other, "
+        "so the intervals are too narrow rather than too wide."
     ]
     if raters == 1:
         notes.append("All ratings are from one rater: this is what that person prefers.")
     if ties == len(used):
-        notes.append("Every answer is a tie: resampling them gives ties, so that intervals without width mean little.")
+        notes.append("Every answer is a tie: resampling gives only ties, so the zero-width intervals mean little.")
     elif ties > MANY_TIES * len(used):
         notes.append(f"{ties} of {len(used)} answers are ties; the published instructions allow one in ten.")
     return notes
@@ -291,10 +291,15 @@ def _placing_notes(sources: Sequence[str], fit: BradleyTerryFit) -> list[str]:
     notes = []
     groups = [", ".join(names[fit.group == group]) for group in np.unique(fit.group)]
     if len(groups) > 1:
-        notes.append(f"No rating links these groups, so that scores compare within each alone: {'; '.join(groups)}.")
+        notes.append(
+            f"No ratings link these groups, so scores are comparable only within a group: {'; '.join(groups)}."
+        )
     ends = (
-        (np.inf, "never lost to those with a score or to whoever links them: their scores have no upper limit"),
-        (-np.inf, "never won against those with a score or whoever links them: their scores have no lower limit"),
+        (np.inf, "never lost to a source that has a score or that links them to one: their scores have no upper limit"),
+        (
+            -np.inf,
+            "never won against a source that has a score or that links them to one: their scores have no lower limit",
+        ),
     )
     for end, meaning in ends:
         if (fit.scores == end).any():
@@ -307,5 +312,5 @@ def _placing_notes(sources: Sequence[str], fit: BradleyTerryFit) -> list[str]:
             among = ", ".join(
                 f"{n} {written(s, 1, signed=True)}" for n, s in zip(names[members], fit.within[members], strict=True)
             )
-            notes.append(f"Scores of these among themselves: {among}.")
+            notes.append(f"Scores among these alone: {among}.")
     return notes

@@ -71,7 +71,7 @@ class Rating:
         if self.left == self.right:
             raise InputError("A rating compares a source with itself", allowed="two sources", received=repr(self.left))
         if self.seconds is not None and not 0 <= self.seconds < math.inf:
-            raise InputError("A rating's seconds are not usable", allowed="0 or more", received=repr(self.seconds))
+            raise InputError("A rating's seconds cannot be used", allowed="0 or more", received=repr(self.seconds))
 
     @property
     def key(self) -> PairKey:
@@ -131,7 +131,7 @@ def with_digests(ratings: Iterable[Rating], corpora: Mapping[str, Corpus]) -> tu
             return given
         if prompt_id not in texts.get(source, ()):
             raise InputError(
-                f"A rating tells neither the digest of its text nor an id by which {source!r} has one",
+                f"A rating names neither the digest of its text nor the id of a text of {source!r}",
                 allowed=f"sources {', '.join(texts)}; ids of their texts as prompt_id",
                 received=f"prompt_id {prompt_id!r}",
             )

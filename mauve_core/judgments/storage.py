@@ -99,15 +99,15 @@ class RatingStore:
         """
         given = tuple(ratings)
         if len({(rating.rater, rating.key) for rating in given}) != 1 or not given[0].rater:
-            raise InputError("These are not the answers of one rater on one pair", received=f"{len(given)} answers")
+            raise InputError("The answers are not all by one rater on one pair", received=f"{len(given)} answers")
         if len({rating.question for rating in given}) != len(given):
-            raise InputError("One question is answered twice", allowed="one answer to each question")
+            raise InputError("A question is answered twice", allowed="one answer to each question")
         rater, pair = given[0].rater, _encoded(given[0].key)
         with self._writing() as connection:
             if connection.execute("SELECT 1 FROM ratings WHERE rater = ? AND pair = ?", (rater, pair)).fetchone():
                 raise InputError(
-                    f"{rater} has rated this pair already; the earlier answers stay",
-                    todo="Go on with the next pair, or take the earlier answers back first",
+                    f"{rater} has already rated this pair; the earlier answers are kept",
+                    todo="Continue with the next pair, or undo the earlier answers first",
                 )
             connection.execute("DELETE FROM skips WHERE rater = ? AND pair = ?", (rater, pair))
             (number,) = connection.execute(_NEXT).fetchone()
@@ -219,7 +219,7 @@ class RatingStore:
             wanted = set(own.execute(_OBJECTS))
         found, sound = set(self._rows(_OBJECTS)), self._rows("PRAGMA quick_check")
         if found != wanted or sound != [("ok",)]:
-            raise self._damaged(ValueError("its tables are not those of ratings"))
+            raise self._damaged(ValueError("its tables are not those of a ratings file"))
         raters = {rating.rater for rating in self.list()}
         for rater in raters | {rater for (rater,) in self._rows("SELECT rater FROM skips")}:
             self.seen(rater)
@@ -234,7 +234,7 @@ class RatingStore:
     def _writing(self) -> Iterator[sqlite3.Connection]:
         if not self.path.parent.is_dir():
             raise StorageError(
-                f"The folder {self.path.parent} is gone", todo="See which runs are stored: mauve-lens runs"
+                f"The folder {self.path.parent} no longer exists", todo="List the stored runs with: mauve-lens runs"
             )
         with self._connected() as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -274,14 +274,14 @@ class RatingStore:
         connection.execute("COMMIT")
         if version not in (0, FORMAT) or not (empty or version):
             raise StorageError(
-                f"The ratings {self.path} have another layout",
+                f"The ratings {self.path} have a different layout",
                 allowed=f"layout {FORMAT}",
                 received=f"layout {version}",
-                todo="Move the file elsewhere; a new one is made with the next rating",
+                todo="Move the file elsewhere; the next rating creates a new one",
             )
 
     def _damaged(self, error: Exception) -> StorageError:
-        todo = "Move it elsewhere and go on with a new one; what can be saved comes out with: sqlite3 FILE .recover"
+        todo = "Move it elsewhere and continue with a new one; recover what is readable with: sqlite3 FILE .recover"
         return StorageError(f"The ratings {self.path} are damaged: {error}", todo=todo)
 
 

@@ -72,13 +72,13 @@ def ratings_from_csv(data: bytes, name: str = "The file") -> Ratings:
     missing = [column for column in REQUIRED if column not in header]
     if missing:
         raise InputError(
-            f"{name} is no table of ratings: it lacks {', '.join(missing)}",
+            f"{name} is not a table of ratings: it lacks {', '.join(missing)}",
             allowed=f"the columns {', '.join(REQUIRED)}, and any of {', '.join(COLUMNS)}",
             received=", ".join(header),
         )
     ratings = _rated([(f"line {line}", row) for line, row in rows], name, QUESTIONS, REQUIRED)
     others = [column for column in header if column not in COLUMNS]
-    return ratings, (f"Columns that are no part of a rating were passed over: {', '.join(others)}.",) if others else ()
+    return ratings, (f"Columns that are not part of a rating were skipped: {', '.join(others)}.",) if others else ()
 
 
 def ratings_from_table(path: Path) -> Ratings:
@@ -97,7 +97,7 @@ def ratings_from_table(path: Path) -> Ratings:
     answer = next((column for column in ("option", "winner") if column in table.columns), None)
     if answer is None or not {"left", "right"} <= set(table.columns):
         raise InputError(
-            f"{path} is no table of pairwise ratings",
+            f"{path} is not a table of pairwise ratings",
             allowed="the columns left, right, and option or winner",
             received=", ".join(table.columns),
         )
@@ -114,7 +114,7 @@ def _without_repeats(ratings: Sequence[Rating], told_apart: bool, notes: tuple[s
     """Remove rows that repeat another in every field, if raters and prompts are named: they are one rating."""
     different = tuple(dict.fromkeys(ratings)) if told_apart else tuple(ratings)
     repeated = len(ratings) - len(different)
-    more = (f"{repeated} rows repeat an earlier one in every field and count once.",) if repeated else ()
+    more = (f"{repeated} rows are exact repeats of earlier ones and count once.",) if repeated else ()
     return different, (*notes, *more)
 
 
@@ -123,7 +123,7 @@ def _cells(data: bytes, name: str) -> tuple[list[str], list[tuple[int, dict[str,
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{name} is not text in UTF-8", received=f"byte {error.start + 1}", allowed="UTF-8") from error
+        raise InputError(f"{name} is not UTF-8 text", received=f"byte {error.start + 1}", allowed="UTF-8") from error
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     header: list[str] = []
     rows: list[tuple[int, dict[str, str]]] = []
@@ -137,14 +137,14 @@ def _cells(data: bytes, name: str) -> tuple[list[str], list[tuple[int, dict[str,
                 header = cells
             elif len(cells) != len(header):
                 raise InputError(
-                    f"Line {line} of {name} has {len(cells)} cells", allowed=f"{len(header)}, as many as the header"
+                    f"Line {line} of {name} has {len(cells)} cells", allowed=f"{len(header)}, as in the header"
                 )
             else:
                 rows.append((line, {column: _unguarded(cell) for column, cell in zip(header, cells, strict=True)}))
     except csv.Error as error:
         raise InputError(f"Line {begins} of {name} is not valid CSV: {error}") from error
     if len(set(header)) != len(header):
-        raise InputError(f"The header of {name} names a column twice", received=", ".join(header))
+        raise InputError(f"The header of {name} repeats a column name", received=", ".join(header))
     return header, rows
 
 
@@ -162,8 +162,8 @@ def _rated(
         except InputError as error:
             problems.append(f"{place}: {error}")
     if problems:
-        more = f" And {len(problems) - SHOWN} rows more." if len(problems) > SHOWN else ""
-        wrong = f"{name} holds rows that are no ratings ({len(problems)}); nothing was read."
+        more = f" And {len(problems) - SHOWN} more rows." if len(problems) > SHOWN else ""
+        wrong = f"{name} holds rows that are not ratings ({len(problems)}); nothing was read."
         raise InputError(f"{wrong} {' '.join(problems[:SHOWN])}{more}")
     return tuple(ratings)
 
@@ -174,18 +174,22 @@ def _rating(row: Mapping[str, Any], questions: Iterable[str] | None, required: S
         if not values[column].strip():
             raise InputError(f"the column {column} is empty")
     if questions is not None and values["question"] not in questions:
-        raise InputError("the column question is unknown", allowed=", ".join(questions), received=values["question"])
+        raise InputError(
+            "the column question has an unknown value", allowed=", ".join(questions), received=values["question"]
+        )
     option = next((known for known in OPTIONS if known.lower() == values["option"].strip().lower()), None)
     values["option"] = option or WINNERS.get(values["option"].strip().lower(), "")
     if not values["option"]:
         allowed = ", ".join([*OPTIONS, *WINNERS][:-1])
-        raise InputError("the column option or winner is unknown", allowed=allowed, received=repr(row.get("option")))
+        raise InputError(
+            "the column option or winner has an unknown value", allowed=allowed, received=repr(row.get("option"))
+        )
     if values["left"] == values["right"]:
         raise InputError("the columns left and right are equal", allowed="two sources", received=repr(values["left"]))
     _check_time(values["created"])
     for column in ("left_digest", "right_digest"):
         if values[column] and not _is_digest(values[column]):
-            raise InputError(f"the column {column} is no digest", allowed="16 hexadecimal digits, or nothing")
+            raise InputError(f"the column {column} is not a digest", allowed="16 hexadecimal digits, or empty")
     return Rating(**{**values, "seconds": _seconds(values["seconds"])})  # type: ignore[arg-type]
 
 
@@ -193,7 +197,7 @@ def _check_time(value: str) -> None:
     try:
         _ = value and datetime.fromisoformat(value)
     except ValueError as error:
-        raise InputError("the column created is no time", allowed="ISO 8601, or nothing", received=value) from error
+        raise InputError("the column created is not a time", allowed="ISO 8601, or empty", received=value) from error
 
 
 def _seconds(value: str) -> float | None:
@@ -202,7 +206,7 @@ def _seconds(value: str) -> float | None:
     try:
         return float(value)
     except ValueError as error:
-        raise InputError("the column seconds is no number", allowed="0 or more, or nothing", received=value) from error
+        raise InputError("the column seconds is not a number", allowed="0 or more, or empty", received=value) from error
 
 
 def _is_digest(value: str) -> bool:

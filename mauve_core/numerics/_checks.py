@@ -57,7 +57,7 @@ def features(x: ArrayLike, *, least_rows: int = 1, name: str = "features") -> ND
     array = numbers(x, f"The array of {name}")
     if array.ndim != 2 or array.shape[1] == 0:
         raise InputError(
-            f"The {name} do not form a table with a row for each text",
+            f"The {name} do not form a table with one row per text",
             allowed="an array of shape (n, d) with d at least 1",
             received=f"shape {array.shape}",
         )
@@ -192,6 +192,6 @@ def require_device(device: str) -> None:
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise InputError(
             "The device is not usable",
-            allowed="a device that torch can use here, as cpu or cuda",
+            allowed="a device that torch can use here, such as cpu or cuda",
             received=repr(device),
         ) from error

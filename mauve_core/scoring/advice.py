@@ -46,14 +46,16 @@ def _unequal_sizes(sources: Sequence[Source]) -> str:
     if len({source.n for source in sources}) == 1:
         return ""
     sizes = ", ".join(f"{source.name} {source.n}" for source in sources)
-    return f"The sides differ in size ({sizes}): scores of different sizes are not comparable; take equal numbers."
+    return (
+        f"The sides differ in size ({sizes}): scores at different sizes are not comparable; use equal numbers of texts."
+    )
 
 
 def _few(sources: Sequence[Source]) -> str:
     fewest = min(source.n for source in sources)
     if fewest >= FEW_TEXTS:
         return ""
-    return f"{fewest} texts a side are fewer than {FEW_TEXTS:,}: do not trust small gaps between candidates."
+    return f"{fewest} texts per side are fewer than {FEW_TEXTS:,}: do not trust small gaps between candidates."
 
 
 def _many_clusters(sources: Sequence[Source], config: CompareConfig) -> str:
@@ -61,8 +63,8 @@ def _many_clusters(sources: Sequence[Source], config: CompareConfig) -> str:
     if k is None or fewest >= FEW_PER_CLUSTER * k:
         return ""
     return (
-        f"{k} clusters for {fewest} texts a side leave {fewest / k:.1f} texts to a cluster: "
-        "the scores are mostly noise; the papers take a tenth of the texts as k."
+        f"{k} clusters for {fewest} texts per side leave {fewest / k:.1f} texts per cluster: "
+        "the scores are mostly noise; the papers set k to a tenth of the texts."
     )
 
 
@@ -71,8 +73,8 @@ def _capped_clusters(sources: Sequence[Source], config: CompareConfig) -> str:
     if config.score.k is not None or tenth_of_texts(fewest, fewest) <= MOST_CLUSTERS:
         return ""
     return (
-        f"k is {MOST_CLUSTERS:,} and not a tenth of {fewest:,} texts: more would cost far more and rank models no "
-        "better. From 100 up, a smaller k that is named ranks as well in far less time; compare scores of equal k."
+        f"k is {MOST_CLUSTERS:,}, not a tenth of {fewest:,} texts: a larger k costs far more and ranks models no "
+        "better. A smaller k (100 or more), set explicitly, ranks as well in far less time; compare scores of equal k."
     )
 
 
@@ -81,7 +83,7 @@ def _short(sources: Sequence[Source]) -> str:
     if not medians or min(medians) >= SHORT_TEXTS:
         return ""
     return (
-        f"Texts have a median of {min(medians):.0f} tokens as encoded, under {SHORT_TEXTS}: "
+        f"The encoded texts have a median of {min(medians):.0f} tokens, under {SHORT_TEXTS}: "
         "short texts show less of what sets a model apart."
     )
 
@@ -104,7 +106,7 @@ def _joined(corpora: Mapping[str, Corpus], config: CompareConfig) -> str:
         for name, corpus in corpora.items()
     }
     named = [f"{count} of {name}" for name, count in counts.items() if count]
-    return f"Prompt and text meet without a space between two letters in {', '.join(named)} texts." if named else ""
+    return f"Prompt and text run together without a space in {', '.join(named)} texts." if named else ""
 
 
 def _doubts(corpora: Mapping[str, Corpus]) -> list[str]:
@@ -118,7 +120,7 @@ def _same_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> lis
         alike.setdefault(tuple(sorted(corpora[source.name].texts)), []).append(source.name)
     groups = (" and ".join(names) for names in alike.values() if len(names) > 1)
     return [
-        f"{names} hold the same texts, so that their score says nothing: was one file given twice?" for names in groups
+        f"{names} hold the same texts, so their score is meaningless: was one file given twice?" for names in groups
     ]
 
 
@@ -126,18 +128,20 @@ def _shared_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> s
     human = set(corpora[sources[0].name].texts)
     shared = {s.name: sum(text in human for text in corpora[s.name].texts) for s in sources[1:]}
     named = [f"{count} of {name}" for name, count in shared.items() if count]
-    return f"Texts that stand word for word on the human side too: {', '.join(named)}." if named else ""
+    return f"Texts that also occur verbatim on the human side: {', '.join(named)}." if named else ""
 
 
 def _one_seed(config: CompareConfig) -> str:
-    return "One k-means seed shows no spread: take five or more." if config.score.seeds == 1 else ""
+    return "One k-means seed gives no spread: use five or more." if config.score.seeds == 1 else ""
 
 
 def _topic(config: CompareConfig) -> str:
     if config.encoder is None:
         return ""
     if names_word_vectors(config.encoder.model):
-        return "Averages of word vectors see topics and no word order: decoders look more alike than they are."
+        return "Averages of word vectors capture topics but not word order: decoders look more alike than they are."
     if config.encoder.model not in TOPIC_ENCODERS:
         return ""
-    return f"The encoder {config.encoder.model} sees topics rather than style: decoders look more alike than they are."
+    return (
+        f"The encoder {config.encoder.model} captures topics rather than style: decoders look more alike than they are."
+    )

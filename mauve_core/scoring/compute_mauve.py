@@ -147,7 +147,7 @@ def compute_mauve(
     p_given = _choose("p", p_features, p_tokens, p_text)
     q_given = _choose("q", q_features, q_tokens, q_text)
     if p_given[0] == q_given[0] == "text" and sorted(map(str, p_given[1])) == sorted(map(str, q_given[1])):
-        warnings.warn("p_text and q_text hold the same texts: the scores say nothing", UserWarning, stacklevel=2)
+        warnings.warn("p_text and q_text hold the same texts: the scores are meaningless", UserWarning, stacklevel=2)
     p, q = _features("p", *p_given, encoder), _features("q", *q_given, encoder)
     if p.shape[1] != q.shape[1]:
         raise InputError(
@@ -212,11 +212,11 @@ def _choose(side: str, features: Any, tokens: Any, text: Any) -> tuple[str, Any]
     given = [name for name, values in forms.items() if values is not None]
     if not given:
         raise InputError(
-            f"Side {side} is missing", allowed=", ".join(f"{side}_{name}" for name in forms), todo="Give one of them"
+            f"Side {side} is missing", allowed=", ".join(f"{side}_{name}" for name in forms), todo="Pass one of them"
         )
     if len(given) > 1:
         aside = " and ".join(f"{side}_{name}" for name in given[1:])
-        warnings.warn(f"{side}_{given[0]} is used; {aside} is left aside", UserWarning, stacklevel=3)
+        warnings.warn(f"{side}_{given[0]} is used; {aside} is ignored", UserWarning, stacklevel=3)
     values = forms[given[0]]
     return given[0], text_list(values, f"{side}_text") if given[0] == "text" else values
 
@@ -242,4 +242,4 @@ def _subset(n: int, most: int, seed: np.random.SeedSequence) -> NDArray[np.int64
 
 def _require_whole(name: str, value: object, *, low: int) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
-        raise InputError(f"{name} is not usable", allowed=f"a whole number from {low}", received=repr(value))
+        raise InputError(f"{name} cannot be used", allowed=f"a whole number of at least {low}", received=repr(value))

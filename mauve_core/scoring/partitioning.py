@@ -96,7 +96,7 @@ def _halves(
     The halves get half of the candidates' k clusters, so that a cluster holds as many texts. An odd text is left out.
     """
     if len(human) < 2 * MIN_TEXTS:
-        return (), f"{len(human)} human texts are too few to hold one half of them against the other."
+        return (), f"{len(human)} human texts are too few to compare one half with the other."
     seeds, half = half_seeds(score), len(human) // 2
     order = np.random.default_rng(seeds.cut).permutation(len(human))
     parts = {HUMAN: order[:half], OTHER_HALF: order[half : 2 * half]}
@@ -106,7 +106,7 @@ def _halves(
     try:
         return partitions("pairwise", sides, seeds.clustering, settings, advance, device), ""
     except InputError as error:
-        return (), f"One half of the human texts cannot be held against the other: {error}"
+        return (), f"The two halves of the human texts cannot be compared: {error}"
 
 
 def clustering_seeds(score: ScoreConfig, candidates: int) -> tuple[list[SeedSequence], list[list[SeedSequence]]]:

@@ -51,18 +51,18 @@ def require_room(score: ScoreConfig, sizes: Sequence[int]) -> None:
     labels = score.seeds * (sum(sizes) + sum(human + n for n in others))
     if labels > limits.labels():
         raise InputError(
-            f"So many texts under {score.seeds:,} seeds take too much memory",
+            f"This many texts with {score.seeds:,} seeds would take too much memory",
             allowed=f"at most {limits.labels():,} labels: seeds x texts, joint and pairwise",
             received=f"{labels:,}",
-            todo=f"Ask for fewer seeds, or set {limits.LABELS_VARIABLE}",
+            todo=f"Use fewer seeds, or set {limits.LABELS_VARIABLE}",
         )
     drawn = score.bootstrap * score.seeds * len(others)
     if drawn > limits.resamples():
         raise InputError(
-            f"A bootstrap of {score.bootstrap:,} resamples takes too much memory here",
+            f"A bootstrap of {score.bootstrap:,} resamples would take too much memory",
             allowed=f"at most {limits.resamples():,}, counted as resamples x seeds x candidates",
             received=f"{score.bootstrap:,} x {score.seeds:,} x {len(others):,}",
-            todo=f"Ask for fewer resamples (500 place an interval well), or set {limits.RESAMPLES_VARIABLE}",
+            todo=f"Use fewer resamples (500 give a good interval), or set {limits.RESAMPLES_VARIABLE}",
         )
 
 

@@ -226,7 +226,7 @@ class Comparison:
         """Return the one of :meth:`partitions` under that seed index."""
         partitions = self.partitions(kind, candidate)
         if not 0 <= seed < len(partitions):
-            raise InputError("No partition under that seed", allowed=f"0 to {len(partitions) - 1}", received=str(seed))
+            raise InputError("No partition with that seed", allowed=f"0 to {len(partitions) - 1}", received=str(seed))
         return partitions[seed]
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 (the signature is IPython's)

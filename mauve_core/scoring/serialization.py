@@ -75,12 +75,14 @@ class CandidateRecord:
 
     def __post_init__(self) -> None:
         if set(self.scores) != set(SCORES) or not set(self.joint_scores) <= set(SCORES):
-            raise InputError("A candidate has other scores", allowed=", ".join(SCORES), received=", ".join(self.scores))
+            raise InputError(
+                "A candidate has different scores", allowed=", ".join(SCORES), received=", ".join(self.scores)
+            )
         for name, estimate in [*self.scores.items(), *self.joint_scores.items()]:
             _check_estimate(name, estimate)
         _check_partitions(self.partitions)
         if any(len(estimate.values) != len(self.partitions) for estimate in self.scores.values()):
-            raise InputError("A candidate has not one value of each score for each partition")
+            raise InputError("A candidate does not have one value of each score for each partition")
 
 
 class Environment(TypedDict, total=False):
@@ -110,11 +112,13 @@ class ComparisonRecord:
         names = [source.name for source in self.sources]
         told_apart = all(names) and len(set(names)) == len(names)
         if names[0] != HUMAN or not told_apart or not all(0 < each.n < 2**31 for each in self.sources):
-            raise InputError("The sources cannot be used", allowed=f"{HUMAN} first, names all different, with texts")
+            raise InputError(
+                "The sources cannot be used", allowed=f"{HUMAN} first, all names different, each with texts"
+            )
         _check_partitions(self.joint)
         for candidate in self.candidates:
             if self.joint and set(candidate.joint_scores) != set(SCORES):
-                raise InputError(f"The candidate {candidate.source.name} has not all scores of the joint partitions")
+                raise InputError(f"The candidate {candidate.source.name} lacks scores of the joint partitions")
         if self.map_fitted is not None and self.map_fitted > sum(source.n for source in self.sources):
             raise InputError("The map was fitted to more texts than there are", received=f"{self.map_fitted}")
 
@@ -143,7 +147,7 @@ def comparison_from_record(record: ComparisonRecord, arrays: Mapping[str, NDArra
     if projection is not None and projection.shape != (sum(source.n for source in record.sources), 2):
         raise ValueError(f"a map of shape {projection.shape}")
     if projection is not None and not np.isfinite(projection).all():
-        raise ValueError("a map with places that are no numbers")
+        raise ValueError("a map with positions that are not finite")
     halves = record.halves
     one_half = None if halves is None else dataclasses.replace(halves.source, name=HUMAN)
     return Comparison(

@@ -45,9 +45,9 @@ def check_sides(
             raise InputError("A candidate cannot have this name", allowed=f"any but {HUMAN!r}", received=repr(name))
     for name, corpus in {HUMAN: human, **candidates}.items():
         if not isinstance(corpus, Corpus):
-            todo = "Make one of a list or a column with corpus_from_texts, or of a file with read_corpus"
+            todo = "Create one from a list or column with corpus_from_texts, or from a file with read_corpus"
             received = type(corpus).__name__
-            raise InputError(f"The side {name!r} is no corpus", allowed="Corpus", received=received, todo=todo)
+            raise InputError(f"The side {name!r} is not a corpus", allowed="Corpus", received=received, todo=todo)
         if len(corpus) < MIN_TEXTS:
             raise InputError(
                 f"The side {name!r} ({corpus.origin}) has too few texts to cluster",
@@ -57,12 +57,12 @@ def check_sides(
     require_room(config.score, [len(human), *map(len, candidates.values())])
     if known is None and (features is None) == (config.encoder is None):
         raise InputError(
-            "Features and encoder settings exclude each other",
+            "Features and encoder settings are mutually exclusive",
             allowed="an encoder, or features for every side with config.encoder = None",
         )
     for name, corpus in {HUMAN: human, **candidates}.items():
         if known is not None and (features is None or name not in known or known[name].digest != corpus.digest):
-            raise InputError(f"What is known of {name!r} is not of these texts", allowed="their features and source")
+            raise InputError(f"The known source of {name!r} is not of these texts", allowed="their features and source")
 
 
 def encode_sides(
@@ -96,7 +96,7 @@ def take_features(
     """Return every side with the features given for its texts."""
     if set(features) != set(corpora):
         raise InputError(
-            "Features must be given for every side and no other",
+            "Features must be given for every side and for no others",
             allowed=", ".join(corpora),
             received=", ".join(features),
         )

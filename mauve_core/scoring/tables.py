@@ -170,7 +170,7 @@ def _interval_row(candidate: Candidate) -> list[str]:
 
 def _reading_help(config: CompareConfig) -> str:
     score = config.score
-    spread = "one k-means seed, so no spread is known"
+    spread = "one k-means seed, so the spread is unknown"
     if score.seeds > 1:
         spread = f"mean \u00b1 standard deviation over {score.seeds} k-means seeds"
     return "\n".join(
@@ -178,10 +178,10 @@ def _reading_help(config: CompareConfig) -> str:
             f"Each score: {spread};",
             f"below it the {score.confidence:.0%} bootstrap interval over texts ({score.bootstrap} resamples).",
             "MAUVE and MAUVE*: 1 is the closest. Frontier integral and mid-point: 0 is the closest.",
-            "Rank: by mean MAUVE. Going down, a candidate whose MAUVE interval overlaps that of the first of its group",
-            "ties with it (=); the first candidate that does not overlap opens the next group.",
+            "Rank: by mean MAUVE. From the top, a candidate whose MAUVE interval overlaps that of its group's first",
+            "ties with it (=); the first candidate that does not overlap starts the next group.",
             f"{HALVES_TITLE.capitalize()}: one random half of the human texts against the other, half as many texts in",
-            "half as many clusters: about what a candidate that writes like people would come to.",
+            "half as many clusters: about what a candidate that writes like people would score.",
         ]
     )
 
@@ -200,15 +200,15 @@ def _settings(comparison: Comparison) -> list[str]:
     encoder, score = comparison.config.encoder, comparison.config.score
     lines = ["encoder: none, features were given"]
     if encoder is not None:
-        text = "prompt + text" if encoder.with_prompt else "text alone"
+        text = "prompt + text" if encoder.with_prompt else "text only"
         revision = f" at {encoder.revision}" if encoder.revision else ""
         lines = [
             f"encoder: {printable(encoder.model + revision)}, {text}, at most {encoder.max_tokens} tokens, "
             f"pooling {encoder.pooling}, layer {encoder.layer}, {encoder.dtype}"
         ]
-    k = "a tenth of the smaller side, 5,000 at most" if score.k is None else str(score.k)
+    k = "a tenth of the smaller side, at most 5,000" if score.k is None else str(score.k)
     lines.append(
-        f"clusters: k = {k}, {score.restarts} k-means++ start{'' if score.restarts == 1 else 's'} a seed, "
+        f"clusters: k = {k}, {score.restarts} k-means++ start{'' if score.restarts == 1 else 's'} per seed, "
         f"PCA to {score.explained_variance:g} of the variance; "
         f"scaling constant {score.scale:g}, seed {score.seed}"
     )

@@ -70,7 +70,7 @@ def test_the_same_question_gets_the_same_numbers(comparison: Comparison) -> None
 def test_what_is_refused(comparison: Comparison) -> None:
     with pytest.raises(InputError, match="No candidate"):
         assess_stability(comparison, "other")
-    with pytest.raises(InputError, match="No partition under that seed"):
+    with pytest.raises(InputError, match="No partition with that seed"):
         assess_stability(comparison, MODEL, seed=5)
     with pytest.raises(InputError, match="not of these texts"):
         assess_stability(comparison, MODEL, others=[comparison.candidates[0].partitions[0]])

@@ -526,7 +526,7 @@ def test_texts_without_prompts_are_cut(
 def test_several_values_of_one_parameter_become_chips(open_page: OpenPage) -> None:
     app = open_page(VIEW, section="generate")
     app.selectbox(key="study_kind").set_value("contrastive").run()
-    assert "likely and unlike everything before it" in said(app)
+    assert "likely yet unlike everything before it" in said(app)
     input_of(app, "study_contrastive_alpha").set_value(0.4).run()
     button(app, "Add").click().run()
     button(app, "Add").click().run()  # once more changes nothing

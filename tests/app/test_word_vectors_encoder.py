@@ -63,7 +63,7 @@ def test_a_file_that_is_none_is_said_before_a_job_starts(
     app = with_encoder(open_page, monkeypatch, path)
     start_button(app).click().run()
     assert started == []
-    assert "is not that of a word vector" in app.error[0].value.replace("\\", "")
+    assert "is not a word vector" in app.error[0].value.replace("\\", "")
 
 
 @pytest.mark.parametrize(("causal", "caption"), [(False, model_picker.WORD_VECTORS), (True, model_picker.NO_WRITER)])

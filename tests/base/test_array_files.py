@@ -103,10 +103,10 @@ def test_arrays_come_back(array: np.ndarray, mapped: bool, tmp_path: Path) -> No
 
 def test_a_packed_archive_is_refused(tmp_path: Path) -> None:
     np.savez_compressed(tmp_path / "x.npz", a=np.zeros(10**6))
-    with pytest.raises(ValueError, match="packed"):
+    with pytest.raises(ValueError, match="compressed"):
         load_arrays(tmp_path / "x.npz")
     (tmp_path / "y.npz").write_bytes(b"PK\x03\x04")
-    with pytest.raises(ValueError, match="no file of arrays"):
+    with pytest.raises(ValueError, match="not an array file"):
         load_arrays(tmp_path / "y.npz")
 
 

@@ -26,7 +26,7 @@ def test_what_is_no_plain_file_is_refused_without_being_opened(tmp_path: Path) -
         server.bind(str(listening))
         kinds = {pipe: "a named pipe", listening: "a socket", tmp_path: "a folder", Path("/dev/zero"): "a device"}
         for path, kind in kinds.items():
-            with pytest.raises(InputError, match=f"is {kind}.*Allowed: a plain file"):
+            with pytest.raises(InputError, match=f"is {kind}.*Allowed: a regular file"):
                 require_plain_file(path, "feature file")
 
 

@@ -65,7 +65,7 @@ def test_names_of_runs_and_models_are_refused_at_once(
     study["model features"].unlink()  # found only after the names have been looked at
     assert main(arguments(study, "m" if more else BAD, *more)) == 2
     said = capsys.readouterr().err
-    assert "is no text" in said
+    assert "is not valid text" in said
     assert "n\\udce4me" in said
     assert not RunStore().list()
 
@@ -81,13 +81,13 @@ def test_python_refuses_them_too() -> None:
     human, candidates, features = make_comparison_inputs(n=40)
     name, corpus = next(iter(candidates.items()))
     config = CompareConfig(encoder=None, score=ScoreConfig(seeds=1, bootstrap=100), projection=False)
-    with pytest.raises(InputError, match="candidate is no text"):
+    with pytest.raises(InputError, match="candidate is not valid text"):
         compare(human, {BAD: corpus}, config, features={HUMAN: features[HUMAN], BAD: features[name]})
-    with pytest.raises(InputError, match="model is no text"):
+    with pytest.raises(InputError, match="model is not valid text"):
         EncoderConfig(model=BAD)
-    with pytest.raises(InputError, match="run is no text"):
+    with pytest.raises(InputError, match="run is not valid text"):
         ComparisonTask(BAD, TextFile("a.txt"), {"m": TextFile("b.txt")})
-    with pytest.raises(InputError, match="candidate is no text"):
+    with pytest.raises(InputError, match="candidate is not valid text"):
         ComparisonTask("run", TextFile("a.txt"), {BAD: TextFile("b.txt")})
     named = corpus_from_texts(["a"], name="a", origin=BAD)
     assert named.origin == "n\\udce4me"

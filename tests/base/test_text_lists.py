@@ -89,15 +89,15 @@ NO_LISTS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "frame of polars": (PolarsLike(), ("'text', 'n', 'other'", "frame['text']")),
     "data set": (DatasetLike(), ("'text', 'meta'", "frame['text']")),
     "table of pyarrow": (pa.table({"words": TEXTS}), ("Table", "frame['words']")),
-    "text": ("one text of three", ("one text was given", "Put it in a list")),
-    "bytes": (b"abc", ("one text was given", "bytes")),
+    "text": ("one text of three", ("a single text was given", "Put it in a list")),
+    "bytes": (b"abc", ("a single text was given", "bytes")),
     "mapping": (dict.fromkeys(IDS, "x"), ("keys 'a', 'b', 'c'", "values()")),
     "set": (set(TEXTS), ("set has no order",)),
     "array of two dimensions": (np.array([TEXTS, TEXTS, TEXTS]), ("more than one dimension", "(3, 3)", "array[:, 0]")),
-    "array of no dimension": (np.array("abc"), ("is no list",)),
+    "array of no dimension": (np.array("abc"), ("is not a list",)),
     "file": (Path("texts.txt"), ("read_corpus",)),
-    "number": (3, ("is no list", "int")),
-    "corpus": (corpus_from_texts(TEXTS, name="m"), ("is no list", "Give its texts")),
+    "number": (3, ("is not a list", "int")),
+    "corpus": (corpus_from_texts(TEXTS, name="m"), ("is not a list", "Pass its texts")),
 }
 
 
@@ -157,7 +157,7 @@ def test_a_column_out_of_order_is_tokenized_by_position(tmp_path: Path) -> None:
 def test_a_missing_text_is_left_out_and_counted_and_never_encoded(gap: Any) -> None:
     corpus = corpus_from_texts(pd.Series(["a b", gap, "c d"], dtype=object), name="m", prompts=[gap, "q", "r"])
     assert (corpus.texts, corpus.ids, corpus.prompts) == (("a b", "c d"), ("1", "3"), ("", "r"))
-    assert corpus.exclusions[0].reason == "None in place of a text"
+    assert corpus.exclusions[0].reason == "None instead of a text"
     with pytest.raises(InputError, match=r"Not a string: text 1"):
         encode(["a b", gap, "c d"], CONFIG)
 
@@ -174,7 +174,7 @@ def test_an_entry_that_is_no_text_is_named(entry: Any) -> None:
 def test_a_side_of_a_comparison_is_a_corpus(given: Any) -> None:
     corpus = corpus_from_texts([f"text {i}" for i in range(100)], name="m")
     for human, model in ((corpus, given), (given, corpus)):
-        with pytest.raises(InputError, match=rf"is no corpus.*{type(given).__name__}.*corpus_from_texts"):
+        with pytest.raises(InputError, match=rf"is not a corpus.*{type(given).__name__}.*corpus_from_texts"):
             compare(human, {"m": model}, CompareConfig(encoder=CONFIG))
 
 
@@ -196,9 +196,9 @@ def test_a_frame_of_features_holds_floats_alone() -> None:
     want = compute_mauve(p_features=x, q_features=x[::-1] + 1, num_buckets=4)
     assert compute_mauve(p_features=frame, q_features=x[::-1] + 1, num_buckets=4).mauve == want.mauve
     for column in (range(40), ["label"] * 40, [True] * 40):
-        with pytest.raises(InputError, match=r"p_features has columns that are no features.*'index'.*to_numpy"):
+        with pytest.raises(InputError, match=r"p_features has columns that are not features.*'index'.*to_numpy"):
             compute_mauve(p_features=frame.assign(index=column), q_features=x)
-        with pytest.raises(InputError, match="columns that are no features"):
+        with pytest.raises(InputError, match="columns that are not features"):
             Stacked([frame.assign(index=column)])
 
 

@@ -72,7 +72,7 @@ def test_one_long_value_does_not_make_a_text(tmp_path: Path) -> None:
     rows = [{"a": "five words in the title", "b": "x"}, *({"a": "x", "b": f"{i} letters long."} for i in range(4))]
     corpus = read_corpus(write_jsonl(tmp_path / "a.jsonl", rows))
     assert corpus.fields == Fields("b", None, None, ("a",))
-    assert corpus.notes[0] == "Text was read from the field 'b', guessed as the only field that holds texts."
+    assert corpus.notes[0] == "Text was read from the field 'b', guessed as the only field that holds text."
 
 
 def test_guess_in_csv_passes_over_numbers(tmp_path: Path) -> None:
@@ -107,9 +107,9 @@ def test_chosen_fields_that_cannot_be_used(tmp_path: Path) -> None:
         read_corpus(path, prompt_field="parts")
     with pytest.raises(InputError, match=r"'parts' .* holds lists or objects"):
         read_corpus(path, metadata_fields=["parts"])
-    with pytest.raises(InputError, match="chosen for two parts"):
+    with pytest.raises(InputError, match="chosen for two roles"):
         read_corpus(path, text_field="text", id_field="text")
-    with pytest.raises(InputError, match="one text"):
+    with pytest.raises(InputError, match="a single string"):
         read_corpus(path, metadata_fields="n")
     assert any("not kept as metadata: parts" in note for note in read_corpus(path).notes)
 
@@ -126,18 +126,18 @@ def test_left_out_rows_are_counted_and_named(tmp_path: Path) -> None:
     corpus = read_corpus(write_jsonl(tmp_path / "a.jsonl", rows))
     assert corpus.ids == tuple(f"r{i}" for i in range(20) if i not in (1, 3, 4, 5, 6, 7, 8, 10, 11))
     empty, missing = corpus.exclusions
-    assert (empty.reason, empty.count) == ("empty or only white space", 7)
+    assert (empty.reason, empty.count) == ("empty or only whitespace", 7)
     assert empty.examples == tuple(f"line {i + 1} (id r{i})" for i in (1, 3, 4, 5, 6))
     assert (missing.reason, missing.count) == ("without the field 'text'", 2)
     assert missing.examples == ("line 11 (id r10)", "line 12 (id r11)")
     assert f"{missing}." in corpus.notes
-    assert "10 of 11 texts repeat an earlier one letter for letter; they are kept." in corpus.notes
+    assert "10 of 11 texts repeat an earlier one exactly; they are kept." in corpus.notes
 
 
 def test_a_file_of_empty_texts_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("\n \n\n")
     with pytest.raises(
-        InputError, match=r"holds no text.*3 left out, empty or only white space: line 1, line 2, line 3"
+        InputError, match=r"holds no text.*3 left out \(empty or only whitespace\): line 1, line 2, line 3"
     ):
         read_corpus(tmp_path / "a.txt")
 
@@ -155,7 +155,7 @@ def test_folder_ids_are_file_names(tmp_path: Path) -> None:
     corpus = read_corpus(tmp_path)
     assert dict(zip(corpus.ids, corpus.texts, strict=True)) == {"a.txt": "one", "b.txt": "two"}
     assert corpus.exclusions[0].examples == ("file c.txt",)
-    assert corpus.notes == ("1 left out, empty or only white space: file c.txt.",)
+    assert corpus.notes == ("1 left out (empty or only whitespace): file c.txt.",)
 
 
 def test_texts_are_kept_letter_for_letter(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_repeated_ids_of_a_guessed_field_give_way_to_line_numbers(tmp_path: Path
     assert corpus.ids == ("1", "2")
     assert corpus.fields == Fields("text", None, None, ("id",))
     assert list(corpus.metadata["id"]) == ["x", "x"]
-    assert any("Line numbers serve as ids" in note and "(x)" in note for note in corpus.notes)
+    assert any("Line numbers are used as ids" in note and "(x)" in note for note in corpus.notes)
     assert not any(note.startswith("Ids were read") for note in corpus.notes)
 
 
@@ -302,7 +302,7 @@ def test_texts_in_memory_are_treated_as_those_of_a_file() -> None:
 @pytest.mark.parametrize(
     ("arguments", "fragment"),
     [
-        ({"texts": "one text"}, "one text was given"),
+        ({"texts": "one text"}, "a single text was given"),
         ({"texts": []}, "an empty list"),
         ({"texts": ["", " "]}, "2 left out"),
         ({"texts": ["a", 5]}, "int at text 2"),
@@ -315,7 +315,7 @@ def test_texts_in_memory_are_treated_as_those_of_a_file() -> None:
         ({"texts": ["a"], "prompts": [3]}, "prompts of Corpus 'm' does not hold text"),
         ({"texts": ["a"], "metadata": {"n": [1, 2]}}, "1 texts and 2 values of 'n'"),
         ({"texts": ["a"], "metadata": {"n": [[1]]}}, "'n' holds a value of type list"),
-        ({"texts": ["a"], "metadata": {3: [1]}}, "name that is not text"),
+        ({"texts": ["a"], "metadata": {3: [1]}}, "name of a metadata field is not text"),
         ({"texts": ["a"], "metadata": {"n": ["\ud83d"]}}, "'n' holds half of a surrogate pair"),
     ],
 )
@@ -457,7 +457,7 @@ def test_changed_texts_are_noticed(tmp_path: Path) -> None:
     small().to_parquet(path)
     table = pq.read_table(path)
     pq.write_table(table.set_column(1, "text", [["a", "b", "changed"]]), path)
-    with pytest.raises(StorageError, match="does not hold the texts"):
+    with pytest.raises(StorageError, match="no longer holds the texts"):
         Corpus.from_parquet(path)
 
 

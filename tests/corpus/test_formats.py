@@ -175,10 +175,10 @@ def test_a_byte_order_mark_is_fine(name: str, content: str, packed: bool) -> Non
 def test_blank_lines_are_passed_over_and_counted() -> None:
     table = table_of(b'{"text": "a"}\n\n  \n{"text": "b"}\n', "a.jsonl")
     assert [number for number, _ in table.rows] == [1, 4]
-    assert table.notes == ("2 blank lines between rows were passed over.",)
+    assert table.notes == ("2 blank lines between rows were skipped.",)
     table = table_of(b"text,id\na,1\n\nb,2\n", "a.csv")
     assert [number for number, _ in table.rows] == [2, 4]
-    assert table.notes == ("1 blank lines between rows were passed over.",)
+    assert table.notes == ("1 blank lines between rows were skipped.",)
 
 
 def test_a_blank_line_in_a_csv_of_one_column_is_an_empty_text() -> None:
@@ -272,7 +272,7 @@ def test_nul_bytes_are_refused(name: str, data: bytes) -> None:
 JSONL_FAULTS = [
     ('{"text": "abc"', "not valid JSON"),
     ('{"text": }', "at character 10"),
-    ("[1, 2]", "Received: list. Turn one array into lines"),
+    ("[1, 2]", "Received: list. Split the array into lines"),
     ('"text"', "Received: str"),
     ("null", "not a JSON object"),
     ('{"a": 1, "a": 2}', "'a' occurs twice"),
@@ -298,14 +298,14 @@ def test_a_whole_surrogate_pair_is_fine() -> None:
 @pytest.mark.parametrize(
     ("data", "fragments"),
     [
-        (b'text,id\n"a\nb",1\nc,2,3\n', ("Line 4 of", "3 cells, the header has 2")),
-        (b"text,id\na,1\nb\n", ("Line 3 of", "1 cells, the header has 2")),
+        (b'text,id\n"a\nb",1\nc,2,3\n', ("Line 4 of", "3 cells but the header has 2")),
+        (b"text,id\na,1\nb\n", ("Line 3 of", "1 cells but the header has 2")),
         (b'text,id\na,1\n"b,2\nc,3\n', ("begins on line 3", "unexpected end of data")),
         (b'text,id\n"a"b,1\n', ("begins on line 2", "doubled")),
         (b"text,id\ra,1\rb,2", ("begins on line 1",)),
-        (b"text,text\na,b\n", ("names a column twice: text",)),
-        (b"id;text\n1;a\n", ("looks like another delimiter", "';'")),
-        (b"text,id\n", ("holds no rows", "a header alone")),
+        (b"text,text\na,b\n", ("repeats column names: text",)),
+        (b"id;text\n1;a\n", ("looks like a different delimiter", "';'")),
+        (b"text,id\n", ("holds no rows", "only a header")),
         (b"\n\n", ("holds no rows",)),
     ],
 )
@@ -454,7 +454,7 @@ def test_what_is_no_parquet_file() -> None:
         assert "is not a Parquet file, or is damaged" in refusal_of(data, "a.parquet")
     assert "holds no rows" in refusal_of(parquet_of(pa.table({"text": pa.array([], pa.string())})), "a.parquet")
     twice = pa.table([pa.array(["a"]), pa.array(["b"])], ["text", "text"])
-    assert "two columns of one name" in refusal_of(parquet_of(twice), "a.parquet")
+    assert "two columns with the same name" in refusal_of(parquet_of(twice), "a.parquet")
 
 
 def test_parquet_text_that_is_not_utf8() -> None:

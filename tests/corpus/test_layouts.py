@@ -166,7 +166,7 @@ def test_a_corpus_of_ids_or_of_one_text_says_so(tmp_path: Path) -> None:
     batched = read_corpus(LAYOUTS["OpenAI batch"].write(tmp_path), text_field="custom_id")
     assert "Most texts look like ids, numbers or paths, such as 'request-0': was the right field read?" in batched.notes
     same = corpus_from_texts(["I am a language model."] * 6 + list("abcd"), name="m")
-    assert "6 of 10 texts are one and the same, 'I am a language model.'" in same.notes[0]
+    assert "6 of 10 texts are identical, 'I am a language model.'" in same.notes[0]
     assert not any("right field" in note for note in corpus_from_texts(map(text, range(N)), name="m").notes)
 
 
@@ -223,7 +223,7 @@ def test_compare_says_first_that_one_file_was_given_twice(files: Path, capsys: p
     assert "same texts" not in " ".join(json.loads(capsys.readouterr().out)["warnings"])
     assert compared(files, "prediction and reference", "--text-field", "m=reference", "--text-field", "text") == 0
     first = json.loads(capsys.readouterr().out)["warnings"][0]
-    assert first == "human and m hold the same texts, so that their score says nothing: was one file given twice?"
+    assert first == "human and m hold the same texts, so their score is meaningless: was one file given twice?"
 
 
 def test_compare_says_first_that_texts_look_like_ids(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -156,7 +156,7 @@ def test_pipes_devices_and_loops_in_a_folder_are_passed_over(tmp_path: Path) -> 
     (tmp_path / "link.txt").symlink_to("a.txt")
     table = read_table(tmp_path)
     assert [row["file"] for _, row in table.rows] == ["a.txt", "link.txt"]
-    assert table.notes == ("3 other files in the folder were passed over (not .txt, or hidden).",)
+    assert table.notes == ("3 other files in the folder were skipped (not .txt, or hidden).",)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv"])

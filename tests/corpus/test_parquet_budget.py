@@ -195,16 +195,16 @@ def test_decoded_bytes_count_each_value_as_often_as_it_occurs() -> None:
 @pytest.mark.parametrize(
     ("header", "said"),
     [
-        (b"", "not whole"),
-        (b"\x15\x00\x15\x00", "not whole"),
+        (b"", "incomplete"),
+        (b"\x15\x00\x15\x00", "incomplete"),
         (b"\x15\x00\x00", "lacks a number"),
-        (b"\x15\x00\x15\x01\x15\x00\x00", "cannot be"),
+        (b"\x15\x00\x15\x01\x15\x00\x00", "invalid one"),
         (b"\x15\x00\x05\x02\x00", "field twice"),
         (b"\x16\x00\x00", "lacks a number"),
-        (b"\x15\x00\x15\x02\x15\x02\x00", "does not say what it is about"),
+        (b"\x15\x00\x15\x02\x15\x02\x00", "lacks a required structure"),
         (b"\x15\x00\x15" + b"\xff" * 20, "too long"),
         (b"\x1c" * 20, "nested too deeply"),
-        (b"\x1d\x00", "holds what a header does not"),
+        (b"\x1d\x00", "holds an invalid type of value"),
     ],
 )
 def test_headers_that_are_none(header: bytes, said: str) -> None:

@@ -125,13 +125,13 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
         for name in ("n_layer", "n_embd", "vocab_size", "n_positions", "n_head")
         for value in (0, -1, "x")
     },
-    "positions of a hundred million": (change(CONFIG, n_positions=10**8), "more numbers than its weights hold"),
+    "positions of a hundred million": (change(CONFIG, n_positions=10**8), "more parameters than its weights hold"),
     "heads 7": (change(CONFIG, n_head=7), "hostile"),
     "layers a million": (change(CONFIG, n_layer=10**6), "10,000"),
     "layers 9,999": (change(CONFIG, n_layer=9_999), "9,999 layers"),
     "labels a thousand million": (change(CONFIG, num_labels=10**9), "10,000"),
-    "words a thousand million": (change(CONFIG, vocab_size=10**9), "more numbers than its weights hold"),
-    "width a million": (change(CONFIG, n_embd=10**6, n_head=1), "more numbers than its weights hold"),
+    "words a thousand million": (change(CONFIG, vocab_size=10**9), "more parameters than its weights hold"),
+    "width a million": (change(CONFIG, n_embd=10**6, n_head=1), "more parameters than its weights hold"),
     "activation unknown": (change(CONFIG, activation_function="toast"), "hostile"),
     "epsilon a word": (change(CONFIG, layer_norm_epsilon="x"), "hostile"),
     "architectures a number": (change(CONFIG, architectures=7), "hostile"),

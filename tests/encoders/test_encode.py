@@ -232,7 +232,7 @@ def test_a_batch_too_large_for_memory_is_halved(
     monkeypatch.setattr(Encoder, "_forward", small_device)
     assert relative_error(encode(texts, config, device="cpu", batch_tokens=1000).array, expected) < RELATIVE
     room[0] = 0
-    with pytest.raises(InputError, match="does not fit into the memory"):
+    with pytest.raises(InputError, match="does not fit in the memory"):
         encode(texts, config, device="cpu")
 
 

@@ -97,7 +97,7 @@ def test_half_precision_rounds_and_refuses_what_it_cannot_hold(tmp_path):
     write_features(tmp_path / "x.npy", x, half=True)
     np.testing.assert_array_equal(open_features(tmp_path / "x.npy"), x.astype(np.float16))
     x[4500, 1] = -70_000
-    with pytest.raises(InputError, match=r"rows 4096 to 4999 do not fit into half precision.*65504.*70000"):
+    with pytest.raises(InputError, match=r"rows 4096 to 4999 do not fit in half precision.*65504.*70000"):
         write_features(tmp_path / "y.npy", x, half=True)
     assert not (tmp_path / "y.npy").exists()
 
@@ -108,7 +108,7 @@ def test_half_precision_rounds_and_refuses_what_it_cannot_hold(tmp_path):
         (np.ones((40, 0)), "holds no features"),
         (np.ones(40), "holds no features"),
         (np.ones((40, 3), dtype=complex), "complex128"),
-        (np.ones((39, 3)), "wrong number of rows.*a row for each text of memory.*Received: shape"),
+        (np.ones((39, 3)), "wrong number of rows.*one row for each text of memory.*Received: shape"),
     ],
 )
 def test_a_file_that_does_not_fit_is_named(tmp_path, array, said):

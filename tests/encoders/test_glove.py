@@ -83,8 +83,8 @@ def test_entries_of_several_words_and_second_vectors_are_passed_over_and_counted
     found = word_features({"a": ["the cat"]}, path)["a"]
     assert found.array.tolist() == [[0.5, 1, 0]]
     assert found.notes[1:] == (
-        "1 entries of several words in vectors.txt were passed over",
-        "1 further vectors of words that vectors.txt has before were passed over",
+        "1 multi-word entries in vectors.txt were skipped",
+        "1 repeated vectors of words in vectors.txt were skipped",
     )
 
 
@@ -123,7 +123,7 @@ def test_a_first_line_without_a_usable_number_of_numbers_is_refused(tmp_path, li
     ("lines", "allowed"), [(["7 3", *LINES], "7 lines"), (["5 3", *LINES], "5 lines"), ([], "a word")]
 )
 def test_a_file_that_is_not_all_there_is_refused(tmp_path, lines, allowed):
-    with pytest.raises(InputError, match="not complete") as refused:
+    with pytest.raises(InputError, match="is incomplete") as refused:
         word_features({"a": ["the cat"]}, written(tmp_path, lines))
     assert allowed in refused.value.allowed
 
@@ -182,5 +182,5 @@ def test_what_is_no_plain_file_is_not_opened(tmp_path):
 def test_vectors_that_fill_the_memory_are_refused_at_the_first_line(tmp_path, monkeypatch):
     monkeypatch.setattr(vector_files, "MOST_CELLS", 8)
     assert word_features({"a": ["the cat"]}, written(tmp_path))
-    with pytest.raises(InputError, match=r"vectors of 3 words.*Received: 3 a word"):
+    with pytest.raises(InputError, match=r"vectors of 3 words.*Received: 3 per word"):
         word_features({"a": ["the cat sat"]}, written(tmp_path))

@@ -151,7 +151,7 @@ def test_a_tokenizer_of_another_model_is_named(tiny: Tiny, hostile: Path) -> Non
     settings = json.loads((hostile / "tokenizer.json").read_text())
     settings["model"]["vocab"]["more"] = 400
     (hostile / "tokenizer.json").write_text(json.dumps(settings))
-    with pytest.raises(ModelUnavailableError, match=r"up to id 400\b.*0 to 399"):
+    with pytest.raises(ModelUnavailableError, match=r"up to 400\b.*0 to 399"):
         features(hostile)
 
 
@@ -184,7 +184,7 @@ def test_an_old_pickle_of_plain_tensors_still_loads(hostile: Path) -> None:
 def test_nothing_counts_modules_once_a_model_is_there(hostile: Path) -> None:
     features(hostile)
     change("config.json", n_embd=10**6, n_head=1)(hostile)
-    with pytest.raises(ModelUnavailableError, match="more numbers"):
+    with pytest.raises(ModelUnavailableError, match="more parameters"):
         features(hostile)
     assert not torch_module._global_module_registration_hooks
     assert not torch_module._global_parameter_registration_hooks
@@ -194,7 +194,7 @@ def test_nothing_counts_modules_once_a_model_is_there(hostile: Path) -> None:
 def test_a_model_larger_than_the_memory_is_refused(hostile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pages = {"SC_PHYS_PAGES": 50, "SC_PAGE_SIZE": 4096}  # 200 kB; the model has 212
     monkeypatch.setattr(os, "sysconf", pages.__getitem__)
-    with pytest.raises(InputError, match="does not fit into this machine's memory"):
+    with pytest.raises(InputError, match="does not fit in this machine's memory"):
         features(hostile)
     assert encode(["Some text."], EncoderConfig(str(hostile), dtype="bfloat16"), device="cpu").array.shape == (1, WIDTH)
 

@@ -65,7 +65,7 @@ def test_any_function_of_the_distributions(model):
 
 
 def test_a_text_without_a_token_to_score_is_refused(model):
-    with pytest.raises(InputError, match="no token to score in text 1"):
+    with pytest.raises(InputError, match="no tokens to score in text 1"):
         negative_log_likelihoods(model, ["fine", ""], ["a", "b"])
     with pytest.raises(InputError, match="shorten their prompts"):
         negative_log_likelihoods(model, [" text"], ["a long prompt " * 40], max_tokens=8)

@@ -184,7 +184,7 @@ def test_token_lengths_are_those_of_the_encoder(tiny: Tiny, texts: tuple[str, ..
 
 
 def test_refuses_lengths_that_leave_no_text(tiny: Tiny, texts: tuple[str, ...]) -> None:
-    with pytest.raises(InputError, match="no length"):
+    with pytest.raises(InputError, match="No length"):
         PrefixEncoder(EncoderConfig(tiny("gpt2"))).encode_prefixes(texts, ())
     with pytest.raises(InputError, match=f"2 to {POSITIONS}"):
         PrefixEncoder(EncoderConfig(tiny("llama")), device="cpu").encode_prefixes(texts, (1, 5))

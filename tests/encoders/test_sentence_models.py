@@ -142,7 +142,7 @@ def test_what_follows_the_pooling(tiny: Tiny, texts: tuple[str, ...], tmp_path: 
     x = np.tanh(twin(tiny("bert"), texts, ["mean"]) @ DENSE[0].T + DENSE[1])
     x = (x - x.mean(axis=1, keepdims=True)) / np.sqrt(x.var(axis=1, keepdims=True) + 1e-5) * NORM[0] + NORM[1]
     assert relative_error(found.array, unit(x)) < RELATIVE
-    assert "mean pooling, a dense layer to 8 numbers, layer norm, unit length" in found.notes[0]
+    assert "mean pooling, a dense layer with 8 outputs, layer norm, unit length" in found.notes[0]
 
 
 def test_a_dense_layer_beside_its_input(tiny: Tiny, texts: tuple[str, ...], tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_prompt_length_and_case(tiny: Tiny, texts: tuple[str, ...], tmp_path: Pa
     expected = twin(tiny("gpt2"), [f"Query: {text}".lower() for text in texts], ["mean"], 12)
     assert relative_error(found.array, expected) < RELATIVE
     assert found.limit == 12
-    assert "lower case, prompt 'Query: '" in found.notes[0]
+    assert "lowercase, prompt 'Query: '" in found.notes[0]
     with pytest.raises(InputError, match=r"text 1 \(counted"):
         features(folder, ["Something.", ""])
 
@@ -345,7 +345,7 @@ def test_the_command_says_how_it_pooled(sentence: Path, tmp_path: Path, capsys: 
         "cpu",
     ]
     assert main([*arguments, "--quiet"]) == 0
-    assert "as its modules.json says: mean pooling, unit length" in capsys.readouterr().out
+    assert "as its modules.json specifies: mean pooling, unit length" in capsys.readouterr().out
     np.testing.assert_allclose(np.linalg.norm(np.load(out), axis=1), 1, rtol=1e-6)
     assert main([*arguments, "--quiet", "--pooling", "mean"]) == 0
     assert "modules.json" not in capsys.readouterr().out

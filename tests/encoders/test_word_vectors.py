@@ -109,7 +109,7 @@ def test_the_features_are_averages_with_lengths_and_notes(vectors: str) -> None:
     assert features.cut.tolist() == [False] * 3
     assert (features.limit, features.device) == (1024, "cpu")
     assert features.notes == (
-        "Tokens are words and punctuation marks here, and their order does not count",
+        "Tokens are words and punctuation marks here; their order is ignored",
         "1 of 9 words (11.1%) have no vector in tiny.6B.3d.txt and count as zero",
     )
     assert not features.array.flags.writeable
@@ -150,9 +150,9 @@ def test_second_vectors_are_told_of_the_texts_words_alone(tmp_path: Path) -> Non
     file = written(tmp_path / "repeated.vec", [*LINES, "cat 9 9 9", "sat 9 9 9", "the cat 7 7 7"])
     encoder = Encoder(EncoderConfig(file))
     for text, count in (("cat", 1), ("the", 0), ("the cat sat", 2)):
-        repeated = f"{count} further vectors of words that repeated.vec has before were passed over"
+        repeated = f"{count} repeated vectors of words in repeated.vec were skipped"
         notes = encoder.encode([text]).notes[2:]
-        assert notes == ("1 entries of several words in repeated.vec were passed over", *([repeated] if count else []))
+        assert notes == ("1 multi-word entries in repeated.vec were skipped", *([repeated] if count else []))
 
 
 @pytest.mark.parametrize("name", ["v.txt", "v.vec", "v.TXT", "v.vec.gz", "glove.6B.300d.txt.gz"])
@@ -193,13 +193,13 @@ def test_files_that_other_programs_wrote_are_read_as_gensim_reads_them(name: str
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("prose.txt", b"It was a dark night.\nIt rained.\n", "Line 1 of .*prose.txt is not that of a word vector"),
-        ("empty.vec", b"", "no file of word vectors"),
+        ("prose.txt", b"It was a dark night.\nIt rained.\n", "Line 1 of .*prose.txt is not a word vector"),
+        ("empty.vec", b"", "not a file of word vectors"),
         ("second.txt", b"the 1 2\ncat 1 x\n", "Line 2 of .*a word and 2 numbers"),
         ("plain.txt.gz", b"the 1 2\n", "not a gzip file"),
-        ("texts.jsonl", b"{}\n", r"texts.jsonl is no model.*\.txt or \.vec, also \.gz"),
-        ("vectors.gz", b"the 1 2\n", r"vectors.gz is no model.*\.txt or \.vec, also \.gz"),
-        ("model.bin", b"\0", "model.bin is no model.*smollm2-135m"),
+        ("texts.jsonl", b"{}\n", r"texts.jsonl is not a model.*\.txt or \.vec, also \.gz"),
+        ("vectors.gz", b"the 1 2\n", r"vectors.gz is not a model.*\.txt or \.vec, also \.gz"),
+        ("model.bin", b"\0", "model.bin is not a model.*smollm2-135m"),
     ],
 )  # fmt: skip
 def test_a_file_that_is_no_model_is_refused(tmp_path: Path, name: str, content: bytes, message: str) -> None:
@@ -234,7 +234,7 @@ def test_names(tmp_path: Path) -> None:
 def test_settings_that_mean_nothing_are_refused(vectors: str, setting: str, value: Any, allowed: str) -> None:
     config = replace(EncoderConfig(vectors), **{setting: value})
     for refused in (encode, feature_key):
-        with pytest.raises(InputError, match=f"setting {setting} means nothing for word vectors") as error:
+        with pytest.raises(InputError, match=f"setting {setting} does not apply to word vectors") as error:
             refused(TEXTS, config)
         assert (error.value.allowed, error.value.received) == (allowed, str(value))
 
@@ -299,7 +299,7 @@ def test_a_file_that_changes_while_it_is_read_leaves_nothing_behind(vectors: str
         if stage == vector_files.STAGE and done == total:
             written(Path(vectors), [*LINES, "dog 1 1 1"])
 
-    with pytest.raises(InputError, match="changed while it was read"):
+    with pytest.raises(InputError, match="changed while it was being read"):
         encode(TEXTS, EncoderConfig(vectors), store=store, progress=disturb)
     assert not store.root.exists()
     assert len(encode(TEXTS, EncoderConfig(vectors), store=store).array) == 3
@@ -395,7 +395,7 @@ def test_compare_through_the_command_line(study: Path, capsys: pytest.CaptureFix
     assert run.comparison.environment["device"] == "cpu"
     assert [source.cut for source in run.comparison.sources] == [40] * 3
     assert run.comparison.human.tokens_median == 10
-    assert any("order does not count" in note for note in run.comparison.human.notes)
+    assert any("order is ignored" in note for note in run.comparison.human.notes)
     assert any("cut texts at 10 tokens" in warning for warning in record["warnings"])
     assert passes
     passes.clear()
@@ -430,8 +430,8 @@ def test_encode_through_the_command_line(study: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("extra", "message"),
     [
-        (["--pooling", "last"], "The setting pooling means nothing for word vectors"),
-        (["--encoder", "human.jsonl"], "is no model"),
+        (["--pooling", "last"], "The setting pooling does not apply to word vectors"),
+        (["--encoder", "human.jsonl"], "is not a model"),
         (["--encoder", "nowhere.vec"], "There is no file nowhere.vec"),
     ],
 )

@@ -52,7 +52,7 @@ def score(value: float, half_width: float | None = 0.01) -> MethodScore:
 
 
 def result(method: Method, *scores: MethodScore, ceiling: MethodScore | None = None) -> MethodResult:
-    return MethodResult(method, dict(zip(ORDER[1:], scores, strict=True)), ceiling, 1.5, ("50 neighbours",))
+    return MethodResult(method, dict(zip(ORDER[1:], scores, strict=True)), ceiling, 1.5, ("50 neighbors",))
 
 
 HALVES = MethodScore(0.99, 0.004, None, None, None, 50)
@@ -162,7 +162,7 @@ def test_the_frame_holds_every_number_and_the_ceiling() -> None:
     for item in TABLE.results:
         for name, one in item.scores.items():
             (row,) = frame[(frame["method"] == item.method.spec) & (frame["candidate"] == name)].to_dict("records")
-            assert (row["value"], row["n"], row["seconds"], row["notes"]) == (one.value, 100, 1.5, "50 neighbours")
+            assert (row["value"], row["n"], row["seconds"], row["notes"]) == (one.value, 100, 1.5, "50 neighbors")
             for column in ("sd_seeds", "sd_texts", "low", "high"):
                 known = getattr(one, column)
                 assert math.isnan(row[column]) if known is None else row[column] == known

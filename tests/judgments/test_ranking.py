@@ -87,8 +87,8 @@ class TestRank:
         ]
         ranking = rank(ratings, "ab", "sensible", min_seconds=25)
         assert (ranking.n, ranking.excluded) == (6, 5)
-        assert "4 ratings of other sources are left out." in ranking.notes
-        assert "1 ratings made in under 25 seconds are left out." in ranking.notes
+        assert "4 ratings of other sources were left out." in ranking.notes
+        assert "1 ratings made in under 25 seconds were left out." in ranking.notes
 
     def test_ratings_of_texts_that_are_gone_are_left_out(self):
         corpora = make_corpora()
@@ -104,7 +104,7 @@ class TestRank:
         assert all("beam" not in (rating.left, rating.right) for rating in gone[0])
         ranking = rank(ratings, SOURCES, "sensible", corpora={**corpora, "beam": make_corpora(("other",))["other"]})
         assert (ranking.n, ranking.excluded) == (12, 24)
-        assert "24 ratings of texts that are no longer there are left out." in ranking.notes
+        assert "24 ratings of texts that no longer exist were left out." in ranking.notes
         assert by_name(ranking)["beam"].rank is None
 
     def test_infinite_scores_are_told(self):
@@ -145,7 +145,7 @@ class TestRank:
         cycle = votes(("x", "y", "definitely A", 1), ("y", "z", "definitely A", 1), ("z", "x", "definitely A", 1))
         above = votes(("a", "b", "definitely A", 3), ("b", "a", "definitely A", 1), ("a", "x", "definitely A", 1))
         ranking = rank([*cycle, *above], "xyzab", "sensible")
-        assert any(note == "Scores of these among themselves: a +54.9, b −54.9." for note in ranking.notes)
+        assert any(note == "Scores among these alone: a +54.9, b −54.9." for note in ranking.notes)
 
     def test_warnings_about_raters_and_ties(self):
         notes = rank(votes(("a", "b", "tie", 3), ("a", "b", "slightly A", 3)), "ab", "sensible").notes

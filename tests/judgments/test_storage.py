@@ -196,7 +196,7 @@ class TestDamage:
             store.list()
 
     def test_a_run_that_was_deleted_meanwhile_is_not_brought_back(self, tmp_path: Path) -> None:
-        with pytest.raises(StorageError, match="gone"):
+        with pytest.raises(StorageError, match="no longer exists"):
             RatingStore(tmp_path / "deleted" / "ratings.sqlite").append(answers())
         assert not (tmp_path / "deleted").exists()
 

@@ -65,7 +65,7 @@ class TestImport:
         data = table("tie,sensible,beam,human,p1,ann,yes", header="option,question,right,left,prompt_id,rater,paid")
         (rating,), notes = ratings_from_csv(data)
         assert (rating.left, rating.right, rating.option, rating.seconds) == ("human", "beam", "tie", None)
-        assert notes == ("Columns that are no part of a rating were passed over: paid.",)
+        assert notes == ("Columns that are not part of a rating were skipped: paid.",)
 
     def test_a_byte_order_mark_and_windows_line_ends(self):
         data = b"\xef\xbb\xbf" + table("ann,p1,human,beam,sensible,Definitely A").replace(b"\n", b"\r\n")
@@ -96,7 +96,7 @@ class TestImport:
         assert column.split("_")[0] in str(caught.value)
 
     def test_many_bad_rows_are_counted(self):
-        with pytest.raises(InputError, match=r"\(9\).*line 2.*line 6.*And 4 rows more"):
+        with pytest.raises(InputError, match=r"\(9\).*line 2.*line 6.*And 4 more rows"):
             ratings_from_csv(table(*["ann,p1,human,beam,sensible,best"] * 9))
 
     @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ class TestImport:
             (b"\xff\xfe", "UTF-8"),
             (table("ann,p1"), "Line 2 of The file has 2 cells"),
             (table('ann,"p1,human'), "not valid CSV"),
-            (table("a,a", header="rater,rater"), "twice"),
+            (table("a,a", header="rater,rater"), "repeats a column name"),
         ],
     )
     def test_what_is_no_table_of_ratings(self, data, said):
@@ -137,7 +137,7 @@ class TestAnyTable:
             "3",
             4,
         )
-        assert notes == ("1 rows repeat an earlier one in every field and count once.",)
+        assert notes == ("1 rows are exact repeats of earlier ones and count once.",)
 
     def test_an_exported_file_is_such_a_table(self, tmp_path: Path):
         path = tmp_path / "ratings.csv"
@@ -149,7 +149,7 @@ class TestAnyTable:
     def test_what_is_none(self, tmp_path: Path, content: str):
         path = tmp_path / "votes.csv"
         path.write_text(content)
-        with pytest.raises(InputError, match=r"no ratings|no table of pairwise"):
+        with pytest.raises(InputError, match=r"not ratings|not a table of pairwise"):
             ratings_from_table(path)
 
 

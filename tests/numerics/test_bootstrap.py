@@ -50,7 +50,7 @@ class TestResampledCounts:
         for labels in ([0, 1, 2], [0, -1, 1], [0.0, 1.0, 1.0], []):
             with pytest.raises(InputError, match="Labels are not usable"):
                 resampled_counts(labels, 2, weights)
-        with pytest.raises(InputError, match="do not belong together"):
+        with pytest.raises(InputError, match="do not match"):
             resampled_counts([0, 1], 2, weights)
 
 

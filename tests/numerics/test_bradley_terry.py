@@ -123,7 +123,7 @@ class TestScores:
     def test_scores_that_do_not_settle_are_an_error(self, monkeypatch):
         monkeypatch.setattr(bradley_terry, "ZERMELO_STEPS", 2)
         monkeypatch.setattr(bradley_terry, "NEWTON_STEPS", 0)
-        with pytest.raises(InputError, match="do not settle"):
+        with pytest.raises(InputError, match="do not converge"):
             fit_bradley_terry([[0, 3, 1], [1, 0, 2], [2, 2, 0]])
 
     @pytest.mark.parametrize("wins", [[[0, 1]], [[0, -1], [1, 0]], [[1, 1], [1, 0]], [[0, NAN], [1, 0]], [], [1, 2]])

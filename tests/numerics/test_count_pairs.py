@@ -43,5 +43,5 @@ def test_sorting_and_looking_up_give_the_same_pairs(monkeypatch: pytest.MonkeyPa
 
 
 def test_histograms_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(InputError, match="do not fit"):
+    with pytest.raises(InputError, match="do not match"):
         count_pairs(np.ones((2, 3), dtype=int), np.ones((2, 4), dtype=int))

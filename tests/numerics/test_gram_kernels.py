@@ -120,7 +120,7 @@ def test_texts_are_read_up_to_a_limit_and_those_cut_are_counted():
     np.testing.assert_array_equal(cut.kernel, beginnings.kernel)
     longer = [len(text) > 31 for text in texts]
     assert cut.cut.tolist() == longer
-    assert cut.notes == (f"{sum(longer)} of 6 texts are longer than 31 tokens and were read up to there",)
+    assert cut.notes == (f"{sum(longer)} of 6 texts are longer than 31 tokens and were truncated",)
     assert beginnings.notes == ()
     assert ngram_gram(texts, 3, max_tokens=31).notes == cut.notes
 
@@ -171,5 +171,5 @@ def test_what_cannot_be_compared_is_refused():
 
 
 def test_numbers_too_large_or_too_small_are_refused():
-    with pytest.raises(InputError, match="leaves the range of float64 in row 0"):
+    with pytest.raises(InputError, match="exceeds the range of float64 in row 0"):
         subsequence_gram([[0] * 3], 3, 1e-60)

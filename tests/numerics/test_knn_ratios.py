@@ -38,8 +38,8 @@ class TestHandValues:
         two_thirds = np.log((1 / 3) / (1 / 2))
         np.testing.assert_allclose(ratios.at_p, [two_thirds] * 3, rtol=1e-12)
         np.testing.assert_allclose(ratios.at_q, [np.inf, np.inf])
-        assert ratios.notes[0] == "2 neighbours"
-        assert ratios.notes[-1] == "0 of 3 human and 2 of 2 candidate points are seen on one side only"
+        assert ratios.notes[0] == "2 neighbors"
+        assert ratios.notes[-1] == "0 of 3 human and 2 of 2 candidate points have density on one side only"
 
     def test_ties_are_shared(self):
         # From 0 the points -1 (P), 1 (Q) and 1 (Q) are equally far: one neighbour is 1/3 of P and 2/3 of Q.
@@ -139,7 +139,7 @@ class TestWhatIsRefused:
     @pytest.mark.parametrize("k", [0, 10, 2.5, True])
     def test_neighbours(self, k):
         x = np.random.default_rng(0).normal(size=(5, 2))
-        with pytest.raises(InputError, match="neighbours"):
+        with pytest.raises(InputError, match="neighbors"):
             knn_ratios(x, x + 1, k=k)
 
     def test_features(self):
@@ -153,7 +153,7 @@ class TestWhatIsRefused:
             (np.full((3, 3), np.nan), 2, "finite"),
             (np.triu(np.ones((3, 3))), 2, "symmetric"),
             (-np.eye(3), 2, "diagonal"),
-            (np.eye(3), 3, "leaves no candidate"),
+            (np.eye(3), 3, "no rows for the candidate"),
             (np.eye(3), 0, "human texts"),
         ],
     )

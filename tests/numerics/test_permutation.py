@@ -210,7 +210,7 @@ class TestBlocks:
         assert 0 < rows[:, 0].mean() < 1
         assert (rows[:, 0] ^ rows[:, 3]).all()
         assert found.notes == (
-            "2 texts of P and 2 of Q have prompts without a text of the other side: they never move",
+            "2 texts of P and 2 of Q have prompts without a text of the other side, so they never change sides",
         )
 
     def test_sides_without_a_common_prompt_are_refused(self):
@@ -237,7 +237,7 @@ class TestStatistics:
     def test_statistics_that_give_no_scores_are_refused(self):
         with pytest.raises(InputError, match=r"score for each draw.*Received: shape \(\) for 1 draws"):
             permutation_test(lambda first, second: np.float64(1), 2, 2, seed=0)
-        with pytest.raises(InputError, match="not a number for some draw"):
+        with pytest.raises(InputError, match="is NaN for some draws"):
             permutation_test(lambda first, second: np.full(len(first), np.nan), 2, 2, seed=0)
 
     @pytest.mark.parametrize("setting", [{"n": 0}, {"m": 2.5}, {"permutations": 0}, {"seed": -1}])

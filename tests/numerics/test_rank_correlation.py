@@ -120,5 +120,5 @@ class TestWorstCase:
         ("a", "sd"), [([1.0, 2.0], [-0.1, 0.1]), ([1.0, np.inf], [0.1, 0.1]), ([1.0, 2.0], [np.inf, 0.0])]
     )
     def test_deviations_that_mean_nothing_are_refused(self, a, sd):
-        with pytest.raises(InputError, match="not defined"):
+        with pytest.raises(InputError, match="undefined"):
             worst_case_spearman(a, sd, [1.0, 2.0])

@@ -260,7 +260,7 @@ class TestDirect:
         ratios = direct_ratios([-10.0, -20.0], [-12.0, -np.inf], [-30.0, -np.inf, -5.0], [-25.0, -40.0, -5.0])
         np.testing.assert_array_equal(ratios.at_p, [2.0, np.inf])
         np.testing.assert_array_equal(ratios.at_q, [-5.0, -np.inf, 0.0])
-        assert ratios.notes == ("1 of 2 human and 1 of 3 candidate points are seen on one side only",)
+        assert ratios.notes == ("1 of 2 human and 1 of 3 candidate points have density on one side only",)
 
     def test_likelihoods_of_gaussians(self):
         pair = Pair(4, shift=1.5)
@@ -291,8 +291,8 @@ class TestDirect:
             (([0.0], [0.0], [0.0, 0.0], [0.0, -np.inf]), "row 1"),
             (([0.0], [np.nan], [0.0], [0.0]), "under the candidate"),
             (([0.0], [0.0], [np.inf], [0.0]), "human side's model"),
-            (([[0.0]], [0.0], [0.0], [0.0]), "no row of numbers"),
-            (([], [], [0.0], [0.0]), "no row of numbers"),
+            (([[0.0]], [0.0], [0.0], [0.0]), "not a row of numbers"),
+            (([], [], [0.0], [0.0]), "not a row of numbers"),
             ((["a"], [0.0], [0.0], [0.0]), "real numbers"),
         ],
     )
@@ -372,7 +372,7 @@ class TestWhatIsRefused:
 
     @pytest.mark.parametrize("far", [np.inf, -np.inf])
     def test_no_probability_on_one_side(self, far):
-        with pytest.raises(InputError, match="without any probability"):
+        with pytest.raises(InputError, match="no probability at all"):
             ratio_frontier(LogRatios(np.full(2, far), np.full(3, far)))
 
     def test_probability_zero_at_an_own_point(self):
@@ -382,12 +382,12 @@ class TestWhatIsRefused:
 
     def test_settings(self):
         ratios = LogRatios([0.0], [0.0])
-        with pytest.raises(InputError, match="No expectation"):
+        with pytest.raises(InputError, match="Unknown expectation"):
             ratio_frontier(ratios, expectation="third")
-        with pytest.raises(InputError, match="KL alone"):
+        with pytest.raises(InputError, match="only for KL"):
             ratio_frontier(ratios, "js", expectation="first")
         for expectation in EXPECTATIONS:
-            with pytest.raises(InputError, match="No generator"):
+            with pytest.raises(InputError, match="Unknown generator"):
                 ratio_frontier(ratios, "kullback", expectation=expectation)
             with pytest.raises(InputError, match="mixture weights"):
                 ratio_frontier(ratios, weights=[0.5, 0.4], expectation=expectation)

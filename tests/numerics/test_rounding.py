@@ -151,17 +151,17 @@ def test_nothing_is_found_where_no_order_gives_it():
     [
         (lambda: Printed.of([0.0015], unit=0.001), "multiples of 0.001"),
         (lambda: Printed.of([np.nan, 1], unit=1), "multiples of 1"),
-        (lambda: Printed.of([1, 2], unit=1, sd=[1]), "one a figure"),
+        (lambda: Printed.of([1, 2], unit=1, sd=[1]), "one per figure"),
         (lambda: Printed.of([1, 2], unit=1, sd=[1, -1]), "0 or more"),
         (lambda: attainable_correlations(printed_of([1, 2]), [1, 2, 3]), "3 values for 2 figures"),
-        (lambda: attainable_correlations(printed_of([1, 2]), [3, 3]), "not all of them equal"),
+        (lambda: attainable_correlations(printed_of([1, 2]), [3, 3]), "not all equal"),
         (lambda: attainable_correlations(printed_of(range(MOST_ITEMS + 1)), range(MOST_ITEMS + 1)), "Too many items"),
         (lambda: attainable_correlations(printed_of(range(7)), [0] * (MOST_TIED + 1) + [1]), "Too many equal values"),
-        (lambda: worst_case_range(printed_of([1, 2]), [1, 2]), "needs standard deviations"),
+        (lambda: worst_case_range(printed_of([1, 2]), [1, 2]), "requires standard deviations"),
         (lambda: worst_case_range(printed_of(range(11), [0] * 11), range(MOST_WORST_CASE_ITEMS + 1)), "Too many items"),
         (
             lambda: find_unrounded(printed_of([1, 2]), [[1, 2]], plain=[1], worst=[1], tolerance=0.1),
-            "needs standard deviations",
+            "requires standard deviations",
         ),
     ],
 )

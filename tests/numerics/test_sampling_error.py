@@ -125,5 +125,5 @@ class TestMeasuredErrors:
             measured_errors([(P, Q, 5, 5)], seed=-1)
         with pytest.raises(InputError, match="KL is not finite"):
             measured_errors([(P, Q, 3, 3)], estimator=PlugIn("KL", kl_divergence))
-        with pytest.raises(InputError, match="one score a pair"):
+        with pytest.raises(InputError, match="one score per pair"):
             measured_errors([(P, Q, 3, 3)], estimator=PlugIn("pair", lambda p, q: p[..., 0] if p.ndim == 1 else p))

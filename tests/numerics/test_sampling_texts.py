@@ -74,7 +74,7 @@ class TestErrorsAgainstN:
             errors_against_n([1, 2], [2, 1], [0])
         with pytest.raises(InputError, match="no setting"):
             errors_against_n([1, 2], [2, 1], [])
-        with pytest.raises(InputError, match="No smoothing"):
+        with pytest.raises(InputError, match="Unknown smoothing"):
             errors_against_n([1, 2], [2, 1], population="much")
 
 
@@ -116,7 +116,7 @@ class TestRecommendTexts:
         assert 0.85 * advice.target - slack <= check.mean[0] <= advice.target + slack
         assert advice.reason.startswith(
             f"At n = 600 human and 300 candidate texts, k = 40 the resampling error of the frontier integral is "
-            f"{advice.error:.2g}; halving it needs about n = {advice.needed_n:,} human and {advice.needed_m:,} "
+            f"{advice.error:.2g}; halving it requires about n = {advice.needed_n:,} human and {advice.needed_m:,} "
         )
         assert f"{advice.slope.value:.3f} ± {advice.slope.standard_error:.3f}" in advice.reason
 
@@ -154,7 +154,7 @@ class TestRecommendTexts:
         assert advice.error == advice.target == 0
         assert advice.needed_n <= 7
         assert advice.slope is None
-        assert advice.reason.endswith("is 0: no draw of the texts moves it.")
+        assert advice.reason.endswith("is 0: no draw of texts changes the score.")
 
     def test_an_error_that_stays_is_said_to_stay(self):
         # Adding a tenth of the texts to every bin biases the estimate at any number of texts.
@@ -168,4 +168,4 @@ class TestRecommendTexts:
         advice = recommend_texts([90, 10], [30, 70], estimator=Biased("mid", pulled), replicates=20)
         assert advice.needed_n is advice.needed_m is None
         assert advice.curve.n[-1] == 100 * 2**20
-        assert "halving it needs more than n = 104,857,600, the most that was tried" in advice.reason
+        assert "halving it requires more than n = 104,857,600, the largest n tried" in advice.reason

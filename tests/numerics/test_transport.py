@@ -121,7 +121,7 @@ class TestPlugIn:
     def test_samples_beyond_the_limit_are_refused_not_cut(self, monkeypatch):
         monkeypatch.setattr(costs, "EXACT_LIMIT", 10)
         x = np.random.default_rng(0).normal(size=(11, 2))
-        with pytest.raises(InputError, match=r"at most 10 of a side.*Received: 11.*quantised"):
+        with pytest.raises(InputError, match=r"at most 10 per side.*Received: 11.*quantized"):
             plug_in_cost(x[:5], x)
 
     def test_samples_that_do_not_fit_are_refused(self):
@@ -210,13 +210,13 @@ class TestQuantised:
 
     def test_inputs_that_do_not_fit_are_refused(self):
         p, q, centres = histograms(5)
-        with pytest.raises(InputError, match="do not belong together"):
+        with pytest.raises(InputError, match="do not match"):
             quantised_cost(p, q, centres[:4])
-        with pytest.raises(InputError, match="do not belong together"):
+        with pytest.raises(InputError, match="do not match"):
             quantised_cost([p, p], [q, q], centres)
         with pytest.raises(InputError, match="sum to 1"):
             quantised_cost(p * 2, q, centres)
-        with pytest.raises(InputError, match="cluster centres hold values that are not finite"):
+        with pytest.raises(InputError, match="cluster centers hold values that are not finite"):
             quantised_cost(p, q, np.where(centres == centres[0, 0], np.inf, centres))
         with pytest.raises(InputError, match="do not form a table"):
             quantised_cost(p, q, centres[:, 0])
@@ -393,13 +393,13 @@ class TestEntropicBarycentre:
 
     def test_settings_that_cannot_serve_are_refused(self):
         p, q, centres = histograms(5)
-        with pytest.raises(InputError, match="No barycentre of that name"):
+        with pytest.raises(InputError, match="Unknown barycenter"):
             barycentric_frontier(p, q, centres, barycentre="median")
         with pytest.raises(InputError, match="Only the entropic"):
             barycentric_frontier(p, q, centres, regularisation=1.0)
         with pytest.raises(InputError, match="too small"):
             barycentric_frontier(p, q, centres, barycentre="entropic", regularisation=1e-3)
-        with pytest.raises(InputError, match="regularisation is not usable"):
+        with pytest.raises(InputError, match="regularization is not usable"):
             barycentric_frontier(p, q, centres, barycentre="entropic", regularisation=0.0)
         with pytest.raises(InputError, match="median cost is 0"):
             barycentric_frontier(p, q, np.zeros((5, 2)), barycentre="entropic")

@@ -61,16 +61,16 @@ def test_settings_are_looked_at():
 def test_fewer_clusters_than_a_tenth_of_many_texts_are_said(n, k, said):
     config = dataclasses.replace(CONFIG, score=ScoreConfig(k=k))
     found = advice((side(HUMAN, n=n), side("m", n=n)), CORPORA, config)
-    assert [("k is 5,000 and not a tenth of 60,000 texts" in sentence) for sentence in found] == [True] * said
+    assert [("k is 5,000, not a tenth of 60,000 texts" in sentence) for sentence in found] == [True] * said
 
 
 def test_few_texts_and_texts_of_both_sides():
     few = (side(HUMAN, n=999), side("m", n=999))
-    assert "999 texts a side" in advice(few, CORPORA, CONFIG)[0]
+    assert "999 texts per side" in advice(few, CORPORA, CONFIG)[0]
     same = {HUMAN: CORPORA[HUMAN], "m": CORPORA[HUMAN]}
     first, second = advice((side(HUMAN), side("m")), same, CONFIG)
     assert first.startswith("human and m hold the same texts")
-    assert "word for word" in second
+    assert "verbatim" in second
     assert "4 of m" in second
 
 
@@ -78,7 +78,7 @@ def test_sides_of_the_same_texts_in_any_order_are_said_first():
     turned = corpus_from_texts(CORPORA["m"].texts[::-1], name="n", prompts=["one "] * 4)
     corpora = {HUMAN: CORPORA[HUMAN], "m": CORPORA["m"], "n": turned}
     found = advice((side(HUMAN), side("m", n=N + 1), side("n")), corpora, CONFIG)
-    assert found[0] == "m and n hold the same texts, so that their score says nothing: was one file given twice?"
+    assert found[0] == "m and n hold the same texts, so their score is meaningless: was one file given twice?"
     assert "differ in size" in found[1]
 
 
@@ -87,7 +87,7 @@ def test_sides_of_the_same_texts_in_any_order_are_said_first():
     [
         ([f"request-{i}" for i in range(20)], "look like ids, numbers or paths, such as 'request-0'"),
         ([f"{i:040x}" for i in range(20)], "look like ids"),
-        (["I cannot help with that."] * 12 + list("abcdefgh"), "12 of 20 texts are one and the same"),
+        (["I cannot help with that."] * 12 + list("abcdefgh"), "12 of 20 texts are identical"),
     ],
 )
 def test_texts_that_are_none_are_said_first(texts, words):

@@ -155,7 +155,7 @@ class TestArguments:
 
     def test_features_win_over_text_and_a_warning_says_so(self) -> None:
         p, q = (side[:80] for side in isotropic())
-        with pytest.warns(UserWarning, match="p_features is used; p_text is left aside"):
+        with pytest.warns(UserWarning, match="p_features is used; p_text is ignored"):
             result = compute_mauve(p_features=p, q_features=q, p_text=["never read"])
         assert result.mauve == compute_mauve(p_features=p, q_features=q).mauve
 

@@ -128,7 +128,7 @@ def test_twenty_million_columns_are_refused_before_they_are_read(tmp_path, monke
     monkeypatch.setenv(stacked.COLUMNS_VARIABLE, "20000000")
     assert features_of("q", corpus, path).shape == (20, 20_000_000)
     monkeypatch.setenv(stacked.COLUMNS_VARIABLE, "many")
-    with pytest.raises(InputError, match="is no limit"):
+    with pytest.raises(InputError, match="is not a valid limit"):
         features_of("q", corpus, path)
 
 

@@ -134,7 +134,7 @@ def test_table_says_which_encoder_and_how_many_seeds() -> None:
     config = CompareConfig(encoder=encoder, score=ScoreConfig(seeds=1, k=9))
     table = to_table(dataclasses.replace(make_comparison(), config=config))
     assert "tiny at abc, prompt + text, at most 77 tokens" in table
-    assert "one k-means seed, so no spread is known" in table
+    assert "one k-means seed, so the spread is unknown" in table
     assert "k = 9" in table
     assert "features were given" in to_table(make_comparison())
 

@@ -139,7 +139,7 @@ subprocess.run([sys.executable, "-c", started], check=True)
     assert looked_up(log) == []
     first, second, started = result.stdout.splitlines()
     assert started == "False"
-    assert "is not on this machine, and pages fetch none" in first
+    assert "is not on this machine, and pages do not download models" in first
     assert "not a hub id" in second
 
 

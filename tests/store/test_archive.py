@@ -281,13 +281,13 @@ REASONS = {
     "no texts": r"files are missing or too many: .*texts-1\.parquet",
     "array too many": r"files are missing or too many: .*pairwise-7\.npy",
     "pickled array": "the run in it cannot be read: .*Python objects",
-    "promised array": "the run in it cannot be read: its header promises",
+    "promised array": "the run in it cannot be read: its header declares",
     "not finite": "the run in it cannot be read: .*finite",
     "not a number": "measures.json: it holds NaN",
     "name of no text": "name of the run cannot be used",
     "summary of another": "Its line in a list has another name or time",
-    "changed text": "cannot be read: texts-0.parquet does not hold the texts it was written with",
-    "ratings with a trigger": "its tables are not those of ratings",
+    "changed text": "cannot be read: texts-0.parquet no longer holds the texts that were stored in it",
+    "ratings with a trigger": "its tables are not those of a ratings file",
     "compressed beyond measure": "would become 8,388,[0-9]+ bytes.*Allowed: 300 to one",
     "a link": "about.json is no plain file",
     "a file twice": "it holds a file twice",
@@ -442,7 +442,7 @@ def test_what_is_no_plain_file_is_neither_opened_nor_waited_for(elsewhere: RunSt
         path = Path("/dev/zero")
     else:
         os.mkfifo(path) if kind == "a named pipe" else path.mkdir()
-    with pytest.raises(InputError, match=rf"The archive of a run .* is {kind}\. Allowed: a plain file"):
+    with pytest.raises(InputError, match=rf"The archive of a run .* is {kind}\. Allowed: a regular file"):
         elsewhere.import_(path)
     assert (elsewhere.list(), left_in(elsewhere)) == ([], set())
 

@@ -142,7 +142,7 @@ def test_the_command_prints_scores_and_measures(task, folder, capsys):
     [
         ({"decoders": []}, "decoders cannot be used"),
         ({"decoders": ["greedy", "greedy"]}, "none twice"),
-        ({"decoders": ["nucleus:p=2"]}, "cannot be set so"),
+        ({"decoders": ["nucleus:p=2"]}, "Invalid setting for the decoder nucleus"),
         ({"model": " "}, "entry model of the study task"),
         ({"prompt_tokens": 0}, "entry prompt_tokens of the study task"),
         ({"settings": {"max_new_tokens": 0}}, "max_new_tokens"),

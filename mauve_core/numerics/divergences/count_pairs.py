@@ -69,7 +69,7 @@ def count_pairs(p_counts: NDArray[np.integer], q_counts: NDArray[np.integer]) ->
     """
     if p_counts.shape != q_counts.shape or p_counts.size == 0:
         received = f"{p_counts.shape} and {q_counts.shape}"
-        raise InputError("The histograms do not fit each other", allowed="two arrays of one shape", received=received)
+        raise InputError("The histograms do not match", allowed="two arrays of the same shape", received=received)
     shape, k = p_counts.shape[:-1], p_counts.shape[-1]
     radix = int(q_counts.max()) + 1
     codes = p_counts.astype(np.int64).ravel()

@@ -176,7 +176,7 @@ def mauve_area(p: ArrayLike, q: ArrayLike, scale: float = 5.0) -> float:
         if abs(area - before) < _AREA_TOLERANCE:
             return float(min(max(area, 0.0), 1.0))
         before, panels = area, 2 * panels
-    raise InputError("The area does not settle at this scale", received=repr(scale), todo="Choose a smaller scale")
+    raise InputError("The area does not converge at this scale", received=repr(scale), todo="Choose a smaller scale")
 
 
 def trapezoid_area(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:

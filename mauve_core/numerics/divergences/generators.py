@@ -86,7 +86,7 @@ class Generator:
         """f''(t) for finite t > 0. Total variation has a kink at 1: inf at 1 and 0 elsewhere."""
         array = _arguments(t)
         if (array == 0).any() or np.isinf(array).any():
-            raise InputError("The second derivative is asked for at a border", allowed="finite numbers above 0")
+            raise InputError("The second derivative is not defined at the border", allowed="finite numbers above 0")
         with np.errstate(over="ignore", under="ignore"):
             return self.curvature(np.atleast_1d(array)).reshape(array.shape)
 
@@ -164,7 +164,7 @@ def generator_of(generator: Generator | str) -> Generator:
                     f"The weight of {family} is not usable", allowed="a number between 0 and 1", received=generator
                 ) from error
     allowed = f"{', '.join(GENERATORS)}; {', '.join(f'{family}-<weight>' for family in FAMILIES)}"
-    raise InputError("No generator of that name", allowed=allowed, received=repr(generator))
+    raise InputError("Unknown generator", allowed=allowed, received=repr(generator))
 
 
 def f_divergence(p: ArrayLike, q: ArrayLike, generator: Generator | str = "kl") -> NDArray[np.float64]:
@@ -202,7 +202,7 @@ def _weight(weight: float) -> tuple[float, float]:
 def _arguments(t: ArrayLike) -> _Array:
     array = _checks.numbers(t, "The array of arguments").astype(np.float64, copy=False)
     if not (array >= 0).all():
-        raise InputError("A generator is asked for where it is not defined", allowed="numbers from 0 to infinity")
+        raise InputError("The generator is not defined for some arguments", allowed="numbers from 0 to infinity")
     return array
 
 

@@ -110,7 +110,7 @@ def greedy(
         ("smoothing", smoothing, ADDED_COUNT),
     ):
         if given not in names:
-            raise InputError(f"No {what} of that name", allowed=", ".join(names), received=repr(given))
+            raise InputError(f"Unknown {what}", allowed=", ".join(names), received=repr(given))
     steps, scale = _checks.whole("The number of steps", steps, low=1), _checks.positive("The scale", scale)
     _shares(p_counts, q_counts)
     p, q = np.asarray(p_counts, dtype=np.float64), np.asarray(q_counts, dtype=np.float64)

@@ -55,7 +55,7 @@ def added_count(smoothing: str) -> float | None:
         b = np.nan
     if not 0 < b < np.inf:
         allowed = f"{', '.join(SMOOTHINGS)} or {_ADD}<b> with a positive number b"
-        raise InputError("No smoothing of that name", allowed=allowed, received=repr(smoothing))
+        raise InputError("Unknown smoothing", allowed=allowed, received=repr(smoothing))
     return b
 
 

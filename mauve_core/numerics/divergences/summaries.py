@@ -277,7 +277,7 @@ def _settled_integral(generator: Generator, p: _Array, q: _Array) -> float:
         before, value = value, value / 2 + step * _integrand(generator, p, q, between)
         if abs(value - before) <= _SETTLED * value:
             return value
-    raise InputError("The frontier integral does not settle", received=generator.name)
+    raise InputError("The frontier integral does not converge", received=generator.name)
 
 
 def _integrand(generator: Generator, p: _Array, q: _Array, log_odds: _Array) -> float:

@@ -95,8 +95,8 @@ def matched(p_counts: ArrayLike, q_counts: ArrayLike, clusters: Sequence[int]) -
     rest, own = float(p[~chosen].sum()), float(q[~chosen].sum())
     empty = chosen & (q == 0) & (p > 0)
     if empty.any() or (rest > 0 and own == 0):
-        where = ", ".join(str(at) for at in np.flatnonzero(empty)) or "the clusters that are not matched"
-        raise InputError(f"The candidate has no text in {where}: weights cannot give it any")
+        where = ", ".join(str(at) for at in np.flatnonzero(empty)) or "the unmatched clusters"
+        raise InputError(f"The candidate has no text in {where}, so weights cannot give it any")
     weights = np.full(p.size, rest / own if own > 0 else 1.0)
     return np.where(chosen, np.divide(p, q, out=np.ones_like(q), where=q > 0), weights)
 
@@ -143,7 +143,7 @@ def _weights(weights: ArrayLike, size: int, what: str) -> NDArray[np.float64]:
     array = _checks.numbers(weights, "The array of weights").astype(np.float64)
     if array.ndim == 0 or array.shape[-1] != size:
         allowed, received = f"one weight for each of the {size} {what}", f"shape {array.shape}"
-        raise InputError(f"The weights do not fit the {what}", allowed=allowed, received=received)
+        raise InputError(f"The weights do not match the {what}", allowed=allowed, received=received)
     if not np.isfinite(array).all() or (array < 0).any():
         raise InputError("The weights are not usable", allowed="finite numbers that are not negative")
     return array
@@ -160,5 +160,5 @@ def _shares(p_counts: ArrayLike, q_counts: ArrayLike) -> tuple[NDArray[np.float6
 def _chosen(clusters: Sequence[int], k: int) -> NDArray[np.intp]:
     chosen = np.asarray(clusters, dtype=np.intp)
     if chosen.ndim != 1 or (chosen.size and not 0 <= chosen.min() <= chosen.max() < k):
-        raise InputError("No cluster of that number", allowed=f"0 to {k - 1}", received=str(list(clusters)))
+        raise InputError("No cluster has that number", allowed=f"0 to {k - 1}", received=str(list(clusters)))
     return chosen

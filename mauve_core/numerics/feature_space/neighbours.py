@@ -49,11 +49,11 @@ def coverage(
     InputError
         There are too few points, or the features do not fit together.
     """
-    k = _checks.whole("The number of neighbours", k, low=1)
+    k = _checks.whole("The number of neighbors", k, low=1)
     names = "features", "features of the manifold"
     points, centres = _checks.two_samples(x, manifold, least_q=k + 1, names=names)
     if not all(chosen.any() and balls.any() for chosen, balls in kept):
-        raise InputError("A choice of points is empty", allowed="at least one point on each side")
+        raise InputError("A selection of points is empty", allowed="at least one point on each side")
     middle = centres.mean(axis=0, dtype=np.float64)
     own, others = points - middle, centres - middle
     radii = _squared_radii(others, k)

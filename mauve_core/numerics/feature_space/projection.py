@@ -86,7 +86,7 @@ def map_of(
     groups = np.asarray(strata)
     if groups.shape != (len(table),) or groups.dtype.kind not in "iu":
         raise InputError(
-            "The strata do not fit the rows", allowed=f"{len(table)} whole numbers", received=str(groups.shape)
+            "The strata do not match the rows", allowed=f"{len(table)} whole numbers", received=str(groups.shape)
         )
     most = _checks.whole("The number of rows to fit", most, low=PLACED_BY)
     rows = sampled_rows(groups, most, np.random.default_rng([seed, len(table)]))

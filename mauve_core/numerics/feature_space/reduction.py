@@ -197,8 +197,8 @@ def reduce_sides(sides: Sequence[Side], *, explained_variance: float = 0.9) -> R
         raise InputError(
             "All features are equal, so there is nothing to compare",
             allowed="texts that differ",
-            received=f"{sum(len(side.fitted) for side in sides)} rows of one direction",
-            todo="Check that the texts on both sides are not copies of one text",
+            received=f"{sum(len(side.fitted) for side in sides)} rows in one direction",
+            todo="Check that the texts of both sides are not copies of a single text",
         )
     shares = np.cumsum(variances) / total
     # The last share is 1 up to rounding; a tiny slack keeps explained_variance=1 from asking for too much.

@@ -175,10 +175,10 @@ def _require_float_columns(values: Any, name: str) -> None:
     other = [str(column) for column, dtype in zip(columns, dtypes, strict=True) if "float" not in str(dtype).lower()]
     if other:
         raise InputError(
-            f"The table of {name} has columns that are no features",
+            f"The table of {name} has columns that are not features",
             allowed="floats in every column",
             received=", ".join(map(repr, other[:5])),
-            todo="Leave them out, or give an array: frame[features].to_numpy()",
+            todo="Leave them out, or pass an array: frame[features].to_numpy()",
         )
 
 
@@ -186,13 +186,15 @@ def require_columns(columns: int, name: str = "features") -> None:
     """InputError for too many columns: their covariance would fill the memory."""
     text = os.environ.get(COLUMNS_VARIABLE, "").strip() or str(COLUMNS)
     if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise InputError(f"{COLUMNS_VARIABLE} is no limit", allowed="a whole number above 0", received=repr(text))
+        raise InputError(
+            f"{COLUMNS_VARIABLE} is not a valid limit", allowed="a whole number above 0", received=repr(text)
+        )
     if columns > int(text):
         raise InputError(
             f"The {name} have too many columns",
             allowed=f"at most {int(text):,}",
             received=f"{columns:,}",
-            todo=f"Give a row for each text, not a column; or set {COLUMNS_VARIABLE}",
+            todo=f"Use one row per text, not one column; or set {COLUMNS_VARIABLE}",
         )
 
 
@@ -208,7 +210,7 @@ def _table(values: ArrayLike, name: str) -> NDArray[np.generic]:
         )
     if array.ndim != 2 or array.shape[1] == 0:
         raise InputError(
-            f"The {name} do not form a table with a row for each text",
+            f"The {name} do not form a table with one row per text",
             allowed="an array of shape (n, d) with d at least 1",
             received=f"shape {array.shape}",
         )

@@ -200,7 +200,7 @@ def _centred(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _too_few(distinct: int, k: int) -> InputError:
     return InputError(
-        "Too few different texts for so many clusters",
+        "Too few different texts for this many clusters",
         allowed=f"at least {k} texts with different features for k = {k}",
         received=f"{distinct} that can be told apart",
         todo="Choose a smaller k, or give more different texts",

@@ -138,10 +138,10 @@ def label_rows(
     distinct = distinct_rows(x)
     if distinct.rows.shape[1] != columns:
         raise InputError(
-            "The rows do not have the columns of the fit",
+            "The rows do not have the columns of the fitted rows",
             allowed=f"{columns} columns",
             received=str(distinct.rows.shape[1]),
-            todo="Project new features on the components of the rows that were fitted",
+            todo="Project new features onto the components of the fitted rows",
         )
     blocks = _checks.row_blocks(len(distinct.rows))
     labels = np.concatenate([label(distinct.rows[block].astype(np.float64)) for block in blocks])
@@ -173,7 +173,7 @@ def require_own_size(title: str, bins: int, k: int | None) -> None:
     """InputError if the requested number of bins is not the quantizer's."""
     if k is not None and k != bins:
         raise InputError(
-            f"{title} decides itself how many bins there are",
+            f"{title} sets the number of bins itself",
             allowed=f"no number of bins, or {bins}",
             received=repr(k),
             todo="Leave the number out, or choose k-means",
@@ -191,6 +191,6 @@ def require_finite(what: str, *arrays: NDArray[np.floating]) -> None:
     """InputError if training diverged; all labels would be 0."""
     if not all(np.isfinite(array).all() for array in arrays):
         raise InputError(
-            f"The training of {what} left the range of numbers",
-            todo="Choose a smaller learning rate, or look for features of very different sizes",
+            f"The training of {what} overflowed",
+            todo="Choose a smaller learning rate, or check for features of very different scales",
         )

@@ -52,7 +52,7 @@ class MixtureSettings:
         _checks.whole("The number of layers", self.layers, low=1)
         _checks.whole("The number of components", self.components, low=2)
         _checks.whole("The number of epochs", self.epochs, low=0)
-        _checks.whole("The size of a batch", self.batch, low=1)
+        _checks.whole("The batch size", self.batch, low=1)
         _checks.positive("The learning rate", self.learning_rate)
         if self.bins > MOST_BINS:
             paths = f"{self.components}^{self.layers}"

@@ -89,7 +89,7 @@ def fit_mixture(
     """
     rng = random_stream(seed)
     distinct = distinct_rows(x)
-    require_distinct(distinct, settings.components, f"{settings.components} components a layer")
+    require_distinct(distinct, settings.components, f"{settings.components} components per layer")
     _checks.require_device(device)
     # Sorted, so that the order of the input has no effect.
     rows = distinct.rows[np.sort(distinct.index)]

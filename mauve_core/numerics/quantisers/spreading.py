@@ -99,7 +99,7 @@ class SpreadingSettings:
 
     def __post_init__(self) -> None:
         _checks.whole("The number of epochs", self.epochs, low=0)
-        _checks.whole("The size of a batch", self.batch, low=2)
+        _checks.whole("The batch size", self.batch, low=2)
         _checks.whole("The width of the hidden layer", self.hidden, low=1)
         _checks.whole("The number of positives", self.positives, low=1)
         _checks.whole("The rank of the negative", self.negative_rank, low=1)
@@ -139,7 +139,7 @@ def fit_map(
     """
     rng = random_stream(seed)
     distinct = distinct_rows(x)
-    require_distinct(distinct, LEAST_ROWS, "triplets of them")
+    require_distinct(distinct, LEAST_ROWS, "triplets of texts")
     _checks.require_device(device)
     # Sorted, so that the order of the input has no effect.
     anchors = np.sort(distinct.index)

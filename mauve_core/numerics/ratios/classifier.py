@@ -60,7 +60,7 @@ def classifier_ratios(
     left, right = _checks.two_samples(x_p, x_q, least_p=2 * FOLDS, least_q=2 * FOLDS, names=NAMES)
     strengths = [_checks.positive("The inverse strength of the penalty", strength) for strength in penalties]
     if not strengths:
-        raise InputError("There is no penalty to choose from", allowed="one or more")
+        raise InputError("No penalty to choose from was given", allowed="one or more")
     halves = [
         _halves(len(side), stream)
         for side, stream in zip((left, right), _checks.seed_sequence(seed).spawn(2), strict=True)

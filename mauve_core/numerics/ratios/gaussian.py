@@ -84,7 +84,7 @@ def _fit(side: _Array, added: float, whose: str) -> tuple[_Array, _Array]:
             f"The covariance of the {whose} features is singular",
             allowed="texts that differ in every direction",
             received=f"{len(side)} texts in {len(mean)} dimensions",
-            todo="Keep fewer components, give more texts, or add a larger ridge",
+            todo="Keep fewer components, give more texts, or use a larger ridge",
         ) from error
 
 

@@ -115,12 +115,12 @@ def _bandwidth(u_p: _Array, u_q: _Array, asked: float | str) -> tuple[float, str
         return _checks.positive("The bandwidth", asked), ""
     if asked not in BANDWIDTHS:
         raise InputError(
-            "No bandwidth of that name", allowed=f"a positive number, {' or '.join(BANDWIDTHS)}", received=repr(asked)
+            "Unknown bandwidth", allowed=f"a positive number, {' or '.join(BANDWIDTHS)}", received=repr(asked)
         )
     scott = scott_bandwidth(u_p, u_q)
     if scott**2 <= LEAST_VARIANCE * np.concatenate([u_p, u_q]).var(axis=0).mean():
         raise InputError(
-            "No bandwidth fits sides without any spread",
+            "No bandwidth suits sides without spread",
             allowed="rows that differ within a side",
             todo="Give a bandwidth, or compare texts that differ",
         )

@@ -94,7 +94,7 @@ def knn_ratios_from_gram(gram: ArrayLike, n: int, *, k: int = NEIGHBOURS) -> Log
         )
     n = _checks.whole("The number of human texts", n, low=1)
     if n >= len(array):
-        raise InputError("The Gram matrix leaves no candidate's texts", allowed=f"more than {n} rows")
+        raise InputError("The Gram matrix has no rows for the candidate's texts", allowed=f"more than {n} rows")
     largest = np.abs(array).max()
     mirrored = all(
         np.allclose(array[part], array[:, part].T, rtol=0.0, atol=_ASYMMETRY * largest)
@@ -102,7 +102,10 @@ def knn_ratios_from_gram(gram: ArrayLike, n: int, *, k: int = NEIGHBOURS) -> Log
     )
     diagonal = np.diagonal(array).astype(np.float64)
     if not mirrored or (diagonal < 0).any():
-        raise InputError("The Gram matrix is not a kernel's", allowed="a symmetric matrix, its diagonal not negative")
+        raise InputError(
+            "The Gram matrix is not that of a kernel",
+            allowed="a symmetric matrix with no negative number on its diagonal",
+        )
 
     def distances(part: slice) -> _Array:
         return np.asarray(diagonal[part, None] + diagonal - 2 * array[part].astype(np.float64))
@@ -113,13 +116,13 @@ def knn_ratios_from_gram(gram: ArrayLike, n: int, *, k: int = NEIGHBOURS) -> Log
 def _ratios(distances: Callable[[slice], _Array], squares: _Array, n: int, k: int, *notes: str) -> LogRatios:
     """Ratios from a function that returns rows of squared distances; ``squares`` are the points' squared lengths."""
     total = len(squares)
-    k = _checks.whole("The number of neighbours", k, low=1)
+    k = _checks.whole("The number of neighbors", k, low=1)
     if k >= total:
         raise InputError(
-            "Too few texts for so many neighbours",
+            "Too few texts for this many neighbors",
             allowed=f"at least {k + 1} on both sides together",
             received=str(total),
-            todo="Give more texts, or ask for fewer neighbours",
+            todo="Give more texts, or use fewer neighbors",
         )
     counts = np.empty((2, total))
     for start in range(0, total, BLOCK):
@@ -131,7 +134,7 @@ def _ratios(distances: Callable[[slice], _Array], squares: _Array, n: int, k: in
     with np.errstate(divide="ignore"):
         logs = np.log(counts[0] / n) - np.log(counts[1] / (total - n))
     at_p, at_q = logs[:n], logs[n:]
-    return LogRatios(at_p, at_q, (f"{k} neighbours", *notes, *infinite_notes(at_p, at_q)))
+    return LogRatios(at_p, at_q, (f"{k} neighbors", *notes, *infinite_notes(at_p, at_q)))
 
 
 def _shares(near: _Array, squares: _Array, n: int, k: int) -> _Array:

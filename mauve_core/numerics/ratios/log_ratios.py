@@ -117,8 +117,8 @@ def ratio_atoms(ratios: LogRatios) -> tuple[_Array, _Array]:
     logs = np.concatenate([ratios.at_p, ratios.at_q])
     if np.isneginf(logs).all() or np.isposinf(logs).all():
         raise InputError(
-            "The ratios leave one side without any probability",
-            allowed="ratios above 0 somewhere and finite ones somewhere",
+            "The ratios give one side no probability at all",
+            allowed="at least one ratio above 0 and at least one finite one",
             received=f"{'0' if logs[0] < 0 else 'infinity'} at all {n + m} points",
         )
     log_share = -np.log(2 * np.repeat([n, m], [n, m]))
@@ -163,7 +163,7 @@ def ratio_frontier(
     if expectation == "union":
         return f_frontier(*ratio_atoms(ratios), generator, weights)
     if expectation not in EXPECTATIONS:
-        raise InputError("No expectation of that name", allowed=", ".join(EXPECTATIONS), received=repr(expectation))
+        raise InputError("Unknown expectation", allowed=", ".join(EXPECTATIONS), received=repr(expectation))
     chosen = generator_of(generator)
     grid = _checks.mixture_weights(weights)
     if expectation == "second":
@@ -171,12 +171,12 @@ def ratio_frontier(
         type2 = [_second_mean(ratios.at_q, chosen, weight) for weight in grid]
         return Frontier(grid, np.array(type1), np.array(type2))
     if chosen.name != "kl":
-        raise InputError("The mean over a side's own sample is for KL alone", allowed="kl", received=chosen.name)
+        raise InputError("The mean over a side's own sample is defined only for KL", allowed="kl", received=chosen.name)
     if np.isneginf(ratios.at_p).any() or np.isposinf(ratios.at_q).any():
         raise InputError(
             "A side has probability 0 at a point of its own sample",
             allowed="ratios above 0 at P's points and below infinity at Q's",
-            todo='Take the expectation "union"',
+            todo='Use the expectation "union"',
         )
     type1 = [_first_mean(-ratios.at_q, 1 - weight) for weight in grid]
     type2 = [_first_mean(ratios.at_p, weight) for weight in grid]
@@ -217,7 +217,7 @@ def direct_ratios(
         if own.size != other.size:
             raise InputError(
                 f"The two models did not score the same {side} texts",
-                allowed="one log-likelihood a text from each",
+                allowed="one log-likelihood per text from each",
                 received=f"{own.size} and {other.size}",
             )
     at_p, at_q = own_p - other_p, other_q - own_q
@@ -280,7 +280,7 @@ def infinite_notes(at_p: _Array, at_q: _Array) -> tuple[str, ...]:
     """A note with the number of points whose ratio is 0 or infinity, if there are any."""
     human, candidate = (f"{np.isinf(side).sum()} of {side.size}" for side in (at_p, at_q))
     infinite = np.isinf(at_p).any() or np.isinf(at_q).any()
-    return (f"{human} human and {candidate} candidate points are seen on one side only",) if infinite else ()
+    return (f"{human} human and {candidate} candidate points have density on one side only",) if infinite else ()
 
 
 def _projected(left: NDArray[np.float32], right: NDArray[np.float32], wanted: int) -> Coordinates:
@@ -330,7 +330,7 @@ def _first_mean(logs: _Array, weight: float) -> float:
 def _log_likelihoods(values: ArrayLike, whose: str, *, own: bool) -> _Array:
     array = _checks.numbers(values, f"The array of log-likelihoods of {whose}").astype(np.float64)
     if array.ndim != 1 or array.size == 0:
-        raise InputError(f"Log-likelihoods of {whose} are no row of numbers", received=f"shape {array.shape}")
+        raise InputError(f"Log-likelihoods of {whose} are not a row of numbers", received=f"shape {array.shape}")
     refused = ~np.isfinite(array) if own else np.isnan(array) | np.isposinf(array)
     if refused.any():
         raise InputError(

@@ -87,7 +87,7 @@ def resampled_counts(labels: ArrayLike, k: int, weights: NDArray[np.integer]) ->
         raise InputError("Labels are not usable", allowed=f"one row of whole numbers from 0 to {k - 1}")
     if weights.ndim != 2 or weights.shape[1] != array.size:
         raise InputError(
-            "Weights and labels do not belong together",
+            "Weights and labels do not match",
             allowed=f"weights of shape (B, {array.size})",
             received=f"shape {weights.shape}",
         )

@@ -72,6 +72,6 @@ def t_interval(
     if not 0 < confidence < 1:
         raise InputError("The confidence is not usable", allowed="a number in (0, 1)", received=repr(confidence))
     if not (0 <= sd < np.inf and np.isfinite(estimate)):
-        raise InputError("The interval cannot be drawn", allowed="a finite estimate and a finite sd of at least 0")
+        raise InputError("The interval cannot be computed", allowed="a finite estimate and a finite sd of at least 0")
     reach = float(stdtrit(groups - 1, (1 + confidence) / 2)) * sd
     return float(np.clip(estimate - reach, *bounds)), float(np.clip(estimate + reach, *bounds))

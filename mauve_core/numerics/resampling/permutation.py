@@ -179,7 +179,7 @@ def _scores(statistic: Statistic, first: NDArray[np.bool_], second: NDArray[np.b
         received = f"shape {values.shape} for {len(first)} draws"
         raise InputError("The statistic does not give a score for each draw", allowed="shape (b,)", received=received)
     if np.isnan(values).any():
-        raise InputError("The statistic is not a number for some draw", allowed="scores that are numbers")
+        raise InputError("The statistic is NaN for some draws", allowed="scores that are numbers")
     return values
 
 
@@ -208,9 +208,11 @@ def _notes_on_fixed(codes: NDArray[np.intp], sides: NDArray[np.bool_]) -> tuple[
         raise InputError(
             "No prompt has texts of both sides, so no text can change sides",
             allowed="at least one prompt with texts of P and of Q",
-            todo="Leave the blocks out if the two sides have no prompts in common",
+            todo="Omit the blocks if the two sides have no prompts in common",
         )
     if not fixed.any():
         return ()
     left, right = int((fixed & sides).sum()), int((fixed & ~sides).sum())
-    return (f"{left} texts of P and {right} of Q have prompts without a text of the other side: they never move",)
+    return (
+        f"{left} texts of P and {right} of Q have prompts without a text of the other side, so they never change sides",
+    )

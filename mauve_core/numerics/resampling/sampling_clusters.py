@@ -85,7 +85,7 @@ def merged(p_counts: ArrayLike, q_counts: ArrayLike, k: int) -> tuple[_Counts, _
     own, other = counts_pair(p_counts, q_counts)
     k = _checks.whole("The number of groups", k, low=1)
     if k > own.size:
-        raise InputError("There are more groups than bins", allowed=f"at most {own.size}", received=str(k))
+        raise InputError("More groups than bins", allowed=f"at most {own.size}", received=str(k))
     p, q = own / own.sum(), other / other.sum()
     share = np.divide(p, p + q, out=np.full(p.shape, 0.5), where=p + q > 0)
     groups = np.array_split(np.argsort(share, kind="stable"), k)
@@ -124,7 +124,7 @@ def errors_against_k(
     totals = {(int(p.sum()), int(q.sum())) for p, q in pairs}
     if len(totals) > 1:
         received = ", ".join(f"{n} and {m} texts" for n, m in sorted(totals))
-        raise InputError("The partitions are not of the same texts", allowed="equal totals", received=received)
+        raise InputError("The partitions do not cover the same texts", allowed="equal totals", received=received)
     settings = [
         (probabilities(p, population), probabilities(q, population), int(p.sum()), int(q.sum())) for p, q in pairs
     ]
@@ -159,7 +159,7 @@ def recommend_clusters(
     """
     if estimator.largest is None:
         raise InputError(
-            f"No bound on what a partition loses is known for the {estimator.title}",
+            f"No bound on the loss from partitioning is known for the {estimator.title}",
             allowed="a bounded f-divergence, such as the frontier integral",
         )
     ordered = sorted(histograms, key=lambda pair: np.size(pair[0]))
@@ -182,12 +182,12 @@ def _cluster_reason(curve: SamplingError, best: int, loss: float, alike: tuple[i
     texts = sizes_in_words(int(curve.n[best]), int(curve.m[best]))
     reason = (
         f"Of k = {tried}, the two errors of the {title} balance at k = {k:,}: {curve.mean[best]:.2g} from resampling "
-        f"at {texts}, and at most {loss:.2g} that the best partition into {k:,} clusters loses."
+        f"at {texts}, and at most {loss:.2g} lost by the best partition into {k:,} clusters."
     )
     if len(alike) > 1:
-        reason += f" k = {', '.join(f'{size:,}' for size in alike)} are alike within the error of the measurement."
+        reason += f" k = {', '.join(f'{size:,}' for size in alike)} do equally well within measurement error."
     if curve.k.size > 1 and best in (0, curve.k.size - 1):
-        reason += f" It is the {'smallest' if best == 0 else 'largest'} k that was tried."
+        reason += f" It is the {'smallest' if best == 0 else 'largest'} k tried."
     return reason
 
 

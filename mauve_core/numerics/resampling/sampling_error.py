@@ -185,8 +185,8 @@ def _measured(
     if not np.isfinite(away).all():
         raise InputError(
             f"The {estimator.title} is not finite for every draw",
-            allowed="a score that is finite whichever texts are drawn",
-            todo="Smooth the histograms, or take a score that is bounded",
+            allowed="a score that is finite for any draw of texts",
+            todo="Smooth the histograms, or use a bounded score",
         )
     absolute = np.abs(away)
     return [n, m, k], [truth, absolute.mean(), absolute.std(ddof=1), away.mean(), away.std(ddof=1)]
@@ -196,7 +196,7 @@ def _scores(estimator: PlugIn, p_counts: _Counts, q_counts: _Counts) -> _Floats:
     scores = np.asarray(estimator(p_counts, q_counts), dtype=np.float64)
     if scores.shape != p_counts.shape[:1]:
         raise InputError(
-            "The estimator does not give one score a pair of histograms",
+            "The estimator does not give one score per pair of histograms",
             allowed=f"shape {p_counts.shape[:1]}",
             received=f"shape {scores.shape}",
         )

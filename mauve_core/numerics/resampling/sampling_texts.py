@@ -196,7 +196,7 @@ def log_slope(sizes: ArrayLike, values: ArrayLike, standard_errors: ArrayLike | 
     usable = x.ndim == 1 and x.shape == y.shape == errors.shape
     usable = usable and bool(((x > 0) & (x < np.inf) & (y > 0) & (y < np.inf) & (errors >= 0)).all())
     if not usable or np.unique(x).size < 2:
-        raise InputError("A slope cannot be drawn", allowed="positive finite values at two or more positive sizes")
+        raise InputError("A slope cannot be fitted", allowed="positive finite values at two or more positive sizes")
     off = np.log(x) - np.log(x).mean()
     weights = off / (off @ off)
     return Slope(float(weights @ np.log(y)), float(np.linalg.norm(weights * errors / y)))
@@ -257,13 +257,13 @@ def _text_reason(
     needed_n, needed_m, last = needed
     start = f"At {sizes_in_words(n, m)}, k = {k:,} the resampling error of the {title} is {error:.2g}"
     if error == 0:
-        return f"{start}: no draw of the texts moves it."
+        return f"{start}: no draw of texts changes the score."
     if needed_n is None or needed_m is None:
-        return f"{start}; halving it needs more than n = {last:,}, the most that was tried."
+        return f"{start}; halving it requires more than n = {last:,}, the largest n tried."
     power = ""
     if slope is not None:
-        power = f" From there on the error follows n to the power {slope.value:.3f} ± {slope.standard_error:.3f}."
-    return f"{start}; halving it needs about {sizes_in_words(needed_n, needed_m)} with the same k.{power}"
+        power = f" From there on, the error scales as n to the power {slope.value:.3f} ± {slope.standard_error:.3f}."
+    return f"{start}; halving it requires about {sizes_in_words(needed_n, needed_m)} with the same k.{power}"
 
 
 def sizes_in_words(n: int, m: int) -> str:

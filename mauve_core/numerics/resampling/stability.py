@@ -43,8 +43,8 @@ KEPT = 0.5
 
 LABELS = {
     "stable": "beyond chance, and the same in the other partitions",
-    "unsure": "beyond chance for this cluster by itself, but not among so many, or not the same in other partitions",
-    "noise": "no more than chance gives",
+    "unsure": "beyond chance by itself, but not after adjusting for all clusters, or not the same in other partitions",
+    "noise": "no more than expected by chance",
 }
 
 MIN_PERMUTATIONS = 999
@@ -151,7 +151,7 @@ def cluster_stability(
     p = np.where(filled, (1 + far) / (1 + permutations), 1.0)
     sd = _sd(kernel @ member, sides, np.arange(sides.size) if blocks is None else codes)
     if not filled.all():
-        notes += (f"{int((~filled).sum())} clusters hold no text of either side: there is nothing to judge",)
+        notes += (f"{int((~filled).sum())} clusters hold no text of either side, so they cannot be assessed",)
     return _judged(by_partition, sd, p, filled, permutations, notes)
 
 
@@ -171,7 +171,7 @@ def _judged(
         agreement = (_sign(elsewhere) == _sign(excess)).mean(axis=0)
         np.divide(elsewhere.mean(axis=0), excess, out=kept, where=np.abs(excess) > _ZERO)
     else:
-        notes += ("Only one partition is there, so no cluster is called stable",)
+        notes += ("There is only one partition, so no cluster is called stable",)
     # Comparisons with nan are false, so nothing unknown is stable.
     stable = (adjusted <= LEVEL) & (agreement >= AGREEMENT) & (kept >= KEPT)
     label = np.where(stable, "stable", np.where(p <= LEVEL, "unsure", "noise"))

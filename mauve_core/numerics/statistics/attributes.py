@@ -74,7 +74,7 @@ def draw_halves(groups: ArrayLike, splits: int, rng: np.random.Generator) -> NDA
     splits = _checks.whole("The number of splits", splits, low=1)
     names, codes = np.unique(np.asarray(groups), return_inverse=True)
     if names.size < 2:
-        raise InputError("There are too few texts to split", allowed="at least two that may be told apart")
+        raise InputError("Too few texts to split", allowed="at least two in different groups")
     ranks = rng.permuted(np.tile(np.arange(names.size), (splits, 1)), axis=1)
     return np.asarray((ranks < names.size // 2)[:, codes.ravel()])
 
@@ -188,11 +188,13 @@ def _codes(values: ArrayLike, what: str) -> NDArray[np.intp]:
 def _require_fit(labels: NDArray[np.intp], values: NDArray[np.generic], train: NDArray[np.bool_] | None) -> None:
     n = labels.size
     if values.shape != (n,):
-        raise InputError("Labels and values do not fit", allowed=f"shape ({n},)", received=f"shape {values.shape}")
+        raise InputError("Labels and values do not match", allowed=f"shape ({n},)", received=f"shape {values.shape}")
     if train is None:
         return
     if train.dtype != np.bool_ or train.ndim != 2 or train.shape[1] != n:
         received = f"shape {train.shape}, dtype {train.dtype}"
-        raise InputError("The splits do not fit the texts", allowed=f"truth values (splits, {n})", received=received)
+        raise InputError(
+            "The splits do not match the texts", allowed=f"booleans of shape (splits, {n})", received=received
+        )
     if not train.any(axis=1).all() or train.all(axis=1).any():
         raise InputError("A split has an empty half", todo="Give more texts that have a value")

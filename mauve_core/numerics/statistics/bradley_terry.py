@@ -131,7 +131,7 @@ def _wins(wins: ArrayLike) -> _Floats:
             "The table of wins is not square", allowed="shape (n, n) or (B, n, n)", received=f"shape {table.shape}"
         )
     if not np.isfinite(table).all() or (table < 0).any() or np.einsum("...ii->...i", table).any():
-        raise InputError("The table of wins is not usable", allowed="finite counts, not negative, none over oneself")
+        raise InputError("The table of wins is not usable", allowed="finite counts, not negative, with a zero diagonal")
     return table
 
 
@@ -166,8 +166,8 @@ def _maximise(wins: _Floats, tolerance: float) -> tuple[_Floats, int]:
         else:
             logits[open_tables] = at + _newton_step(inner, at, missing[unsettled])
     raise InputError(
-        "The Bradley-Terry scores do not settle",
-        received=f"{open_tables.size} of {len(wins)} tables open after {ZERMELO_STEPS + NEWTON_STEPS} steps",
+        "The Bradley-Terry scores do not converge",
+        received=f"{open_tables.size} of {len(wins)} tables not converged after {ZERMELO_STEPS + NEWTON_STEPS} steps",
         todo="Leave out sources whose comparisons are nearly all one-sided, or allow a larger tolerance",
     )
 

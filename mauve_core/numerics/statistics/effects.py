@@ -80,7 +80,7 @@ def effect(first: ArrayLike, second: ArrayLike, confidence: float = 0.95) -> Eff
         raise InputError("The confidence is not usable", allowed="a number in (0, 1)", received=repr(confidence))
     groups = [_checks.numbers(group, "The array of numbers").astype(np.float64) for group in (first, second)]
     if any(group.ndim != 1 or group.size == 0 or not np.isfinite(group).all() for group in groups):
-        raise InputError("The groups are not usable", allowed="two rows of finite numbers, none of them empty")
+        raise InputError("The groups are not usable", allowed="two nonempty rows of finite numbers")
     n, m = (group.size for group in groups)
     ranks = rankdata(np.concatenate(groups))
     auc = (float(ranks[:n].sum()) - n * (n + 1) / 2) / (n * m)

@@ -117,7 +117,7 @@ def mmd(
     values = _estimates(_kernel_rows(x[:n], width), *parts)[0] * np.sqrt(_spread(n, m) / _spread(half, half))
     null_mean, null_sd = float(values.mean()), float(values.std(ddof=1))
     if null_sd == 0:
-        raise InputError("Halves of the human texts do not differ at all", allowed="human texts that are not all equal")
+        raise InputError("Halves of the human texts do not differ", allowed="human texts that are not all equal")
     return Mmd(value, biased, null_mean, null_sd, (value - null_mean) / null_sd, width, n, m, splits, notes)
 
 
@@ -212,7 +212,7 @@ def _median(squared: NDArray[np.float64]) -> float:
         raise InputError(
             "The median distance between texts is 0",
             allowed="at least half of the pairs of texts with different features",
-            todo="Give a bandwidth, or leave out copies of texts",
+            todo="Give a bandwidth, or leave out duplicate texts",
         )
     return median
 

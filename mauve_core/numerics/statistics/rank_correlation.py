@@ -99,7 +99,7 @@ def worst_case_spearman(a: ArrayLike, sd: ArrayLike, h: ArrayLike) -> WorstCase:
     values, deviations, scores = _rows(a=a, sd=sd, h=h)
     if not np.isfinite(values).all() or not np.isfinite(deviations).all() or (deviations < 0).any():
         raise InputError(
-            "The worst case is not defined", allowed="finite values, finite standard deviations of 0 or more"
+            "The worst case is undefined", allowed="finite values, finite standard deviations of 0 or more"
         )
     target = _centred_ranks(scores)
     if not target.any():
@@ -118,11 +118,11 @@ def _rows(**given: ArrayLike) -> list[_Array]:
     if any(row.ndim != 1 or row.size != rows[0].size or row.size < 2 for row in rows):
         raise InputError(
             "A rank correlation needs rows of equal length",
-            allowed="two values or more in each",
+            allowed="at least two values in each",
             received=", ".join(f"{name} of shape {row.shape}" for name, row in zip(given, rows, strict=True)),
         )
     if any(np.isnan(row).any() for row in rows):
-        raise InputError("A rank correlation is asked for with NaN among the values", todo="Leave those items out")
+        raise InputError("The values of a rank correlation include NaN", todo="Leave those items out")
     return rows
 
 

@@ -72,7 +72,7 @@ class Printed:
         figures = _in_units(values, unit)
         deviations = None if sd is None else _in_units(sd, unit)
         if deviations is not None and (deviations.shape != figures.shape or (deviations < 0).any()):
-            raise InputError("Standard deviations do not fit the figures", allowed="one a figure, 0 or more")
+            raise InputError("Standard deviations do not match the figures", allowed="one per figure, 0 or more")
         return cls(figures, deviations, None if target is None else float(_in_units([target], unit)[0]))
 
     @property
@@ -137,7 +137,7 @@ def worst_case_range(printed: Printed, reference: ArrayLike) -> tuple[float, flo
     """
     ranks = _reference_ranks(printed, reference, MOST_WORST_CASE_ITEMS)
     if printed.sd is None:
-        raise InputError("A worst case needs standard deviations")
+        raise InputError("A worst case requires standard deviations")
     low, high = _intervals(printed)
     signs = _signs(ranks.size)[:, None, :]
     least, most = np.maximum(printed.sd - HALF, 0), printed.sd + HALF
@@ -184,7 +184,7 @@ def find_unrounded(
     wanted, wanted_worst = (np.asarray(values, dtype=np.float64).reshape(len(rows)) for values in (plain, worst))
     needs_worst = not np.isnan(wanted_worst).all()
     if needs_worst and printed.sd is None:
-        raise InputError("A worst case needs standard deviations")
+        raise InputError("A worst case requires standard deviations")
     rng = np.random.default_rng(seed)
     figures = printed.figures + _offsets(rng, draws, printed.figures.size)
     sd = None if printed.sd is None else np.maximum(printed.sd + _offsets(rng, draws, printed.sd.size), 0)
@@ -205,7 +205,7 @@ def _in_units(values: ArrayLike, unit: float) -> _Array:
     whole = np.rint(units)
     # Decimals in binary are off by about 1e-16 relative; one digit too many is off by a tenth of a unit or more.
     if not np.isfinite(units).all() or (np.abs(units - whole) > 1e-6).any():
-        raise InputError("Figures are not printed to the unit given", allowed=f"multiples of {unit:g}")
+        raise InputError("The figures are not multiples of the given unit", allowed=f"multiples of {unit:g}")
     return np.asarray(whole, dtype=np.float64)
 
 
@@ -217,12 +217,12 @@ def _reference_ranks(printed: Printed, reference: ArrayLike, most: int) -> _Arra
     ranks: _Array = rankdata(_checks.numbers(reference, "The reference"))
     if ranks.shape != printed.figures.shape or np.ptp(ranks) == 0:
         raise InputError(
-            "The reference does not fit the printed figures",
-            allowed="a value for each figure, not all of them equal",
+            "The reference does not match the printed figures",
+            allowed="one value per figure, not all equal",
             received=f"{ranks.size} values for {printed.figures.size} figures",
         )
     if ranks.size > most:
-        raise InputError("Too many items for all orders", allowed=f"at most {most}", received=str(ranks.size))
+        raise InputError("Too many items to enumerate all orders", allowed=f"at most {most}", received=str(ranks.size))
     return ranks
 
 
@@ -231,7 +231,7 @@ def _untied(ranks: _Array) -> list[_Array]:
     found = [ranks]
     for rank, size in zip(*np.unique(ranks, return_counts=True), strict=True):
         if size > MOST_TIED:
-            raise InputError("Too many equal values", allowed=f"at most {MOST_TIED} alike", received=str(size))
+            raise InputError("Too many equal values", allowed=f"at most {MOST_TIED}", received=str(size))
         group = np.flatnonzero(ranks == rank)
         found = [_shifted(row, group, shift) for row in found for shift in _shifts(int(size))]
     return [row for row in found if np.ptp(row) > 0]

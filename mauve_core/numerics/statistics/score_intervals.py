@@ -73,14 +73,14 @@ def score_intervals(
         raise InputError("The confidence is not usable", allowed="a number in (0, 1)", received=repr(confidence))
     total = int(wins.sum() + ties.sum())
     if total == 0:
-        raise InputError("There is no rated pair to resample")
+        raise InputError("There are no rated pairs to resample")
     tail = (1 - confidence) / 2
     if replicates * wins.size > REPLICATE_CELLS:
         raise InputError(
-            "So many replicates take too much memory",
+            "This many replicates would take too much memory",
             allowed=f"at most {REPLICATE_CELLS // wins.size:,} for {len(wins)} sources",
             received=f"{replicates:,}",
-            todo="Ask for fewer; 500 place an interval well",
+            todo="Use fewer; 500 give a good interval",
         )
     scores, groups = _replicate_scores(wins, ties, total, replicates, rng)
     low, high = np.full(len(wins), -np.inf), np.full(len(wins), np.inf)

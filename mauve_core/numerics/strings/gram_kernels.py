@@ -135,7 +135,7 @@ def subsequence_gram(
     InputError
         A text has fewer than n tokens, a value leaves the range of float64, or an argument is invalid.
     """
-    n = _checks.whole("The number of tokens of a subsequence", n, low=1)
+    n = _checks.whole("The number of tokens in a subsequence", n, low=1)
     if not 0 < decay <= 1:
         raise InputError("The decay is not usable", allowed="a number above 0, at most 1", received=repr(decay))
     cut, rows = _read(texts, max_tokens, n)
@@ -244,7 +244,7 @@ def _normalised(raw: NDArray[np.float64]) -> NDArray[np.float64]:
     usable = np.isfinite(own) & (own > np.finfo(np.float64).tiny)
     if not usable.all() or not np.isfinite(raw).all():
         raise InputError(
-            f"The subsequence kernel leaves the range of float64 in {_checks.name_rows(~usable)}",
+            f"The subsequence kernel exceeds the range of float64 in {_checks.name_rows(~usable)}",
             todo="Choose a smaller n, or a decay that is neither tiny nor 1",
         )
     root = np.sqrt(own)
@@ -297,7 +297,7 @@ def _read(texts: Sequence[ArrayLike], max_tokens: int | None, least: int) -> tup
     rows = sequences(texts)
     cut = np.zeros(rows.lengths.size, dtype=np.bool_)
     if max_tokens is not None:
-        max_tokens = _checks.whole("The most tokens of a text", max_tokens, low=least)
+        max_tokens = _checks.whole("The maximum number of tokens per text", max_tokens, low=least)
         cut = rows.lengths > max_tokens
         rows = rows.beginnings(max_tokens)
     short = rows.lengths < least
@@ -314,7 +314,7 @@ def _read(texts: Sequence[ArrayLike], max_tokens: int | None, least: int) -> tup
 def _notes(cut: NDArray[np.bool_], max_tokens: int | None) -> tuple[str, ...]:
     if not cut.any():
         return ()
-    return (f"{int(cut.sum())} of {cut.size} texts are longer than {max_tokens} tokens and were read up to there",)
+    return (f"{int(cut.sum())} of {cut.size} texts are longer than {max_tokens} tokens and were truncated",)
 
 
 def _tell(progress: Progress | None, done: int, total: int) -> None:

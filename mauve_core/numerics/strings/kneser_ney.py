@@ -104,7 +104,7 @@ class KneserNey:
             if estimated is not None:
                 discounts[number - 1] = estimated
             elif level.adjusted.any():
-                notes.append(f"Counts of n-grams of {number} tokens allow no discounts; {FALLBACK} are taken")
+                notes.append(f"Counts of {number}-grams allow no discounts; {FALLBACK} are used")
         levels = tuple(_level(level, chosen) for level, chosen in zip(counts, discounts, strict=True))
         return cls(order, vocabulary, discounts, tuple(notes), levels)
 
@@ -213,7 +213,7 @@ def _framed(texts: Sequence[ArrayLike], vocabulary: int) -> _Framed:
     given = sequences(texts)
     if given.tokens.size and given.tokens.max() >= vocabulary:
         allowed = f"0 to {vocabulary - 1}"
-        raise InputError("A token id lies outside the vocabulary", allowed=allowed, received=str(given.tokens.max()))
+        raise InputError("A token id is outside the vocabulary", allowed=allowed, received=str(given.tokens.max()))
     framed = Sequences(np.full(given.tokens.size + 2 * given.lengths.size, vocabulary), given.lengths + 2)
     position = framed.position
     left = np.repeat(framed.lengths, framed.lengths) - position
@@ -231,7 +231,7 @@ def _count(framed: _Framed, symbols: int, order: int) -> list[_Counts]:
     for length in range(order):
         first = np.flatnonzero(framed.left > length)
         if contexts > np.iinfo(np.int64).max // symbols:
-            raise InputError("The vocabulary is too large for so many n-grams", received=f"{symbols - 2} tokens")
+            raise InputError("The vocabulary is too large for this many n-grams", received=f"{symbols - 2} tokens")
         keys, where, ids, times = np.unique(
             grams[first] * symbols + framed.tokens[first + length],
             return_index=True,

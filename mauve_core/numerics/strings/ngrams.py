@@ -56,8 +56,8 @@ def ngrams(tokens: ArrayLike, lengths: ArrayLike, highest: int) -> list[NGrams]:
     flat, sizes = np.asarray(tokens), np.asarray(lengths)
     if flat.ndim != 1 or sizes.ndim != 1 or int(sizes.sum()) != flat.size or (sizes < 0).any():
         raise InputError(
-            "Tokens and lengths do not belong together",
-            allowed="one length a sequence, which sum to the number of tokens",
+            "Tokens and lengths do not match",
+            allowed="one length per sequence, summing to the number of tokens",
             received=f"{flat.size} tokens, lengths that sum to {int(sizes.sum())}",
         )
     owner = np.repeat(np.arange(sizes.size), sizes)

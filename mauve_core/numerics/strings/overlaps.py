@@ -80,7 +80,7 @@ class Overlap:
         there = np.zeros(len(self._lengths), dtype=np.bool_)
         there[slice(None) if among is None else among] = True
         if there.sum() < 2 or not there[rows].all():
-            raise InputError("Nothing can be compared", allowed="rows among two or more sequences")
+            raise InputError("There is nothing to compare", allowed="rows among two or more sequences")
         asked = np.zeros_like(there)
         asked[rows] = True
         correct = np.stack([_correct(order, there, asked)[rows] for order in self._orders], axis=1)

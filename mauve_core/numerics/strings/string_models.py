@@ -110,7 +110,7 @@ def _parts(n: int, ranks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray
     """Rows of a side of n texts to fit the model to, and rows to score: those of the lowest ranks."""
     every, scored = np.arange(n), round(HELD_OUT * n)
     if not 0 < scored < n:
-        wrong = "A side has too few texts to fit a model to some and score others"
+        wrong = "A side has too few texts to fit a model on some and score others"
         raise InputError(wrong, allowed="two or more", received=f"{n} texts")
     chosen = np.zeros(n, dtype=np.bool_)
     chosen[np.argsort(ranks[:n])[:scored]] = True

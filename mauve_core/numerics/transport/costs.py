@@ -158,11 +158,11 @@ def squared_distances(x: _Array, y: _Array) -> _Array:
 def histograms_on_points(p: ArrayLike, q: ArrayLike, centres: ArrayLike) -> tuple[_Array, _Array, _Array]:
     """p (k,), q (k,) and centers (k, d), checked."""
     left, right = _checks.distributions(p, q)
-    positions = points(centres, "cluster centres")
+    positions = points(centres, "cluster centers")
     if left.ndim != 1 or len(positions) != left.size:
         raise InputError(
-            "Histograms and cluster centres do not belong together",
-            allowed="two histograms of shape (k,) and centres of shape (k, d)",
+            "Histograms and cluster centers do not match",
+            allowed="two histograms of shape (k,) and centers of shape (k, d)",
             received=f"shapes {left.shape} and {positions.shape}",
         )
     return left / left.sum(), right / right.sum(), positions
@@ -185,9 +185,9 @@ def _plug_in_costs(x_p: ArrayLike, x_q: ArrayLike) -> _Array:
     if most > EXACT_LIMIT:
         raise InputError(
             "Too many texts for an exact transport cost",
-            allowed=f"at most {EXACT_LIMIT} of a side",
+            allowed=f"at most {EXACT_LIMIT} per side",
             received=str(most),
-            todo="Give fewer texts, or use the quantised cost",
+            todo="Give fewer texts, or use the quantized cost",
         )
     return squared_distances(x, y)
 
@@ -207,7 +207,7 @@ def _solved(p: _Array, q: _Array, cost: _Array, start: _Potentials | None = None
     plan, log = ot.emd(p, q, cost, numItermax=_PIVOTS, log=True, potentials_init=start)
     if log["warning"] is not None:
         raise InputError(
-            "The transport problem was not solved", received=str(log["warning"]), todo="Check that masses sum to 1"
+            "The transport problem was not solved", received=str(log["warning"]), todo="Check that the masses sum to 1"
         )
     return plan, (np.asarray(log["u"]), np.asarray(log["v"]))
 

@@ -24,9 +24,9 @@ from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier
 from mauve_core.numerics.transport.costs import exact_cost, exact_plan, histograms_on_points, squared_distances
 
 BARYCENTRES = {
-    "free": "anywhere in the space of features",
-    "centres": "a histogram over the cluster centres, exact",
-    "entropic": "a histogram over the cluster centres, with an entropic term",
+    "free": "anywhere in feature space",
+    "centres": "a histogram over the cluster centers, exact",
+    "entropic": "a histogram over the cluster centers, with an entropic term",
 }
 """Spaces of the barycenter."""
 
@@ -96,9 +96,9 @@ def barycentric_frontier(
         As :func:`linear_frontier`, or the barycenter is unknown, or the regularization is too small or not applicable.
     """
     if barycentre not in BARYCENTRES:
-        raise InputError("No barycentre of that name", allowed=", ".join(BARYCENTRES), received=repr(barycentre))
+        raise InputError("Unknown barycenter", allowed=", ".join(BARYCENTRES), received=repr(barycentre))
     if regularisation is not None and barycentre != "entropic":
-        raise InputError("Only the entropic barycentre has a regularisation", received=repr(barycentre))
+        raise InputError("Only the entropic barycenter takes a regularization", received=repr(barycentre))
     left, right, positions = histograms_on_points(p, q, centres)
     cost = squared_distances(positions, positions)
     grid = _checks.mixture_weights(weights)
@@ -107,7 +107,7 @@ def barycentric_frontier(
     if barycentre == "centres":
         mixed = np.array([barycentre_on_centres(left, right, cost, float(weight)) for weight in grid])
     else:
-        size = median_cost(cost) if regularisation is None else _checks.positive("The regularisation", regularisation)
+        size = median_cost(cost) if regularisation is None else _checks.positive("The regularization", regularisation)
         mixed = entropic_barycentres(left, right, cost, grid, size)
     return _costs_to(left, right, mixed, positions, grid)
 
@@ -137,7 +137,7 @@ def displacement_frontier(cost: float, weights: ArrayLike = REFERENCE_WEIGHTS) -
         The cost is negative or not finite, or weights do not increase within [0, 1].
     """
     if not 0 <= cost < np.inf:
-        raise InputError("A transport cost is not usable", allowed="a number from 0", received=repr(cost))
+        raise InputError("A transport cost is not usable", allowed="a number of at least 0", received=repr(cost))
     grid = _checks.mixture_weights(weights)
     return Frontier(grid, grid**2 * cost, (1 - grid) ** 2 * cost)
 
@@ -147,7 +147,7 @@ def median_cost(cost: NDArray[np.float64]) -> float:
     upper = cost[np.triu_indices(len(cost), 1)]
     median = float(np.median(upper)) if upper.size else 0.0
     if median == 0:
-        raise InputError("The median cost is 0", allowed="at least half of the pairs of centres at different places")
+        raise InputError("The median cost is 0", allowed="at least half of the pairs of centers at different places")
     return median
 
 
@@ -191,8 +191,8 @@ def entropic_barycentres(
     """
     if cost.max() > _LARGEST_EXPONENT * regularisation:
         raise InputError(
-            "The regularisation is too small",
-            allowed=f"at least {cost.max() / _LARGEST_EXPONENT:.3g} for these centres",
+            "The regularization is too small",
+            allowed=f"at least {cost.max() / _LARGEST_EXPONENT:.3g} for these centers",
             received=repr(regularisation),
         )
     kernel = np.exp(-cost / regularisation)
@@ -210,9 +210,9 @@ def entropic_barycentres(
         if np.abs(u * carried - sides).sum(axis=1).max() < _TOLERANCE:
             return np.asarray((shared / shared.sum(axis=0)).T)
     raise InputError(
-        "The entropic barycentre does not settle",
-        received=f"a regularisation of {regularisation!r}",
-        todo="Choose a larger one, or the exact barycentre on centres",
+        "The entropic barycenter does not converge",
+        received=f"a regularization of {regularisation!r}",
+        todo="Choose a larger one, or the exact barycenter on the cluster centers",
     )
 
 

@@ -46,8 +46,8 @@ def test_presets_can_be_written_and_read(name):
     [
         ("nonsense", "No estimator of that name"),
         ("kmeans:summary=nonsense", "No summary of that name"),
-        ("kmeans:divergence=nonsense", "No generator of that name"),
-        ("kmeans:smoothing=nonsense", "No smoothing of that name"),
+        ("kmeans:divergence=nonsense", "Unknown generator"),
+        ("kmeans:smoothing=nonsense", "Unknown smoothing"),
         ("kmeans:nonsense=1", "cannot be read"),
         ("kmeans:scale=1,scale=2", "cannot be read"),
         ("kmeans:scale=many", "not a number"),
