@@ -180,5 +180,5 @@ def test_one_leaderboard_ranks_all_candidates_by_the_rule_of_one_run() -> None:
         (4, False, "b · one"),
     ]
     assert len(to_json(board)["candidates"]) == 4
-    with pytest.raises(InputError, match="one title"):
+    with pytest.raises(InputError, match="same title"):
         one_leaderboard(left, right, ("one", "one"))

@@ -75,7 +75,7 @@ def test_the_bin(store: RunStore, capsys: pytest.CaptureFixture[str]) -> None:
     assert [entry["summary"]["id"] for entry in entries] == ["two", "one"]
     assert entries[0]["token"] in said(capsys, "bin")
     assert "Restored run one" in said(capsys, "restore", "one")
-    assert "Restored the run two" in said(capsys, "restore", entries[0]["token"])
+    assert "Restored run two" in said(capsys, "restore", entries[0]["token"])
     assert listed(capsys) == ["one", "two"]
     for run_id in ("one", "two"):
         said(capsys, "delete", run_id)

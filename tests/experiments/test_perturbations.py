@@ -107,8 +107,8 @@ def test_what_stayed_is_counted():
     assert result.texts == ("cat", "No article", "The", "a an")
     assert result.changed.tolist() == [True, False, False, False]
     assert result.notes == (
-        "1 of 4 chosen texts stayed as they were: texts without an article to drop.",
-        "2 of 4 chosen texts stayed as they were: nothing would have been left of them.",
+        "1 of 4 chosen texts are unchanged: texts without an article to drop.",
+        "2 of 4 chosen texts are unchanged: nothing would have been left of them.",
     )
     assert perturb(["x"], ["a"], CONTROL, seed=0).notes == ()
 

@@ -270,7 +270,7 @@ def test_json_and_back(run):
     for broken in ({}, {**to_json(table), "lines": [{}]}, {**to_json(table), "lines": None}):
         with pytest.raises(InputError):
             from_json(ProbeTable, broken)
-    with pytest.raises(InputError, match="no clusters"):
+    with pytest.raises(InputError, match="clusters do not match"):
         Flow(2, ("a",), np.array([0]), np.array([2]))
     with pytest.raises(InputError, match="No line"):
         table.line("typos")

@@ -231,7 +231,7 @@ def test_processes_that_meet_the_same_damage_make_it_anew_once(store: RunStore) 
     others = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(4)]
     answers = [other.communicate() for other in others]
     assert [out.strip() for out, _ in answers] == ["2"] * 4, answers
-    assert sum("put aside" in err for _, err in answers) == 1
+    assert sum("Moving it to" in err for _, err in answers) == 1
     assert (store.root / ASIDE).read_bytes() == b"garbage" * 1000
     assert ids(store) == sorted(run_ids)
 

@@ -207,7 +207,7 @@ def test_again_and_compare_on_the_command_line(run: Run, capsys: pytest.CaptureF
     assert main(["runs", "compare", run.id, run.id]) == 0
     assert "The settings are the same" in capsys.readouterr().out
     assert main(["runs", "again", run.id, "--max-tokens", "9"]) == 2
-    assert "no encoder to change" in capsys.readouterr().err
+    assert "no encoder for max_tokens" in capsys.readouterr().err
 
 
 def means(answer: Any) -> dict[str, Any]:
