@@ -175,7 +175,9 @@ class Run:
         known = [item.name for item in self.comparison.sources]
         for name in names:
             if name not in known:
-                raise InputError(f"{what} is not in run {self.id}", allowed=", ".join(known), received=repr(name)[:80])
+                raise InputError(
+                    f"{what} does not belong to run {self.id}", allowed=", ".join(known), received=repr(name)[:80]
+                )
 
     @property
     def ratings_path(self) -> Path:
