@@ -76,7 +76,7 @@ FAULTS = {
     "serving: the end of a long password does not count": Fault(
         "mauve_core/serving/passwords.py", " and len(data) <= MAX_BYTES", ""
     ),
-    "cli: a wrong exit code": Fault("mauve_core/__main__.py", 'from there.", INTERRUPTED)', 'from there.", FAILED)'),
+    "cli: a wrong exit code": Fault("mauve_core/__main__.py", 'to resume.", INTERRUPTED)', 'to resume.", FAILED)'),
     "app: the least number is lost in the URL": Fault(
         "app/url/codecs.py", "if low <= value <= high", "if low < value <= high"
     ),
