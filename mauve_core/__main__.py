@@ -81,7 +81,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except MauveLensError as error:
         return _fail(str(error), FAILED)
     except KeyboardInterrupt:
-        return _fail("Stopped. What was finished is kept; the same command goes on from there.", INTERRUPTED)
+        return _fail("Stopped. Finished work is kept; run the same command again to resume.", INTERRUPTED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains when it flushes at exit
         return FAILED

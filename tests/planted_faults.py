@@ -82,7 +82,7 @@ FAULTS = {
     "demo: a prompt ends with the next token": Fault(
         "mauve_core/demo/wikipedia.py", "spans[prompt_tokens - 1][1],", "spans[prompt_tokens][1],"
     ),
-    "cli: a wrong exit code": Fault("mauve_core/__main__.py", 'from there.", INTERRUPTED)', 'from there.", FAILED)'),
+    "cli: a wrong exit code": Fault("mauve_core/__main__.py", 'to resume.", INTERRUPTED)', 'to resume.", FAILED)'),
     "app: the least number is lost in the URL": Fault(
         "app/url/codecs.py", "if low <= value <= high", "if low < value <= high"
     ),

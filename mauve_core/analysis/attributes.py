@@ -43,7 +43,7 @@ equal id count once: continuations of one prompt may share a value that names it
 LEAST_TEXTS = 10
 """A column with fewer filled cells is left out."""
 
-STAGE = "Judging columns"
+STAGE = "Evaluating columns"
 """Progress stage; counts columns at each k."""
 
 
@@ -146,7 +146,7 @@ def attributes(
         halves = train[:, kept]
         problem = _problem(kind, cells[kept], ids[kept]) or _problem_of_halves(kind, cells[kept], halves)
         if problem:
-            notes.append(f"{column}: left out, {problem}")
+            notes.append(f"{column}: left out because {problem}")
             continue
         for done, k in enumerate(sorted(by_k), start=index * len(by_k)):
             progress(STAGE, done, len(values) * len(by_k))
@@ -177,11 +177,11 @@ def category_columns(corpora: Mapping[str, Corpus]) -> dict[str, NDArray[Any]]:
 
 def _require_fit(partitions: Sequence[Partition], corpora: Mapping[str, Corpus]) -> None:
     if not partitions or not corpora:
-        raise InputError("There is nothing to judge", allowed="at least one partition and one corpus")
+        raise InputError("There is nothing to evaluate", allowed="at least one partition and one corpus")
     for part in partitions:
         for name, corpus in corpora.items():
             if len(part.labels.get(name, ())) != len(corpus):
-                raise InputError(f"A partition is not of the {len(corpus)} texts of {name!r}")
+                raise InputError(f"A partition does not belong to the {len(corpus)} texts of {name!r}")
 
 
 def _columns(
@@ -194,7 +194,7 @@ def _columns(
     unknown = [name for name in asked or () if name not in everywhere]
     if unknown:
         raise InputError(f"Not every corpus has a column {unknown[0]!r}", allowed=", ".join(everywhere) or "no column")
-    notes = [f"{name}: left out, not every corpus has it" for name in names if name not in everywhere]
+    notes = [f"{name}: left out because not every corpus has it" for name in names if name not in everywhere]
     columns: list[tuple[str, Kind, NDArray[Any]]] = []
     for name in everywhere if asked is None else asked:
         parts = [frame[name] for frame in frames]
@@ -209,12 +209,12 @@ def _is_number(column: pd.Series[Any]) -> bool:
 
 def _problem(kind: str, cells: NDArray[Any], ids: NDArray[np.str_]) -> str:
     if cells.size < LEAST_TEXTS:
-        return f"it has {cells.size} values, and {LEAST_TEXTS} are needed"
+        return f"it has {cells.size} values; at least {LEAST_TEXTS} are needed"
     distinct, told_apart = len({str(cell) for cell in cells}), np.unique(ids).size
     if distinct == 1:
         return "all its values are equal"
     if kind == "category" and distinct > MOST_DISTINCT * told_apart:
-        return f"it has {distinct} different values for {told_apart} texts, so that they name texts"
+        return f"it has {distinct} different values for {told_apart} texts, so they identify texts"
     if kind != "category" and not np.isfinite(cells.astype(np.float64)).all():
         return "not all its values are finite"
     return ""
@@ -225,7 +225,7 @@ def _problem_of_halves(kind: str, cells: NDArray[Any], train: NDArray[np.bool_])
     if not (train.any(axis=1) & ~train.all(axis=1)).all():
         return "one half of a split has no value"
     if kind != "category" and any(np.ptp(cells[~half].astype(np.float64)) == 0 for half in train):
-        return "all its values in one half of a split are equal"
+        return "all its values are equal in one half of a split"
     return ""
 
 

@@ -31,21 +31,21 @@ from mauve_core.scoring.result import Candidate, Comparison
 GIVEN = "features given"
 _ENCODER = (
     ("model", "Encoder"),
-    ("revision", "Revision of the encoder"),
+    ("revision", "Encoder revision"),
     ("pooling", "Pooling"),
     ("layer", "Layer"),
-    ("dtype", "Precision of the encoder"),
-    ("with_prompt", "Prompts are encoded"),
+    ("dtype", "Encoder precision"),
+    ("with_prompt", "Prompts encoded"),
 )
 _SCORE = (
-    ("explained_variance", "Variance that PCA keeps", True, "other clusters"),
-    ("max_iterations", "Iterations of k-means at most", True, "other clusters"),
-    ("scale", "Scaling constant c", True, "MAUVE is another function of the same errors"),
-    ("confidence", "Coverage of the intervals", True, "ties are read off the intervals"),
-    ("restarts", "Starts of k-means a seed", False, "one start ends as low"),
-    ("seeds", "k-means seeds", False, "the spread says how sure the mean is"),
-    ("seed", "Seed of everything", False, "another draw of the same"),
-    ("bootstrap", "Resamples of the bootstrap", False, "the interval is estimated more or less finely"),
+    ("explained_variance", "Variance kept by PCA", True, "different clusters"),
+    ("max_iterations", "Maximum k-means iterations", True, "different clusters"),
+    ("scale", "Scaling constant c", True, "MAUVE is a different function of the same errors"),
+    ("confidence", "Confidence level of the intervals", True, "ties depend on the intervals"),
+    ("restarts", "k-means starts per seed", False, "one start reaches an equally low objective"),
+    ("seeds", "k-means seeds", False, "the spread shows how certain the mean is"),
+    ("seed", "Random seed", False, "another random draw of the same quantities"),
+    ("bootstrap", "Bootstrap resamples", False, "the interval is estimated more or less precisely"),
 )
 
 
@@ -119,7 +119,7 @@ def one_leaderboard(left: Comparison, right: Comparison, titles: tuple[str, str]
     """
     require_comparable(left, right)
     if titles[0] == titles[1]:
-        raise InputError("Both runs have one title", allowed="two different ones", received=repr(titles[0]))
+        raise InputError("Both runs have the same title", allowed="two different titles", received=repr(titles[0]))
     sides = zip((left, right), titles, strict=True)
     candidates = tuple(_called(item, title) for comparison, title in sides for item in comparison.candidates)
     return dataclasses.replace(left, candidates=candidates, joint=(), projection=None, map_fitted=None)
@@ -132,10 +132,10 @@ def _called(candidate: Candidate, title: str) -> Candidate:
 
 def _of_texts(left: Comparison, right: Comparison) -> Iterator[Difference]:
     digests = (f"SHA-256 {left.human.digest[:12]}", f"SHA-256 {right.human.digest[:12]}")
-    yield _difference("Human texts", digests, True, "another P")
+    yield _difference("Human texts", digests, True, "a different P")
     yield _difference("Number of human texts", (left.human.n, right.human.n), True, "divergences depend on it")
     sizes = (_sizes(left), _sizes(right))
-    yield _difference("Texts of a candidate", sizes, True, "divergences depend on it")
+    yield _difference("Texts per candidate", sizes, True, "divergences depend on it")
 
 
 def _of_encoders(left: Comparison, right: Comparison) -> Iterator[Difference]:
@@ -144,16 +144,16 @@ def _of_encoders(left: Comparison, right: Comparison) -> Iterator[Difference]:
     same_features = same_texts and left.human.features_key == right.human.features_key
     if first is None or second is None:
         names = (first.model if first else GIVEN, second.model if second else GIVEN)
-        yield _difference("Encoder", names, True, "nobody knows what made the given features")
+        yield _difference("Encoder", names, True, "the origin of the given features is unknown")
     else:
         for field, title in _ENCODER:
             counts = field == "with_prompt" or not same_features
-            reason = "other features" if counts else "the features are the same"
+            reason = "different features" if counts else "the features are the same"
             yield _difference(title, (getattr(first, field), getattr(second, field)), counts, reason)
         yield _cut_length(left, first, right, second)
     if first == second and same_texts and not same_features:
         keys = (f"SHA-256 {left.human.features_key[:12]}", f"SHA-256 {right.human.features_key[:12]}")
-        why = "the weights behind the encoder's name are others" if first else "other features of the same texts"
+        why = "the encoder of that name has different weights" if first else "different features of the same texts"
         yield _difference("Features of the human texts", keys, True, why)
 
 
@@ -161,7 +161,7 @@ def _cut_length(left: Comparison, first: EncoderConfig, right: Comparison, secon
     cut = any(source.cut for comparison in (left, right) for source in comparison.sources)
     why = "texts were cut at different lengths" if cut else "no text was cut in either"
     values = (f"{first.max_tokens:,} tokens", f"{second.max_tokens:,} tokens")
-    return _difference("Texts are cut at", values, cut, why)
+    return _difference("Maximum text length", values, cut, why)
 
 
 def _of_scores(left: Comparison, right: Comparison) -> Iterator[Difference]:
@@ -178,7 +178,7 @@ def _of_circumstances(left: Comparison, right: Comparison) -> Iterator[Differenc
     first, second = left.environment.get("versions", {}), right.environment.get("versions", {})
     for library in sorted({*first, *second}):
         values = (first.get(library, "not used"), second.get(library, "not used"))
-        yield _difference(f"Version of {library}", values, False, "rounding")
+        yield _difference(f"{library} version", values, False, "rounding")
 
 
 def _difference(setting: str, values: tuple[object, object], counts: bool, reason: str) -> Difference:

@@ -48,7 +48,7 @@ KEPT_SMOOTHINGS: tuple[Smoothing, ...] = ("none", "krichevsky-trofimov", "laplac
 SAMPLED_CELLS = 100_000
 """Cells of drawn histograms at each number of texts or clusters: a third of a second in all for a thousand texts."""
 
-READING = "reading the texts"
+READING = "Reading the texts"
 """Progress stage."""
 
 _STABILITY_ARRAYS = (

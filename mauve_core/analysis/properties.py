@@ -53,12 +53,10 @@ class Property:
 PROPERTIES = {
     each.name: each
     for each in (
-        Property("length", "Length", "words", "Words between white space."),
+        Property("length", "Length", "words", "Words separated by white space."),
         Property("stop_words", "Stop words", "", "Share of tokens that are English stop words."),
         Property("punctuation", "Punctuation", "", "Share of tokens that are punctuation marks or symbols."),
-        Property(
-            "distinct", f"Distinct-{NGRAM}", "", f"Share of different {NGRAM}-grams of words among all of the text's."
-        ),
+        Property("distinct", f"Distinct-{NGRAM}", "", f"Share of the text's word {NGRAM}-grams that are distinct."),
         Property("repetition", "Ends in a loop", "", "Ends in two copies of the same words.", binary=True),
         Property("truncated", "Truncated end", "", "Does not end like a finished sentence.", binary=True),
     )

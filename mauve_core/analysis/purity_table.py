@@ -41,10 +41,10 @@ def purest_clusters(labels: ArrayLike, k: int, cells: NDArray[Any]) -> pd.DataFr
     """
     clusters = np.asarray(labels)
     if clusters.shape != cells.shape:
-        raise InputError("Labels and values do not fit", allowed=f"{cells.shape}", received=f"{clusters.shape}")
+        raise InputError("Labels and values do not match", allowed=f"{cells.shape}", received=f"{clusters.shape}")
     kept = np.array([not is_missing(cell) for cell in cells.tolist()], dtype=bool)
     if not kept.any():
-        raise InputError("No text has a value", allowed="at least one that is not missing")
+        raise InputError("No text has a value", allowed="at least one value that is not missing")
     names, codes, totals = np.unique([str(cell) for cell in cells[kept]], return_inverse=True, return_counts=True)
     order = np.argsort(-totals, kind="stable")
     codes = np.argsort(order)[codes.ravel()]

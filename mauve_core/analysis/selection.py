@@ -134,7 +134,7 @@ def _rows(mask: NDArray[np.bool_]) -> tuple[int, ...]:
 def _planar(values: ArrayLike, name: str) -> NDArray[np.float64]:
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 2 or array.shape[1] != 2:
-        raise InputError(f"{name} must lie in the plane", allowed="shape (n, 2)", received=f"shape {array.shape}")
+        raise InputError(f"{name} must be two-dimensional", allowed="shape (n, 2)", received=f"shape {array.shape}")
     return array
 
 

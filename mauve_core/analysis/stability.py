@@ -56,11 +56,11 @@ def assess_stability(
     sizes = {name: len(reference.labels[name]) for name in names}
     for part in chosen:
         if any(len(part.labels.get(name, ())) != sizes[name] for name in names):
-            raise InputError("A partition is not of these texts", allowed=f"labels of {sizes}")
+            raise InputError("A partition does not belong to these texts", allowed=f"labels of {sizes}")
     blocks = None
     if prompts is not None:
         if any(len(prompts.get(name, ())) != sizes[name] for name in names):
-            raise InputError("The prompts do not fit the texts", allowed=f"one for each text: {sizes}")
+            raise InputError("The prompts do not match the texts", allowed=f"one for each text: {sizes}")
         blocks = np.array([*prompts[HUMAN], *prompts[candidate]])
     index = [each.name for each in comparison.candidates].index(candidate)
     # The first child is drawn by tests of methods (permutation_test).

@@ -102,7 +102,7 @@ def text_weights(partition: Partition, source: str, weights: ArrayLike) -> NDArr
         raise InputError(f"No source named {source!r} in this partition", allowed=", ".join(partition.labels))
     if by_cluster.shape != (partition.k,):
         received = f"shape {by_cluster.shape}"
-        raise InputError("The weights do not fit the clusters", allowed=f"shape ({partition.k},)", received=received)
+        raise InputError("The weights do not match the clusters", allowed=f"shape ({partition.k},)", received=received)
     return by_cluster[partition.labels[source]]
 
 
@@ -189,10 +189,10 @@ def _require_room(comparison: Comparison, partitions: Sequence[Partition], candi
     cells = resampled * (texts + 2 * len(partitions) * partitions[0].k)
     if cells > MOST_CELLS:
         raise InputError(
-            f"What-ifs about {resampled:,} resamples of {texts:,} texts take too much memory",
+            f"What-ifs with {resampled:,} resamples of {texts:,} texts take too much memory",
             allowed=f"at most {MOST_CELLS:,}, counted as resamples x (texts + seeds x clusters of both sides)",
             received=f"{cells:,}",
-            todo="Make the run again with fewer resamples",
+            todo="Compare the texts again with fewer resamples",
         )
 
 
@@ -325,7 +325,7 @@ class _Resamples:
         ]
         if any((side.sum(axis=-1) == 0).any() for side in counts):
             raise InputError(
-                "Too few texts are left: a resample has none of them",
+                "Too few texts are left: a resample contains none of them",
                 todo="Keep more texts, or give them weights above 0",
             )
         return counts

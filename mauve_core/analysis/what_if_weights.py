@@ -57,7 +57,7 @@ class Groups:
 def groups_of_clusters(partition: Partition, candidate: str, clusters: Sequence[int]) -> Groups:
     """Return one group per cluster; InputError for a cluster that the partition does not have."""
     if any(not 0 <= cluster < partition.k for cluster in clusters):
-        raise InputError("No cluster of that number", allowed=f"0 to {partition.k - 1}", received=str(list(clusters)))
+        raise InputError("No cluster has that number", allowed=f"0 to {partition.k - 1}", received=str(list(clusters)))
     group = np.full(partition.k, len(clusters), dtype=np.intp)
     group[list(clusters)] = np.arange(len(clusters))
     return Groups(len(clusters), {name: group[partition.labels[name]] for name in (HUMAN, candidate)})
@@ -124,6 +124,6 @@ def weights_of(
 def _matched(human: NDArray[np.int64], model: NDArray[np.int64]) -> NDArray[np.float64]:
     if ((model == 0) & (human > 0)).any():
         raise InputError(
-            "The candidate has no text in some of this, or none outside it: weights cannot give it the human share"
+            "The candidate has no text in one of the groups, or none outside them: weights cannot match the human share"
         )
     return matched(human, model, range(human.size - 1))

@@ -161,13 +161,13 @@ def why_source(
     sides = {HUMAN: human, name: candidate}
     for source, corpus in sides.items():
         if len(partition.labels.get(source, ())) != len(corpus):
-            raise InputError(f"The partition is not of the {len(corpus)} texts of {source!r}")
+            raise InputError(f"The partition does not belong to the {len(corpus)} texts of {source!r}")
     labels = np.concatenate([partition.labels[source] for source in sides])
     texts = (*human.texts, *candidate.texts)
     stacked = centres = None
     if features is not None:
         if [len(part) for part in features] != [len(human), len(candidate)]:
-            raise InputError("The features are not those of the texts", allowed="a row for each text, side by side")
+            raise InputError("The features do not match the texts", allowed="one row for each text of each side")
         stacked = np.concatenate(features)
         centres = _centres(stacked, labels, partition.k)
     if properties is None:
@@ -206,17 +206,17 @@ def why_card(
         An unknown cluster, or unusable settings.
     """
     if not 0 <= cluster < source.k:
-        raise InputError("No cluster of that number", allowed=f"0 to {source.k - 1}", received=str(cluster))
+        raise InputError("No cluster has that number", allowed=f"0 to {source.k - 1}", received=str(cluster))
     inside = source.labels == cluster
     chosen = np.flatnonzero(inside)
     human, model = chosen[chosen < source.humans], chosen[chosen >= source.humans]
     notes = []
     if not human.size or not model.size:
-        notes.append(f"The cluster holds {human.size} human and {model.size} model texts: one side cannot be compared")
+        notes.append(f"The cluster has {human.size} human and {model.size} model texts: its sides cannot be compared")
     near = _neighbours(source, cluster, neighbours)
     around = np.flatnonzero(np.isin(source.labels, near))
     if source.features is None:
-        notes.append("Without features there are neither neighbouring clusters nor nearest pairs")
+        notes.append("Without features, there are no neighboring clusters or nearest pairs")
     of_sides = _phrases(source, human, model, unit, top, confidence)
     of_cluster, _ = _phrases(source, np.flatnonzero(inside), around, unit, top, confidence)
     return WhyCard(

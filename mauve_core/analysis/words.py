@@ -124,9 +124,9 @@ class WordCounts:
         labels = np.full(self.matrix.shape[0], -1)
         sides = [np.asarray(side, dtype=np.intp) for side in (first, second)]
         if any(side.size and (side.min() < 0 or side.max() >= labels.size) for side in sides):
-            raise InputError("An index lies outside the texts", allowed=f"0 to {labels.size - 1}")
+            raise InputError("A text index is out of range", allowed=f"0 to {labels.size - 1}")
         if np.intersect1d(sides[0], sides[1]).size:
-            raise InputError("A text is on both sides of the contrast", todo="Give two sets that share no text")
+            raise InputError("A text is on both sides of the contrast", todo="Give two sets without a text in common")
         for group, side in enumerate(sides):
             labels[side] = group
         indicator = self._indicator(labels, 2)
@@ -147,12 +147,12 @@ class WordCounts:
         texts = self.matrix.shape[0]
         if values.shape != (texts,) or not np.issubdtype(values.dtype, np.integer):
             raise InputError(
-                "The groups do not fit the texts",
+                "The groups do not match the texts",
                 allowed=f"one whole number for each of the {texts} texts",
                 received=f"{values.dtype} array of shape {values.shape}",
             )
         if values.size and values.max() >= groups:
-            raise InputError("A group's number is too large", allowed=f"below {groups}", received=str(values.max()))
+            raise InputError("A group number is too large", allowed=f"below {groups}", received=str(values.max()))
         kept = np.flatnonzero(values >= 0)
         ones = np.ones(kept.size, dtype=np.int64)
         return csr_matrix((ones, (values[kept], kept)), shape=(groups, texts))

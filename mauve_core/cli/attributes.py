@@ -27,21 +27,27 @@ _TITLES = {
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "attributes",
-        help="what a stored run's clusters tell about metadata, and about length, stop words and punctuation",
-        description="Clusters are named by half of the texts; the other half's values are guessed by their clusters.",
+        help="show what a stored run's clusters reveal about metadata, length, stop words and punctuation",
+        description="Half of the texts label the clusters; the other half's values are predicted from their clusters.",
     )
     parser.add_argument("id", metavar="RUN", help="id of a stored run; see mauve-lens runs")
     parser.add_argument(
-        "--column", action="append", metavar="NAME", help="a column of metadata; default all that can be judged"
+        "--column", action="append", metavar="NAME", help="a metadata column; default: all that can be evaluated"
     )
     parser.add_argument(
-        "--k", action="append", type=int, metavar="N", help="clusters; default an eighth of the run's to four times it"
+        "--k",
+        action="append",
+        type=int,
+        metavar="N",
+        help="number of clusters; default: from an eighth of the run's to four times it",
     )
     parser.add_argument(
-        "--source", default=HUMAN, help=f"whose texts: {HUMAN}, a candidate's or {ALL}; default {HUMAN}"
+        "--source", default=HUMAN, help=f"texts to use: {HUMAN}, a candidate or {ALL}; default: {HUMAN}"
     )
-    parser.add_argument("--candidate", metavar="NAME", help="its pairwise clusters; default the joint ones")
-    parser.add_argument("--splits", type=int, default=SPLITS, metavar="N", help=f"cuts into halves, default {SPLITS}")
+    parser.add_argument("--candidate", metavar="NAME", help="use its pairwise clusters; default: the joint ones")
+    parser.add_argument(
+        "--splits", type=int, default=SPLITS, metavar="N", help=f"splits into halves; default: {SPLITS}"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     add_output_options(parser)
     parser.set_defaults(run=_attributes)
@@ -50,7 +56,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _attributes(args: argparse.Namespace) -> int:
     columns, ks = (None if values is None else tuple(dict.fromkeys(values)) for values in (args.column, args.k))
     task = AttributesTask(args.id, columns, ks, args.source, args.candidate, args.splits)
-    return show_result(args, task, tables, lambda found: found.notes, "Every value, and purity by value")
+    return show_result(args, task, tables, lambda found: found.notes, "All values, and purity by value")
 
 
 def tables(found: AttributeTable) -> str:
@@ -61,9 +67,9 @@ def tables(found: AttributeTable) -> str:
     seeds, splits = found.settings["seeds"], found.settings["splits"]
     parts.append(
         f"Mean \u00b1 standard deviation over {seeds} seeds and {splits} splits (most frequent: over splits; AMI, "
-        "V-measure and purity: over seeds). Most frequent: accuracy without clusters. AMI: 0 where clusters know "
-        "nothing of the column. Purity grows with k by itself. R^2: 0 or less where a cluster's mean is no better "
-        "than the mean of all."
+        "V-measure and purity: over seeds). Most frequent: accuracy without clusters. AMI: 0 if clusters carry no "
+        "information about the column. Purity grows with k by itself. R^2: 0 or less if a cluster's mean is no better "
+        "than the overall mean."
     )
     return "\n\n".join(parts)
 

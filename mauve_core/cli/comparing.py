@@ -30,8 +30,8 @@ from mauve_core.tasks.comparison import ComparisonTask, TextFile
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("compare", help="score model texts against human texts and store the run")
     parser.add_argument("--human", required=True, metavar="FILE", help="JSONL, CSV, TSV, Parquet or text (also .gz)")
-    parser.add_argument("--model", action="append", required=True, metavar="NAME=FILE", help="one for each candidate")
-    parser.add_argument("--out", metavar="RUN", help="name of the stored run; default: made from the files' names")
+    parser.add_argument("--model", action="append", required=True, metavar="NAME=FILE", help="one per candidate")
+    parser.add_argument("--out", metavar="RUN", help="name of the stored run; default: built from the file names")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     add_output_options(parser)
     add_field_options(parser, per_source=True)
@@ -41,7 +41,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="append",
         default=[],
         metavar="NAME=FILE.npy",
-        help=f"use these features instead of an encoder; one for {HUMAN} and for each model",
+        help=f"use these features instead of an encoder; one for {HUMAN} and one per model",
     )
     add_score_options(parser)
     parser.set_defaults(run=_compare)
@@ -55,7 +55,7 @@ def _compare(args: argparse.Namespace) -> int:
         write_json({**to_json(run.comparison), "run": run.id})
         return 0
     write(to_table(run.comparison))
-    write(f"\nStored as run {run.id}. See it again: mauve-lens runs show {run.id}")
+    write(f"\nStored as run {run.id}. Show it again: mauve-lens runs show {run.id}")
     write(f"In the browser: mauve-lens app, then http://127.0.0.1:8501/?run={run.id}")
     return 0
 
@@ -69,11 +69,11 @@ def task_of(args: argparse.Namespace) -> ComparisonTask:
     features = named(args.features, "--features")
     unknown = [name for name in features if name not in paths]
     if unknown:
-        raise InputError(f"--features names no source: {', '.join(unknown)}", allowed=", ".join(paths))
+        raise InputError(f"--features names unknown sources: {', '.join(unknown)}", allowed=", ".join(paths))
     encoder_given = [name for name in ENCODER_OPTIONS if getattr(args, name) is not None]
     if features and encoder_given:
         option = encoder_given[0].replace("_", "-")
-        raise InputError(f"--features and --{option} exclude each other", todo="Leave one of them out")
+        raise InputError(f"--features and --{option} cannot be combined", todo="Leave one of them out")
     files = {name: _file(args, name, path, features.get(name), list(paths)) for name, path in paths.items()}
     return ComparisonTask(
         name=f"{spelled_out(Path(args.human).stem)} vs {', '.join(models)}" if args.out is None else args.out,

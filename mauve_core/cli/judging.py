@@ -38,38 +38,47 @@ from mauve_core.store import Run, RunStore
 
 _READING = (
     "Score: Bradley-Terry; a source beats one that is 100 points lower in 73% of pairs. Mean 0 over finite scores.",
-    "Rank: going down, a source whose interval overlaps that of the first of its group ties with it (=).",
+    "Rank: from the top down, a source whose interval overlaps that of the first of its group ties with it (=).",
 )
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("ratings", help="people's ratings of a run's texts: export, import, rank")
+    parser = commands.add_parser("ratings", help="export, import or rank human ratings of a run's texts")
     actions = parser.add_subparsers(metavar="{export,import,rank}", required=True)
     export = actions.add_parser("export", help="write a run's ratings to a CSV file")
     export.add_argument("id", metavar="RUN")
     export.add_argument("--out", required=True, metavar="FILE.csv")
     export.set_defaults(run=_export)
-    importing = actions.add_parser("import", help="add ratings from a CSV file; what is there already stays")
+    importing = actions.add_parser("import", help="add ratings from a CSV file; existing ratings are kept")
     importing.add_argument("id", metavar="RUN")
     importing.add_argument("file", metavar="FILE.csv")
     importing.set_defaults(run=_import)
-    ranking = actions.add_parser("rank", help="Bradley-Terry scores from a run's ratings or from any table of ratings")
+    ranking = actions.add_parser(
+        "rank", help="compute Bradley-Terry scores from a run's ratings or from any table of ratings"
+    )
     ranking.add_argument(
         "what", metavar="RUN_OR_TABLE", help="id of a run, or a file with the columns left, right, winner or option"
     )
-    ranking.add_argument("--question", metavar="Q", help=f"{', '.join(QUESTIONS)}, or one of the table's; default all")
+    ranking.add_argument("--question", metavar="Q", help=f"{', '.join(QUESTIONS)}, or one from the table; default: all")
     ranking.add_argument(
-        "--ties", choices=get_args(TieRule), default="half", help="half a win to both (default), or a coin (published)"
+        "--ties",
+        choices=get_args(TieRule),
+        default="half",
+        help="half a win for each (default), or a coin flip (published)",
     )
-    ranking.add_argument("--bootstrap", type=int, default=500, metavar="N", help="replicates, default 500")
-    ranking.add_argument("--confidence", type=float, default=0.95, help="of the intervals, default 0.95")
-    ranking.add_argument("--seed", type=int, default=0, metavar="N", help="of coins and replicates, default 0")
+    ranking.add_argument("--bootstrap", type=int, default=500, metavar="N", help="bootstrap replicates; default: 500")
+    ranking.add_argument(
+        "--confidence", type=float, default=0.95, help="confidence level of the intervals; default: 0.95"
+    )
+    ranking.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of coin flips and replicates; default: 0"
+    )
     ranking.add_argument(
         "--min-seconds",
         type=float,
         default=0.0,
         metavar="S",
-        help="leave out faster answers (published: 25), default 0",
+        help="leave out faster answers (published: 25); default: 0",
     )
     ranking.add_argument("--json", action="store_true", help="one JSON object instead of tables")
     ranking.set_defaults(run=_rank)
@@ -83,7 +92,7 @@ def _export(args: argparse.Namespace) -> int:
     write_atomically(Path(args.out), lambda stream: stream.write(ratings_to_csv(ratings)))
     write(f"{counts.ratings} ratings of {counts.pairs} pairs by {len(counts.raters)} raters -> {args.out}")
     if counts.skipped:
-        write(f"{counts.skipped} skipped pairs are no ratings and not in the file")
+        write(f"{counts.skipped} skipped pairs are not ratings and are not in the file")
     return 0
 
 
@@ -97,9 +106,9 @@ def _import(args: argparse.Namespace) -> int:
     read, notes = ratings_from_csv(data, str(path))
     _check_sources(read, run)
     result = RatingStore(run.ratings_path).add_missing(with_digests(read, run.corpora))
-    write(f"{result.added} of {len(read)} ratings added to {run.id}; {result.repeated} were there already")
+    write(f"{result.added} of {len(read)} ratings added to {run.id}; {result.repeated} already existed")
     if result.differing:
-        write(f"{result.differing} were there with another answer, which stays")
+        write(f"{result.differing} already existed with a different answer, which is kept")
     for note in notes:
         write(printable(note))
     return 0
@@ -120,8 +129,8 @@ def _rank(args: argparse.Namespace) -> int:
     asked = [question for question in QUESTIONS if any(rating.question == question for rating in ratings)]
     asked += sorted({rating.question for rating in ratings} - set(asked))
     if args.question is not None and args.question not in asked:
-        allowed = ", ".join(repr(question) for question in asked) or "none: nothing was rated"
-        raise InputError("There are no ratings of that question", allowed=allowed, received=repr(args.question))
+        allowed = ", ".join(repr(question) for question in asked) or "none; nothing was rated"
+        raise InputError("There are no ratings for that question", allowed=allowed, received=repr(args.question))
     if not asked:
         raise InputError(f"{args.what} has no ratings", todo="Rate pairs in the app, or import ratings")
     rankings = [
@@ -171,7 +180,7 @@ def _table(ranking: Ranking, rows: Sequence[Correlation]) -> str:
         counts = [player.wins, player.losses, player.ties, *([player.group + 1] if several else [])]
         cells.append([*shown, *map(str, counts)])
     lines = [title, aligned(cells)]
-    rule = "half a win to both" if ranking.tie_rule == "half" else "a win to one by a coin"
+    rule = "half a win for each" if ranking.tie_rule == "half" else "a win for one by coin flip"
     lines.append(
         f"Ratings: {ranking.n}, raters: {ranking.raters}, ties: {ranking.ties} ({rule}), left out: {ranking.excluded}. "
         f"Interval: bootstrap over rated pairs, {ranking.bootstrap} replicates."
@@ -191,7 +200,7 @@ def _agreement(rows: Sequence[Correlation]) -> str:
             bounds = interval(row.worst.lower_bound, row.worst.value, CORRELATION_DECIMALS, signed=True)
             worst = correlation(row.worst.value, signed=True) if row.worst.exact else bounds
         cells.append([row.indicator, str(row.n), value, worst, printable(row.note)])
-    return f"\nAgreement with people, where {HUMAN} has no score\n{aligned(cells)}"
+    return f"\nAgreement with people, without {HUMAN}, which has no score\n{aligned(cells)}"
 
 
 def _place(player: Player) -> str:

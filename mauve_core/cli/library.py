@@ -37,23 +37,27 @@ from mauve_core.tasks.recompare import RecompareTask, changed, suggested_name
 
 def add_actions(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add both actions to ``mauve-lens runs``."""
-    compare = actions.add_parser("compare", help="what two runs differ in; one leaderboard where that is allowed")
+    compare = actions.add_parser(
+        "compare", help="show the differences between two runs, and one leaderboard if they are comparable"
+    )
     compare.add_argument("ids", metavar="ID", nargs=2)
     compare.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one JSON object")
     compare.set_defaults(run=_compare)
     recompare = actions.add_parser(
         "again",
         help="compare the texts of a run again with other settings",
-        description="What is not named stays as it was. Features are encoded anew only for another encoder.",
+        description="Settings that are not given stay the same. Texts are encoded again only for a different encoder.",
     )
     recompare.add_argument("id", metavar="ID")
-    recompare.add_argument("--out", metavar="RUN", help="name of the new run; default: the old one and what is changed")
+    recompare.add_argument(
+        "--out", metavar="RUN", help="name of the new run; default: the old name and the changed settings"
+    )
     recompare.add_argument(
         "--leave-out", action="append", default=[], metavar="NAME", help="a candidate; may be repeated"
     )
     recompare.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one JSON object")
     add_output_options(recompare)
-    add_encoder_options(recompare, default="that of the run")
+    add_encoder_options(recompare, default="the run's")
     add_score_options(recompare)
     recompare.set_defaults(run=_recompare)
 
@@ -125,5 +129,5 @@ def _recompare(args: argparse.Namespace) -> int:
         write_json({**to_json(made.comparison), "run": made.id})
         return 0
     write(to_table(made.comparison))
-    write(f"\nStored as run {made.id}. What is different: mauve-lens runs compare {run.id} {made.id}")
+    write(f"\nStored as run {made.id}. See the differences: mauve-lens runs compare {run.id} {made.id}")
     return 0

@@ -27,18 +27,20 @@ from mauve_core.tasks.measure import MeasureTask
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("measure", help="text measures of a run or of files: T(Q), T(P) and their gap")
-    parser.add_argument("id", metavar="RUN", nargs="?", help="id of a stored run, beside which the result is kept")
+    parser = commands.add_parser("measure", help="compute text measures of a run or of files: T(Q), T(P) and their gap")
+    parser.add_argument("id", metavar="RUN", nargs="?", help="id of a stored run; the result is saved with it")
     parser.add_argument("--human", metavar="FILE", help="instead of a run: JSONL, CSV, TSV, Parquet or text (also .gz)")
-    parser.add_argument("--model", action="append", default=[], metavar="NAME=FILE", help="one for each candidate")
+    parser.add_argument("--model", action="append", default=[], metavar="NAME=FILE", help="one per candidate")
     parser.add_argument(
         "--measure",
         action="append",
         metavar="NAME",
         help=f"one or more of {', '.join(MEASURES)}; default: all that can be computed",
     )
-    parser.add_argument("--scorer", metavar="MODEL", help="a causal model, for the measures that need one")
-    parser.add_argument("--device", default="auto", help="of the scorer: auto, cpu, cuda, cuda:1 ...; default auto")
+    parser.add_argument("--scorer", metavar="MODEL", help="a causal model for the measures that need one")
+    parser.add_argument(
+        "--device", default="auto", help="device of the scorer: auto, cpu, cuda, cuda:1 ...; default: auto"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     add_output_options(parser)
     add_field_options(parser, per_source=True)
@@ -47,7 +49,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _measure(args: argparse.Namespace) -> int:
     if (args.id is None) == (args.human is None) or (args.human is None) != (not args.model):
-        raise InputError("It is not clear what to measure", allowed="RUN, or --human FILE with --model NAME=FILE")
+        raise InputError("Give either a run or files to measure", allowed="RUN, or --human FILE with --model NAME=FILE")
     with results_only():
         found = _of_run(args) if args.human is None else _of_files(args)
     if args.json:
@@ -56,8 +58,8 @@ def _measure(args: argparse.Namespace) -> int:
     write(table(found))
     for note in dict.fromkeys([*found.notes, *(f"{row.measure}: {row.note}" for row in found.rows if row.note)]):
         write(f"  {printable(note)}")
-    kept = "" if args.id is None else f"Kept with the run {args.id}. "
-    write(f"\n{kept}Intervals: add --json")
+    kept = "" if args.id is None else f"Saved with run {args.id}. "
+    write(f"\n{kept}For intervals, add --json")
     return 0
 
 
@@ -91,7 +93,7 @@ def table(found: Measurements) -> str:
         rows.append([MEASURES[row.measure].title, printable(row.candidate), *values])
     return (
         f"{aligned(rows)}\n\nValue \u00b1 standard deviation over texts (delete-a-group jackknife); {UNKNOWN} where "
-        "none could be given."
+        "it is unknown."
     )
 
 

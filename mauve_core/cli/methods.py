@@ -23,21 +23,29 @@ from mauve_core.tasks.compare_methods import CompareMethodsTask
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "methods",
-        help="other estimators, divergences and summaries on a stored run, and how far they agree",
+        help="apply other estimators, divergences and summaries to a stored run, and show how far they agree",
         description="A method is ESTIMATOR[:divergence=...,summary=...,smoothing=...,scale=...]. "
         f"Estimators: {', '.join(ESTIMATORS)}. Summaries: {', '.join(SUMMARIES)}.",
     )
     parser.add_argument("id", metavar="RUN", help="id of a stored run; see mauve-lens runs")
     parser.add_argument("--method", action="append", default=[], metavar="METHOD", help="one or more")
-    parser.add_argument("--preset", action="append", default=[], choices=PRESETS, help="methods that belong together")
-    parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N", help=f"of methods that draw; default {SEEDS}")
+    parser.add_argument("--preset", action="append", default=[], choices=PRESETS, help="a predefined set of methods")
     parser.add_argument(
-        "--permutations", type=int, default=0, metavar="N", help="also test P = Q, for methods with bins; such as 999"
+        "--seeds", type=int, default=SEEDS, metavar="N", help=f"seeds of random methods; default: {SEEDS}"
     )
-    parser.add_argument("--human-model", metavar="MODEL", help="of --method direct: what stands for the human side")
-    parser.add_argument("--candidate-model", metavar="MODEL", help="of --method direct: what wrote the candidates")
     parser.add_argument(
-        "--device", default="cpu", help="where networks are trained and models read: cpu, cuda ...; default cpu"
+        "--permutations",
+        type=int,
+        default=0,
+        metavar="N",
+        help="also test P = Q with this many permutations, such as 999, for methods with bins",
+    )
+    parser.add_argument("--human-model", metavar="MODEL", help="for --method direct: model for the human side")
+    parser.add_argument(
+        "--candidate-model", metavar="MODEL", help="for --method direct: model that wrote the candidates"
+    )
+    parser.add_argument(
+        "--device", default="cpu", help="device for training networks and running models: cpu, cuda ...; default: cpu"
     )
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     add_output_options(parser)
@@ -54,7 +62,7 @@ def _tables(table: MethodTable) -> str:
 
 def _notes(table: MethodTable) -> list[str]:
     apart = [item for item in table.disagreements() if item.told_apart]
-    found = [f"{item.method.title} has {item.closer} before {item.farther}. {item.reason}" for item in apart]
+    found = [f"{item.method.title} ranks {item.closer} before {item.farther}. {item.reason}" for item in apart]
     return [*table.notes, *found]
 
 
@@ -87,13 +95,13 @@ def scores_table(table: MethodTable) -> str:
     tested = ""
     if tests:
         tested = (
-            f" p: of P = Q, {table.settings['permutations']} permutations within prompts, the first seed; "
+            f" p: p-value of P = Q, {table.settings['permutations']} permutations within prompts, first seed; "
             f"*: at most {LEVEL:g} after Holm's correction for all {len(tests)} tests."
         )
     if any(score.z is not None for result in table.results for score in result.scores.values()):
         tested += " z: standard scores above random halves of the human texts."
     return (
-        f"{aligned(rows)}\n\nValue \u00b1 standard deviation over seeds / over texts; {NONE} where there is none. "
+        f"{aligned(rows)}\n\nValue \u00b1 standard deviation over seeds / over texts; {NONE} if there is none. "
         "MAUVE and the areas under transport frontiers: larger is closer to the human texts; all others: smaller."
         f"{halves}{tested}"
     )

@@ -24,23 +24,25 @@ from mauve_core.tasks.comparison import TextFile
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     encode = commands.add_parser("encode", help="write the features of a file's texts to a .npy file")
     encode.add_argument("file", metavar="FILE", help="JSONL, CSV, TSV, Parquet or text (also .gz)")
-    encode.add_argument("--out", required=True, metavar="FEATURES.npy", help="(n, d) array, a row for each text")
+    encode.add_argument("--out", required=True, metavar="FEATURES.npy", help="(n, d) array, one row per text")
     encode.add_argument("--half", action="store_true", help="write float16 instead of float32: half the space")
     add_output_options(encode)
     add_field_options(encode)
     add_encoder_options(encode)
     encode.set_defaults(run=_encode)
 
-    generate = commands.add_parser("generate", help="let a model continue prompts, one file for each decoder")
-    generate.add_argument("--model", required=True, help="a causal model: catalogue name, hub id, folder or GGUF file")
-    generate.add_argument("--prompts", required=True, metavar="FILE", help="a file of prompts")
-    generate.add_argument("--prompt-field", metavar="FIELD", help="field of the prompt; guessed when left out")
+    generate = commands.add_parser(
+        "generate", help="generate continuations of prompts with a model, one file per decoder"
+    )
+    generate.add_argument("--model", required=True, help="a causal model: catalog name, hub id, folder or GGUF file")
+    generate.add_argument("--prompts", required=True, metavar="FILE", help="file of prompts")
+    generate.add_argument("--prompt-field", metavar="FIELD", help="field with the prompt; guessed by default")
     add_decoder_options(generate)
-    generate.add_argument("--out", required=True, metavar="FOLDER", help="where the files and manifest.json go")
-    generate.add_argument("--seed", type=int, default=0, metavar="N", help="default 0")
-    generate.add_argument("--batch-size", type=int, metavar="N", help="prompts at once; changes the speed alone")
+    generate.add_argument("--out", required=True, metavar="FOLDER", help="folder for the files and manifest.json")
+    generate.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+    generate.add_argument("--batch-size", type=int, metavar="N", help="prompts per batch; affects only speed")
     generate.add_argument("--revision", help="commit, tag or branch of a hub model")
-    generate.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 ...; default auto")
+    generate.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 ...; default: auto")
     add_output_options(generate)
     generate.set_defaults(run=_generate)
 
@@ -48,7 +50,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _encode(args: argparse.Namespace) -> int:
     out = Path(args.out)
     if out.suffix != ".npy":
-        raise InputError("--out names no .npy file", allowed="a name that ends in .npy", received=args.out)
+        raise InputError("--out is not a .npy file", allowed="a name that ends in .npy", received=args.out)
     metadata = None if args.metadata_field is None else tuple(args.metadata_field)
     file = TextFile(args.file, args.text_field, args.prompt_field, args.id_field, metadata)
     with results_only():

@@ -18,7 +18,7 @@ from mauve_core.scoring.tables import printable
 from mauve_core.tasks.base import RunTask
 
 _DEFAULTS = EncoderConfig()
-_DEFAULT_ENCODER = f"{DEFAULT_MODEL}, which comes with the program (the papers: {PAPERS_MODEL}, fetched from the hub)"
+_DEFAULT_ENCODER = f"{DEFAULT_MODEL}, included with the program (the papers use {PAPERS_MODEL}, fetched from the hub)"
 _DEFAULT_TAKEN = (
     f"Encoder: {DEFAULT_MODEL} (the default; the papers use --encoder {PAPERS_MODEL}, which is fetched from the "
     "Hugging Face hub)"
@@ -98,17 +98,19 @@ def add_encoder_options(parser: argparse.ArgumentParser, *, default: str = _DEFA
     """
     group = parser.add_argument_group("encoder")
     models = (
-        "catalogue name, Hugging Face id, local folder or GGUF file, or a file of word vectors (.txt, .vec, also .gz); "
-        f"default {default}"
+        "catalog name, Hugging Face id, local folder or GGUF file, or a file of word vectors (.txt, .vec, also .gz); "
+        f"default: {default}"
     )
     group.add_argument("--encoder", metavar="MODEL", help=models)
     group.add_argument("--revision", help="commit, tag or branch of a hub model")
-    group.add_argument("--pooling", choices=get_args(Pooling), help=f"default {_DEFAULTS.pooling}: the model's own")
-    group.add_argument("--layer", type=int, metavar="N", help=f"hidden layer, default {_DEFAULTS.layer} (the last)")
-    group.add_argument("--max-tokens", type=int, metavar="N", help=f"cut longer texts, default {_DEFAULTS.max_tokens}")
-    group.add_argument("--dtype", choices=get_args(Dtype), help=f"precision, default {_DEFAULTS.dtype}")
-    group.add_argument("--with-prompt", action="store_true", default=None, help="encode prompt + text")
-    group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps ...; default auto")
+    group.add_argument("--pooling", choices=get_args(Pooling), help=f"default: {_DEFAULTS.pooling}, the model's own")
+    group.add_argument("--layer", type=int, metavar="N", help=f"hidden layer; default: {_DEFAULTS.layer} (the last)")
+    group.add_argument(
+        "--max-tokens", type=int, metavar="N", help=f"length at which texts are cut; default: {_DEFAULTS.max_tokens}"
+    )
+    group.add_argument("--dtype", choices=get_args(Dtype), help=f"precision; default: {_DEFAULTS.dtype}")
+    group.add_argument("--with-prompt", action="store_true", default=None, help="encode the prompt with the text")
+    group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps ...; default: auto")
 
 
 def encoder_config(args: argparse.Namespace) -> EncoderConfig:
@@ -124,21 +126,25 @@ def encoder_config(args: argparse.Namespace) -> EncoderConfig:
 def add_score_options(parser: argparse.ArgumentParser) -> None:
     """Add options for scoring features. Omitted options are None."""
     group = parser.add_argument_group("scores")
-    group.add_argument("--k", type=int, metavar="N", help="clusters; default a tenth of the smaller side, at most 5000")
-    group.add_argument("--seeds", type=int, metavar="N", help=f"k-means seeds, default {_SCORE.seeds}")
-    group.add_argument("--seed", type=int, metavar="N", help=f"the one seed of everything, default {_SCORE.seed}")
-    group.add_argument("--scale", type=float, metavar="C", help=f"scaling constant of MAUVE, default {_SCORE.scale:g}")
-    group.add_argument("--bootstrap", type=int, metavar="N", help=f"resamples of the texts, default {_SCORE.bootstrap}")
-    group.add_argument("--confidence", type=float, help=f"of the interval, default {_SCORE.confidence:g}")
+    group.add_argument(
+        "--k", type=int, metavar="N", help="number of clusters; default: a tenth of the smaller side, at most 5000"
+    )
+    group.add_argument("--seeds", type=int, metavar="N", help=f"number of k-means seeds; default: {_SCORE.seeds}")
+    group.add_argument("--seed", type=int, metavar="N", help=f"seed of all random numbers; default: {_SCORE.seed}")
+    group.add_argument("--scale", type=float, metavar="C", help=f"scaling constant of MAUVE; default: {_SCORE.scale:g}")
+    group.add_argument(
+        "--bootstrap", type=int, metavar="N", help=f"resamples of the texts; default: {_SCORE.bootstrap}"
+    )
+    group.add_argument(
+        "--confidence", type=float, help=f"confidence level of the intervals; default: {_SCORE.confidence:g}"
+    )
     group.add_argument(
         "--explained-variance",
         type=float,
         metavar="SHARE",
-        help=f"that the principal components keep, default {_SCORE.explained_variance:g}",
+        help=f"share of variance kept by PCA; default: {_SCORE.explained_variance:g}",
     )
-    group.add_argument(
-        "--restarts", type=int, metavar="N", help=f"k-means starts under each seed, default {_SCORE.restarts}"
-    )
+    group.add_argument("--restarts", type=int, metavar="N", help=f"k-means starts per seed; default: {_SCORE.restarts}")
     group.add_argument("--no-map", action="store_true", help="leave out the two-dimensional map of the texts")
 
 
@@ -150,14 +156,16 @@ def score_config(args: argparse.Namespace) -> ScoreConfig:
 def add_field_options(parser: argparse.ArgumentParser, *, per_source: bool = False) -> None:
     """Add options for field names in files; with ``per_source``, also ``NAME=FIELD`` for a single source."""
     metavar = "[NAME=]FIELD" if per_source else "FIELD"
-    text = "guessed when left out" + (f"; NAME ({HUMAN} or a model's) limits it to that file" if per_source else "")
+    text = "guessed by default" + (
+        f"; NAME ({HUMAN} or a model's) limits the option to that file" if per_source else ""
+    )
     group = parser.add_argument_group("fields of the files", text)
     action = "append" if per_source else "store"
     for part in ("text", "prompt", "id"):
-        inner = ", or a path into one: choices.0.text" if part == "text" else ""
-        group.add_argument(f"--{part}-field", action=action, metavar=metavar, help=f"field of the {part}{inner}")
+        inner = ", or a path into it: choices.0.text" if part == "text" else ""
+        group.add_argument(f"--{part}-field", action=action, metavar=metavar, help=f"field with the {part}{inner}")
     group.add_argument(
-        "--metadata-field", action="append", metavar=metavar, help="a field kept as metadata; default: all others"
+        "--metadata-field", action="append", metavar=metavar, help="a field to keep as metadata; default: all others"
     )
 
 
@@ -168,10 +176,10 @@ def add_decoder_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         required=True,
         metavar="NAME[:PARAMETER=VALUE,...]",
-        help=f"{', '.join(map(_example, DECODERS.values()))}; a value left out is the one shown; one or more",
+        help=f"{', '.join(map(_example, DECODERS.values()))}; omitted values are as shown; one or more",
     )
-    parser.add_argument("--max-new-tokens", type=int, default=128, metavar="N", help="default 128")
-    parser.add_argument("--min-new-tokens", type=int, default=0, metavar="N", help="default 0")
+    parser.add_argument("--max-new-tokens", type=int, default=128, metavar="N", help="default: 128")
+    parser.add_argument("--min-new-tokens", type=int, default=0, metavar="N", help="default: 0")
 
 
 def _example(kind: DecoderKind) -> str:
@@ -192,7 +200,7 @@ def named(values: Sequence[str], option: str) -> dict[str, str]:
         if not (name and equals and file):
             raise InputError(f"{option} needs a name and a file", allowed=f"{option} NAME=FILE", received=value)
         if name in result:
-            raise InputError(f"{option} names {name!r} twice", allowed="a name of its own for each file")
+            raise InputError(f"{option} names {name!r} twice", allowed="a different name for each file")
         result[name] = file
     return result
 
@@ -263,5 +271,5 @@ def show_result(
     write(table(found))
     for note in notes(found):
         write(f"  {printable(note)}")
-    write(f"\nKept with the run {task.run}. {more}: add --json")
+    write(f"\nSaved with run {task.run}. {more}: add --json")
     return 0

@@ -26,8 +26,8 @@ _TITLES = {
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "probe",
-        help="what a stored run's score notices of texts that are changed on purpose",
-        description="Half of a source's texts is perturbed and held against the other half. A perturbation is one of: "
+        help="measure how a stored run's score responds to deliberately changed texts",
+        description="Half of a source's texts are perturbed and compared with the rest. A perturbation is one of: "
         + "; ".join(usage(kind) for kind in PERTURBATIONS.values() if not kind.is_control).replace("%", "%%"),
     )
     parser.add_argument("id", metavar="RUN", help="id of a stored run; see mauve-lens runs")
@@ -36,12 +36,14 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="append",
         default=[],
         metavar="SPEC",
-        help=f"one or more, such as typos:rate=0.1 or drop-articles@0.5; default {', '.join(p.spec for p in PAPER)}",
+        help=f"one or more, such as typos:rate=0.1 or drop-articles@0.5; default: {', '.join(p.spec for p in PAPER)}",
     )
-    parser.add_argument("--source", default=HUMAN, help=f"whose texts; default {HUMAN}")
-    parser.add_argument("--splits", type=int, default=SPLITS, metavar="N", help=f"cuts into halves, default {SPLITS}")
-    parser.add_argument("--seeds", type=int, metavar="N", help="k-means seeds of each split; default the run's number")
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 ...; default auto")
+    parser.add_argument("--source", default=HUMAN, help=f"source of the texts; default: {HUMAN}")
+    parser.add_argument(
+        "--splits", type=int, default=SPLITS, metavar="N", help=f"splits into halves; default: {SPLITS}"
+    )
+    parser.add_argument("--seeds", type=int, metavar="N", help="k-means seeds per split; default: as in the run")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 ...; default: auto")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     add_output_options(parser)
     parser.set_defaults(run=_probe)
@@ -50,7 +52,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _probe(args: argparse.Namespace) -> int:
     specs = tuple(args.perturbation) or ProbeTask.perturbations
     task = ProbeTask(args.id, specs, args.source, None, args.splits, args.seeds, args.device)
-    return show_result(args, task, table, _notes, "Every text's cluster before and after")
+    return show_result(args, task, table, _notes, "The cluster of every text before and after")
 
 
 def _notes(found: ProbeTable) -> list[str]:
@@ -69,7 +71,7 @@ def table(found: ProbeTable) -> str:
     return (
         f"{aligned(rows)}\n\nAgainst an untouched half of {printable(found.source)}: n = {first.n}, k = {first.k}. "
         "Mean \u00b1 standard deviation over splits and seeds; none is the noise floor. MAUVE: larger is closer; all "
-        "others: smaller. Changed: texts that differ. Moved: texts in another cluster of the run than before."
+        "others: smaller. Changed: texts that differ. Moved: texts that changed cluster in the run."
     )
 
 

@@ -25,17 +25,17 @@ from mauve_core.scoring.tables import aligned
 _WIDTH = 120
 
 _HEADINGS = {
-    "n": "settings (a model with a decoder) behind the number",
-    "Plain": "Spearman correlation with the reference; 1: the measure orders the settings as the reference does",
-    "Worst": "the least correlation within one standard deviation; ~ where not all patterns were tried",
-    "Paper": "the published number; (w) is a worst case, to be held against that column, else against Plain",
-    "Diff.": "ours less the published one",
-    "Range": "what the number may be, given that printed figures are rounded; not every value in it can occur",
+    "n": "number of settings (a model with a decoder) behind the correlation",
+    "Plain": "Spearman correlation with the reference; 1: the measure ranks the settings as the reference does",
+    "Worst": "the lowest correlation within one standard deviation; ~ if not all patterns were tried",
+    "Paper": "the published number; compare (w), a worst case, with Worst, and others with Plain",
+    "Diff.": "our number minus the published one",
+    "Range": "possible values of the number, given that printed figures are rounded; not every value in it can occur",
 }
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("published", help="the papers' correlation tables, computed again from their figures")
+    parser = commands.add_parser("published", help="recompute the papers' correlation tables from their figures")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
     parser.set_defaults(run=_show)
 

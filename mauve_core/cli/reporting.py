@@ -19,39 +19,43 @@ _WRITERS = {"latex": latex_table, "markdown": markdown_table, "methods": methods
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("report", help="a stored run as one HTML file that opens offline, or as text")
+    parser = commands.add_parser("report", help="write a stored run as one HTML file that works offline, or as text")
     parser.add_argument("id", metavar="RUN")
     parser.add_argument(
         "--format",
         choices=("html", *_WRITERS),
         default="html",
-        help="html (default), the leaderboard in latex or markdown, or a paragraph on methods with BibTeX",
+        help="html (default), the leaderboard in latex or markdown, or a methods paragraph with BibTeX",
     )
-    parser.add_argument("--out", metavar="FILE", help="default: RUN.html for html, else standard output")
+    parser.add_argument(
+        "--out", metavar="FILE", help="output file; default: RUN.html for html, otherwise standard output"
+    )
     parser.add_argument(
         "--candidate",
         action="append",
         default=[],
         metavar="NAME",
-        help="whose clusters and texts the HTML shows; may be given again; default: all, up to a dozen",
+        help="candidate whose clusters and texts the HTML shows; may be repeated; default: all, up to a dozen",
     )
     parser.add_argument(
-        "--partition", choices=("pairwise", "joint"), help="of the text formats; default: pairwise, as published"
+        "--partition", choices=("pairwise", "joint"), help="for the text formats; default: pairwise, as published"
     )
     parser.set_defaults(run=_report)
 
 
 def _report(args: argparse.Namespace) -> int:
     if args.format == "html" and args.partition is not None:
-        raise InputError("--partition is for the text formats", todo="Leave it out: the HTML names its partitions")
+        raise InputError(
+            "--partition applies only to the text formats", todo="Leave it out; the HTML names its partitions"
+        )
     if args.format != "html" and args.candidate:
-        raise InputError("--candidate is for the HTML", todo="Leave it out: the tables have every candidate")
+        raise InputError("--candidate applies only to HTML", todo="Leave it out; the tables have every candidate")
     run = RunStore().load(args.id)
     if args.format == "html":
         page = html_report(run, args.candidate)
         path = Path(args.out or f"{run.id}.html")
         _save(path, page)
-        write(f"Wrote {path} ({with_plain_spaces(file_size(len(page)))}). It opens in a browser, offline too")
+        write(f"Wrote {path} ({with_plain_spaces(file_size(len(page)))}). It opens in a browser, even offline")
         return 0
     text = _WRITERS[args.format](run.comparison, args.partition or "pairwise")
     if args.out is None:

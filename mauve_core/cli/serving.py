@@ -59,7 +59,9 @@ class SharingOptions:
         missing = [run_id for run_id in self.read_only or () if run_id not in stored]
         if missing:
             raise InputError(
-                f"No run has the id {missing[0]!r}", allowed=", ".join(sorted(stored)), todo="See: mauve-lens runs"
+                f"No run has the id {missing[0]!r}",
+                allowed=", ".join(sorted(stored)),
+                todo="List the runs with: mauve-lens runs",
             )
 
     def environment(self) -> dict[str, str]:
@@ -73,22 +75,28 @@ class SharingOptions:
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    app = commands.add_parser("app", help="open the app, on 127.0.0.1 unless told otherwise")
-    app.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"default {DEFAULT_PORT}")
-    app.add_argument("--host", default=THIS_MACHINE, metavar="ADDRESS", help=f"default {THIS_MACHINE}; docs/sharing.md")
-    app.add_argument("--name", action="append", default=[], help="a name by which browsers reach this server")
-    app.add_argument("--without-sign-in", action="store_true", help="let everyone in who can reach --host")
-    app.add_argument("--read-only", nargs="+", metavar="RUN", help="show these runs alone; nothing can be changed")
+    app = commands.add_parser("app", help="start the app, on 127.0.0.1 by default")
+    app.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"default: {DEFAULT_PORT}")
+    app.add_argument(
+        "--host", default=THIS_MACHINE, metavar="ADDRESS", help=f"default: {THIS_MACHINE}; see docs/sharing.md"
+    )
+    app.add_argument(
+        "--name", action="append", default=[], help="a host name that browsers use for this server; may be repeated"
+    )
+    app.add_argument("--without-sign-in", action="store_true", help="allow access to everyone who can reach --host")
+    app.add_argument("--read-only", nargs="+", metavar="RUN", help="show only these runs; nothing can be changed")
     app.add_argument("--no-demo", action="store_true", help="do not prepare the demo study first")
     add_output_options(app)
     app.set_defaults(run=_app)
 
-    demo = commands.add_parser("demo", help="store the demo study as a run, if it is not there yet")
-    demo.add_argument("--rebuild", action="store_true", help="write texts, features and measures anew first (hours)")
+    demo = commands.add_parser("demo", help="store the demo study as a run if it does not exist yet")
+    demo.add_argument(
+        "--rebuild", action="store_true", help="first regenerate its texts, features and measures (takes hours)"
+    )
     add_output_options(demo)
     demo.set_defaults(run=_demo)
 
-    password = commands.add_parser("password", help=f"make a password's hash for {sharing.PASSWORD_HASH}")
+    password = commands.add_parser("password", help=f"hash a password for {sharing.PASSWORD_HASH}")
     password.set_defaults(run=_password)
 
     work = commands.add_parser("work")
@@ -112,11 +120,13 @@ def app_command(port: int, sharing_options: SharingOptions | None = None) -> App
     shared = sharing_options or SharingOptions()
     shared.check()
     if not 1 <= port <= 65535:
-        raise InputError("--port is no port", allowed="1 to 65535", received=str(port))
+        raise InputError("--port is not a valid port", allowed="1 to 65535", received=str(port))
     spec = importlib.util.find_spec("app")
     main = None if spec is None or spec.origin is None else Path(spec.origin).resolve().parent / "main.py"
     if main is None or not main.is_file():
-        raise MauveLensError("The app is not installed", todo="Run this from the project's folder, or install it again")
+        raise MauveLensError(
+            "The app is not installed", todo="Run this from the project folder, or reinstall the package"
+        )
     options = {
         "server.port": str(port),
         "server.address": shared.host,
@@ -133,7 +143,7 @@ def _app(args: argparse.Namespace) -> int:
     command = app_command(args.port, SharingOptions(args.host, tuple(args.name), args.without_sign_in, shown))
     if not args.no_demo and shown is None:
         _prepare(args)
-    write(f"MAUVE Lens on http://{args.host}:{args.port} (stop it with Ctrl-C)")
+    write(f"MAUVE Lens on http://{args.host}:{args.port} (press Ctrl-C to stop)")
     os.chdir(command.folder)
     os.execve(command.arguments[0], command.arguments, command.environment)
 
@@ -142,7 +152,7 @@ def _password(_: argparse.Namespace) -> int:
     """Ask twice on a terminal; otherwise read one line, for scripts."""
     if sys.stdin.isatty():
         typed = getpass.getpass("Password: ")
-        if getpass.getpass("Once more: ") != typed:
+        if getpass.getpass("Repeat password: ") != typed:
             raise InputError("The two passwords differ", todo="Try again")
     else:
         typed = sys.stdin.readline().rstrip("\r\n")

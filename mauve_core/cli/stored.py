@@ -19,32 +19,34 @@ _Command = Callable[[argparse.Namespace], int]
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("runs", help="list stored runs; runs --help names what can be done with them")
+    parser = commands.add_parser("runs", help="list stored runs; see runs --help for other actions")
     _add_list_options(parser)
     actions = parser.add_subparsers(metavar="ACTION")
-    _add_list_options(actions.add_parser("list", help="as without an action"))
-    _add(actions, "show", _show, "the leaderboard of a stored run", json=True)
-    rename = _add(actions, "rename", _rename, "call a run otherwise; its id stays")
+    _add_list_options(actions.add_parser("list", help="list stored runs (the default action)"))
+    _add(actions, "show", _show, "show the leaderboard of a stored run", json=True)
+    rename = _add(actions, "rename", _rename, "rename a run; its id stays")
     rename.add_argument("name", metavar="NAME")
-    tag = _add(actions, "tag", _tag, "give a run tags, or take some from it")
+    tag = _add(actions, "tag", _tag, "add tags to a run or remove them")
     tag.add_argument("tags", metavar="TAG", nargs="*")
     tag.add_argument("--remove", metavar="TAG", action="append", default=[], help="may be repeated")
-    note = _add(actions, "note", _note, "write notes on a run, in place of earlier ones")
+    note = _add(actions, "note", _note, "write notes on a run, replacing earlier ones")
     note.add_argument("notes", metavar="TEXT")
     _add(actions, "delete", _delete, "move a run to the bin; its features stay in the cache")
-    _add(actions, "bin", _bin, "list what was deleted, with what restores it", json=True, metavar=None)
-    _add(actions, "restore", _restore, "take a run out of the bin", metavar="ID|TOKEN")
-    purge = _add(actions, "purge", _purge, "remove deleted runs for good", metavar=None)
+    _add(actions, "bin", _bin, "list deleted runs with the tokens that restore them", json=True, metavar=None)
+    _add(actions, "restore", _restore, "restore a run from the bin", metavar="ID|TOKEN")
+    purge = _add(actions, "purge", _purge, "permanently remove deleted runs", metavar=None)
     purge.add_argument("ids", metavar="ID|TOKEN", nargs="*")
     purge.add_argument("--all", action="store_true", help="empty the bin")
     export = _add(actions, "export", _export, "write a run to one file")
-    export.add_argument("--out", metavar="PATH", type=Path, default=Path(), help="a folder, or a file; default: here")
-    export.add_argument("--without-ratings", action="store_true", help="leave people's ratings out")
-    imported = _add(actions, "import", _import, "store a run that was exported", metavar=None)
+    export.add_argument(
+        "--out", metavar="PATH", type=Path, default=Path(), help="a folder or a file; default: the current folder"
+    )
+    export.add_argument("--without-ratings", action="store_true", help="leave out human ratings")
+    imported = _add(actions, "import", _import, "store an exported run", metavar=None)
     imported.add_argument("file", metavar="FILE", type=Path)
-    imported.add_argument("--name", help="call it so; default: as it was called")
+    imported.add_argument("--name", help="name of the run; default: its original name")
     add_output_options(imported)
-    _add(actions, "disk", _disk, "what each run and the bin take", json=True, metavar=None)
+    _add(actions, "disk", _disk, "show the disk space used by each run and the bin", json=True, metavar=None)
     library.add_actions(actions)
 
 
@@ -69,7 +71,12 @@ def _add(
 def _add_list_options(parser: argparse.ArgumentParser) -> None:
     suppressed = argparse.SUPPRESS  # otherwise options before the action would be lost
     parser.add_argument("--json", action="store_true", default=suppressed, help="one JSON object instead of a table")
-    parser.add_argument("--search", metavar="WORDS", default=suppressed, help="all in name, id, notes, tags, sources")
+    parser.add_argument(
+        "--search",
+        metavar="WORDS",
+        default=suppressed,
+        help="words that must all occur in name, id, notes, tags or sources",
+    )
     parser.add_argument("--tag", metavar="TAG", action="append", default=suppressed, help="may be repeated")
     parser.set_defaults(run=_list)
 
@@ -83,9 +90,9 @@ def _list(args: argparse.Namespace) -> int:
         rows = [["Run", "Name", "Created", "n", "Encoder", "Candidates", "Human texts", "Tags", "Size"]]
         write(aligned(rows + [_cells(summary) for summary in summaries]))
     elif search.strip() or tags:
-        write("No stored run has all of that")
+        write("No stored run matches all of these")
     else:
-        write(f"No run is stored in {store.root}. Make one: mauve-lens compare, or mauve-lens demo")
+        write(f"No run is stored in {store.root}. Create one: mauve-lens compare, or mauve-lens demo")
     for error in store.damaged().values():
         warnings.warn(str(error), stacklevel=1)
     return 0
@@ -110,29 +117,29 @@ def _show(args: argparse.Namespace) -> int:
 
 def _rename(args: argparse.Namespace) -> int:
     summary = RunStore().describe(args.id, name=args.name)
-    write(f"The run {summary.id} is now called {printable(summary.name)}")
+    write(f"Run {summary.id} is now called {printable(summary.name)}")
     return 0
 
 
 def _tag(args: argparse.Namespace) -> int:
     if not (args.tags or args.remove):
         raise InputError(
-            "No tag is named", allowed="tags to add, or --remove TAG", todo="See: mauve-lens runs tag --help"
+            "No tag is given", allowed="tags to add, or --remove TAG", todo="See: mauve-lens runs tag --help"
         )
     summary = RunStore().tag(args.id, add=args.tags, remove=args.remove)
-    write(f"Tags of the run {summary.id}: {printable(', '.join(summary.tags)) or 'none'}")
+    write(f"Tags of run {summary.id}: {printable(', '.join(summary.tags)) or 'none'}")
     return 0
 
 
 def _note(args: argparse.Namespace) -> int:
     summary = RunStore().describe(args.id, notes=args.notes)
-    write(f"The run {summary.id} has {f'notes of {len(summary.notes)} characters' if summary.notes else 'no notes'}")
+    write(f"Run {summary.id} has {f'notes of {len(summary.notes)} characters' if summary.notes else 'no notes'}")
     return 0
 
 
 def _delete(args: argparse.Namespace) -> int:
     RunStore().delete(args.id)
-    write(f"Deleted the run {args.id}. Take it back: mauve-lens runs restore {args.id}")
+    write(f"Deleted run {args.id}. Restore it: mauve-lens runs restore {args.id}")
     return 0
 
 
@@ -145,7 +152,7 @@ def _bin(args: argparse.Namespace) -> int:
         for entry in entries:
             about = entry.summary
             if entry.damage:
-                warnings.warn(f"The entry {entry.token} of the bin: {entry.damage}", stacklevel=1)
+                warnings.warn(f"Bin entry {entry.token}: {entry.damage}", stacklevel=1)
             rows.append([about.id, printable(about.name), entry.deleted, file_size(about.bytes), entry.token])
         write(aligned(rows))
     else:
@@ -156,13 +163,13 @@ def _bin(args: argparse.Namespace) -> int:
 def _restore(args: argparse.Namespace) -> int:
     store = RunStore()
     summary = store.restore(_token(store, args.id))
-    write(f"Restored the run {summary.id}")
+    write(f"Restored run {summary.id}")
     return 0
 
 
 def _purge(args: argparse.Namespace) -> int:
     if bool(args.ids) == args.all:
-        raise InputError("It is not clear what to remove for good", allowed="runs in the bin by id or token, or --all")
+        raise InputError("Give either runs to remove or --all", allowed="ids or tokens of runs in the bin, or --all")
     store = RunStore()
     tokens: Sequence[str | None] = [_token(store, name) for name in args.ids] if args.ids else [None]
     write(with_plain_spaces(f"{file_size(sum(store.purge(token) for token in tokens))} freed"))

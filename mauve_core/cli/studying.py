@@ -29,16 +29,16 @@ from mauve_core.tasks.study import ADVERSARIAL, StudyTask
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "study",
-        help="let a model continue human texts under several decoders, compare and measure them, store the run",
+        help="continue human texts with a model and several decoders, compare and measure them, store the run",
         description="The prompt is the beginning of a human text; both continuations have at most --max-new-tokens "
-        f"tokens of the model. The decoder {ADVERSARIAL} alone takes the perplexity of the human texts. A study that "
-        "was stopped goes on where it was.",
+        f"tokens of the model. The bare decoder {ADVERSARIAL} uses the perplexity of the human texts. A study that "
+        "was stopped resumes where it left off when run again.",
     )
     parser.add_argument("--human", required=True, metavar="FILE", help="JSONL, CSV, TSV, Parquet or text (also .gz)")
-    parser.add_argument("--model", required=True, help="a causal model: catalogue name, hub id, folder or GGUF file")
+    parser.add_argument("--model", required=True, help="a causal model: catalog name, hub id, folder or GGUF file")
     parser.add_argument("--out", required=True, metavar="RUN", help="name of the stored run")
     parser.add_argument(
-        "--prompt-tokens", type=int, metavar="N", help="length of the prompt, where the file has no prompts"
+        "--prompt-tokens", type=int, metavar="N", help="length of the prompt if the file has no prompts"
     )
     add_decoder_options(parser)
     parser.add_argument("--no-measures", action="store_true", help="leave out the text measures")
@@ -61,7 +61,7 @@ def _study(args: argparse.Namespace) -> int:
     measured = stored_measurements(run)
     if measured is not None:
         write(f"\n{measuring.table(measured)}")
-    write(f"\nStored as run {run.id}; its texts lie in {task.folder}")
+    write(f"\nStored as run {run.id}; its texts are in {task.folder}")
     write(f"In the browser: mauve-lens app, then http://127.0.0.1:8501/decoders?run={run.id}")
     return 0
 

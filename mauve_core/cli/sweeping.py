@@ -19,9 +19,9 @@ _SHOWN = "mauve"
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("sweep", help="a stored run's scores over text length, n, k, c or decoder parameter")
     parser.add_argument("id", metavar="RUN", help="id of a stored run; see mauve-lens runs")
-    parser.add_argument("--over", required=True, choices=AXES, help="what moves")
-    parser.add_argument("--values", metavar="A,B,...", help="where; a few sensible values when left out")
-    parser.add_argument("--seeds", type=int, metavar="N", help="seeds of each point; default the run's number")
+    parser.add_argument("--over", required=True, choices=AXES, help="setting to vary")
+    parser.add_argument("--values", metavar="A,B,...", help="values of that setting; default: a few sensible ones")
+    parser.add_argument("--seeds", type=int, metavar="N", help="seeds per point; default: as in the run")
     parser.add_argument("--device", default="auto", help="for --over length: auto, cpu, cuda, cuda:1 ...; default auto")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     add_output_options(parser)
@@ -40,7 +40,7 @@ def numbers(text: str | None) -> tuple[float, ...] | None:
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError as error:
-        allowed = "numbers with commas between, such as 10,20,50"
+        allowed = "numbers separated by commas, such as 10,20,50"
         raise InputError("--values cannot be read", allowed=allowed, received=text) from error
 
 
@@ -54,7 +54,7 @@ def table(sweep: Sweep) -> str:
         cells.append(_written(point.scores[_SHOWN]))
         rows.append([*cells, *([printable(point.source)] if named else [])])
     seeds = sweep.settings["seeds"]
-    spread = f"mean \u00b1 standard deviation over {seeds} seeds" if seeds > 1 else "one seed, so no spread is known"
+    spread = f"mean \u00b1 standard deviation over {seeds} seeds" if seeds > 1 else "one seed, so the spread is unknown"
     return f"{aligned(rows)}\n\n{TITLES[_SHOWN]}: {spread}; 1 is the closest to the human texts."
 
 

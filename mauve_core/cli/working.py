@@ -15,19 +15,21 @@ from mauve_core.scoring.tables import aligned, printable
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("jobs", help="background jobs; jobs log ID, jobs cancel, resume or remove ID")
+    parser = commands.add_parser("jobs", help="list background jobs; see jobs --help for other actions")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     parser.set_defaults(run=_list)
     actions = parser.add_subparsers(metavar="{log,cancel,resume,remove}")
-    log = actions.add_parser("log", help="what a job's worker wrote")
+    log = actions.add_parser("log", help="show the log of a job")
     log.add_argument("id", metavar="ID")
-    log.add_argument("--lines", type=int, default=queue.LOG_LINES, metavar="N", help=f"default {queue.LOG_LINES}")
-    log.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one JSON object, with its state")
+    log.add_argument("--lines", type=int, default=queue.LOG_LINES, metavar="N", help=f"default: {queue.LOG_LINES}")
+    log.add_argument(
+        "--json", action="store_true", default=argparse.SUPPRESS, help="one JSON object with the job's state"
+    )
     log.set_defaults(run=_log)
     for name, does in (
-        ("cancel", "ask a job to stop; what was finished is kept"),
-        ("resume", "go on with a job that was cancelled, interrupted or failed"),
-        ("remove", "forget a job that has ended; a run that it made stays"),
+        ("cancel", "ask a job to stop; finished work is kept"),
+        ("resume", "continue a job that was cancelled, interrupted or failed"),
+        ("remove", "remove a job that has ended; a run that it made is kept"),
     ):
         action = actions.add_parser(name, help=does)
         action.add_argument("id", metavar="ID")
@@ -40,7 +42,7 @@ def _list(args: argparse.Namespace) -> int:
         write_json({"jobs": [_as_dict(job, found) for job in found]})
         return 0
     if not found:
-        write(f"There are no jobs in {queue.jobs_folder()}. The app starts them")
+        write(f"There are no jobs in {queue.jobs_folder()}. Jobs are started in the app")
         return 0
     rows = [["Job", "Name", "Kind", "Status", "Progress"]]
     for job in found:
@@ -58,15 +60,15 @@ def _log(args: argparse.Namespace) -> int:
     for line in lines:
         write(printable(line))
     if not lines:
-        sys.stderr.write("The job has written nothing yet\n")
+        sys.stderr.write("The job has not logged anything yet\n")
     return 0
 
 
 def _act(args: argparse.Namespace) -> int:
     if args.action == "cancel" and not (state := queue.status(args.id)).active:
-        write(f"Nothing to stop, the job is {state.status}: {args.id}")
+        write(f"Nothing to stop; the job is {state.status}: {args.id}")
         return 0
-    said = {"cancel": "Asked to stop", "resume": "Resumed", "remove": "Removed"}
+    said = {"cancel": "Requested to stop", "resume": "Resumed", "remove": "Removed"}
     {"cancel": queue.cancel, "resume": queue.resume, "remove": queue.remove}[args.action](args.id)
     write(f"{said[args.action]}: {args.id}")
     return 0
@@ -75,7 +77,7 @@ def _act(args: argparse.Namespace) -> int:
 def _progress(job: JobState, found: Sequence[JobState]) -> str:
     stopping = ", stopping" if queue.is_stopping(job) else ""
     if job.status == "queued":
-        return f"{queue.ahead_of(job.id, found)} before it{stopping}"
+        return f"{queue.ahead_of(job.id, found)} ahead of it{stopping}"
     if job.status == "running":
         left = "" if job.seconds_left is None else f", about {format_seconds(job.seconds_left)} left"
         return f"{job.stage}: {job.done:,} of {job.total:,}{left}{stopping}"

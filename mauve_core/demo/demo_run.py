@@ -146,7 +146,7 @@ def demo_corpora(data: Path = DATA) -> tuple[Corpus, dict[str, Corpus]]:
     human = _human([Excerpt(*item) for item in manifest["human"]["excerpts"]])
     if human.digest != manifest["human"]["digest"]:
         raise StorageError(
-            "The human text of the installed gensim is not the one that the demo was made with",
+            "The human text in the installed gensim differs from that of the demo",
             todo="Install gensim==4.4.0, or rebuild the demo: mauve-lens demo --rebuild",
         )
     prompts = dict(zip(human.ids, human.prompts or (), strict=True))
@@ -170,7 +170,7 @@ def read_manifest(data: Path = DATA) -> dict[str, Any]:
     """Read the manifest, which says what the demo was made of; StorageError if there is none."""
     path = data / "manifest.json"
     if not path.exists():
-        raise StorageError(f"No demo study under {data}", todo="Make it: mauve-lens demo --rebuild (takes hours)")
+        raise StorageError(f"No demo study under {data}", todo="Create it: mauve-lens demo --rebuild (takes hours)")
     manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return manifest
 

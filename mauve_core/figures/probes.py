@@ -289,7 +289,7 @@ def _without(item: Perturbation, setting: Setting) -> str:
     parts += [
         f"{name} = {value:g}" for name, value in item.values.items() if name != setting and not isinstance(value, str)
     ]
-    return ", ".join([*parts, f"{100 * item.dose:g} % of texts"] if item.dose != 1 else parts)
+    return ", ".join([*parts, f"{100 * item.dose:g}% of texts"] if item.dose != 1 else parts)
 
 
 def _sd(found: SeedSpread) -> float:

@@ -75,4 +75,4 @@ def is_alive(folder: Path) -> bool:
 
 def at_work(job_id: str) -> InputError:
     """Return the error for an action that a job at work does not allow."""
-    return InputError(f"The job {job_id} is still at work", todo="Cancel it first, or wait for it")
+    return InputError(f"Job {job_id} has not ended yet", todo="Cancel it or wait for it to end")

@@ -122,7 +122,7 @@ def status(job_id: str) -> JobState:
         return state
     if (folder / CANCEL).exists():
         return replace(state, status="cancelled")
-    message = "The worker stopped before it finished: killed, out of memory or disk, or the machine went down."
+    message = "The worker stopped early: it was killed, it ran out of memory or disk space, or the machine went down."
     kept = KEPT.get(state.kind, "")
     message += f" Resume it: {kept} are kept." if kept else " Start it again."
     tail = log_tail(job_id)
@@ -172,11 +172,11 @@ def _resume(folder: Path) -> None:
     with lock_of_worker(folder) as lock:
         state = read_state(folder)
         if state.status == "done":
-            raise InputError(f"The job {state.id} is done", todo="Start a new one")
+            raise InputError(f"Job {state.id} is done", todo="Start a new one")
         task = read_task(state.kind, read_json(folder / TASK))
         other = _at_work_on(task, besides=state.id)
         if other is not None:
-            raise InputError(f"The job {other.id} does the same work already", todo="Wait for it, or cancel it first")
+            raise InputError(f"Job {other.id} is already doing the same work", todo="Wait for it or cancel it first")
         with storage_errors(folder):
             (folder / CANCEL).unlink(missing_ok=True)
             for left in folder.glob(".*"):  # what a killed worker was writing
@@ -220,7 +220,7 @@ def take_back(job_id: str) -> JobState:
     folder = jobs_folder() / REMOVED / job_id
     with changing(jobs_folder()), storage_errors(folder):
         if not _ID.fullmatch(job_id) or not (folder / STATE).is_file():
-            raise InputError(f"No job has the id {job_id!r} among those removed within a day")
+            raise InputError(f"No job with the id {job_id!r} was removed within the last day")
         folder.rename(jobs_folder() / job_id)
         return status(job_id)
 

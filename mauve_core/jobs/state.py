@@ -39,7 +39,7 @@ def _is_time(text: str) -> bool:
         return False
 
 
-Time = Annotated[str, Holds(_is_time, "a time with its zone, ISO 8601")]
+Time = Annotated[str, Holds(_is_time, "an ISO 8601 time with a time zone")]
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def read_state(folder: Path) -> JobState:
     try:
         state = from_json(JobState, read_json(folder / STATE))
     except InputError as error:
-        raise StorageError(f"{folder / STATE} is no job's state: {error}", todo=todo) from error
+        raise StorageError(f"{folder / STATE} is not the state of a job: {error}", todo=todo) from error
     if state.id != folder.name:
         raise StorageError(f"{folder / STATE} is the state of another job", received=state.id, todo=todo)
     return state

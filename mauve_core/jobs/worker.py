@@ -75,8 +75,8 @@ def work(folder: Path) -> JobState:
         raise
     except Exception as error:
         log(traceback.format_exc(), lines=True)
-        name = "Memory ran out" if isinstance(error, MemoryError) else f"An error of this program: {_one_line(error)}"
-        reporter.end(status="failed", message=f"{name}. The log says where.")
+        name = "Out of memory" if isinstance(error, MemoryError) else f"Error in this program: {_one_line(error)}"
+        reporter.end(status="failed", message=f"{name}. See the log for details.")
         raise
 
 
@@ -115,12 +115,12 @@ class _Reporter:
         try:
             self._write(state)
         except StorageError as error:  # it will look interrupted, and its log says why
-            log(f"This could not be noted: {error}")
+            log(f"This could not be recorded: {error}")
         return self._state
 
     def check(self) -> None:
         if (self._folder / CANCEL).exists():
-            raise CancelledError("Cancelled on request", todo="What was finished is kept")
+            raise CancelledError("Cancelled on request", todo="Finished work is kept")
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         self.check()
@@ -129,7 +129,7 @@ class _Reporter:
         if stage != self._state.stage:
             begun = replace(self._state, stage=stage, stage_started=_now(), done_before=done)
             self._write(replace(begun, done=done, total=total))
-            before = f", {done:,} of them done before" if 0 < done < total else ""
+            before = f", {done:,} already done" if 0 < done < total else ""
             self._log(f"{stage}: {total:,}{before}" if total > 1 else stage)
         elif now - self._written >= WRITE_INTERVAL_S or done >= total:
             self._write(replace(self._state, done=done, total=total))
@@ -152,7 +152,7 @@ class _Reporter:
                 self.check()
                 waiting_for = queue.ahead_of(job.id, queue.list())
                 if waiting_for != said:
-                    log(f"Waits for {waiting_for} jobs before it")
+                    log(f"Jobs ahead of this one: {waiting_for}")
                     said = waiting_for
                 if not waiting_for:
                     try:
@@ -191,7 +191,7 @@ def _logged() -> Iterator[None]:
         log(f"Warning: {message}")
 
     def stopped(*_: object) -> NoReturn:
-        log("Stopped by the system; what was finished is kept")
+        log("Stopped by the system; finished work is kept")
         raise SystemExit(128 + signal.SIGTERM)
 
     before = signal.signal(signal.SIGTERM, stopped)

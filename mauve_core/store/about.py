@@ -42,8 +42,8 @@ class ChangedMeanwhileError(InputError):
         self.now = dict(now)
         parts = " and the ".join(self.now)
         received = "; ".join(f"{part} {_short(text)}" for part, text in self.now.items())
-        todo = "Nothing is changed: look at what stands there, then change it or leave it"
-        super().__init__(f"Somebody else has changed the run's {parts} meanwhile", received=received, todo=todo)
+        todo = "Nothing was changed. Review the current values, then change or keep them"
+        super().__init__(f"Someone else has since changed the run's {parts}", received=received, todo=todo)
 
 
 def read_about(folder: Path) -> About:
@@ -60,7 +60,7 @@ def read_about(folder: Path) -> About:
         return About()
     name, tags, notes = values["name"], values["tags"], values["notes"]
     if not isinstance(tags, list):
-        raise TypeError("the tags are no list")
+        raise TypeError("the tags are not a list")
     return About(None if name is None else checked_name(name), checked_tags(tags), checked_notes(notes))
 
 
@@ -119,7 +119,7 @@ def checked_name(name: str) -> str:
 def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
     """Return the distinct tags, each on one line, in alphabetical order; InputError for an invalid tag."""
     if isinstance(tags, str):
-        raise InputError("Tags come as a list", allowed="a list of words", received=_short(tags))
+        raise InputError("Tags must be a list", allowed="a list of words", received=_short(tags))
     lines = {" ".join(_text(tag, "tag").split()) for tag in tags} - {""}
     for line in sorted(lines):
         if len(line) > MAX_TAG or "," in line:

@@ -27,7 +27,7 @@ def stored_features(run: Run, feature_store: FeatureStore | None = None) -> dict
     for name, array in found.items():
         if array is None:
             raise InputError(
-                f"The features of {name!r} were not kept with the run {run.id}", todo="Compare the texts again"
+                f"The features of {name!r} were not stored with run {run.id}", todo="Compare the texts again"
             )
     return {name: array for name, array in found.items() if array is not None}
 

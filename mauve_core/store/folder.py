@@ -124,7 +124,7 @@ class RunRecord:
 
     def __post_init__(self) -> None:
         if (self.name, self.created) != (self.summary.name, self.summary.created):
-            raise InputError("Its line in a list has another name or time", received=f"{self.name!r}, {self.created}")
+            raise InputError("Its summary has a different name or time", received=f"{self.name!r}, {self.created}")
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,9 @@ class Run:
         known = [item.name for item in self.comparison.sources]
         for name in names:
             if name not in known:
-                raise InputError(f"{what} is not of run {self.id}", allowed=", ".join(known), received=repr(name)[:80])
+                raise InputError(
+                    f"{what} does not belong to run {self.id}", allowed=", ".join(known), received=repr(name)[:80]
+                )
 
     @property
     def ratings_path(self) -> Path:
@@ -229,9 +231,7 @@ def read_summary(folder: Path) -> RunSummary:
 
 def about_run(folder: Path) -> About:
     """Read a run's name, tags and notes; StorageError if the file is damaged."""
-    with damaged(
-        folder.name, ABOUT, todo=f"Repair or delete {folder / ABOUT}; it holds the name, tags and notes alone"
-    ):
+    with damaged(folder.name, ABOUT, todo=f"Repair or delete {folder / ABOUT}; it holds only the name, tags and notes"):
         return read_about(folder)
 
 
@@ -319,7 +319,7 @@ def damaged(run_id: str, what: str, *, todo: str = "") -> Iterator[None]:
         yield
     except BROKEN as error:
         raise StorageError(
-            f"Run {run_id} cannot be read, {what} is damaged or missing: {error}",
+            f"Run {run_id} cannot be read because {what} is damaged or missing: {error}",
             todo=todo or f"Delete it with: mauve-lens runs delete {run_id}",
         ) from error
 
@@ -329,7 +329,7 @@ def read_record(folder: Path) -> RunRecord:
     with damaged(folder.name, COMPARISON):
         values = parse_json((folder / COMPARISON).read_bytes())
         if values["format"] != FORMAT:
-            raise ValueError(f"layout {values['format']}, this program reads layout {FORMAT}")
+            raise ValueError(f"layout {values['format']}; this program reads layout {FORMAT}")
         return from_json(RunRecord, values, "run")
 
 
@@ -347,7 +347,7 @@ def parse_json(data: bytes) -> dict[str, Any]:
         raise limits.too_many_values(limits.values())
 
     def refuse(constant: str) -> NoReturn:
-        raise ValueError(f"it holds {constant}")
+        raise ValueError(f"it contains {constant}")
 
     values = json.loads(data, parse_constant=refuse)
     if not isinstance(values, dict):

@@ -40,8 +40,8 @@ SERVER_MARK = ".root-id"
 """File that earlier versions left in each folder of runs, to identify it on the server that the variable named."""
 
 _NOTICE = (
-    f"The PostgreSQL server that {SERVER_VARIABLE} names is no longer used: the runs' index is now a file beside them."
-    f" Nothing is lost: names, tags and notes lie in the runs' folders. Unset {SERVER_VARIABLE}"
+    f"The PostgreSQL server named by {SERVER_VARIABLE} is no longer used: the index is now a file next to the runs."
+    f" Nothing is lost: names, tags and notes are in the runs' folders. Unset {SERVER_VARIABLE}"
 )
 _TABLE = (
     "DROP TABLE IF EXISTS runs",
@@ -107,7 +107,7 @@ class RunIndex:
         except StorageError as error:
             found = self._read_folders(_last.get(self.root, {}), sizes or {})
             _failed[self.root] = error
-            warnings.warn(f"{error} Runs are listed from their folders", IndexWarning, stacklevel=4)
+            warnings.warn(f"{error} Listing runs from their folders instead", IndexWarning, stacklevel=4)
         _last[self.root] = found[0]
         return found
 
@@ -121,7 +121,7 @@ class RunIndex:
                     return self._updated(sizes)  # another process may have rebuilt it
                 except _DamagedIndexError as error:
                     aside = self.path.with_name(ASIDE)
-                    message = f"{error.wrong}. It is put aside as {aside} and made anew from the runs"
+                    message = f"{error.wrong}. Moving it to {aside} and rebuilding it from the runs"
                     warnings.warn(message, IndexWarning, stacklevel=5)
                     with storage_errors(self.path):
                         self.path.replace(aside)
@@ -187,7 +187,7 @@ class RunIndex:
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
             if not isinstance(error, sqlite3.OperationalError) or code == sqlite3.SQLITE_ERROR:
                 raise _DamagedIndexError(f"The index {self.path} is damaged: {error}") from error
-            todo = "Free some space or check its permissions; the file may be deleted, it is made again from the runs"
+            todo = "Free some space or check its permissions; if the file is deleted, it is rebuilt from the runs"
             raise StorageError(f"The index {self.path} cannot be used: {error}", todo=todo) from error
 
     def _tell_of_server(self) -> None:

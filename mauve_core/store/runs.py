@@ -344,12 +344,12 @@ class RunStore:
             if not partial.is_dir():
                 raise
             beside = put(partial, self.root, final.name)
-            warnings.warn(f"{error} The run is stored as {beside.name}, the earlier one stays", stacklevel=3)
+            warnings.warn(f"{error} The run was stored as {beside.name}; the earlier one was kept", stacklevel=3)
             return beside
 
     def _folder(self, run_id: str) -> Path:
         folder = self.root / run_id if is_id(run_id) else None
         if folder is None or not (folder / COMPARISON).is_file():
-            names = ", ".join(sorted(folder_fingerprints(self.root))) or "none is stored yet"
-            raise InputError(f"No run has the id {run_id!r}", allowed=names, todo="List them with: mauve-lens runs")
+            names = ", ".join(sorted(folder_fingerprints(self.root))) or "none stored yet"
+            raise InputError(f"No run has the id {run_id!r}", allowed=names, todo="List the runs with: mauve-lens runs")
         return folder

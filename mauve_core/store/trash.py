@@ -59,7 +59,7 @@ class _Noted:
     def __post_init__(self) -> None:
         datetime.fromisoformat(self.deleted)
         if not is_id(self.summary.id):
-            raise InputError("It holds no run's id", received=repr(self.summary.id)[:80])
+            raise InputError("It does not contain a run id", received=repr(self.summary.id)[:80])
 
 
 def discard(root: Path, run_id: str) -> DeletedRun:
@@ -90,9 +90,9 @@ def entry(root: Path, token: str) -> DeletedRun:
     path = root / BIN / token
     if not _TOKEN.fullmatch(token) or not (path / _RUN).is_dir():
         raise InputError(
-            f"The bin holds nothing under {token!r}",
+            f"The bin has no entry {token!r}",
             allowed=", ".join(deleted.token for deleted in entries(root)) or "it is empty",
-            todo="See what it holds: mauve-lens runs bin",
+            todo="List its entries with: mauve-lens runs bin",
         )
     return _entry(path)
 

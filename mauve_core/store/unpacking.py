@@ -53,7 +53,7 @@ MAX_JSON, MAX_MANIFEST = 256 << 20, 32 << 20
 MAX_RATIO, RATIO_FROM = 300, 1 << 20
 """Highest compression ratio of entries above 1 MiB; JSON reaches a tenth of it."""
 
-TODO = "Export the run once more with: mauve-lens runs export"
+TODO = "Export the run again with: mauve-lens runs export"
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class _Bounded(io.BufferedReader):
 
     def read(self, size: int | None = -1, /) -> bytes:
         if self.most is not None and size is not None and size > self.most:
-            raise zipfile.BadZipFile(f"its list of files takes {size:,} bytes, {self.most:,} are allowed")
+            raise zipfile.BadZipFile(f"its file list takes {size:,} bytes; at most {self.most:,} are allowed")
         return super().read(size)
 
 
@@ -104,7 +104,7 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     except InputError:
         raise
     except (OSError, *broken) as error:
-        raise _refused(path, f"it is no zip file or is damaged: {error}") from error
+        raise _refused(path, f"it is not a zip file or is damaged: {error}") from error
 
 
 def read_manifest(archive: zipfile.ZipFile) -> Manifest:
@@ -119,14 +119,14 @@ def read_manifest(archive: zipfile.ZipFile) -> Manifest:
     path = Path(str(archive.filename))
     infos = archive.infolist()
     if len(infos) > MAX_FILES:
-        raise _refused(path, f"it holds {len(infos)} files", allowed=f"up to {MAX_FILES}")
+        raise _refused(path, f"it contains {len(infos)} files", allowed=f"up to {MAX_FILES}")
     for info in infos:
         _check_entry(path, info)
     names = [info.filename for info in infos]
     if len(set(names)) != len(names):
-        raise _refused(path, "it holds a file twice")
+        raise _refused(path, "it contains the same file twice")
     if MANIFEST not in names:
-        raise _refused(path, "it has no manifest", allowed="a file that the program exported")
+        raise _refused(path, "it has no manifest", allowed="a file exported by this program")
     try:
         values = parse_json(archive.read(MANIFEST))
     except (ValueError, RecursionError) as error:
@@ -134,7 +134,7 @@ def read_manifest(archive: zipfile.ZipFile) -> Manifest:
     try:
         if values["format"] != FORMAT:
             received = f"layout {values['format']!r} of version {values['program']!r}"
-            raise _refused(path, "it has another layout", allowed=f"layout {FORMAT}", received=received)
+            raise _refused(path, "it has a different layout", allowed=f"layout {FORMAT}", received=received)
         files = {str(name): (int(item["size"]), str(item["sha256"])) for name, item in values["files"].items()}
         manifest = Manifest(str(values["id"]), files)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
@@ -143,7 +143,7 @@ def read_manifest(archive: zipfile.ZipFile) -> Manifest:
         raise _refused(path, f"its manifest is damaged: {error}") from error
     sizes = {info.filename: info.file_size for info in infos if info.filename != MANIFEST}
     if sizes != {name: size for name, (size, _) in files.items()}:
-        raise _refused(path, "its files are not those of its manifest")
+        raise _refused(path, "its files do not match its manifest")
     if sum(sizes.values()) > MAX_BYTES:
         allowed, received = f"up to {MAX_BYTES >> 30} GiB", f"{sum(sizes.values()):,} bytes"
         raise _refused(path, "the run is too large", allowed=allowed, received=received)
@@ -153,17 +153,17 @@ def read_manifest(archive: zipfile.ZipFile) -> Manifest:
 def _check_entry(path: Path, info: zipfile.ZipInfo) -> None:
     name, size = info.filename, info.file_size
     if name != MANIFEST and not KNOWN_FILES.fullmatch(name):
-        raise _refused(path, "it holds a file that no run has", received=repr(name[:200]))
+        raise _refused(path, "it contains a file that does not belong to a run", received=repr(name[:200]))
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind not in (0, stat.S_IFREG) or info.is_dir():
-        raise _refused(path, f"{name} is no plain file")
+        raise _refused(path, f"{name} is not a regular file")
     if info.flag_bits & 1:
         raise _refused(path, f"{name} is encrypted")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise _refused(path, f"{name} is packed in a way that the program does not use")
+        raise _refused(path, f"{name} uses an unsupported compression method")
     if size > RATIO_FROM and size > MAX_RATIO * info.compress_size:
-        wrong = f"{name} would become {size:,} bytes from {info.compress_size:,}"
-        raise _refused(path, wrong, allowed=f"{MAX_RATIO} to one")
+        wrong = f"{name} would expand from {info.compress_size:,} to {size:,} bytes"
+        raise _refused(path, wrong, allowed=f"at most {MAX_RATIO} to 1")
     most = MAX_MANIFEST if name == MANIFEST else MAX_JSON
     if name.endswith(".json") and size > most:
         raise _refused(path, f"{name} is too large", allowed=f"up to {most >> 20} MiB", received=f"{size:,} bytes")
@@ -183,7 +183,7 @@ def _unpack(archive: zipfile.ZipFile, manifest: Manifest, folder: Path) -> None:
                     if written > size:
                         break
         if (written, found.hexdigest()) != (size, digest):
-            raise _refused(Path(str(archive.filename)), f"{name} is not what it was when it was exported")
+            raise _refused(Path(str(archive.filename)), f"{name} has changed since it was exported")
 
 
 def _check_run(folder: Path, source: Path) -> Run:
@@ -203,7 +203,7 @@ def _check_run(folder: Path, source: Path) -> Run:
             RatingStore(folder / RATINGS).check()
     except (StorageError, ValueError, KeyError, TypeError, MemoryError, RecursionError, AttributeError) as error:
         reason = error.wrong if isinstance(error, StorageError | InputError) else str(error)
-        reason = reason.replace(f"Run {folder.name} cannot be read, ", "").replace(f"{folder}{os.sep}", "")
+        reason = reason.replace(f"Run {folder.name} cannot be read because ", "").replace(f"{folder}{os.sep}", "")
         raise _refused(source, f"the run in it cannot be read: {reason}") from error
     return run
 
@@ -219,13 +219,13 @@ def _check_names(folder: Path, names: set[str]) -> None:
     found = {name for name in names if name.endswith((".npy", ".parquet"))}
     if found not in (arrays | tables, arrays | tables | features):
         raise ValueError(
-            f"files are missing or too many: {', '.join(sorted(found ^ (arrays | tables | features)))}"[:500]
+            f"missing or unexpected files: {', '.join(sorted(found ^ (arrays | tables | features)))}"[:500]
         )
 
 
 def _check_line(line: RunSummary, stored: RunSummary, name: str) -> None:
     if line != stored or len(name) > MAX_WORD:
-        raise ValueError("its line in a list is not that of its comparison")
+        raise ValueError("its summary does not match its comparison")
 
 
 def _check_file(folder: Path, name: str) -> None:
@@ -233,7 +233,7 @@ def _check_file(folder: Path, name: str) -> None:
     path = folder / name
     if name.endswith(".npy"):
         if load_array(path, mapped=True).dtype.kind not in "fi":
-            raise ValueError(f"{name} holds no numbers")
+            raise ValueError(f"{name} does not contain numbers")
     elif name.endswith(".parquet"):
         _check_table(path)
     elif name.endswith(".json"):

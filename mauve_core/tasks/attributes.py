@@ -30,9 +30,9 @@ class AttributesTask(RunTask):
         super().__post_init__()
         if self.columns is not None and len(set(self.columns)) < len(self.columns):
             received = ", ".join(self.columns)
-            raise InputError("The columns cannot be used", allowed="none twice", received=received)
+            raise InputError("The columns cannot be used", allowed="no duplicates", received=received)
         if self.ks == ():
-            raise InputError("There is no number of clusters", allowed="one or more, or None for the usual ones")
+            raise InputError("No number of clusters is given", allowed="one or more, or None for the default ones")
 
     @property
     def title(self) -> str:

@@ -47,10 +47,12 @@ class CompareMethodsTask(RunTask):
         given = (self.human_model, self.candidate_model)
         if given.count(None) == 1:
             received = " and ".join(map(repr, given))
-            raise InputError("The models of methods are not usable", allowed="both named, or none", received=received)
+            raise InputError(
+                "The models for direct estimation cannot be used", allowed="both or neither", received=received
+            )
         if not self.methods or len({parse_method(spec) for spec in self.methods}) < len(self.methods):
             received = ", ".join(self.methods)
-            raise InputError("The methods cannot be used", allowed="one or more, none twice", received=received)
+            raise InputError("The methods cannot be used", allowed="one or more, no duplicates", received=received)
 
     @property
     def title(self) -> str:

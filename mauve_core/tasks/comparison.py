@@ -77,7 +77,7 @@ class ComparisonTask(NewRunTask):
     """
 
     kind: ClassVar[str] = "comparison"
-    kept: ClassVar[str] = "the texts that were encoded"
+    kept: ClassVar[str] = "texts already encoded"
 
     human: TextFile
     candidates: Mapping[str, TextFile]
@@ -100,7 +100,7 @@ class ComparisonTask(NewRunTask):
             )
         if (self.config.encoder is None) != (not without):
             todo = "Give features for every source, or name an encoder"
-            raise InputError("Either an encoder or features are needed, and not both", todo=todo)
+            raise InputError("Either an encoder or features are needed, not both", todo=todo)
 
     @property
     def files(self) -> dict[str, TextFile]:

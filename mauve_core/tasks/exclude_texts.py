@@ -48,7 +48,7 @@ class ExcludeTextsTask(NewRunTask):
         super().__post_init__()
         if not set(self.dropped) <= {HUMAN, self.candidate} or not any(self.dropped.values()):
             raise InputError(
-                "Nothing is left out that is compared",
+                "None of the compared texts is left out",
                 allowed=f"ids of texts of {HUMAN!r} or of {self.candidate!r}",
                 received=", ".join(self.dropped),
             )
@@ -75,13 +75,13 @@ class ExcludeTextsTask(NewRunTask):
         ids, gone = run.corpora[name].ids, set(self.dropped.get(name, ()))
         unknown = sorted(gone - set(ids))
         if unknown:
-            raise InputError(f"{name!r} has no text of that id", received=", ".join(unknown[:5]))
+            raise InputError(f"{name!r} has no text with that id", received=", ".join(unknown[:5]))
         return np.array([index for index, each in enumerate(ids) if each not in gone], dtype=np.intp)
 
     def _noted(self, run: Run, name: str, kept: NDArray[np.intp]) -> Corpus:
         """Return the texts that stay, with a note on the origin of the texts and their features."""
         corpus, encoder = run.corpora[name], run.comparison.config.encoder
-        model = "given there too" if encoder is None else f"of the encoder {encoder.model}"
+        model = "given" if encoder is None else f"encoder {encoder.model}"
         gone = f"{len(corpus) - len(kept)} of {len(corpus)} texts of run {run.id} are left out"
-        note = f"{gone}; features as there, {model}."
+        note = f"{gone}; features from that run ({model})."
         return dataclasses.replace(corpus.take(kept), notes=(*corpus.notes, note))

@@ -18,7 +18,7 @@ class MeasureTask(RunTask):
     """Measures of a stored run; the fields are parameters of ``experiments.text_measures.stored.measure_run``."""
 
     kind: ClassVar[str] = "measures"
-    kept: ClassVar[str] = "the sources that the model has read"
+    kept: ClassVar[str] = "sources already scored by the model"
 
     measures: tuple[str, ...] | None = None
     model: NotBlank | None = None
@@ -28,7 +28,8 @@ class MeasureTask(RunTask):
         super().__post_init__()
         unknown = [name for name in self.measures or () if name not in MEASURES]
         if unknown or self.measures == ():
-            raise InputError(f"No measure is named {', '.join(unknown) or 'so'}", allowed=", ".join(MEASURES))
+            wrong = f"No measure is named {', '.join(unknown)}" if unknown else "No measure is chosen"
+            raise InputError(wrong, allowed=", ".join(MEASURES))
 
     @property
     def title(self) -> str:

@@ -15,7 +15,7 @@ class PrecomputeTask(RunTask):
     """Words, tests and resamples of a stored run, kept beside it (``mauve_core.analysis.precomputed``)."""
 
     kind: ClassVar[str] = "prepare"
-    kept: ClassVar[str] = "the words and tests that were found out"
+    kept: ClassVar[str] = "words and tests already computed"
 
     @property
     def title(self) -> str:

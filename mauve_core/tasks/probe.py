@@ -23,7 +23,7 @@ class ProbeTask(RunTask):
     """
 
     kind: ClassVar[str] = "probes"
-    kept: ClassVar[str] = "the texts that were encoded"
+    kept: ClassVar[str] = "texts already encoded"
 
     perturbations: tuple[str, ...] = tuple(item.spec for item in PAPER)
     source: NotBlank = HUMAN
@@ -36,7 +36,7 @@ class ProbeTask(RunTask):
         super().__post_init__()
         if len({parse_perturbation(spec) for spec in self.perturbations}) < len(self.perturbations):
             received = ", ".join(self.perturbations)
-            raise InputError("The perturbations cannot be used", allowed="none twice", received=received)
+            raise InputError("The perturbations cannot be used", allowed="no duplicates", received=received)
 
     @property
     def title(self) -> str:

@@ -40,7 +40,7 @@ class RecompareTask(NewRunTask):
     """
 
     kind: ClassVar[str] = "again"
-    kept: ClassVar[str] = "the texts that were encoded"
+    kept: ClassVar[str] = "texts already encoded"
 
     run: NotBlank
     config: CompareConfig
@@ -88,10 +88,10 @@ class RecompareTask(NewRunTask):
         unknown = [name for name in self.left_out if name not in there]
         kept = [name for name in there if name not in self.left_out]
         if unknown or not kept:
-            wrong = "A candidate to leave out is none of the run's" if unknown else "No candidate is left to compare"
+            wrong = "A candidate to leave out is not in the run" if unknown else "No candidate is left to compare"
             raise InputError(wrong, allowed=", ".join(there), received=", ".join(unknown or self.left_out))
         if self.config.encoder is None and run.comparison.config.encoder is not None:
-            raise InputError("There is no encoder", allowed=f"{run.comparison.config.encoder.model}, or another one")
+            raise InputError("No encoder is given", allowed=f"{run.comparison.config.encoder.model}, or another one")
         return [HUMAN, *kept]
 
     def _has_features(self, run: Run, names: list[str]) -> bool:
@@ -150,7 +150,7 @@ def _encoder(before: EncoderConfig | None, changes: dict[str, Any]) -> EncoderCo
     model = changes.pop("encoder", None if before is None else before.model)
     if model is None:
         raise InputError(
-            f"There is no encoder to change in {', '.join(sorted(changes))}: the run's features were given",
+            f"There is no encoder for {', '.join(sorted(changes))} to apply to: the run's features were given",
             todo="Name an encoder too",
         )
     if before is None:

@@ -42,5 +42,5 @@ KEPT = {kind: task.kept for kind, task in KINDS.items() if task.kept}
 def read_task(kind: str, values: Mapping[str, Any]) -> Task:
     """Return the described task of that kind; InputError if the kind is unknown or the description unusable."""
     if kind not in KINDS:
-        raise InputError("No work of that kind", allowed=", ".join(KINDS), received=repr(kind))
+        raise InputError("Unknown kind of job", allowed=", ".join(KINDS), received=repr(kind))
     return KINDS[kind].from_json(values)

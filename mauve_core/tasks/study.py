@@ -58,7 +58,7 @@ class StudyTask(NewRunTask):
     """
 
     kind: ClassVar[str] = "study"
-    kept: ClassVar[str] = "the texts that were written, encoded and read"
+    kept: ClassVar[str] = "texts already written, encoded or scored"
 
     human: TextFile
     model: NotBlank
@@ -74,7 +74,7 @@ class StudyTask(NewRunTask):
         specs = [spec if spec == ADVERSARIAL else parse_decoder(spec).spec for spec in self.decoders]
         if not specs or len(set(specs)) < len(specs):
             received = ", ".join(self.decoders)
-            raise InputError("The decoders cannot be used", allowed="one or more, none twice", received=received)
+            raise InputError("The decoders cannot be used", allowed="one or more, no duplicates", received=received)
         if self.config.encoder is None:
             raise InputError("A study needs an encoder", todo="Name one: its texts have no features yet")
 
@@ -132,7 +132,7 @@ def cut_texts(corpus: Corpus, loaded: LoadedModel, prompt_tokens: int | None, te
     if (corpus.prompts is None) == (prompt_tokens is None):
         raise InputError(
             "The prompts are given twice" if prompt_tokens else "The human texts have no prompts",
-            allowed="a prompt field in the file, or the number of tokens at a text's beginning that are its prompt",
+            allowed="a prompt field in the file, or the number of tokens at the start of each text that are its prompt",
         )
     ends = [_ends(loaded, corpus, place, prompt_tokens, text_tokens) for place in range(len(corpus))]
     whole = [(corpus.prompts[i] if corpus.prompts else "") + text for i, text in enumerate(corpus.texts)]
@@ -141,7 +141,9 @@ def cut_texts(corpus: Corpus, loaded: LoadedModel, prompt_tokens: int | None, te
         raise InputError(f"Every text ends within its first {prompt_tokens} tokens", todo="Choose shorter prompts")
     notes = corpus.notes
     if len(kept) < len(corpus):
-        notes += (f"{len(corpus) - len(kept)} texts end before their prompt of {prompt_tokens} tokens does: left out",)
+        notes += (
+            f"{len(corpus) - len(kept)} texts that end within their prompt of {prompt_tokens} tokens were left out",
+        )
     cut = dataclasses.replace(
         corpus,
         prompts=tuple(text[:start] for text, (start, _) in zip(whole, ends, strict=True)),

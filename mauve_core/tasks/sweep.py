@@ -18,7 +18,7 @@ class SweepTask(RunTask):
     """A sweep of a stored run; the fields are parameters of :func:`mauve_core.experiments.sweeps.sweep_run`."""
 
     kind: ClassVar[str] = "sweep"
-    kept: ClassVar[str] = "its finished points and the texts that were encoded"
+    kept: ClassVar[str] = "finished points and texts already encoded"
 
     over: Over
     values: tuple[float, ...] | None = None

@@ -111,7 +111,7 @@ def test_two_sources_are_looked_at_together() -> None:
     topic = by_column(found.rows, "topic")[0]
     assert topic.n == 2 * N
     assert topic.scores["accuracy"].mean == 1
-    assert found.notes == ("own: left out, not every corpus has it",)
+    assert found.notes == ("own: left out because not every corpus has it",)
     with pytest.raises(InputError, match="own"):
         attributes([part], sides, columns=["own"], seed=0)
     asked = attributes([part], sides, columns=["topic"], seed=0)

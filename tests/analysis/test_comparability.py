@@ -48,11 +48,11 @@ def test_nothing_differs_from_itself() -> None:
     ("field", "value", "words"),
     [
         ("model", "gpt2", "Encoder: gpt2-large and gpt2"),
-        ("revision", "abc", "Revision of the encoder: default and abc"),
+        ("revision", "abc", "Encoder revision: default and abc"),
         ("pooling", "mean", "Pooling: auto and mean"),
         ("layer", -2, "Layer: -1 and -2"),
-        ("dtype", "bfloat16", "Precision of the encoder: float32 and bfloat16"),
-        ("with_prompt", True, "Prompts are encoded: no and yes"),
+        ("dtype", "bfloat16", "Encoder precision: float32 and bfloat16"),
+        ("with_prompt", True, "Prompts encoded: no and yes"),
     ],
 )
 def test_settings_of_the_encoder_count(field: str, value: object, words: str) -> None:
@@ -86,7 +86,7 @@ def test_given_features_are_comparable_with_themselves_alone() -> None:
 
 def test_the_length_of_the_cut_counts_where_a_text_was_cut() -> None:
     shorter = with_human(encoded(max_tokens=256), features_key="other")
-    assert str(only(encoded(), shorter)) == "Texts are cut at: 1,024 tokens and 256 tokens"
+    assert str(only(encoded(), shorter)) == "Maximum text length: 1,024 tokens and 256 tokens"
     assert not only(encoded(), shorter).counts
     assert only(encoded(), with_human(shorter, cut=1)).counts
     assert only(with_human(shorter, cut=1), encoded()).counts
@@ -136,7 +136,7 @@ def test_texts_and_their_number_count() -> None:
     other = dataclasses.replace(
         other, candidates=(dataclasses.replace(other.candidates[0], source=source), *other.candidates[1:])
     )
-    assert str(only(encoded(), other)) == "Texts of a candidate: 5, 6 and 6, 50"
+    assert str(only(encoded(), other)) == "Texts per candidate: 5, 6 and 6, 50"
 
 
 def test_circumstances_are_told_and_not_counted() -> None:
@@ -147,8 +147,8 @@ def test_circumstances_are_told_and_not_counted() -> None:
     assert [str(item) for item in found] == [
         "Map: yes and no",
         "Device: cpu and cuda",
-        "Version of numpy: 2.0 and 2.1",
-        "Version of torch: 2 and not used",
+        "numpy version: 2.0 and 2.1",
+        "torch version: 2 and not used",
     ]
     assert not any(item.counts for item in found)
     require_comparable(left, right)
@@ -158,7 +158,7 @@ def test_the_refusal_names_each_and_what_counts_comes_first() -> None:
     other = with_score(scale=3.0, seeds=7, k=9, confidence=0.9)
     assert [item.counts for item in differences(encoded(), other)] == [True, True, False]
     with pytest.raises(
-        InputError, match=r"Scaling constant c: 5 and 3; Coverage of the intervals: 0\.95 and 0\.9"
+        InputError, match=r"Scaling constant c: 5 and 3; Confidence level of the intervals: 0\.95 and 0\.9"
     ) as e:
         one_leaderboard(encoded(), other, ("a", "b"))
     assert "seeds" not in str(e.value)
@@ -180,5 +180,5 @@ def test_one_leaderboard_ranks_all_candidates_by_the_rule_of_one_run() -> None:
         (4, False, "b · one"),
     ]
     assert len(to_json(board)["candidates"]) == 4
-    with pytest.raises(InputError, match="one title"):
+    with pytest.raises(InputError, match="same title"):
         one_leaderboard(left, right, ("one", "one"))

@@ -72,7 +72,7 @@ def test_what_is_refused(comparison: Comparison) -> None:
         assess_stability(comparison, "other")
     with pytest.raises(InputError, match="No partition with that seed"):
         assess_stability(comparison, MODEL, seed=5)
-    with pytest.raises(InputError, match="not of these texts"):
+    with pytest.raises(InputError, match="does not belong to these texts"):
         assess_stability(comparison, MODEL, others=[comparison.candidates[0].partitions[0]])
-    with pytest.raises(InputError, match="prompts do not fit"):
+    with pytest.raises(InputError, match="prompts do not match"):
         assess_stability(comparison, MODEL, prompts={HUMAN: ["a"] * N[HUMAN], MODEL: ["a"]})

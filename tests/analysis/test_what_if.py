@@ -154,10 +154,10 @@ def test_weights_that_are_refused(comparison: Comparison) -> None:
     for weights in ([1.0], np.zeros(N[MODEL]), -np.ones(N[MODEL]), np.full(N[MODEL], np.nan)):
         with pytest.raises(InputError, match="weights of 'b'"):
             what_if(prepare(comparison, MODEL), model=weights)
-    with pytest.raises(InputError, match="a resample has none"):
+    with pytest.raises(InputError, match="a resample contains none"):
         what_if(prepare(comparison, MODEL), model=np.arange(N[MODEL]) == 0)
     part = comparison.joint[0]
-    with pytest.raises(InputError, match="do not fit the clusters"):
+    with pytest.raises(InputError, match="do not match the clusters"):
         text_weights(part, MODEL, [1.0, 2.0])
     with pytest.raises(InputError, match="No source named"):
         text_weights(part, "other", np.ones(3))

@@ -69,7 +69,7 @@ def test_matching_gives_every_group_the_human_share() -> None:
     shares = np.bincount(MODELS, weights=weights, minlength=4) / weights.sum()
     np.testing.assert_allclose(shares[:2], [3 / 8, 1 / 8])
     assert weights.sum() == pytest.approx(8)
-    with pytest.raises(InputError, match="no text in some of this"):
+    with pytest.raises(InputError, match="no text in one of the groups"):
         weights_of(groups_of_clusters(PART, "m", [3]), "m", "match")
 
 

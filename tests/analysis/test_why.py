@@ -117,7 +117,7 @@ def test_what_is_refused(source: WhySource, sides) -> None:
         why_card(source, 0, unit="letters")
     partition = Partition("pairwise", 0, 4, 0.0, {name: labels for name, (_, _, labels) in sides.items()})
     human, model = sides[HUMAN][0], sides["m"][0]
-    with pytest.raises(InputError, match="not of the"):
+    with pytest.raises(InputError, match="does not belong to the"):
         why_source(partition, human, model, "other")
     with pytest.raises(InputError, match="features"):
         why_source(partition, human, model, "m", (sides[HUMAN][1], sides["m"][1][1:]))

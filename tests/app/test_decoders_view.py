@@ -325,7 +325,7 @@ def test_a_sweep_that_cannot_be_is_explained(open_page: OpenPage, run: Run) -> N
     assert not [item for item in app.button if item.label == "Compute"]
     app.segmented_control(key="url_axis").set_value("decoder").run()
     assert not app.exception
-    assert "two candidates of one decoder" in said(app)
+    assert "two candidates of the same decoder" in said(app)
     button(app, "Generate texts with several values").click().run()
     assert url_of(app)["section"] == "generate"
     assert app.segmented_control(key="url_decoders_section").value == "generate"

@@ -332,7 +332,7 @@ def test_what_is_ranked_otherwise_is_said_with_its_reason(open_page: OpenPage, r
     text = said(app)
     first, second, third = made.candidates
     pairs = f"**{second}** before **{first}**; **{third}** before **{first}**; **{third}** before **{second}**"
-    assert f"Nearest neighbours · MAUVE puts {pairs}." in text
+    assert f"Nearest neighbors · MAUVE puts {pairs}." in text
     assert ESTIMATORS["knn"].reason in text
     assert any(item.label == "Within the spread (1)" for item in app.expander)
     assert f"Classifier · MAUVE puts **{third}** before **{second}**." in text

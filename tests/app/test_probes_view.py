@@ -286,7 +286,7 @@ def test_less_the_control_with_its_own_spread(open_page: OpenPage, table: ProbeT
     app = open_page(VIEW)
     app.button_group(key="url_baseline").set_value("control").run()
     shown = app.dataframe[0].value
-    typos = shown[shown["half"] == "Typos, 5 % of letters"].iloc[0]
+    typos = shown[shown["half"] == "Typos, 5% of letters"].iloc[0]
     assert typos["auc"] == spread_label(table.over_control(table.line("typos"), "auc"))
     assert set(shown.iloc[0][list(MEASURES)]) == {"–"}
 

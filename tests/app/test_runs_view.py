@@ -137,7 +137,7 @@ def test_a_damaged_index_is_made_anew_and_the_page_is_whole(open_page: OpenPage,
     (store.root / "index.sqlite").write_bytes(b"garbage" * 1000)
     for path in store.root.glob("index.sqlite-*"):
         path.unlink()
-    with pytest.warns(IndexWarning, match="made anew"):
+    with pytest.warns(IndexWarning, match="rebuilding it"):
         app = open_page(VIEW)
     assert not app.exception
     assert "cannot be used" not in said(app)

@@ -163,8 +163,8 @@ def test_features_that_are_no_features(shell: Shell) -> None:
 
 def test_features_for_some_sources_only(shell: Shell) -> None:
     shell.refuses(shell.compare()[:-2], "collapsed", "for every source")
-    shell.refuses([*shell.compare(), "--features", "x=y.npy"], "names no source: x", "human, close, collapsed")
-    shell.refuses(shell.compare("--encoder", "minilm"), "--features and --encoder exclude each other")
+    shell.refuses([*shell.compare(), "--features", "x=y.npy"], "names unknown sources: x", "human, close, collapsed")
+    shell.refuses(shell.compare("--encoder", "minilm"), "--features and --encoder cannot be combined")
 
 
 def test_unknown_model_says_what_is_available(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

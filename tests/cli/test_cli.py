@@ -246,7 +246,7 @@ def test_the_app_is_started_beside_its_configuration(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("port", [0, 65536, -1])
 def test_a_port_must_be_one(port: int) -> None:
-    with pytest.raises(InputError, match="--port is no port"):
+    with pytest.raises(InputError, match="--port is not a valid port"):
         serving.app_command(port)
 
 

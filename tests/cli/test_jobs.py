@@ -34,7 +34,7 @@ def test_jobs_are_listed_with_how_far_they_are(capsys: pytest.CaptureFixture[str
         found = json.loads(capsys.readouterr().out)["jobs"]
     assert [row.split()[0] for row in rows[1:]] == [f"20260101-00000000{n:04d}-abcd" for n in (4, 3, 2, 1)]
     assert rows[1].rstrip().endswith("No space left. Free some.")
-    assert rows[2].rstrip().endswith("1 before it")
+    assert rows[2].rstrip().endswith("1 ahead of it")
     assert "\x1b" not in rows[2]
     assert "Encoding: 1,500 of 4,000" in rows[3]
     assert rows[4].rstrip().endswith("run study")
@@ -53,7 +53,7 @@ def test_damaged_folders_hide_no_other_job(capsys: pytest.CaptureFixture[str]) -
         found = json.loads(capsys.readouterr().out)["jobs"]
         assert [entry["status"] for entry in found] == ["interrupted", "failed", "running"]
         assert main(["jobs"]) == DONE
-        assert "state.json is no job's state" in capsys.readouterr().out
+        assert "state.json is not the state of a job" in capsys.readouterr().out
         for action in ("log", "remove"):
             assert main(["jobs", action, wrong.id]) == DONE
     assert len(queue.list()) == 2
@@ -71,14 +71,14 @@ def test_the_end_of_a_log_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_job_is_cancelled_and_removed(capsys: pytest.CaptureFixture[str]) -> None:
     with job(1, status="running") as state:
         assert main(["jobs", "remove", state.id]) == WRONG_INPUT
-        assert "still at work" in capsys.readouterr().err
+        assert "has not ended yet" in capsys.readouterr().err
         assert main(["jobs", "cancel", state.id]) == DONE
         assert (queue.jobs_folder() / state.id / job_state.CANCEL).exists()
-        assert capsys.readouterr().out == f"Asked to stop: {state.id}\n"
+        assert capsys.readouterr().out == f"Requested to stop: {state.id}\n"
         assert main(["jobs"]) == DONE
         assert capsys.readouterr().out.rstrip().endswith(", stopping")
     assert main(["jobs", "cancel", state.id]) == DONE
-    assert capsys.readouterr().out == f"Nothing to stop, the job is cancelled: {state.id}\n"
+    assert capsys.readouterr().out == f"Nothing to stop; the job is cancelled: {state.id}\n"
     assert main(["jobs", "remove", state.id]) == DONE
     assert queue.list() == ()
 

@@ -42,7 +42,7 @@ def test_out_and_in_again(run: Run, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "2 skipped pairs" in said
     before = store.list()
     assert main(["ratings", "import", run.id, str(out)]) == 0
-    assert "0 of 180 ratings added to synthetic; 180 were there already" in capsys.readouterr().out
+    assert "0 of 180 ratings added to synthetic; 180 already existed" in capsys.readouterr().out
     run.ratings_path.unlink()
     assert main(["ratings", "import", run.id, str(out)]) == 0
     assert "180 of 180 ratings added" in capsys.readouterr().out
@@ -93,7 +93,7 @@ def test_the_ranking_as_a_table(run: Run, capsys: pytest.CaptureFixture[str]) ->
     said = capsys.readouterr().out
     assert said.startswith("human-like: Which continuation is more likely to be written by a human?\nRank")
     assert "90% interval" in said
-    assert "a win to one by a coin" in said
+    assert "a win for one by coin flip" in said
     assert "All ratings are from one rater" in said
     assert "Agreement with people" in said
     assert "interesting:" not in said
@@ -119,7 +119,7 @@ def test_any_table_of_votes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     [
         (["export", "synthetic", "--out", "x.csv"], "has no ratings"),
         (["rank", "synthetic"], "has no ratings"),
-        (["rank", "synthetic", "--question", "taste"], "no ratings of that question"),
+        (["rank", "synthetic", "--question", "taste"], "no ratings for that question"),
         (["rank", "nowhere"], "No run has the id"),
         (["import", "synthetic", "nowhere.csv"], "cannot be read"),
         ([], "required"),

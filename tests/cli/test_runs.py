@@ -32,8 +32,8 @@ def listed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
 
 def test_runs_are_described_and_found(store: RunStore, capsys: pytest.CaptureFixture[str]) -> None:
     assert "is now called New name" in said(capsys, "rename", "one", "New  name")
-    assert "Tags of the run one: a, b" in said(capsys, "tag", "one", "b", "a")
-    assert "Tags of the run one: b, c" in said(capsys, "tag", "one", "c", "--remove", "a")
+    assert "Tags of run one: a, b" in said(capsys, "tag", "one", "b", "a")
+    assert "Tags of run one: b, c" in said(capsys, "tag", "one", "c", "--remove", "a")
     assert "notes of 5 characters" in said(capsys, "note", "one", "first")
     assert (store.list("new")[0].tags, store.list("new")[0].notes) == (("b", "c"), "first")
     assert listed(capsys) == ["one", "two"]
@@ -41,7 +41,7 @@ def test_runs_are_described_and_found(store: RunStore, capsys: pytest.CaptureFix
     assert listed(capsys, "--search", "NEW first") == listed(capsys, "list", "--search", "name") == ["one"]
     assert listed(capsys, "--tag", "b", "--tag", "c") == ["one"]
     assert listed(capsys, "--tag", "b", "--search", "two") == []
-    assert "No stored run has all of that" in said(capsys, "--search", "none")
+    assert "No stored run matches all of these" in said(capsys, "--search", "none")
     table = said(capsys)
     assert "b, c" in table
     assert "kB" in table
@@ -54,12 +54,12 @@ def test_runs_are_described_and_found(store: RunStore, capsys: pytest.CaptureFix
 def test_what_cannot_be_said_is_refused(store: RunStore, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, message in (
         (("rename", "one", " "), "name cannot be used"),
-        (("tag", "one"), "No tag is named"),
+        (("tag", "one"), "No tag is given"),
         (("tag", "one", "x" * 41), "tag cannot be used"),
         (("tag", "none", "x"), "No run has the id 'none'"),
-        (("restore", "one"), "The bin holds nothing under 'one'"),
-        (("purge",), "not clear what to remove"),
-        (("purge", "one", "--all"), "not clear what to remove"),
+        (("restore", "one"), "The bin has no entry 'one'"),
+        (("purge",), "runs to remove or --all"),
+        (("purge", "one", "--all"), "runs to remove or --all"),
         (("export", "none"), "No run has the id 'none'"),
         (("import", "none.zip"), "The archive of a run none.zip cannot be read: it does not exist"),
     ):
@@ -74,8 +74,8 @@ def test_the_bin(store: RunStore, capsys: pytest.CaptureFixture[str]) -> None:
     entries = json.loads(said(capsys, "bin", "--json"))["deleted"]
     assert [entry["summary"]["id"] for entry in entries] == ["two", "one"]
     assert entries[0]["token"] in said(capsys, "bin")
-    assert "Restored the run one" in said(capsys, "restore", "one")
-    assert "Restored the run two" in said(capsys, "restore", entries[0]["token"])
+    assert "Restored run one" in said(capsys, "restore", "one")
+    assert "Restored run two" in said(capsys, "restore", entries[0]["token"])
     assert listed(capsys) == ["one", "two"]
     for run_id in ("one", "two"):
         said(capsys, "delete", run_id)

@@ -105,7 +105,7 @@ def test_texts_that_are_not_those_of_the_features_are_refused(tmp_path):
     manifest = json.loads((data / "manifest.json").read_text(encoding="utf-8"))
     manifest["human"]["digest"] = "0" * 64
     (data / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    with pytest.raises(StorageError, match="not the one that the demo was made with"):
+    with pytest.raises(StorageError, match="differs from that of the demo"):
         demo_run.demo_corpora(data)
     with pytest.raises(StorageError, match="No demo study"):
         demo_run.demo_corpora(tmp_path)

@@ -172,7 +172,7 @@ def test_without_features_the_own_k_is_left(bare: Run, table: AttributeTable) ->
     found = attributes_run(bare)
     assert found.ks == (16,)
     assert line(found, "topic")[16] == line(table, "topic")[16]
-    assert any("own k alone" in note and "were not kept" in note for note in found.notes)
+    assert any("Only at the run's own k" in note and "were not kept" in note for note in found.notes)
     assert line(attributes_run(bare, [16]), "topic") == line(found, "topic")
     with pytest.raises(InputError, match="were not kept"):
         attributes_run(bare, [8, 16])
@@ -206,9 +206,9 @@ def test_one_seed_and_few_texts_are_said(tmp_path: Path) -> None:
     small = make_run(tmp_path, n=40, seeds=1, projection=False)
     found = attributes_run(small, [4, 20], splits=1)
     said = " ".join(found.notes)
-    assert "One seed shows no spread" in said
+    assert "With one seed, what is computed" in said
     assert "no spread at all" in said
-    assert "At k = 20 a cluster has fewer than 5" in said
+    assert "At k = 20, a cluster has fewer than 5" in said
     assert all(score.sd is None for row in found.rows for score in row.scores.values())
 
 

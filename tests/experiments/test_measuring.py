@@ -144,4 +144,4 @@ def test_the_command_measures_files(tmp_path, capsys):
 )
 def test_the_command_wants_a_run_or_files(given, capsys):
     assert main(["measure", *given]) == 2
-    assert "what to measure" in capsys.readouterr().err
+    assert "files to measure" in capsys.readouterr().err

@@ -95,8 +95,7 @@ def test_three_texts_make_a_ring_and_a_text_alone_stays():
     assert sorted(text[0] for text in result.texts[:3]) == ["A", "B", "C"]
     assert result.changed.tolist() == [True, True, True, False]
     assert result.notes == (
-        "1 of 4 chosen texts stayed as they were: "
-        "texts of one sentence, or alone in having more, or with equal first halves.",
+        "1 of 4 chosen texts are unchanged: texts with one sentence, alone in having more, or with equal first halves.",
     )
     alone = perturb(given_texts[2:], [*"ab"], parse_perturbation("swap-halves"), seed=3)
     assert alone.texts == given_texts[2:]
@@ -108,8 +107,8 @@ def test_what_stayed_is_counted():
     assert result.texts == ("cat", "No article", "The", "a an")
     assert result.changed.tolist() == [True, False, False, False]
     assert result.notes == (
-        "1 of 4 chosen texts stayed as they were: texts without an article to drop.",
-        "2 of 4 chosen texts stayed as they were: nothing would have been left of them.",
+        "1 of 4 chosen texts are unchanged: texts without an article to drop.",
+        "2 of 4 chosen texts are unchanged: nothing would have been left of them.",
     )
     assert perturb(["x"], ["a"], CONTROL, seed=0).notes == ()
 
@@ -251,8 +250,8 @@ def test_any_pattern_is_read_back(pattern, replacement):
 
 
 def test_titles():
-    assert parse_perturbation("drop-articles:words=0.5@0.25").title == "Articles dropped, 50 % of words, 25 % of texts"
-    assert parse_perturbation("typos").title == "Typos, 5 % of letters"
+    assert parse_perturbation("drop-articles:words=0.5@0.25").title == "Articles dropped, 50% of words, 25% of texts"
+    assert parse_perturbation("typos").title == "Typos, 5% of letters"
     assert parse_perturbation("replace:/a/b/").title == "Replaced, pattern 'a', with 'b'"
     assert all(usage(kind).startswith(kind.name) for kind in PERTURBATIONS.values())
 
@@ -272,14 +271,14 @@ def test_what_cannot_be_read_is_refused(spec):
 @pytest.mark.slow
 def test_a_pattern_that_backtracks_is_stopped():
     started = time.monotonic()
-    with pytest.raises(InputError, match="'t1' for more than"):
+    with pytest.raises(InputError, match=r"takes more than .* on the text 't1'"):
         after("replace:/(?:x+x+)+y/z/", "short", "x" * 5000)
     assert time.monotonic() - started < 10 * SECONDS
 
 
 def test_texts_and_ids_must_go_together():
     for texts, ids in ((["a"], ["1", "2"]), (["a", "b"], ["1", "1"])):
-        with pytest.raises(InputError, match="do not go together"):
+        with pytest.raises(InputError, match="do not match"):
             perturb(texts, ids, CONTROL, seed=0)
 
 

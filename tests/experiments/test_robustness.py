@@ -222,7 +222,7 @@ def test_chosen_rows_alone_are_read(run):
     line = table.line("lowercase")
     assert line.changed == 0
     assert line.scores["auc"] == table.control.scores["auc"]
-    assert "stayed as they were" in line.notes[0]
+    assert "are unchanged" in line.notes[0]
 
 
 def test_frozen_clusters_hold_the_runs_own_texts(run):
@@ -265,12 +265,12 @@ def test_json_and_back(run):
     table = probes(run, "shuffle-words@0.5", splits=1)
     again = from_json(ProbeTable, json.loads(json.dumps(to_json(table))))
     assert to_json(again) == to_json(table)
-    assert again.line("shuffle-words@0.5").title == "Words shuffled, 50 % of texts"
+    assert again.line("shuffle-words@0.5").title == "Words shuffled, 50% of texts"
     assert again.line("shuffle-words@0.5").flow.transitions.tolist() == table.lines[1].flow.transitions.tolist()
     for broken in ({}, {**to_json(table), "lines": [{}]}, {**to_json(table), "lines": None}):
         with pytest.raises(InputError):
             from_json(ProbeTable, broken)
-    with pytest.raises(InputError, match="no clusters"):
+    with pytest.raises(InputError, match="clusters do not match"):
         Flow(2, ("a",), np.array([0]), np.array([2]))
     with pytest.raises(InputError, match="No line"):
         table.line("typos")

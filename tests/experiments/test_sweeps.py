@@ -101,7 +101,7 @@ def test_a_sweep_over_k_holds_the_runs_own_scores_at_its_own_k(run: Run, no_enco
     assert seen[0] == ("Clustering", 0, points * SEEDS)
     assert seen[-1] == ("Clustering", points * SEEDS, points * SEEDS)
     assert any(f"own k is {own}" in note for note in sweep.notes)
-    assert any(note.startswith("At k = 20, 40 a cluster has fewer than 5 texts") for note in sweep.notes)
+    assert any(note.startswith("At k = 20, 40, a cluster has fewer than 5 texts") for note in sweep.notes)
 
 
 def test_more_clusters_see_more_difference(run: Run) -> None:
@@ -161,7 +161,9 @@ def test_a_sweep_over_n_ends_with_the_run_itself(run: Run, no_encoding: None) ->
             assert (point.n, point.k) == (point.value, tenth_of_texts(int(point.value), int(point.value)))
         equals_the_run(sweep.line(name)[-1], run)
         assert sweep.line(name)[0].scores["mauve"].sd
-    assert any("the spread holds the choice of texts" in note and f"n = {N} nothing" in note for note in sweep.notes)
+    assert any(
+        "the spread includes the choice of texts" in note and f"n = {N}, nothing" in note for note in sweep.notes
+    )
     assert any("k follows n" in note for note in sweep.notes)
     assert sweep_run(run, "n", (40,)).points == tuple(point for point in sweep.points if point.n == 40)
 
@@ -262,7 +264,7 @@ def test_what_has_no_single_parameter_is_left_out(home: Path) -> None:
     sweep = sweep_run(run, "decoder")
     assert sweep.candidates == ("top-k k",)
     assert any("contrastive" in note and "left out" in note for note in sweep.notes)
-    assert any("ancestral sampling is every k" in note for note in sweep.notes)
+    assert any("ancestral sampling is any k" in note for note in sweep.notes)
 
 
 # Tokens a text
@@ -321,7 +323,7 @@ def test_one_pass_serves_every_length(encoded: Callable[..., Run], home: Path, p
     passes.clear()
     assert sweep_run(run, "length", (4, 9, longest), device="cpu").points == sweep.points
     assert passes == []
-    reached = next(note for note in sweep.notes if "at least so many tokens" in note)
+    reached = next(note for note in sweep.notes if "at least that many tokens" in note)
     assert "Of 80 texts" in reached
     assert "80 at 4" in reached
     assert not any("prompt" in note for note in sweep.notes)

@@ -164,7 +164,7 @@ def test_one_repeat_has_no_spread() -> None:
 
 
 def test_long_names_are_written_short() -> None:
-    assert row_label(TABLE.line("typos")) == "Typos, 5 % of letters"
+    assert row_label(TABLE.line("typos")) == "Typos, 5% of letters"
     assert row_label(TABLE.line("typos@0.5")) == "typos@0.5"
     assert len(row_label(line_of("replace:/" + "x" * 50 + "/y/", 0.1))) <= NAME_LENGTH
 
@@ -182,11 +182,11 @@ def series_of(*specs: str) -> list[tuple[str, str, list[float]]]:
 
 def test_what_differs_in_one_setting_alone_makes_a_curve() -> None:
     assert series_of("typos", "typos@0.25", "typos:rate=0.2", "lowercase") == [
-        ("dose", "Typos, 5 % of letters", [0.25, 1.0]),
+        ("dose", "Typos, 5% of letters", [0.25, 1.0]),
         ("rate", "Typos", [0.05, 0.2]),
     ]
     assert series_of("drop-articles:words=0.5@0.5", "drop-articles@0.5") == [
-        ("words", "Articles dropped, 50 % of texts", [0.5, 1.0])
+        ("words", "Articles dropped, 50% of texts", [0.5, 1.0])
     ]
     assert series_of("repeat-last-sentence:times=3", "repeat-last-sentence") == [
         ("times", "Last sentence repeated", [1.0, 3.0])

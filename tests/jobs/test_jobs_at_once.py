@@ -162,7 +162,7 @@ def test_of_two_who_resume_a_job_one_is_told_that_it_is_at_work(
     first, second = meanwhile("read_task", lambda: queue.resume(state.id), lambda: queue.resume(state.id))
     assert (first.id, first.status) == (state.id, "queued")
     assert isinstance(second, InputError)
-    assert "still at work" in str(second)
+    assert "has not ended yet" in str(second)
     assert len(workers) == 1
 
 
@@ -170,7 +170,7 @@ def test_of_two_who_resume_a_job_one_is_told_that_it_is_at_work(
 def test_a_job_is_not_resumed_while_another_does_its_work(task: ComparisonTask) -> None:
     state = interrupted(task)
     other = queue.start(task)
-    with pytest.raises(InputError, match=rf"{other.id} does the same work already"):
+    with pytest.raises(InputError, match=rf"{other.id} is already doing the same work"):
         queue.resume(state.id)
     queue.cancel(other.id)
     assert queue.resume(state.id).id == state.id
@@ -200,7 +200,7 @@ def test_a_job_that_is_being_resumed_is_not_removed(task: ComparisonTask, meanwh
     state = interrupted(task)
     first, second = meanwhile("read_task", lambda: queue.resume(state.id), lambda: queue.remove(state.id))
     assert first.status == "queued"
-    assert "still at work" in str(second)
+    assert "has not ended yet" in str(second)
     assert [found.id for found in queue.list()] == [state.id]
 
 
@@ -213,7 +213,7 @@ def test_of_two_who_remove_a_job_or_take_it_back_one_is_told_that_it_was_done(
     assert "No job has the id" in str(second)
     assert isinstance(second, InputError)
     assert queue.take_back(state.id).id == state.id
-    with pytest.raises(InputError, match="among those removed"):
+    with pytest.raises(InputError, match="was removed within the last day"):
         queue.take_back(state.id)
 
 

@@ -21,11 +21,11 @@ def test_a_removed_job_can_be_taken_back_for_a_day(monkeypatch: pytest.MonkeyPat
     queue.take_back(second.id)
     assert queue.take_back(first.id) == first
     assert (queue.list(), queue.log_lines(first.id)) == (before, ("a line",))
-    with pytest.raises(InputError, match=r"No job has the id .* among those removed"):
+    with pytest.raises(InputError, match=r"No job with the id .* was removed"):
         queue.take_back(first.id)
     queue.remove(first.id)
     monkeypatch.setattr(queue, "REMOVED_KEPT_S", -1)
     queue.remove(second.id)  # a day later
-    with pytest.raises(InputError, match=r"No job has the id .* among those removed"):
+    with pytest.raises(InputError, match=r"No job with the id .* was removed"):
         queue.take_back(first.id)
     assert queue.take_back(second.id) == second

@@ -124,9 +124,9 @@ def test_one_job_at_a_time_and_a_waiting_one_can_be_cancelled(task: ComparisonTa
             wait_for(job.id, started)
         time.sleep(3 * worker.POLL_INTERVAL_S)
         assert [state.status for state in queue.list()] == ["queued", "queued"]
-        with pytest.raises(InputError, match="still at work"):
+        with pytest.raises(InputError, match="has not ended yet"):
             queue.remove(first.id)
-        with pytest.raises(InputError, match="still at work"):
+        with pytest.raises(InputError, match="has not ended yet"):
             queue.resume(first.id)
         queue.cancel(second.id)
         assert wait_for(second.id, ended).status == "cancelled"
@@ -182,7 +182,7 @@ def test_a_worker_that_the_system_ends_says_so(task: ComparisonTask) -> None:
         os.kill(pid_of(job.id), signal.SIGTERM)
         state = wait_for(job.id, ended)
     assert state.status == "interrupted"
-    assert queue.log_tail(job.id).endswith("Stopped by the system; what was finished is kept")
+    assert queue.log_tail(job.id).endswith("Stopped by the system; finished work is kept")
 
 
 @pytest.mark.slow
@@ -242,7 +242,7 @@ def test_waiting_jobs_have_their_turn_in_the_order_in_which_they_were_asked_for(
     for earlier, later in itertools.pairwise(ends):
         assert later.started is not None
         assert earlier.updated <= later.started
-    assert any("Waits for 2 jobs before it" in line for line in queue.log_lines(started_jobs[2].id))
+    assert any("Jobs ahead of this one: 2" in line for line in queue.log_lines(started_jobs[2].id))
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,7 @@ def test_a_state_without_a_worker_is_an_interruption(status: str) -> None:
     (folder / LOG).write_text("Reading texts: 4\nEncoding tokens of human: 28,000\n\n")
     found = queue.status(state.id)
     assert (found.status, found.active) == ("interrupted", False)
-    assert "the texts that were encoded are kept" in found.message
+    assert "texts already encoded are kept" in found.message
     assert found.message.endswith("Last line of its log: Encoding tokens of human: 28,000")
     (folder / CANCEL).touch()
     assert queue.status(state.id).status == "cancelled"
@@ -441,7 +441,7 @@ def test_a_defect_is_told_with_its_place_in_the_log(
         run_worker(monkeypatch, task, perform)
     state = queue.list()[0]
     assert state.status == "failed"
-    assert state.message == "An error of this program: ZeroDivisionError: a b. The log says where."
+    assert state.message == "Error in this program: ZeroDivisionError: a b. See the log for details."
     written = capsys.readouterr().err
     assert "Warning: odd texts" in written
     assert "Traceback (most recent call last)" in written
@@ -464,7 +464,7 @@ def test_a_log_tells_how_far_a_long_stage_is(
     with pytest.raises(StorageError):
         run_worker(monkeypatch, task, perform)
     said = [line.split("  ", 1)[1] for line in capsys.readouterr().err.splitlines()]
-    assert said[1] == "Encoding: 100, 20 of them done before"
+    assert said[1] == "Encoding: 100, 20 already done"
     assert [text.split(",")[0] for text in said[2:4]] == ["Encoding: 50 of 100", "Encoding: 80 of 100"]
     assert said[4:] == ["Saving", "Failed after 3 min: No space left."]
 
@@ -507,7 +507,7 @@ def test_a_worker_on_a_full_disk_says_so_in_its_log(
     said = [line.split("  ", 1)[1] for line in capsys.readouterr().err.splitlines()]
     assert said[-2:] == [
         "Failed after 1 s: No space left. Free some.",
-        "This could not be noted: No space left. Free some.",
+        "This could not be recorded: No space left. Free some.",
     ]
     assert queue.list()[0].status == "interrupted"
 

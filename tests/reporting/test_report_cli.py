@@ -59,7 +59,7 @@ def test_text_goes_to_standard_output_or_into_a_file(
     [
         (["--candidate", "nobody"], "close, shifted, collapsed"),
         (["--partition", "joint"], "text formats"),
-        (["--format", "latex", "--candidate", "close"], "--candidate is for the HTML"),
+        (["--format", "latex", "--candidate", "close"], "--candidate applies only to HTML"),
         (["--format", "pdf"], "html"),
     ],
 )

@@ -93,7 +93,7 @@ def test_labels_and_what_ifs_are_counted_too(monkeypatch):
     with pytest.raises(InputError, match=rf"Allowed: at most 600 .*Received: 610.*{limits.LABELS_VARIABLE}"):
         replicates.require_room(ScoreConfig(), [20, 30, 1])
     monkeypatch.setattr("mauve_core.analysis.what_if.MOST_CELLS", 1000)
-    with pytest.raises(InputError, match="What-ifs about"):
+    with pytest.raises(InputError, match="What-ifs with"):
         prepare(make_comparison(), make_comparison().candidates[0].name)
 
 

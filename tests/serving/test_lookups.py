@@ -72,7 +72,7 @@ def test_help_names_the_default(command: list[str], capsys: pytest.CaptureFixtur
     with pytest.raises(SystemExit):
         main([*command, "--help"])
     said = " ".join(capsys.readouterr().out.split())
-    assert f"default {DEFAULT_MODEL}, which comes with the program (the papers: {PAPERS_MODEL}, fetched" in said
+    assert f"default: {DEFAULT_MODEL}, included with the program (the papers use {PAPERS_MODEL}, fetched" in said
 
 
 @pytest.mark.parametrize(

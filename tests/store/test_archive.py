@@ -275,28 +275,28 @@ HOSTILE: dict[str, Callable[[Files, Path], Files]] = {
 
 
 REASONS = {
-    "unknown name": "it holds a file that no run has.*Received: 'run.py'",
-    "name that climbs": "it holds a file that no run has",
-    "derived": "it holds a file that no run has",
-    "no texts": r"files are missing or too many: .*texts-1\.parquet",
-    "array too many": r"files are missing or too many: .*pairwise-7\.npy",
+    "unknown name": "it contains a file that does not belong to a run.*Received: 'run.py'",
+    "name that climbs": "it contains a file that does not belong to a run",
+    "derived": "it contains a file that does not belong to a run",
+    "no texts": r"missing or unexpected files: .*texts-1\.parquet",
+    "array too many": r"missing or unexpected files: .*pairwise-7\.npy",
     "pickled array": "the run in it cannot be read: .*Python objects",
     "promised array": "the run in it cannot be read: its header declares",
     "not finite": "the run in it cannot be read: .*finite",
-    "not a number": "measures.json: it holds NaN",
+    "not a number": "measures.json: it contains NaN",
     "name of no text": "name of the run cannot be used",
-    "summary of another": "Its line in a list has another name or time",
+    "summary of another": "Its summary has a different name or time",
     "changed text": "cannot be read: texts-0.parquet no longer holds the texts that were stored in it",
     "ratings with a trigger": "its tables are not those of a ratings file",
-    "compressed beyond measure": "would become 8,388,[0-9]+ bytes.*Allowed: 300 to one",
-    "a link": "about.json is no plain file",
-    "a file twice": "it holds a file twice",
-    "a folder": "it holds a file that no run has",
-    "another packing": "packed in a way that the program does not use",
+    "compressed beyond measure": "would expand from .* to 8,388,[0-9]+ bytes.*Allowed: at most 300 to 1",
+    "a link": "about.json is not a regular file",
+    "a file twice": "it contains the same file twice",
+    "a folder": "it contains a file that does not belong to a run",
+    "another packing": "uses an unsupported compression method",
     "an encrypted file": "is encrypted",
-    "another bit": "joint.npy is not what it was when it was exported",
-    "a file that the manifest does not know": "its files are not those of its manifest",
-    "a file that is missing": "its files are not those of its manifest",
+    "another bit": "joint.npy has changed since it was exported",
+    "a file that the manifest does not know": "its files do not match its manifest",
+    "a file that is missing": "its files do not match its manifest",
     "another layout": "layout 2",
     "a deep manifest": "its manifest is damaged",
 }
@@ -455,7 +455,7 @@ def test_a_list_of_files_that_is_too_long_is_not_read(
         for number in range(1000):
             packed.writestr(f"{number}", b"")
     monkeypatch.setattr(unpacking._Bounded, "most", 10_000)
-    with pytest.raises(InputError, match=r"its list of files takes .* bytes, 10,000 are allowed"):
+    with pytest.raises(InputError, match=r"its file list takes .* bytes; at most 10,000 are allowed"):
         elsewhere.import_(path)
 
 

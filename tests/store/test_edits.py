@@ -84,7 +84,9 @@ def test_one_text_changed_by_both_is_not_overwritten(
 ) -> None:
     store.describe("a-name", name="Theirs", notes="theirs")
     before = said(store)
-    with pytest.raises(ChangedMeanwhileError, match=r"Somebody else has changed .*Received: .*[Tt]heirs") as caught:
+    with pytest.raises(
+        ChangedMeanwhileError, match=r"Someone else has since changed .*Received: .*[Tt]heirs"
+    ) as caught:
         store.describe("a-name", **mine, seen=seen)
     assert caught.value.now == now
     assert said(store) == before, "nothing of it is written, the tags neither"

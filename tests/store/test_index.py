@@ -208,7 +208,7 @@ def test_a_damaged_index_is_put_aside_and_made_anew(store: RunStore, damage: str
     DAMAGE[damage](path)
     content = path.read_bytes()
     assert store.describe(run_id, notes="later").notes == "later", "what is said of runs does not ask the index"
-    with pytest.warns(IndexWarning, match=rf"is damaged: .*put aside as .*{ASIDE} and made anew") as caught:
+    with pytest.warns(IndexWarning, match=rf"is damaged: .*Moving it to .*{ASIDE} and rebuilding it") as caught:
         store.list()
     assert len(caught) == 1
     assert [(line.id, line.tags, line.notes, line.n) for line in store.list()] == [(run_id, ("kept",), "later", 7)]
@@ -231,7 +231,7 @@ def test_processes_that_meet_the_same_damage_make_it_anew_once(store: RunStore) 
     others = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(4)]
     answers = [other.communicate() for other in others]
     assert [out.strip() for out, _ in answers] == ["2"] * 4, answers
-    assert sum("put aside" in err for _, err in answers) == 1
+    assert sum("Moving it to" in err for _, err in answers) == 1
     assert (store.root / ASIDE).read_bytes() == b"garbage" * 1000
     assert ids(store) == sorted(run_ids)
 
@@ -242,7 +242,7 @@ def test_an_index_that_cannot_be_opened_takes_nothing_down(store: RunStore) -> N
     (store.root / "two" / COMPARISON).write_text("{")
     (store.root / INDEX).unlink(missing_ok=True)
     (store.root / INDEX).mkdir()
-    with pytest.warns(IndexWarning, match=r"cannot be used: .*listed from their folders"):
+    with pytest.warns(IndexWarning, match=r"cannot be used: .*Listing runs from their folders"):
         assert ids(store) == ["one", "three"]
     assert "cannot be used" in str(store.index_failure())
     with pytest.warns(IndexWarning):
@@ -381,7 +381,7 @@ def test_a_change_that_never_ends_keeps_others_from_changing_alone(
                 change()
         assert [(line.id, line.notes, line.tags) for line in store.list()] == [("one", "", ())]
         assert save(store, "new") == "new", "folders come by one rename"
-        with pytest.warns(UserWarning, match="The run is stored as one-2, the earlier one stays"):
+        with pytest.warns(UserWarning, match="The run was stored as one-2; the earlier one was kept"):
             assert store.save("one", make_comparison(), make_corpora(), replace=True).id == "one-2"
     assert store.describe("one", notes="x").notes == "x"
     assert ids(store) == ["new", "one", "one-2"]
@@ -411,7 +411,9 @@ def test_a_home_whose_index_was_on_a_server_is_told_once(store: RunStore, monkey
     (store.root / SERVER_MARK).write_text("0123456789abcdef0123456789abcdef")
     assert store.list() == [said], "nothing is said without the variable"
     monkeypatch.setenv(SERVER_VARIABLE, "postgresql://me:secret@server/mauve")
-    with pytest.warns(IndexWarning, match=r"index is now a file beside them. Nothing is lost: names, tags") as caught:
+    with pytest.warns(
+        IndexWarning, match=r"index is now a file next to the runs. Nothing is lost: names, tags"
+    ) as caught:
         assert store.list() == [said], "all of it lies in the folder"
     assert len(caught) == 1
     assert "secret" not in str(caught[0].message)

@@ -211,7 +211,7 @@ def test_the_bin_is_emptied_of_one_or_of_all(store: RunStore) -> None:
 def test_a_token_that_is_none_is_refused(store: RunStore, token: str) -> None:
     run = save(store, "one")
     for call in (store.restore, store.purge):
-        with pytest.raises(InputError, match=r"The bin holds nothing under .*Allowed: it is empty"):
+        with pytest.raises(InputError, match=r"The bin has no entry .*Allowed: it is empty"):
             call(token)
     assert run.path.exists()
 

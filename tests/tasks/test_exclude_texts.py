@@ -61,9 +61,9 @@ def test_a_task_comes_back_from_its_description() -> None:
         ({"name": "!"}, "name cannot be used"),
         ({"run": " "}, "entry run of the exclude texts task"),
         ({"candidate": ""}, "entry candidate of the exclude texts task"),
-        ({"dropped": {}}, "Nothing is left out"),
-        ({"dropped": {MODEL: ()}}, "Nothing is left out"),
-        ({"dropped": {"close": ("t0000",)}}, "Nothing is left out"),
+        ({"dropped": {}}, "None of the compared texts"),
+        ({"dropped": {MODEL: ()}}, "None of the compared texts"),
+        ({"dropped": {"close": ("t0000",)}}, "None of the compared texts"),
     ],
 )
 def test_what_cannot_be_asked_for_is_refused_at_once(change: dict[str, object], message: str) -> None:
@@ -79,7 +79,7 @@ def test_a_description_that_is_none_is_refused() -> None:
 
 
 def test_an_unknown_text_or_candidate_is_named(run: Run) -> None:
-    with pytest.raises(InputError, match=r"no text of that id.*nowhere"):
+    with pytest.raises(InputError, match=r"no text with that id.*nowhere"):
         ExcludeTextsTask("less", run.id, MODEL, {MODEL: ("t0000", "nowhere")}).perform()
     with pytest.raises(InputError, match="No candidate named 'other'"):
         ExcludeTextsTask("less", run.id, "other", {"other": ("t0000",)}).perform()

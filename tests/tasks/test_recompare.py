@@ -76,7 +76,7 @@ def test_what_cannot_be_asked_for_is_refused_at_once(change: dict[str, object], 
 
 def test_candidates_that_are_not_there_or_none_left(run: Run) -> None:
     config = run.comparison.config
-    with pytest.raises(InputError, match=r"none of the run's.*Received: nobody"):
+    with pytest.raises(InputError, match=r"not in the run\..*Received: nobody"):
         RecompareTask("again", run.id, config, ("close", "nobody")).perform()
     with pytest.raises(InputError, match="No candidate is left"):
         RecompareTask("again", run.id, config, ("close", "shifted", "collapsed")).perform()
@@ -86,7 +86,7 @@ def test_candidates_that_are_not_there_or_none_left(run: Run) -> None:
 def test_given_features_that_are_gone_are_missed_aloud(run: Run) -> None:
     for path in run.path.glob("features-*.npy"):
         path.unlink()
-    with pytest.raises(InputError, match="were not kept with the run"):
+    with pytest.raises(InputError, match="were not stored with run"):
         task_of(run, k=5).perform()
 
 
@@ -109,7 +109,7 @@ def test_another_model_takes_its_own_layer() -> None:
 
 def test_settings_without_an_encoder_or_of_no_name_are_refused() -> None:
     given = CompareConfig(encoder=None)
-    with pytest.raises(InputError, match="no encoder to change in max_tokens"):
+    with pytest.raises(InputError, match="no encoder for max_tokens to apply to"):
         changed(given, {"max_tokens": 9})
     assert changed(given, {"encoder": "minilm", "max_tokens": 9}).encoder == EncoderConfig("minilm", max_tokens=9)
     with pytest.raises(InputError, match="No setting is named clusters"):
@@ -207,7 +207,7 @@ def test_again_and_compare_on_the_command_line(run: Run, capsys: pytest.CaptureF
     assert main(["runs", "compare", run.id, run.id]) == 0
     assert "The settings are the same" in capsys.readouterr().out
     assert main(["runs", "again", run.id, "--max-tokens", "9"]) == 2
-    assert "no encoder to change" in capsys.readouterr().err
+    assert "no encoder for max_tokens" in capsys.readouterr().err
 
 
 def means(answer: Any) -> dict[str, Any]:

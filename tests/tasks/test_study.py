@@ -77,7 +77,7 @@ def test_texts_that_are_all_prompt_are_left_out_and_counted(loaded):
     corpus = corpus_from_texts(["short", SENTENCES[0]], name=HUMAN)
     cut = cut_texts(corpus, loaded, 10, 8)
     assert (len(cut), cut.ids) == (1, corpus.ids[1:])
-    assert any("1 texts end before their prompt" in note for note in cut.notes)
+    assert any("1 texts that end within their prompt" in note for note in cut.notes)
     with pytest.raises(InputError, match="Every text ends within"):
         cut_texts(corpus.take([0]), loaded, 10, 8)
     with pytest.raises(InputError, match="have no prompts"):
@@ -141,7 +141,7 @@ def test_the_command_prints_scores_and_measures(task, folder, capsys):
     ("change", "message"),
     [
         ({"decoders": []}, "decoders cannot be used"),
-        ({"decoders": ["greedy", "greedy"]}, "none twice"),
+        ({"decoders": ["greedy", "greedy"]}, "no duplicates"),
         ({"decoders": ["nucleus:p=2"]}, "Invalid setting for the decoder nucleus"),
         ({"model": " "}, "entry model of the study task"),
         ({"prompt_tokens": 0}, "entry prompt_tokens of the study task"),

@@ -160,7 +160,7 @@ def _partitions(
     except InputError as error:
         if asked:
             raise
-        return list(own), [*notes, f"At the run's own k alone: {error}"]
+        return list(own), [*notes, f"Only at the run's own k: {error}"]
     score, sizes = request.score, clustering.sizes
     seeds = clustering_seeds(score, len(request.names))
     place = None if clustering.candidate is None else request.names.index(clustering.candidate)
@@ -179,20 +179,20 @@ def _partitions(
         else:
             made[k] = parts
     if not made:
-        raise InputError("The texts could not be clustered so", received=notes[-1])
+        raise InputError("The texts could not be clustered at any of these numbers", received=notes[-1])
     return [part for k in sorted(made) for part in made[k]], notes
 
 
 def _on_spread(n: int, ks: Sequence[int], splits: int, score: ScoreConfig) -> list[str]:
     """What the spread covers, and when it is unreliable."""
     few = ", ".join(str(k) for k in ks if n < FEW_PER_CLUSTER * k)
-    notes = ["Accuracy and R² are of texts that were not counted, half of them in each split."]
+    notes = ["Accuracy and R² are of held-out texts, half of the texts in each split."]
     if few:
-        notes.append(f"At k = {few} a cluster has fewer than {FEW_PER_CLUSTER} of these texts on average.")
+        notes.append(f"At k = {few}, a cluster has fewer than {FEW_PER_CLUSTER} of these texts on average.")
     if score.seeds == 1:
-        notes.append("One seed shows no spread of what is computed from all texts at once.")
+        notes.append("With one seed, what is computed from all texts at once has no spread.")
     if score.seeds * splits == 1:
-        notes.append("One seed and one split show no spread at all.")
+        notes.append("With one seed and one split, there is no spread at all.")
     return notes
 
 

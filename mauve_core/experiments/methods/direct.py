@@ -90,8 +90,8 @@ def log_likelihoods(
     tokenizer = load_tokenizer(model)
     if tokenizer.bos_token_id is None and tokenizer.eos_token_id is None and not all(texts.prompts or ("",)):
         raise InputError(
-            f"The model {model} has no token before the first one of a text without prompt",
-            allowed="texts with prompts, or a model with a token for the beginning or the end of a text",
+            f"The model {model} has no token to put before a text without a prompt",
+            allowed="texts with prompts, or a model with a beginning-of-text or end-of-text token",
         )
     found = context.likelihoods(texts, progress)
     count = int(found.cut.sum())
@@ -99,6 +99,6 @@ def log_likelihoods(
         raise InputError(
             f"{count:,} of {len(texts.texts):,} texts of {texts.name!r} are longer than {model} can read",
             allowed="texts that both models read to their end",
-            todo="Take a model that reads more tokens, or cut the texts and compare them again",
+            todo="Use a model that reads more tokens, or cut the texts and compare them again",
         )
     return np.asarray(-np.bincount(found.owner, weights=found.values[:, 0], minlength=len(texts.texts)), np.float64)

@@ -109,7 +109,7 @@ class Interpolated(Fit):
         p, q = map(probabilities, self._bins.counts())
         self._all = frontier(p, q, self._centres)
         too_many = "" if again else f"; no spread over texts: more than {SPREAD_LIMIT} clusters"
-        self.notes = (f"{note} between the centres of {len(self._centres):,} clusters of unit features{too_many}",)
+        self.notes = (f"{note} between the centers of {len(self._centres):,} clusters of unit features{too_many}",)
 
     @cached_property
     def _fitted_without(self) -> list[Frontier]:
@@ -130,7 +130,7 @@ def interpolated(name: str, sides: Sides, seed: SeedSequence) -> Fit:
     if name == "transport-linear":
         note = "exact costs to mixtures"
         return Interpolated(sides, seed, linear_frontier, again=sides.k <= SPREAD_LIMIT, note=note)
-    note = "exact costs to barycentres anywhere in the space of features"
+    note = "exact costs to barycenters anywhere in the feature space"
     return Interpolated(sides, seed, barycentric_frontier, again=True, note=note)
 
 

@@ -93,7 +93,7 @@ def methods_run(
     """
     if not methods or len(set(methods)) < len(methods):
         received = ", ".join(method.spec for method in methods)
-        raise InputError("The methods cannot be used", allowed="one or more, none twice", received=received)
+        raise InputError("The methods cannot be used", allowed="one or more, no duplicates", received=received)
     if seeds < 1 or permutations < 0:
         received = f"{seeds} seeds, {permutations} permutations"
         raise InputError("The settings are not usable", allowed="at least 1 seed, 0 permutations", received=received)

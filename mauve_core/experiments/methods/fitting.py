@@ -63,7 +63,7 @@ class Direct(Fit):
     def __init__(self, sides: Sides, _: SeedSequence) -> None:
         if sides.ratios is None:
             raise InputError(
-                "Direct estimation needs two causal models, in the place of the human side and of the candidates",
+                "Direct estimation needs two causal models, in place of the human side and of the candidates",
                 todo="Name both: --human-model and --candidate-model, or models=Models(human, candidate)",
             )
         self._found, self._without = sides.ratios(), sides.without

@@ -112,7 +112,7 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "k-means",
             True,
             SCALES["quantised"],
-            "The default: little computation, and robust to the number of clusters.",
+            "The default: cheap to compute, and robust to the number of clusters.",
             "JMLR 2023, section 4.1",
         ),
         EstimatorKind(
@@ -133,10 +133,10 @@ ESTIMATORS: dict[str, EstimatorKind] = {
         ),
         EstimatorKind(
             "knn",
-            "Nearest neighbours",
+            "Nearest neighbors",
             False,
             SCALES["knn"],
-            "Needs few dimensions, and their number matters; in the papers it tied neighbouring values of p "
+            "Needs few dimensions, and their number matters; in the papers it tied neighboring values of p "
             "that k-means told apart.",
             _RATIOS,
         ),
@@ -153,8 +153,8 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "Classifier",
             False,
             SCALES["classifier"],
-            "Sees what a linear classifier sees, on half of the texts; in the papers it missed an order of sizes "
-            "and tied neighbouring values of p.",
+            "Sees what a linear classifier sees, on half of the texts; in the papers it missed an ordering of sizes "
+            "and tied neighboring values of p.",
             _RATIOS,
         ),
         EstimatorKind(
@@ -162,7 +162,7 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "Gaussian",
             False,
             SCALES["gaussian"],
-            "Compares means and covariances alone, in five or ten dimensions; not robust beyond.",
+            "Compares only means and covariances, in five or ten dimensions; not robust beyond.",
             "JMLR 2023, sections 4.3 and 7.3.1",
         ),
         EstimatorKind(
@@ -170,7 +170,7 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "Model probabilities",
             False,
             SCALES["direct"],
-            "Two language models in the place of the two sides, whatever the decoder; in the papers it put ancestral "
+            "Two language models in place of the two sides, whatever the decoder; in the papers it put ancestral "
             "before nucleus sampling, against people's judgments.",
             "JMLR 2023, section 7.3.3",
         ),
@@ -188,7 +188,7 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "n-gram kernel",
             False,
             SCALES["knn"],
-            "Nearest neighbours by shared n-grams; in the papers it agreed least with the default and with people.",
+            "Nearest neighbors by shared n-grams; in the papers it agreed least with the default and with people.",
             "JMLR 2023, section 7.5.4",
         ),
         EstimatorKind(
@@ -196,7 +196,7 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "Subsequence kernel",
             False,
             SCALES["knn"],
-            "Nearest neighbours by shared subsequences with gaps; slow, and in the papers far from the default.",
+            "Nearest neighbors by shared subsequences with gaps; slow, and in the papers far from the default.",
             "JMLR 2023, section 7.5.4",
         ),
         EstimatorKind(
@@ -204,7 +204,7 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "Optimal transport",
             False,
             None,
-            "Weighs how far texts lie apart, where a divergence asks only whether they can be told apart.",
+            "Weighs how far apart texts are, whereas a divergence asks only whether they can be told apart.",
             "JMLR 2023, section 7.4.2",
         ),
         EstimatorKind(
@@ -212,15 +212,15 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "Fréchet distance",
             False,
             None,
-            "Compares means and covariances alone; in the papers it missed the effect of the texts' length.",
+            "Compares only means and covariances; in the papers it missed the effect of the texts' length.",
             "JMLR 2023, section 7.4.2",
         ),
         EstimatorKind(
             "quantised-transport",
-            "Quantised transport",
+            "Quantized transport",
             False,
             None,
-            "Transport between cluster centres: weighs how far clusters lie apart.",
+            "Transport between cluster centers: weighs how far apart clusters are.",
             "JMLR 2023, section 7.4.2",
         ),
         EstimatorKind(
@@ -228,7 +228,7 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "Transport, linear frontier",
             False,
             None,
-            "Weighs how far clusters lie apart, on the way over mixtures; in the papers it put small models with "
+            "Weighs how far apart clusters are, along a path of mixtures; in the papers it put small models with "
             "nucleus sampling before large ones with ancestral sampling, against people's judgments.",
             "JMLR 2023, section 7.4.2, equation 31",
             own_scale=SCALES["quantised"],
@@ -238,8 +238,8 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "Transport, barycentric frontier",
             False,
             None,
-            "Barycentres may lie anywhere between the clusters, so that the area follows from the quantised transport "
-            "cost alone and, under one seed, ranks as it does.",
+            "Barycenters may lie anywhere between the clusters, so the area depends only on the quantized transport "
+            "cost and, under one seed, ranks as it does.",
             "JMLR 2023, section 7.4.2, equation 32",
             own_scale=SCALES["quantised"],
         ),
@@ -248,7 +248,7 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "MMD",
             False,
             None,
-            "A kernel two-sample statistic: sensitive to shifts of the whole cloud, little to rare modes.",
+            "A kernel two-sample statistic: sensitive to shifts of the whole cloud, hardly to rare modes.",
             "Gretton et al. 2012",
         ),
     )

@@ -148,7 +148,9 @@ def parse_method(spec: str) -> Method:
     for setting in filter(None, settings.split(",")):
         name, _, value = (part.strip() for part in setting.partition("="))
         if name not in _PARTS or name in given:
-            raise InputError("The method cannot be read", allowed=f"each once of {', '.join(_PARTS)}", received=spec)
+            raise InputError(
+                "The method cannot be read", allowed=f"each at most once: {', '.join(_PARTS)}", received=spec
+            )
         given[name] = value
     scale = given.pop("scale", None)
     try:

@@ -108,7 +108,7 @@ class Binned(Fit):
     ) -> None:
         self.labels, self.k = (labels_p, labels_q), k
         if min(map(len, self.labels)) < k:
-            self.notes = (f"{k:,} bins: fewer texts than bins on a side, so that even equal sides look far apart",)
+            self.notes = (f"{k:,} bins: fewer texts than bins on a side, so even equal sides look far apart",)
         self._without = without
 
     def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

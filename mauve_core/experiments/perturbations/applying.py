@@ -66,8 +66,8 @@ def perturb(
     texts, ids = text_list(texts, "The texts to perturb"), text_list(ids, "Their ids")
     if len(texts) != len(ids) or len(set(ids)) != len(ids):
         raise InputError(
-            "Texts and ids do not go together",
-            allowed="one id a text, all different",
+            "Texts and ids do not match",
+            allowed="one id per text, all different",
             received=f"{len(texts)} texts and {len(set(ids))} different ids",
         )
     kind = perturbation.kind
@@ -99,9 +99,9 @@ def _changed(change: Change, text: str, text_id: str, perturbation: Perturbation
         return change(text, perturbation.values, rng)
     except TimeoutError as error:
         raise InputError(
-            f"The pattern works on the text {text_id!r} for more than {SECONDS:g} seconds",
+            f"The pattern takes more than {SECONDS:g} seconds on the text {text_id!r}",
             received=str(perturbation.values.get("pattern", "")),
-            todo="Write it without repeats inside repeats",
+            todo="Rewrite it without nested repeats",
         ) from error
 
 
@@ -137,9 +137,9 @@ def _notes(
     unchanged = int((chosen & ~changed).sum()) - emptied
     among = f"{int(chosen.sum())} chosen texts"
     if unchanged:
-        notes.append(f"{unchanged} of {among} stayed as they were: texts {perturbation.kind.unchanged}.")
+        notes.append(f"{unchanged} of {among} are unchanged: texts {perturbation.kind.unchanged}.")
     if emptied:
-        notes.append(f"{emptied} of {among} stayed as they were: nothing would have been left of them.")
+        notes.append(f"{emptied} of {among} are unchanged: nothing would have been left of them.")
     return tuple(notes)
 
 

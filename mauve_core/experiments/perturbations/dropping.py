@@ -82,12 +82,14 @@ def require_pattern(values: Values) -> None:
     for what, text in (("pattern", pattern), ("replacement", replacement)):
         if len(text) > LONGEST:
             raise InputError(
-                f"The {what} is too long", allowed=f"{LONGEST} characters", received=f"{len(text)} characters"
+                f"The {what} is too long", allowed=f"up to {LONGEST} characters", received=f"{len(text)} characters"
             )
     counts = [int(count) for count in re.findall(r"\d+", " ".join(re.findall(r"\{([\d,\s]*)\}", pattern)))]
     if math.prod(max(count, 1) for count in counts) > MOST_REPEATS:
         raise InputError(
-            "The pattern repeats too much", allowed=f"counts with a product of at most {MOST_REPEATS}", received=pattern
+            "The pattern repeats too much",
+            allowed=f"repeat counts with a product of at most {MOST_REPEATS}",
+            received=pattern,
         )
     try:
         compiled = regex.compile(pattern)

@@ -6,18 +6,20 @@ from mauve_core.experiments.perturbations import dropping, misspelling, moving
 from mauve_core.experiments.perturbations.perturbation import Parameter, Perturbation, PerturbationKind, parse
 
 _WORDS = (Parameter("words", 1.0, float, "a share of the words from 0 to 1", lambda share: 0 <= share <= 1),)
-_MARKS = (Parameter("words", 1.0, float, "a share of the marks from 0 to 1", lambda share: 0 <= share <= 1),)
+_MARKS = (
+    Parameter("words", 1.0, float, "a share of the punctuation marks from 0 to 1", lambda share: 0 <= share <= 1),
+)
 _MATCHES = (Parameter("words", 1.0, float, "a share of the matches from 0 to 1", lambda share: 0 <= share <= 1),)
 
 PERTURBATIONS: dict[str, PerturbationKind] = {
     kind.name: kind
     for kind in (
-        PerturbationKind("none", "None", "The texts as they are: what the sampling alone does."),
+        PerturbationKind("none", "None", "The texts unchanged: the effect of sampling alone."),
         PerturbationKind(
             "first-third",
             "First third",
             "The first third of each text's words, rounded up.",
-            "of a single word",
+            "with a single word",
             change=dropping.first_third,
         ),
         PerturbationKind(
@@ -39,14 +41,14 @@ PERTURBATIONS: dict[str, PerturbationKind] = {
         PerturbationKind(
             "swap-halves",
             "First halves swapped",
-            "Each text starts with the first half, by sentences, of another one.",
-            "of one sentence, or alone in having more, or with equal first halves",
+            "Each text starts with the first half (by sentences) of another text.",
+            "with one sentence, alone in having more, or with equal first halves",
             part=moving.first_half,
         ),
         PerturbationKind(
             "shuffle-words",
             "Words shuffled",
-            "Each text's words in another order; marks stay at their words.",
+            "Each text's words in a different order; punctuation stays with its word.",
             "without two different words to move",
             _WORDS,
             moving.shuffle_words,
@@ -54,7 +56,7 @@ PERTURBATIONS: dict[str, PerturbationKind] = {
         PerturbationKind(
             "shuffle-sentences",
             "Sentences shuffled",
-            "Each text's sentences in another order.",
+            "Each text's sentences in a different order.",
             "without two different sentences",
             change=moving.shuffle_sentences,
         ),
@@ -69,15 +71,15 @@ PERTURBATIONS: dict[str, PerturbationKind] = {
         PerturbationKind(
             "drop-punctuation",
             "Punctuation dropped",
-            "Without punctuation, other than within words.",
-            "without a mark to drop",
+            "Without punctuation, except within words.",
+            "without punctuation to drop",
             _MARKS,
             dropping.drop_punctuation,
         ),
         PerturbationKind(
             "repeat-last-sentence",
             "Last sentence repeated",
-            "The last sentence stands there once more, or more often.",
+            "The last sentence is repeated once or more.",
             "without a sentence",
             (Parameter("times", 1, int, "a whole number from 1 to 100", lambda times: 1 <= times <= 100),),
             moving.repeat_last_sentence,
@@ -85,8 +87,8 @@ PERTURBATIONS: dict[str, PerturbationKind] = {
         PerturbationKind(
             "typos",
             "Typos",
-            "Letters swapped, left out, doubled, or a key beside them hit.",
-            "without a letter that was hit",
+            "Letters swapped, left out, doubled or replaced by a neighboring key.",
+            "without an affected letter",
             (Parameter("rate", 0.05, float, "a share of the letters from 0 to 1", lambda rate: 0 <= rate <= 1),),
             misspelling.typos,
         ),

@@ -120,7 +120,9 @@ class Perturbation:
     def _refused(self) -> InputError:
         received = ", ".join(f"{name}={value}" for name, value in self.values.items())
         name = self.kind.name
-        return InputError(f"The perturbation {name} cannot be set so", allowed=usage(self.kind), received=received)
+        return InputError(
+            f"The perturbation {name} cannot have these settings", allowed=usage(self.kind), received=received
+        )
 
     @property
     def spec(self) -> str:
@@ -211,7 +213,7 @@ def _read_number(text: str, spec: str) -> float:
     try:
         return float(text)
     except ValueError as error:
-        raise InputError("The perturbation holds something that is not a number", received=spec) from error
+        raise InputError("The perturbation has a value that is not a number", received=spec) from error
 
 
 def _number(value: float) -> str:
@@ -220,7 +222,7 @@ def _number(value: float) -> str:
 
 
 def _percent(share: float | str) -> str:
-    return f"{100 * float(share):g} %"
+    return f"{100 * float(share):g}%"
 
 
 def _slashed(text: str) -> str:

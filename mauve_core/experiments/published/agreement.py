@@ -167,7 +167,9 @@ def least_settings(correlation: float, p_value: float) -> int:
     InputError if the correlation or the p-value is not inside (0, 1).
     """
     if not (0 < correlation < 1 and 0 < p_value < 1):
-        raise InputError("No number of settings can be told", allowed="a correlation and a p-value between 0 and 1")
+        raise InputError(
+            "The number of settings cannot be determined", allowed="a correlation and a p-value between 0 and 1"
+        )
     n = 3
     while 2 * student.sf(correlation * np.sqrt((n - 2) / (1 - correlation**2)), n - 2) >= p_value:
         n += 1
@@ -232,8 +234,8 @@ def _joint_notes() -> Iterable[str]:
     names = dict.fromkeys(f"{MEASURES[row.measure].title} ({DOMAINS[row.domain].title})" for row in rows)
     if names:
         yield (
-            f"Rounding alone separates ours from the published numbers of {'; '.join(names)}: for each there are "
-            "figures that round to the printed ones and give all published numbers at once."
+            f"Our numbers differ from the published ones only by rounding for {'; '.join(names)}: each has figures "
+            "that round to the printed ones and give all published numbers at once."
         )
 
 
@@ -249,8 +251,8 @@ def _swapped_notes() -> Iterable[str]:
             for row in moved
         )
         yield (
-            f"Of the {len(rows)} correlations between human scores {len(moved)} come out at each other's place: "
-            f"{pairs}. Rounding cannot explain that."
+            f"Of the {len(rows)} correlations between human scores, {len(moved)} appear in each other's places: "
+            f"{pairs}. Rounding cannot explain this."
         )
 
 
@@ -263,8 +265,8 @@ def _news_notes() -> Iterable[str]:
     different = sum(row.outcome == "different" for row in rows)
     if different and needed > n:
         yield (
-            f"News: {different} of {len(rows)} published numbers do not follow from the {n} settings that are printed. "
+            f"News: {different} of {len(rows)} published numbers do not follow from the {n} printed settings. "
             f"The paper's supplement (table 10) gives p < {significant(p_value)} for the correlation of MAUVE with "
-            f"every discriminator, the smallest {smallest}; that takes at least {needed} settings, so the published "
-            "row seems to rest on settings that are not printed."
+            f"every discriminator, the smallest being {smallest}; this requires at least {needed} settings, so the "
+            "published row seems to be based on settings that are not printed."
         )

@@ -101,7 +101,7 @@ def probe_run(
     chosen = [item for item in perturbations if item != CONTROL]
     if len(set(chosen)) < len(chosen) or not 1 <= splits <= 100:
         received = f"{', '.join(item.spec for item in perturbations)}; {splits} splits"
-        raise InputError("The probes are not usable", allowed="none twice; 1 to 100 splits", received=received)
+        raise InputError("The probes are not usable", allowed="no duplicates; 1 to 100 splits", received=received)
     store = FeatureStore() if feature_store is None else feature_store
     request = Request(run, None, seeds, device, store, progress)
     if source not in run.corpora:
@@ -179,7 +179,7 @@ class _Work:
             config = self.run.comparison.config.encoder
             if config is None:
                 raise InputError(
-                    f"The run {self.run.id} was made from given features, so changed texts cannot be encoded",
+                    f"Run {self.run.id} was made from given features, so changed texts cannot be encoded",
                     allowed="a run with an encoder",
                 )
             from mauve_core.encoders import Encoder
@@ -268,15 +268,15 @@ def _settings(work: _Work, rows: Sequence[int] | None, splits: int) -> dict[str,
 def _notes(work: _Work, treated: Sequence[_Treated], kept: float) -> tuple[str, ...]:
     n, score = len(work.splits[0].reference), work.score
     notes = [
-        f"Halves of {n} texts; cuts: {len(work.splits)}; k-means seeds of each: {score.seeds}. "
+        f"Halves of {n} texts; splits: {len(work.splits)}; k-means seeds per split: {score.seeds}. "
         + (
-            "Cuts share texts, so the spread is narrower than that of new texts would be."
+            "Splits share texts, so the spread is narrower than it would be for new texts."
             if len(work.splits) > 1
-            else "One cut says nothing of the spread over texts."
+            else "One split says nothing about the spread over texts."
         ),
-        f"The divergences: {CLUSTER_SMOOTHING.title()}-smoothed clusters. MAUVE: plain ones, c = {score.scale:g}.",
+        f"Divergences: {CLUSTER_SMOOTHING.title()}-smoothed clusters. MAUVE: unsmoothed ones, c = {score.scale:g}.",
         _on_flow(work.score, kept) if treated else "",
-        "One text is left out of each cut: their number is odd." if len(work.rows) % 2 else "",
+        "One text is left out of each split because the number of texts is odd." if len(work.rows) % 2 else "",
     ]
     notes += [
         f"{name} is left out: it has fewer than {n} texts."
@@ -286,17 +286,17 @@ def _notes(work: _Work, treated: Sequence[_Treated], kept: float) -> tuple[str, 
     cut = next(source.cut for source in work.run.comparison.sources if source.name == work.source)
     if cut and treated:
         notes.append(
-            f"{cut} texts of {work.source} are longer than the encoder reads. They are perturbed whole and cut then, "
+            f"{cut} texts of {work.source} are longer than the encoder's limit. They are perturbed whole and then cut, "
             "so words from beyond the cut may move in."
         )
     return tuple(filter(None, notes))
 
 
 def _on_flow(score: ScoreConfig, kept: float) -> str:
-    note = "The flow shows the first cut's comparison half on the run's joint clusters under its first seed"
+    note = "The flow shows the first split's comparison half in the run's joint clusters under its first seed"
     if kept == 1:
         return f"{note}."
     return (
-        f"{note}. {1 - kept:.2%} of the run's own texts lie nearer to another centroid than to that of their cluster "
-        f"(k-means stops after {score.max_iterations} steps): so much movement means nothing."
+        f"{note}. {1 - kept:.2%} of the run's own texts are nearer to another centroid than to that of their cluster "
+        f"(k-means stops after {score.max_iterations} iterations): that much movement means nothing."
     )

@@ -49,10 +49,12 @@ def usable_rows(corpus: Corpus, rows: Sequence[int] | None) -> Rows:
     chosen = np.arange(len(corpus)) if rows is None else np.sort(np.asarray(list(rows)))
     in_range = chosen.dtype.kind in "iu" and np.all((chosen >= 0) & (chosen < len(corpus)))
     if chosen.size and not (in_range and len(np.unique(chosen)) == len(chosen)):
-        raise InputError("These rows do not select texts", allowed=f"whole numbers from 0 to {len(corpus) - 1}, once")
+        raise InputError(
+            "The rows do not select texts", allowed=f"whole numbers from 0 to {len(corpus) - 1}, each once"
+        )
     if len(chosen) < 2 * MIN_TEXTS:
         raise InputError(
-            f"There are too few texts of {corpus.name!r} for two halves",
+            f"Too few texts of {corpus.name!r} for two halves",
             allowed=f"at least {2 * MIN_TEXTS}",
             received=str(len(chosen)),
         )

@@ -45,7 +45,7 @@ class Flow:
         for labels in (self.before, self.after):
             if labels.shape != (len(self.ids),) or (labels.size and not 0 <= labels.min() <= labels.max() < self.k):
                 allowed = f"{len(self.ids)} clusters from 0 to {self.k - 1}"
-                raise InputError("These are no clusters of the texts", allowed=allowed, received=str(labels.shape))
+                raise InputError("The clusters do not match the texts", allowed=allowed, received=str(labels.shape))
 
     @property
     def transitions(self) -> NDArray[np.int64]:

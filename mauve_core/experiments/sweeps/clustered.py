@@ -60,7 +60,7 @@ def over_k(request: Request) -> Swept:
     return collector.finished(
         [
             f"The run's own k is {', '.join(map(str, _own_ks(request)))}.",
-            f"At k = {thin} a cluster has fewer than {FEW_PER_CLUSTER} texts a side: mostly noise." if thin else "",
+            f"At k = {thin}, a cluster has fewer than {FEW_PER_CLUSTER} texts a side: mostly noise." if thin else "",
         ]
     )
 
@@ -89,10 +89,14 @@ def over_n(request: Request) -> Swept:
     whole = {source.n for source in request.run.comparison.sources} == {fewest}
     return collector.finished(
         [
-            "Each seed draws its own texts, so the spread holds the choice of texts beside that of the k-means starts; "
-            + (f"at n = {fewest} nothing is drawn." if whole else "the sides differ in size, so that all draw."),
+            "Each seed draws its own texts, so the spread includes the choice of texts besides the k-means starts; "
+            + (
+                f"at n = {fewest}, nothing is drawn."
+                if whole
+                else "the sides differ in size, so texts are drawn at every n."
+            ),
             f"k is {score.k} at every n." if score.k else "k follows n: a tenth of the texts a side, from 2 to 5,000.",
-            "Fewer texts flatter a candidate: compare points of equal n alone.",
+            "Fewer texts flatter a candidate: compare only points of equal n.",
         ]
     )
 
@@ -102,7 +106,7 @@ def over_length(request: Request) -> Swept:
     config = request.run.comparison.config.encoder
     if config is None:
         raise InputError(
-            f"The run {request.run.id} was made from given features, so its texts cannot be cut and encoded again",
+            f"Run {request.run.id} was made from given features, so its texts cannot be cut and encoded again",
             allowed="a run with an encoder",
         )
     encoder = PrefixEncoder(config, device=request.device)
@@ -170,9 +174,9 @@ def _prefixes(
 def _on_lengths(lengths: Sequence[int], tokens: NDArray[np.int32], with_prompt: bool) -> list[str]:
     reached = ", ".join(f"{int((tokens >= length).sum()):,} at {length}" for length in lengths)
     return [
-        f"Of {len(tokens):,} texts on all sides, this many have at least so many tokens: {reached}. The others enter "
-        "whole.",
-        "Tokens are the encoder's, special ones included"
+        f"Of {len(tokens):,} texts on all sides, the numbers with at least that many tokens: {reached}. The others are "
+        "used whole.",
+        "Tokens are the encoder's, including special ones"
         + ("; prompt and text are counted together, the prompt first." if with_prompt else "."),
     ]
 

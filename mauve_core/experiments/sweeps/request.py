@@ -61,7 +61,7 @@ class Request:
         seeds = stored if self.seeds is None else self.seeds
         if seeds > stored:
             raise InputError(
-                "This sweep reads the run's own partitions, which are fewer",
+                "This sweep uses the run's own partitions, and there are fewer of them",
                 allowed=f"1 to {stored} seeds",
                 received=str(seeds),
             )
@@ -141,7 +141,11 @@ def whole_values(what: str, values: Sequence[float], low: int, high: int) -> tup
     wrong = [value for value in values if not (_is_number(value) and low <= value <= high and value == int(value))]
     if wrong or not len(values):
         received = ", ".join(map(str, wrong)) if wrong else "no value"
-        raise InputError(f"{what} cannot be swept so", allowed=f"whole numbers from {low} to {high}", received=received)
+        raise InputError(
+            f"{what} cannot be swept over these values",
+            allowed=f"whole numbers from {low} to {high}",
+            received=received,
+        )
     return tuple(sorted({int(value) for value in values}))
 
 
@@ -150,7 +154,9 @@ def positive_values(what: str, values: Sequence[float]) -> tuple[float, ...]:
     wrong = [value for value in values if not (_is_number(value) and value > 0)]
     if wrong or not len(values):
         received = ", ".join(map(str, wrong)) if wrong else "no value"
-        raise InputError(f"{what} cannot be swept so", allowed="positive finite numbers", received=received)
+        raise InputError(
+            f"{what} cannot be swept over these values", allowed="positive finite numbers", received=received
+        )
     return tuple(sorted({float(value) for value in values}))
 
 

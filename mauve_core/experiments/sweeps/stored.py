@@ -27,7 +27,7 @@ ANCESTRAL = {"nucleus p": 1.0, "temperature t": 1.0}
 LIMITS = {
     "nucleus p": "greedy decoding is the limit p -> 0",
     "temperature t": "greedy decoding is the limit t -> 0",
-    "top-k k": "ancestral sampling is every k from the vocabulary's size, greedy decoding is k = 1",
+    "top-k k": "ancestral sampling is any k from the vocabulary size up, greedy decoding is k = 1",
 }
 """Meaning of a line's ends, for the note."""
 
@@ -76,14 +76,14 @@ def over_decoder(request: Request) -> Swept:
         elif decoder is not None and decoder.kind.name == "ancestral":
             ancestral.append(candidate)
         else:
-            notes.append(f"{candidate.name} is left out: {reason or 'no single parameter of its decoder moves'}.")
+            notes.append(f"{candidate.name} is left out: {reason or 'no single parameter of its decoder varies'}.")
     for line, value in ANCESTRAL.items():
         if line in lines:
             lines[line] += [_own_point(request, value, line, candidate, seeds) for candidate in ancestral]
     kept = {line: points for line, points in lines.items() if len({point.value for point in points}) > 1}
     if not kept:
         raise _no_line(request)
-    notes += [f"{line} is left out: one value." for line in lines if line not in kept]
+    notes += [f"{line} is left out: it has only one value." for line in lines if line not in kept]
     notes += [f"{line}: {LIMITS[line]}." for line in kept if line in LIMITS]
     request.progress("Reading scores", len(request.names), len(request.names))
     return Swept(tuple(point for points in kept.values() for point in points), tuple(notes))
@@ -105,7 +105,7 @@ def decoder_of(name: str, corpus: Corpus) -> tuple[Decoder | None, str]:
     if named is not None and labelled is not None and named.spec != labelled.spec:
         return None, f"its name says {named.spec}, its texts {labelled.spec}"
     found = named or labelled
-    return found, "" if found else "neither its name nor its texts say which decoder and value wrote it"
+    return found, "" if found else "neither its name nor its texts say which decoder and value were used"
 
 
 def place_of(decoder: Decoder) -> tuple[str, float] | None:
@@ -141,9 +141,9 @@ def _own_point(request: Request, value: float, line: str, candidate: Candidate, 
 
 def _no_line(request: Request) -> InputError:
     return InputError(
-        f"The run {request.run.id} has no two candidates of one decoder with different values",
-        allowed="such as nucleus:p=0.9 beside nucleus:p=0.95, as a candidate's name or in its column 'decoder'",
+        f"Run {request.run.id} has no two candidates of the same decoder with different values",
+        allowed="such as nucleus:p=0.9 and nucleus:p=0.95, as a candidate's name or in its column 'decoder'",
         received=", ".join(request.names),
-        todo="Write texts with several values (mauve-lens generate --decoder nucleus:p=0.9 --decoder nucleus:p=0.95 "
+        todo="Generate texts with several values (mauve-lens generate --decoder nucleus:p=0.9 --decoder nucleus:p=0.95 "
         "...), then compare them in one run",
     )

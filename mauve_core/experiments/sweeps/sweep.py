@@ -99,7 +99,7 @@ def require_axis(over: object) -> Over:
     for axis in AXES:
         if over == axis:
             return axis
-    raise InputError("There is no sweep over that", allowed=", ".join(AXES), received=repr(over))
+    raise InputError("There is no such sweep", allowed=", ".join(AXES), received=repr(over))
 
 
 def attachment_name(over: Over) -> str:
@@ -118,7 +118,7 @@ def stored_sweep(run: Run, over: Over) -> Sweep | None:
     sweep = from_json(Sweep, values)
     run.require_sources((point.source for point in sweep.points), "The sweep")
     if sweep.over != over or not sweep.points:
-        raise InputError("The sweep is another one", allowed=over, received=sweep.over)
+        raise InputError("The sweep is over a different setting", allowed=over, received=sweep.over)
     if over != "decoder":  # its lines are named after decoder families
         run.require_sources(sweep.candidates, "The sweep")
     return sweep

@@ -153,15 +153,16 @@ def _choose(
     """The measures to compute in registry order, and a note on each that is unavailable."""
     unknown = [name for name in names or () if name not in MEASURES]
     if unknown or (names is not None and not names):
-        raise InputError(f"No measure is named {', '.join(unknown) or 'so'}", allowed=", ".join(MEASURES))
+        wrong = f"No measure is named {', '.join(unknown)}" if unknown else "No measure is chosen"
+        raise InputError(wrong, allowed=", ".join(MEASURES))
     missing = {"model": context.scorer is None, "features": any(texts.features is None for texts in collections)}
     chosen, notes = [], []
     for item in MEASURES.values():
         lacks = [_MISSING[need] for need in sorted(item.needs) if missing[need]]
         if names is not None and item.name in names and lacks:
-            raise InputError(f"The measure {item.name} cannot be computed: {', '.join(lacks)}")
+            raise InputError(f"The measure {item.name} cannot be computed: {' and '.join(lacks)}")
         if names is None and lacks:
-            notes.append(f"{item.name}: left out, {', '.join(lacks)}")
+            notes.append(f"{item.name}: left out because {' and '.join(lacks)}")
         elif names is None or item.name in names:
             chosen.append(item)
     return chosen, tuple(notes)

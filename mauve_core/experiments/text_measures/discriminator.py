@@ -64,7 +64,7 @@ class _DiscriminatorTerms(Terms):
         y = np.repeat([0, 1], [len(human), len(texts)])
         part = split_by_id([human.ids, texts.ids], [TEST_SHARE, *[(1 - TEST_SHARE) / FOLDS] * FOLDS], rng)
         if any(len(np.unique(y[part == index])) < 2 for index in range(1 + FOLDS)):
-            raise NotDefinedError(f"too few texts for a test set and {FOLDS} folds that hold both sides")
+            raise NotDefinedError(f"too few texts for a test set and {FOLDS} folds that contain both sides")
         tested = np.flatnonzero(part == 0)
         answers, stuck = _answers(x, y, part)
         self._right = np.full(len(y), np.nan)  # NaN: not tested on

@@ -27,7 +27,7 @@ class Diversity(Measure):
     name = "diversity"
     title = "Diversity"
     description = (
-        "The product over n = 2, 3, 4 of the share of a text's word n-grams that are different within the text."
+        "The product over n = 2, 3, 4 of the share of a text's word n-grams that are distinct within the text."
     )
     larger = "texts that repeat themselves less"
     source = "Su et al. 2022, A Contrastive Framework for Neural Text Generation, section 5"

@@ -18,7 +18,7 @@ class Length(Measure):
     name = "length"
     title = "Length"
     unit = "words"
-    description = "The mean number of words of a text, its prompt left out."
+    description = "The mean number of words in a text, without its prompt."
     larger = "longer texts"
     source = "Su et al. 2022, section 5"
 

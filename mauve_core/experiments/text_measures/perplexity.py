@@ -17,9 +17,7 @@ class Perplexity(Measure):
 
     name = "perplexity"
     title = "Generation perplexity"
-    description = (
-        "How surprising the texts are, token by token, to the scoring model, each text read behind its prompt."
-    )
+    description = "How surprising the texts are, token by token, to the scoring model, each text read after its prompt."
     larger = "texts that the scoring model finds less likely"
     source = "Fan et al. 2018; JMLR 2023, section 6.3"
     needs = frozenset({"model"})

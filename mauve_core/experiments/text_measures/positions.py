@@ -52,7 +52,7 @@ class Positions:
     def note(self) -> str:
         """A note if texts were truncated, else empty."""
         count = int(self.cut.sum())
-        return f"{count:,} of {len(self.cut):,} texts were cut at what the scorer reads" if count else ""
+        return f"{count:,} of {len(self.cut):,} texts were cut at the scorer's limit" if count else ""
 
     def kept(self, rows: NDArray[np.int64] | None) -> NDArray[np.float64]:
         """Numbers for the tokens of the texts at ``rows``; None takes all."""
@@ -86,7 +86,7 @@ def stored_or(path: Path, n: int, columns: int, compute: Computation) -> Positio
     except FileNotFoundError:
         pass
     except (ValueError, OSError) as error:
-        message = f"The stored likelihoods {path} were damaged ({error}); they are computed again"
+        message = f"The stored likelihoods {path} were damaged ({error}); they are recomputed"
         warnings.warn(message, DamagedEntryWarning, stacklevel=2)
     found, cut = compute()
     owner = np.repeat(np.arange(n), [len(numbers) for numbers in found])

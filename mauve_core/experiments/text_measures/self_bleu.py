@@ -28,7 +28,7 @@ class SelfBleu(Measure):
 
     name = "self-bleu"
     title = "Self-BLEU"
-    description = "How much of a text stands in the others: BLEU with all other texts as references, 4-grams."
+    description = "How much of a text occurs in the others: BLEU with all other texts as references, 4-grams."
     larger = "less diverse texts"
     source = "Zhu et al. 2018; Holtzman et al. 2020; JMLR 2023, section 6.3"
     bounds = (0.0, 1.0)
@@ -36,7 +36,7 @@ class SelfBleu(Measure):
 
     def terms(self, texts: Collection, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:  # noqa: ARG002
         if len(texts) < 2:
-            raise NotDefinedError("one text has no others to be compared with")
+            raise NotDefinedError("a single text has no others to compare with")
         sample = np.sort(context.rng("self-BLEU").permutation(len(texts))[:SAMPLE])
         return _SelfBleuTerms(*word_ids(texts.texts), sample)
 

@@ -60,7 +60,7 @@ def measure_run(
     try:
         kept = stored_measurements(run)
     except (StorageError, InputError) as error:
-        warnings.warn(f"The measures kept so far are replaced: {error}", DamagedEntryWarning, stacklevel=2)
+        warnings.warn(f"The stored measures are replaced: {error}", DamagedEntryWarning, stacklevel=2)
         kept = None
     names_of = [source.name for source in run.comparison.sources]
     sides = {name: collection_of(run.corpora[name], name, run.features(name)) for name in names_of}

@@ -26,10 +26,10 @@ class Zipf(Measure):
     name = "zipf"
     title = "Zipf coefficient"
     description = (
-        "How steeply the frequency of a token falls with its rank: minus the slope of log frequency on log rank, "
+        "How steeply the frequency of a token falls with its rank: the negative slope of log frequency over log rank, "
         "fitted by least squares to the 5,000 most frequent tokens."
     )
-    larger = "texts that use few tokens more often"
+    larger = "texts that use a few tokens more often"
     source = "Zipf 1949; Holtzman et al. 2020; JMLR 2023, section 6.3"
     bounds = (float("-inf"), float("inf"))
     depends_on_n = True

@@ -138,7 +138,7 @@ def test_a_first_token_that_no_model_scores_is_refused(folders, monkeypatch):
 
     monkeypatch.setattr(direct, "load_tokenizer", lambda _: Nothing)
     bare = collection_of(corpus_from_texts(["rain"], name="bare"), "bare")
-    with pytest.raises(InputError, match="no token before the first one"):
+    with pytest.raises(InputError, match="no token to put before a text"):
         log_likelihoods(MetricContext(folders[0], device="cpu"), folders[0], bare)
     prompted = collection_of(corpus("p", 0), "p")
     assert log_likelihoods(MetricContext(folders[0], device="cpu"), folders[0], prompted).shape == (N,)

@@ -123,7 +123,7 @@ def test_an_estimator_that_cannot_take_the_texts_is_left_out_and_named(run, monk
     monkeypatch.setitem(fitting._FITS, "knn", refuse)
     table = methods_run(run, [Method("knn"), Method("frechet")])
     assert [result.method for result in table.results] == [Method("frechet")]
-    assert table.notes == ("Nearest neighbours is left out: The texts are too short.",)
+    assert table.notes == ("Nearest neighbors is left out: The texts are too short.",)
     with pytest.raises(InputError, match="too short"):
         methods_run(run, [Method("knn")])
 
@@ -215,13 +215,13 @@ def test_disagreements_name_both_candidates_and_whether_chance_may_have_turned_t
     ("change", "message"),
     [
         ({"methods": []}, "methods cannot be used"),
-        ({"methods": ["kmeans", "kmeans:"]}, "none twice"),
+        ({"methods": ["kmeans", "kmeans:"]}, "no duplicates"),
         ({"methods": ["nonsense"]}, "No estimator"),
         ({"methods": [1]}, r"entry methods\[0\] of the compare methods task"),
         ({"seeds": 0}, "entry seeds .* Allowed: a number from 1 to 100"),
         ({"permutations": -1}, "entry permutations .* Allowed: a number from 0 to"),
         ({"run": " "}, "entry run of the compare methods task"),
-        ({"human_model": "smol"}, "both named"),
+        ({"human_model": "smol"}, "both or neither"),
         ({"human_model": "smol", "candidate_model": " "}, "entry candidate_model"),
         ({"nonsense": 1}, "task cannot be used.*Received: 'nonsense'"),
     ],
@@ -235,7 +235,7 @@ def test_a_bad_task_starts_nothing(run, change, message):
 def test_the_command_prints_scores_agreement_and_one_object(run, capsys):
     assert main(["methods", run.id, "--method", "knn", "--preset", "smoothing", "--seeds", "1", "--quiet"]) == 0
     said = capsys.readouterr().out
-    titles = ("Nearest neighbours · MAUVE", "k-means · Laplace (add 1) · MAUVE", "Spearman", "ceiling: human vs. human")
+    titles = ("Nearest neighbors · MAUVE", "k-means · Laplace (add 1) · MAUVE", "Spearman", "ceiling: human vs. human")
     assert all(title in said for title in titles)
     assert main(["methods", run.id, "--method", "kmeans", "--quiet", "--json"]) == 0
     values = json.loads(capsys.readouterr().out)

@@ -28,7 +28,7 @@ def test_an_entry_is_read_back_as_it_was(tmp_path):
         assert positions.owner.tolist() == [0, 0, 1]
         assert positions.values.tolist() == [[1.0], [2.0], [3.0]]
         assert positions.kept(np.array([1])).tolist() == [[3.0]]
-        assert positions.note == "1 of 2 texts were cut at what the scorer reads"
+        assert positions.note == "1 of 2 texts were cut at the scorer's limit"
 
 
 @pytest.mark.parametrize("content", [b"", b"no array", None])
@@ -36,7 +36,7 @@ def test_a_damaged_entry_is_made_anew_with_a_warning(tmp_path, content):
     path = tmp_path / "entry.npy"
     stored_or(path, 2, 1, losses)
     path.write_bytes(path.read_bytes()[:-8] if content is None else content)
-    with pytest.warns(DamagedEntryWarning, match="computed again"):
+    with pytest.warns(DamagedEntryWarning, match="recomputed"):
         assert stored_or(path, 2, 1, losses).values.tolist() == [[1.0], [2.0], [3.0]]
     stored_or(path, 2, 1, never)
 
