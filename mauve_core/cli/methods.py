@@ -60,9 +60,9 @@ def _notes(table: MethodTable) -> list[str]:
 
 def task_of(args: argparse.Namespace) -> CompareMethodsTask:
     """The task that the arguments describe; the default is the preset of divergences."""
-    asked = [parse_method(spec) for spec in args.method]
-    asked += [method for name in args.preset for method in PRESETS[name]]
-    specs = tuple(method.spec for method in dict.fromkeys(asked))
+    requested = [parse_method(spec) for spec in args.method]
+    requested += [method for name in args.preset for method in PRESETS[name]]
+    specs = tuple(method.spec for method in dict.fromkeys(requested))
     return CompareMethodsTask(
         args.id,
         specs or CompareMethodsTask.methods,
@@ -83,8 +83,8 @@ def scores_table(table: MethodTable) -> str:
         cells = [_cell(*each) for each in zip(scores, decimals, strict=True)]
         rows.append([result.method.title, *cells, NONE if result.ceiling is None else _cell(result.ceiling)])
     halves = "" if table.results[0].ceiling is None else f" Ceiling: {table.results[0].ceiling.n} texts a side."
-    asked = table.settings.get("permutations", 0)
-    tested = f" p: of P = Q, {asked} permutations within prompts, the first seed." if asked else ""
+    permutations = table.settings.get("permutations", 0)
+    tested = f" p: of P = Q, {permutations} permutations within prompts, the first seed." if permutations else ""
     if any(score.z is not None for result in table.results for score in result.scores.values()):
         tested += " z: standard scores above random halves of the human texts."
     return (
