@@ -104,8 +104,8 @@ def ratings_from_table(path: Path) -> Ratings:
     rows: list[tuple[str, Mapping[str, Any]]] = []
     for index, (_, values) in enumerate(table.rows):
         cells = values if table.typed else {column: _unguarded(cell) for column, cell in values.items()}
-        place, row = table.place(index), {"prompt_id": table.place(index), **cells}
-        rows.append((place, {**row, "option": row.get("option" if answer == "option" else "winner")}))
+        location, row = table.location(index), {"prompt_id": table.location(index), **cells}
+        rows.append((location, {**row, "option": row.get("option" if answer == "option" else "winner")}))
     ratings = _rated(rows, str(path), None, ("left", "right"))
     return _without_repeats(ratings, {"rater", "prompt_id"} <= set(table.columns), table.notes)
 
@@ -156,11 +156,11 @@ def _rated(
 ) -> tuple[Rating, ...]:
     """Every row as a rating, or an error that names the bad rows."""
     ratings, problems = [], []
-    for place, row in rows:
+    for location, row in rows:
         try:
             ratings.append(_rating(row, questions, required))
         except InputError as error:
-            problems.append(f"{place}: {error}")
+            problems.append(f"{location}: {error}")
     if problems:
         more = f" And {len(problems) - SHOWN} rows more." if len(problems) > SHOWN else ""
         wrong = f"{name} holds rows that are no ratings ({len(problems)}); nothing was read."
