@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus import Corpus
-from mauve_core.encoders.external_features import Given
+from mauve_core.encoders.external_features import FeaturesOrPath
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.numerics.feature_space.reduction import Side, reduce_sides
 from mauve_core.scoring.advice import advice
@@ -40,7 +40,7 @@ def compare(
     candidates: Mapping[str, Corpus],
     config: CompareConfig | None = None,
     *,
-    features: Mapping[str, Given] | None = None,
+    features: Mapping[str, FeaturesOrPath] | None = None,
     known: Mapping[str, Source] | None = None,
     feature_store: FeatureStore | None = None,
     device: str = "auto",
