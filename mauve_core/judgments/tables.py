@@ -110,9 +110,9 @@ def ratings_from_table(path: Path) -> Ratings:
     return _without_repeats(ratings, {"rater", "prompt_id"} <= set(table.columns), table.notes)
 
 
-def _without_repeats(ratings: Sequence[Rating], told_apart: bool, notes: tuple[str, ...]) -> Ratings:
+def _without_repeats(ratings: Sequence[Rating], distinguishable: bool, notes: tuple[str, ...]) -> Ratings:
     """Remove rows that repeat another in every field, if raters and prompts are named: they are one rating."""
-    different = tuple(dict.fromkeys(ratings)) if told_apart else tuple(ratings)
+    different = tuple(dict.fromkeys(ratings)) if distinguishable else tuple(ratings)
     repeated = len(ratings) - len(different)
     more = (f"{repeated} rows repeat an earlier one in every field and count once.",) if repeated else ()
     return different, (*notes, *more)
