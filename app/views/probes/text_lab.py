@@ -131,8 +131,8 @@ def _neighbours(run: Run, tried: Tried, encoded: Encoded, space: TextSpace) -> N
         f"of this run usually has another one within {written(cache.usual_distance(run.id), 3)} (median)."
         + ("" if tried.edited else " The text itself is left out.")
     )
-    _nearest(run, space.nearest(encoded.vector, HUMAN, NEIGHBOURS, without=tried.stored), HUMAN)
-    _nearest(run, space.nearest(encoded.vector, "model", NEIGHBOURS, without=tried.stored), "model")
+    _nearest(run, space.nearest(encoded.vector, HUMAN, NEIGHBOURS, exclude=tried.stored), HUMAN)
+    _nearest(run, space.nearest(encoded.vector, "model", NEIGHBOURS, exclude=tried.stored), "model")
 
 
 def _nearest(run: Run, found: Sequence[Neighbour], side: str) -> None:
