@@ -19,7 +19,7 @@ HUB_TIMEOUT_S = 5.0
 
 _CLIENTS = {"httpx", "httpx2", "httpcore", "httpcore2", "requests"}
 
-T = TypeVar("Given")
+T = TypeVar("T")
 _by_environment: bool | None = None
 
 
