@@ -123,7 +123,7 @@ def _probes(run: Run) -> tuple[Block, ...]:
         "probes",
         probe_figures.distance_figure(table, PROBED_BY),
         "What the scores notice of perturbed texts",
-        f"Clusters made anew of both halves of each split. Half of the texts of {_source_label(table.source)}, perturbed, "
+        f"Clusters made anew of both halves of each split. Half of the texts of {_label(table.source)}, perturbed, "
         f"against the untouched other half; n = {control.n:,}, k = {control.k:,}. Grey band: both halves untouched, "
         "the noise floor. Open diamonds: other sources in its place.",
     )
@@ -165,7 +165,7 @@ def _sweep(run: Run, axis: Over, sweep: Sweep) -> list[Block]:
     return [chart, Table(title, columns, rows, folded=True), *_notes(sweep.notes)]
 
 
-def _source_label(source: str) -> str:
+def _label(source: str) -> str:
     return "people" if source == HUMAN else source
 
 
