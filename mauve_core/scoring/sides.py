@@ -81,12 +81,12 @@ def encode_sides(
         def tell(stage: str, done: int, total: int, name: str = name) -> None:
             progress(f"{stage} of {name}", done, total)
 
-        found = encoder.encode(corpus.encoder_inputs(config.encoder.with_prompt), store=store, progress=tell)
-        median, cut = float(np.median(found.lengths)), int(found.cut.sum())
-        source = _source(name, corpus, found.key, tokens_median=median, cut=cut, notes=found.notes)
-        require_usable(found.array, name=f"features of {name!r}", ids=corpus.ids)
-        encoded[name] = EncodedSide(source, found.array)
-        used_device = found.device
+        encoding = encoder.encode(corpus.encoder_inputs(config.encoder.with_prompt), store=store, progress=tell)
+        median, cut = float(np.median(encoding.lengths)), int(encoding.cut.sum())
+        source = _source(name, corpus, encoding.key, tokens_median=median, cut=cut, notes=encoding.notes)
+        require_usable(encoding.array, name=f"features of {name!r}", ids=corpus.ids)
+        encoded[name] = EncodedSide(source, encoding.array)
+        used_device = encoding.device
     return encoded, used_device
 
 
