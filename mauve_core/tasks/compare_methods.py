@@ -44,9 +44,9 @@ class CompareMethodsTask(RunTask):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        given = (self.human_model, self.candidate_model)
-        if given.count(None) == 1:
-            received = " and ".join(map(repr, given))
+        models = (self.human_model, self.candidate_model)
+        if models.count(None) == 1:
+            received = " and ".join(map(repr, models))
             raise InputError("The models of methods are not usable", allowed="both named, or none", received=received)
         if not self.methods or len({parse_method(spec) for spec in self.methods}) < len(self.methods):
             received = ", ".join(self.methods)
