@@ -45,15 +45,15 @@ def show(run: Run, ratings: tuple[Rating, ...]) -> None:
     if uploaded is not None:
         _offer(run, uploaded)
         return
-    of_run, said = st.session_state.get(_DONE, ("", ""))
+    of_run, message = st.session_state.get(_DONE, ("", ""))
     if of_run == run.id:
-        st.success(escaped(said), icon=":material/done:")
+        st.success(escaped(message), icon=":material/done:")
 
 
 def _offer(run: Run, file: UploadedFile) -> None:
     try:
-        found, notes = ratings_from_csv(file.getvalue(), file.name)
-        usable, others = held(with_digests(found, run.corpora), run.corpora)
+        ratings, notes = ratings_from_csv(file.getvalue(), file.name)
+        usable, others = held(with_digests(ratings, run.corpora), run.corpora)
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return
@@ -83,11 +83,11 @@ def _add(run_id: str, ratings: tuple[Rating, ...], file: UploadedFile) -> None:
     except MauveLensError as error:
         st.toast(escaped(str(error)), icon=":material/error:")
         return
-    said = [f"Answers added: {became.added:,}."]
+    sentences = [f"Answers added: {became.added:,}."]
     if became.repeated:
-        said.append(f"There already: {became.repeated:,}.")
+        sentences.append(f"There already: {became.repeated:,}.")
     if became.differing:
-        said.append(f"Other than what the same rater answered here, which stays: {became.differing:,}.")
-    st.session_state[_DONE] = run_id, " ".join(said)
+        sentences.append(f"Other than what the same rater answered here, which stays: {became.differing:,}.")
+    st.session_state[_DONE] = run_id, " ".join(sentences)
     st.session_state[_ROUND] += 1
     uploads.release(file)

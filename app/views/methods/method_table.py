@@ -42,10 +42,10 @@ def shown_scores(table: MethodTable) -> pd.DataFrame:
     for number, result in enumerate(table.results, start=1):
         arrow = "↑" if result.method.higher_is_closer else "↓"
         row = {"method": f"{number}  {result.method.title} {arrow}"}
-        found = {item.candidate: item for item in methods.method_standings(result, table.candidates)}
+        by_candidate = {item.candidate: item for item in methods.method_standings(result, table.candidates)}
         labels = methods.score_labels([result.scores[name] for name in table.candidates])
         for column, (name, label) in enumerate(zip(table.candidates, labels, strict=True)):
-            item = found[name]
+            item = by_candidate[name]
             test = tests.get((result.method, name))
             chance = (method_tests.z_label(item.score), "" if test is None else test.label)
             parts = (label, f"({item.label})", *filter(None, chance))
