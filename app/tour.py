@@ -46,12 +46,12 @@ def steps(run_id: str, comparison: Comparison) -> list[Step]:
     cluster = _overfilled(comparison, worst)
     plain, looked = State(run=run_id), State(run=run_id, candidate=worst)
     inside = State(run=run_id, candidate=worst, cluster=cluster)
-    found = [
+    stops = [
         *_comparing(plain, best, worst),
         *_inside(looked, inside, worst, cluster),
         *_testing(plain, inside, worst),
     ]
-    return [_numbered(step, place) for place, step in enumerate(found, start=1)]
+    return [_numbered(step, number) for number, step in enumerate(stops, start=1)]
 
 
 def _comparing(plain: State, best: str, worst: str) -> list[Step]:
@@ -155,8 +155,8 @@ def _testing(plain: State, inside: State, worst: str) -> list[Step]:
     ]
 
 
-def _numbered(step: Step, place: int) -> Step:
-    return dataclasses.replace(step, state=dataclasses.replace(step.state, tour=place))
+def _numbered(step: Step, number: int) -> Step:
+    return dataclasses.replace(step, state=dataclasses.replace(step.state, tour=number))
 
 
 def _best_and_worst(comparison: Comparison) -> tuple[str, str]:

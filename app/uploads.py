@@ -40,7 +40,7 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 _SUFFIX = re.compile(r"(\.(jsonl|ndjson|json|csv|tsv|parquet|txt))?(\.gz)?$", re.IGNORECASE)
 
 
-_Found = TypeVar("_Found")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -200,10 +200,10 @@ def look(path: str, text: str, prompt: str, identifier: str) -> Look:
     return _or_raised(_look(path, text, prompt, identifier))
 
 
-def _or_raised(found: _Found | InputError) -> _Found:
-    if isinstance(found, InputError):
-        raise found
-    return found
+def _or_raised(result: _T | InputError) -> _T:
+    if isinstance(result, InputError):
+        raise result
+    return result
 
 
 # Reading a file takes memory for all of it, which is then released: only a few lines, or the error, are cached. The

@@ -62,10 +62,10 @@ def _items(values: Iterable[Any], count: int, seen: set[int]) -> float:
 
 
 def _spread(values: Iterable[Any]) -> list[Any]:
-    held = values if isinstance(values, list | tuple | np.ndarray) else list(values)
-    if len(held) <= SAMPLED:
-        return list(held)
-    return [held[index * len(held) // SAMPLED] for index in range(SAMPLED)]
+    items = values if isinstance(values, list | tuple | np.ndarray) else list(values)
+    if len(items) <= SAMPLED:
+        return list(items)
+    return [items[index * len(items) // SAMPLED] for index in range(SAMPLED)]
 
 
 def _attributes(value: Any) -> list[Any]:

@@ -40,7 +40,7 @@ _ALL, _DISMISSED = "jobs_all", "jobs_dismissed"
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _JobFilter:
     """Which jobs the page lists; fields as for :func:`show`."""
 
     kinds: tuple[str, ...]
@@ -67,14 +67,14 @@ def show(kinds: Sequence[str] = MAKING_RUNS, run: str | None = None, *, failed: 
     """
     if not access.may_change():
         return
-    asked = _Asked(tuple(kinds), run, failed)
+    job_filter = _JobFilter(tuple(kinds), run, failed)
     try:
-        found = [job for job in queue.list() if asked.concern(job)]
+        jobs = [job for job in queue.list() if job_filter.concern(job)]
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return
-    active = _ids_at_work(found)
-    st.fragment(_panel)(asked, active)
+    active = _active_ids(jobs)
+    st.fragment(_panel)(job_filter, active)
 
 
 def start(describe: Callable[[], Task]) -> None:
@@ -92,16 +92,16 @@ def start(describe: Callable[[], Task]) -> None:
     st.rerun()
 
 
-def _panel(asked: _Asked, at_work: frozenset[str]) -> None:
-    found = [job for job in queue.list() if asked.concern(job)]
-    if at_work != _ids_at_work(found):
+def _panel(job_filter: _JobFilter, active_ids: frozenset[str]) -> None:
+    jobs = [job for job in queue.list() if job_filter.concern(job)]
+    if active_ids != _active_ids(jobs):
         st.rerun()  # the whole page: there is a new run or result
-    active = [job for job in found if job.active]
-    ended = [job for job in found if not job.active and not _has_added(job)]
+    active = [job for job in jobs if job.active]
+    ended = [job for job in jobs if not job.active and not _has_added(job)]
     _show_undo()
     for job in active:
         _show_active(job)
-    shown = ended if st.session_state.get(_ALL) else ended[: FEW if asked.failed else SHOWN]
+    shown = ended if st.session_state.get(_ALL) else ended[: FEW if job_filter.failed else SHOWN]
     gone = _runs_gone(shown)
     for job in shown:
         _show_ended(job, gone.get(job.id))
@@ -111,8 +111,8 @@ def _panel(asked: _Asked, at_work: frozenset[str]) -> None:
             st.button("Show all", key="jobs_show_all", type="tertiary", on_click=_show_all)
 
 
-def _ids_at_work(found: Sequence[JobState]) -> frozenset[str]:
-    return frozenset(job.id for job in found if job.active)
+def _active_ids(jobs: Sequence[JobState]) -> frozenset[str]:
+    return frozenset(job.id for job in jobs if job.active)
 
 
 def _has_added(job: JobState) -> bool:
@@ -134,14 +134,14 @@ def _run_of(job: JobState) -> str | None:
     return run if isinstance(run, str) else None
 
 
-def _runs_gone(found: Sequence[JobState]) -> dict[str, str]:
+def _runs_gone(jobs: Sequence[JobState]) -> dict[str, str]:
     """For each job that is not done and whose run was deleted: job id to run id."""
-    needed = {job.id: run for job in found if job.status != "done" and (run := _run_of(job)) is not None}
+    needed = {job.id: run for job in jobs if job.status != "done" and (run := _run_of(job)) is not None}
     try:
-        there = RunStore().fingerprints() if needed else {}
+        existing = RunStore().fingerprints() if needed else {}
     except MauveLensError:  # the page itself reports the error
         return {}
-    return {job_id: run for job_id, run in needed.items() if run not in there}
+    return {job_id: run for job_id, run in needed.items() if run not in existing}
 
 
 def _show_active(job: JobState) -> None:

@@ -38,7 +38,7 @@ _in_browser = st.components.v2.component(
 def show(job: JobState) -> None:
     """The line, the bar and the log of a running job."""
     data = {
-        "told": told(job),
+        "told": progress_data(job),
         "id": job.id,
         "name": job.name,
         "address": "" if own_server.is_missing() else f"{PROGRESS}{job.id}",
@@ -47,7 +47,7 @@ def show(job: JobState) -> None:
     _in_browser(key=f"progress_{job.id}", data=data)
 
 
-def told(job: JobState) -> dict[str, Any]:
+def progress_data(job: JobState) -> dict[str, Any]:
     """What the browser draws: ``text``, ``share`` in [0, 1], ``log`` (lines), and whether the job is ``active``.
 
     Raises
@@ -76,14 +76,14 @@ def progress_text(job: JobState, ahead: int = 0) -> str:
 
 def routes() -> list[Route]:
     """The route that browsers poll; ``app.server.middleware`` blocks strangers."""
-    return [Route(f"{PROGRESS}{{job_id}}", _told, methods=["GET"])]
+    return [Route(f"{PROGRESS}{{job_id}}", _job_progress, methods=["GET"])]
 
 
-async def _told(request: Request) -> Response:
+async def _job_progress(request: Request) -> Response:
     if not access.may_change():  # as for the panel
         return PlainTextResponse(access.READ_ONLY_TEXT, 403)
     try:
-        answer = await run_in_threadpool(lambda: told(queue.status(request.path_params["job_id"])))
+        answer = await run_in_threadpool(lambda: progress_data(queue.status(request.path_params["job_id"])))
     except InputError as error:
         return PlainTextResponse(str(error), 404)
     except MauveLensError as error:

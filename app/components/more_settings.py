@@ -108,18 +108,18 @@ def show(
     dict
         Keywords of ``mauve_core.tasks.recompare.changed``.
     """
-    kept: dict[str, Any] = {"persist_state": "session"} if persist else {}
+    options: dict[str, Any] = {"persist_state": "session"} if persist else {}
     with st.expander("More settings", icon=":material/tune:"):
-        found = {} if model is None else _of_the_encoder(f"{key}_{model}", before.encoder, model, note, kept)
-        return found | _of_the_scores(key, before, skipped, kept)
+        changes = {} if model is None else _of_the_encoder(f"{key}_{model}", before.encoder, model, note, options)
+        return changes | _of_the_scores(key, before, skipped, options)
 
 
-def number_field(place: DeltaGenerator, name: str, before: CompareConfig, *, key: str, **kept: Any) -> float:
+def number_field(container: DeltaGenerator, name: str, before: CompareConfig, *, key: str, **options: Any) -> float:
     """A field for a number of ``ScoreConfig``, initially that of ``before``; an integer if that is one."""
     number = _NUMBERS[name]
     value: float = getattr(before.score, name)
     if isinstance(value, int) and value > LARGEST:
-        place.text_input(
+        container.text_input(
             number.label,
             str(value),
             key=f"{key}_kept",
@@ -128,7 +128,7 @@ def number_field(place: DeltaGenerator, name: str, before: CompareConfig, *, key
             "takes any value.",
         )
         return value
-    chosen = place.number_input(
+    chosen = container.number_input(
         number.label,
         min(number.low, value),  # a command-line run may be outside the bounds
         max(number.high, value),
@@ -137,13 +137,13 @@ def number_field(place: DeltaGenerator, name: str, before: CompareConfig, *, key
         None if isinstance(value, int) else "%.4g",
         key=key,
         help=number.help,
-        **kept,
+        **options,
     )
     return type(value)(chosen)
 
 
 def _of_the_encoder(
-    key: str, before: EncoderConfig | None, model: str, note: str, kept: dict[str, Any]
+    key: str, before: EncoderConfig | None, model: str, note: str, options: dict[str, Any]
 ) -> dict[str, Any]:
     shown = EncoderConfig(model=model)
     if before is not None and before.model == model:
@@ -155,28 +155,40 @@ def _of_the_encoder(
     poolings, precisions = list(get_args(Pooling)), list(get_args(Dtype))
     return {
         "pooling": first.selectbox(
-            "Pooling", poolings, poolings.index(shown.pooling), key=f"{key}_pooling", help=_with(note, _POOLING), **kept
+            "Pooling",
+            poolings,
+            poolings.index(shown.pooling),
+            key=f"{key}_pooling",
+            help=_with(note, _POOLING),
+            **options,
         ),
         "layer": int(
-            second.number_input("Layer", -1000, 1000, shown.layer, key=f"{key}_layer", help=_with(note, _LAYER), **kept)
+            second.number_input(
+                "Layer", -1000, 1000, shown.layer, key=f"{key}_layer", help=_with(note, _LAYER), **options
+            )
         ),
         "dtype": third.selectbox(
-            "Precision", precisions, precisions.index(shown.dtype), key=f"{key}_dtype", help=_with(note, _DTYPE), **kept
+            "Precision",
+            precisions,
+            precisions.index(shown.dtype),
+            key=f"{key}_dtype",
+            help=_with(note, _DTYPE),
+            **options,
         ),
         "revision": fourth.text_input(
-            "Revision", shown.revision or "", key=f"{key}_revision", help=_with(note, _REVISION), **kept
+            "Revision", shown.revision or "", key=f"{key}_revision", help=_with(note, _REVISION), **options
         ).strip()
         or None,
     }
 
 
-def _of_the_scores(key: str, before: CompareConfig, skipped: Sequence[str], kept: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for place, name in enumerate(name for name in _NUMBERS if name not in skipped):
-        if place % _COLUMNS == 0:
+def _of_the_scores(key: str, before: CompareConfig, skipped: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for index, name in enumerate(name for name in _NUMBERS if name not in skipped):
+        if index % _COLUMNS == 0:
             columns = st.columns(_COLUMNS)
-        found[name] = number_field(columns[place % _COLUMNS], name, before, key=f"{key}_{name}", **kept)
-    return found
+        values[name] = number_field(columns[index % _COLUMNS], name, before, key=f"{key}_{name}", **options)
+    return values
 
 
 def _with(note: str, text: str) -> str:

@@ -42,19 +42,19 @@ def sign() -> str:
     shown = access.shown_runs()
     try:
         runs = sorted(item for item in RunStore().fingerprints().items() if shown is None or item[0] in shown)
-        found = queue.list() if access.may_change() else ()
+        jobs = queue.list() if access.may_change() else ()
     except MauveLensError:  # the page itself reports the error
         return ""
-    at_work = [(job.id, "active" if job.active else job.status, queue.is_stopping(job)) for job in found]
-    return hashlib.sha256(repr((runs, at_work)).encode()).hexdigest()
+    job_states = [(job.id, "active" if job.active else job.status, queue.is_stopping(job)) for job in jobs]
+    return hashlib.sha256(repr((runs, job_states)).encode()).hexdigest()
 
 
 def routes() -> list[Route]:
     """The route that browsers poll; ``app.server.middleware`` blocks strangers."""
-    return [Route(NEWS, _told, methods=["GET"])]
+    return [Route(NEWS, _digest, methods=["GET"])]
 
 
-async def _told(_: Request) -> Response:
+async def _digest(_: Request) -> Response:
     return PlainTextResponse(await run_in_threadpool(sign), headers={"Cache-Control": "no-store"})
 
 

@@ -112,12 +112,12 @@ def shown_table(sweep: Sweep, score: str) -> pd.DataFrame:
     rows = []
     for value in sweep.values:
         points = {line: cells.get((value, line)) for line in sweep.candidates}
-        there = [point for point in points.values() if point is not None]
+        present = [point for point in points.values() if point is not None]
         row = {"value": f"{value:g}"}
         for index, point in enumerate(points.values()):
             row[f"line_{index}"] = NONE if point is None else _cell(point.scores[score])
-        row["n"] = ", ".join(dict.fromkeys(f"{point.n:,}" for point in there))
-        row["k"] = ", ".join(dict.fromkeys(f"{point.k:,}" for point in there))
+        row["n"] = ", ".join(dict.fromkeys(f"{point.n:,}" for point in present))
+        row["k"] = ", ".join(dict.fromkeys(f"{point.k:,}" for point in present))
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -205,10 +205,10 @@ def _form(run: Run, axis: Over, sweep: Sweep | None) -> None:
     if axis == "decoder":
         values.caption("Values are those of the run's decoders; scores are the run's own.")
     else:
-        at_first = sweep.values if sweep is not None else usual_values(run, axis)
+        initial = sweep.values if sweep is not None else usual_values(run, axis)
         text = values.text_input(
             f"Values: {figures.X_TITLES[axis]}",
-            value=", ".join(f"{value:g}" for value in at_first or ()),
+            value=", ".join(f"{value:g}" for value in initial or ()),
             key=f"sweep_values_{suffix}",
             placeholder="if empty: the longest text, half of it, a quarter of it ..." if axis == "length" else None,
             help="Comma-separated numbers. " + _VALUES_HELP.get(axis, ""),

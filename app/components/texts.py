@@ -102,8 +102,8 @@ def _table_key(name: str, row: int) -> str:
     """Key of a table. If the URL contradicts the row ticked in it, a new key replaces the table."""
     turns = f"{name}_turns"
     turn = st.session_state.get(turns, 0)
-    kept = st.session_state.get(f"{name}_{turn}")
-    if kept is not None and kept["selection"]["rows"] not in ([], [row]):
+    state = st.session_state.get(f"{name}_{turn}")
+    if state is not None and state["selection"]["rows"] not in ([], [row]):
         turn += 1
         st.session_state[turns] = turn
     return f"{name}_{turn}"

@@ -30,19 +30,19 @@ def show(page: str) -> None:
     """
     state = session.current()
     run_id = cache.opened_run_id(state.run)
-    found = _steps(run_id) if state.tour is not None or not page else []
-    if state.tour is None or not found:
-        offered = bool(found) and not _seen()
+    steps = _steps(run_id) if state.tour is not None or not page else []
+    if state.tour is None or not steps:
+        offered = bool(steps) and not _seen()
         if offered:
-            _offer(found)
+            _offer(steps)
         page_chrome.in_browser(seen=st.session_state.get(_SEEN, False))
         return
-    place = min(max(state.tour, 1), len(found))
-    here = _path(found[place - 1]) == page
-    _panel(found, place, here=here)
-    if place == 1 and run_id is not None and not run_id.startswith(_DEMO):
+    number = min(max(state.tour, 1), len(steps))
+    on_its_page = _path(steps[number - 1]) == page
+    _panel(steps, number, on_its_page=on_its_page)
+    if number == 1 and run_id is not None and not run_id.startswith(_DEMO):
         _demo_instead()
-    page_chrome.in_browser(found[place - 1].points_at if here else "", f"{run_id} {place} {page}", seen=True)
+    page_chrome.in_browser(steps[number - 1].points_at if on_its_page else "", f"{run_id} {number} {page}", seen=True)
 
 
 def starter() -> None:
@@ -52,9 +52,9 @@ def starter() -> None:
     if run_id is None or state.tour is not None:
         return
     if st.button("Guided tour", icon=":material/tour:", type="tertiary", key="tour_start", help=_ABOUT):
-        found = _steps(run_id)
-        if found:
-            _go(found[0])
+        steps = _steps(run_id)
+        if steps:
+            _go(steps[0])
 
 
 _ABOUT = "Ten stops in three minutes through the open run: from its scores to the texts behind them."
@@ -74,27 +74,27 @@ def _seen() -> bool:
     return bool(st.session_state.get(_SEEN)) or _COOKIE in st.context.cookies.to_dict()
 
 
-def _offer(found: list[Step]) -> None:
+def _offer(steps: list[Step]) -> None:
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="tour_offer"):
         st.markdown("**New here?** A three-minute tour leads from the scores to the texts behind them.")
         if st.button("Take the tour", type="primary", icon=":material/tour:", key="tour_take"):
-            _go(found[0])
+            _go(steps[0])
         st.button("Not now", type="tertiary", key="tour_dismiss", on_click=_remember)
 
 
-def _panel(found: list[Step], place: int, *, here: bool) -> None:
-    step, ending = found[place - 1], bound.on_click(tour=None)
+def _panel(steps: list[Step], number: int, *, on_its_page: bool) -> None:
+    step, ending = steps[number - 1], bound.on_click(tour=None)
     with st.container(border=True, gap="xsmall", key="tour"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f":material/tour: **{place} of {len(found)} · {escaped(step.title)}**", width="stretch")
-            if not here and st.button("Show it", icon=":material/visibility:", key="tour_here"):
+            st.markdown(f":material/tour: **{number} of {len(steps)} · {escaped(step.title)}**", width="stretch")
+            if not on_its_page and st.button("Show it", icon=":material/visibility:", key="tour_here"):
                 _go(step)
-            if place > 1 and st.button("Back", icon=":material/arrow_back:", key="tour_back", shortcut="b"):
-                _go(found[place - 2])
-            if place < len(found) and st.button(
+            if number > 1 and st.button("Back", icon=":material/arrow_back:", key="tour_back", shortcut="b"):
+                _go(steps[number - 2])
+            if number < len(steps) and st.button(
                 "Next", type="primary", icon=":material/arrow_forward:", key="tour_next", shortcut="n"
             ):
-                _go(found[place])
+                _go(steps[number])
             st.button("End", icon=":material/close:", type="tertiary", key="tour_end", shortcut="e", **ending)
         st.markdown(step.text)
 

@@ -53,21 +53,21 @@ def show(side: str, title: str, *, several: bool = False) -> list[ReadFile | Non
         "their last use."
     )
     read = []
-    for upload in _kept(side):
+    for upload in _stored_uploads(side):
         file, removed = upload_card.show(upload, human=not several)
         if removed:
-            st.session_state[f"kept_{side}"] = [other for other in _kept(side) if other.uid != upload.uid]
+            st.session_state[f"kept_{side}"] = [other for other in _stored_uploads(side) if other.uid != upload.uid]
             st.rerun()
         read.append(file)
     return read
 
 
 def _take_in(side: str, key: str, several: bool) -> None:
-    given = st.session_state[key]
-    files = given if isinstance(given, list) else [given] if given is not None else []
-    kept = _kept(side) if several or not files else []
+    value = st.session_state[key]
+    files = value if isinstance(value, list) else [value] if value is not None else []
+    stored = _stored_uploads(side) if several or not files else []
     try:
-        kept = [*kept, *(uploads.keep(file.name, file.getvalue()) for file in files)]
+        stored = [*stored, *(uploads.keep(file.name, file.getvalue()) for file in files)]
     except MauveLensError as error:
         st.toast(escaped(str(error)), icon=":material/error:", duration="long")
         return
@@ -75,11 +75,11 @@ def _take_in(side: str, key: str, several: bool) -> None:
         uploads.release(file)
     with suppress(StorageError):  # the uploads are stored; the server reports disk errors when it starts
         remove_leftovers()
-    st.session_state[f"kept_{side}"] = kept
+    st.session_state[f"kept_{side}"] = stored
     counts = st.session_state.setdefault(_INTAKE, Counter())
     counts[side] += 1
 
 
-def _kept(side: str) -> list[Upload]:
-    kept: list[Upload] = st.session_state.get(f"kept_{side}", [])
-    return kept
+def _stored_uploads(side: str) -> list[Upload]:
+    stored: list[Upload] = st.session_state.get(f"kept_{side}", [])
+    return stored

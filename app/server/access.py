@@ -55,8 +55,8 @@ class Sessions:
         token = secrets.token_urlsafe(32)
         now = time.monotonic()
         with self._lock:
-            kept = [(digest, end) for digest, end in self._ends.items() if end > now]
-            self._ends = dict(kept[-(MAX_SESSIONS - 1) :])
+            current = [(digest, end) for digest, end in self._ends.items() if end > now]
+            self._ends = dict(current[-(MAX_SESSIONS - 1) :])
             self._ends[_digest(token)] = now + SESSION_S
         return token
 
@@ -93,14 +93,14 @@ def visitor_of(cookies: Mapping[str, str]) -> Visitor | None:
 def sign_in_keys(cookies: Mapping[str, str]) -> tuple[bytes, ...]:
     """Digests of what signs in the sender of these cookies; all tabs of a browser share them."""
     keys = (_digest(cookies[SESSION_COOKIE]),) if SESSION_COOKIE in cookies else ()
-    return keys if sign_in().secrets is None else (*keys, *_said_by_provider(cookies)[1])
+    return keys if sign_in().secrets is None else (*keys, *_provider_cookies(cookies)[1])
 
 
 def sign_out(cookies: Mapping[str, str]) -> None:
     """End the sign-in of these cookies for every copy of them; StorageError as ``SignedOut.add``."""
     SESSIONS.end(cookies.get(SESSION_COOKIE, ""))
     if sign_in().secrets is not None:
-        SIGNED_OUT.add(_said_by_provider(cookies)[1])
+        SIGNED_OUT.add(_provider_cookies(cookies)[1])
 
 
 def require_visitor() -> Visitor | None:
@@ -156,7 +156,7 @@ def note() -> None:
 
 
 def _visitor_of_provider(how: SignIn, cookies: Mapping[str, str]) -> Visitor | None:
-    data, parts = _said_by_provider(cookies)
+    data, parts = _provider_cookies(cookies)
     try:
         claims = json.loads(data) if data and not SIGNED_OUT.holds(parts) else None
     except ValueError:
@@ -168,7 +168,7 @@ def _visitor_of_provider(how: SignIn, cookies: Mapping[str, str]) -> Visitor | N
     return Visitor(email or "an account without an e-mail address", verified and how.admits(email))
 
 
-def _said_by_provider(cookies: Mapping[str, str]) -> tuple[bytes | None, tuple[bytes, ...]]:
+def _provider_cookies(cookies: Mapping[str, str]) -> tuple[bytes | None, tuple[bytes, ...]]:
     """The content of Streamlit's signed cookies, joined by Streamlit's own code, and a digest of each cookie needed.
 
     Digests cover what was signed, time included; extra cookies, their order and a signature's encoding change nothing.
@@ -182,10 +182,10 @@ def _said_by_provider(cookies: Mapping[str, str]) -> tuple[bytes | None, tuple[b
     secret, needed = get_cookie_secret(), dict[str, bytes]()
 
     def signed(name: str) -> bytes | None:
-        said = decode_signed_value(secret, name, cookies.get(name, ""))
-        if said is not None:
+        value = decode_signed_value(secret, name, cookies.get(name, ""))
+        if value is not None:
             needed[name] = _digest(f"{name}={cookies[name].rpartition('.')[0]}")
-        return said
+        return value
 
     data = get_cookie_with_chunks(signed, USER_COOKIE_NAME) if secret else None
     if len(needed) > 1:

@@ -146,7 +146,7 @@ def is_known_host(host: str | None) -> bool:
     A foreign page can point its own name at this machine and read the answers (DNS rebinding). That name can be neither
     ``localhost`` nor an IP address, and with a sign-in it has no cookie.
     """
-    address = origins.place_of(host or "")
+    address = origins.host_of(host or "")
     name = "" if address is None else address.name
     if access.sign_in().needed or name in _host_names():
         return True
@@ -159,8 +159,8 @@ def is_known_host(host: str | None) -> bool:
 
 @lru_cache(maxsize=1)
 def _host_names() -> frozenset[str]:
-    given = sharing.listed(os.environ.get(sharing.HOST_NAMES, ""))
-    return frozenset(name.lower() for name in ("localhost", socket.gethostname(), *given))
+    configured = sharing.listed(os.environ.get(sharing.HOST_NAMES, ""))
+    return frozenset(name.lower() for name in ("localhost", socket.gethostname(), *configured))
 
 
 async def _unchanged(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
@@ -180,7 +180,7 @@ def _refusal(request: HTTPConnection) -> Response | None:
     path, method = request.scope["path"], request.scope.get("method", "GET")
     host = request.headers.get("host")
     written = not _CONTROL.search(path) and request.scope["query_string"].isascii()
-    if not written or (host and origins.place_of(host) is None):
+    if not written or (host and origins.host_of(host) is None):
         return PlainTextResponse("No such address.", 400)
     if not is_known_host(host):
         return PlainTextResponse("This server does not go by that name.", 421)

@@ -18,23 +18,23 @@ _OWN_SITES = ("same-origin", "none")
 """``none`` means an address that a person typed or opened from outside the browser."""
 
 _PORTS = {"http": 80, "https": 443}
-_PLACE = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:/?#@\\\s]+)(?::([0-9]{1,5}))?", re.IGNORECASE)
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:/?#@\\\s]+)(?::([0-9]{1,5}))?", re.IGNORECASE)
 _ORIGIN = re.compile(r"(https?)://(.+)", re.IGNORECASE)
 
 
-class Place(NamedTuple):
+class Host(NamedTuple):
     """A host name in lower case or an address without brackets, and the port if one is given."""
 
     name: str
     port: int | None
 
 
-def place_of(written: str) -> Place | None:
-    """The place that a ``Host`` header names; None if it is malformed."""
-    found = _PLACE.fullmatch(written)
-    if found is None:
+def host_of(written: str) -> Host | None:
+    """The host that a ``Host`` header names; None if it is malformed."""
+    match = _HOST.fullmatch(written)
+    if match is None:
         return None
-    return Place(found[1].strip("[]").lower(), None if found[2] is None else int(found[2]))
+    return Host(match[1].strip("[]").lower(), None if match[2] is None else int(match[2]))
 
 
 def scheme_of(connection: HTTPConnection) -> str:
@@ -42,8 +42,8 @@ def scheme_of(connection: HTTPConnection) -> str:
 
     The proxy may be anywhere, because no page can make a browser send ``X-Forwarded-Proto``.
     """
-    said = connection.headers.get("x-forwarded-proto", "").split(",")[0].strip().lower()
-    return "https" if {"https", "wss"} & {said, connection.scope.get("scheme", "http")} else "http"
+    forwarded = connection.headers.get("x-forwarded-proto", "").split(",")[0].strip().lower()
+    return "https" if {"https", "wss"} & {forwarded, connection.scope.get("scheme", "http")} else "http"
 
 
 def is_own(origin: str, host: str | None, scheme: str = "http") -> bool:
@@ -51,15 +51,15 @@ def is_own(origin: str, host: str | None, scheme: str = "http") -> bool:
 
     A proxy may remove TLS silently: ``http`` here can be ``https`` outside, on the same port, but never the reverse.
     """
-    found = _ORIGIN.fullmatch(origin)
-    page, asked = place_of(found[2]) if found else None, place_of(host or "")
-    if found is None or page is None or asked is None:
+    match = _ORIGIN.fullmatch(origin)
+    page, requested = host_of(match[2]) if match else None, host_of(host or "")
+    if match is None or page is None or requested is None:
         return False
-    spoken = found[1].lower()
+    spoken = match[1].lower()
     if scheme == "https" and spoken != "https":
         return False
     default = _PORTS[spoken]
-    return (page.name, page.port or default) == (asked.name, asked.port or default)
+    return (page.name, page.port or default) == (requested.name, requested.port or default)
 
 
 def is_foreign(connection: HTTPConnection) -> bool:

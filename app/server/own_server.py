@@ -27,7 +27,7 @@ def warn() -> None:
     Plain Streamlit accepts pages of every port of this machine; here, they see nothing and find nothing to call.
     """
     if is_missing():
-        if not _asked_by_own_page():
+        if not _is_from_own_page():
             st.error("A page of another server requested this one.", icon=":material/lock:")
             st.stop()
         st.warning(
@@ -38,7 +38,7 @@ def warn() -> None:
         )
 
 
-def _asked_by_own_page() -> bool:
+def _is_from_own_page() -> bool:
     """Whether the client is a page of this server, or no browser."""
     origin, host = (st.context.headers.get(name) for name in ("Origin", "Host"))
     return origin is None or origins.is_own(origin, host)

@@ -88,8 +88,8 @@ def protected(options: dict[str, Any]) -> dict[str, Any]:
     """
     how = sharing.sign_in()
     address = str(options.get("server.address", THIS_MACHINE))
-    sharing.require_protection(address, how, without=bool(os.environ.get(sharing.WITHOUT_SIGN_IN)))
-    kept = {
+    sharing.require_protection(address, how, without_sign_in=bool(os.environ.get(sharing.WITHOUT_SIGN_IN)))
+    enforced = {
         "server.address": address,
         "server.allowedHosts": ["*"],  # app.server.middleware checks host names for all requests
         "server.enableXsrfProtection": True,
@@ -98,8 +98,8 @@ def protected(options: dict[str, Any]) -> dict[str, Any]:
         "logger.hideWelcomeMessage": True,  # it would ask a foreign server for this machine's address
     }
     if how.secrets is not None:
-        kept["secrets.files"] = [str(how.secrets)]
-    return {**options, **kept}
+        enforced["secrets.files"] = [str(how.secrets)]
+    return {**options, **enforced}
 
 
 def application() -> App:

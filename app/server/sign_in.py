@@ -135,15 +135,15 @@ async def _attempt(request: Request) -> Response:
     try:
         form = await _fields(request)
     except _UnreadableFormError as error:
-        return _form_page("/", error.said, status=error.status)
+        return _form_page("/", error.message, status=error.status)
     target = safe_target(form.get("next", "/"))
     expected = access.sign_in().password
     if expected is None or form.get("password") is None or not origins.is_own_form(request):
         return _form_page(target, NOT_UNDERSTOOD, status=400)
     right, wait = await run_in_threadpool(_judge, form["password"])
     if wait:
-        said = f"Too many wrong passwords. Try again in {math.ceil(wait)} s."
-        return _form_page(target, said, status=429, headers={"Retry-After": str(math.ceil(wait))})
+        message = f"Too many wrong passwords. Try again in {math.ceil(wait)} s."
+        return _form_page(target, message, status=429, headers={"Retry-After": str(math.ceil(wait))})
     if not right:
         return _form_page(target, "Wrong password.", status=401)
     response = RedirectResponse(target, status_code=303, headers={"Cache-Control": "no-store"})
@@ -200,9 +200,9 @@ async def _sign_out(request: Request) -> Response:
 class _UnreadableFormError(Exception):
     """The body is not a valid form, or is incomplete."""
 
-    def __init__(self, said: str = NOT_UNDERSTOOD, status: int = 400) -> None:
-        super().__init__(said)
-        self.said, self.status = said, status
+    def __init__(self, message: str = NOT_UNDERSTOOD, status: int = 400) -> None:
+        super().__init__(message)
+        self.message, self.status = message, status
 
 
 async def _fields(request: Request) -> dict[str, str]:

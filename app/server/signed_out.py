@@ -36,8 +36,8 @@ class SignedOut:
         """
         added = tuple(keys)
         with self._lock:
-            kept = list(self._keys)[-MAX_REMEMBERED:]
-            self._keys = dict.fromkeys([*kept, *added])
+            remembered = list(self._keys)[-MAX_REMEMBERED:]
+            self._keys = dict.fromkeys([*remembered, *added])
         folder = home() / FOLDER
         with storage_errors(folder):
             make_folder(folder)
@@ -47,9 +47,9 @@ class SignedOut:
 
     def holds(self, keys: Iterable[bytes]) -> bool:
         """Whether any of these keys was revoked."""
-        asked = tuple(keys)
-        return any(key in self._keys for key in asked) or (
-            bool(asked) and any(map(os.path.exists, _paths(home() / FOLDER, asked)))
+        requested = tuple(keys)
+        return any(key in self._keys for key in requested) or (
+            bool(requested) and any(map(os.path.exists, _paths(home() / FOLDER, requested)))
         )
 
 

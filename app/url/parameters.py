@@ -240,8 +240,8 @@ NAMES = frozenset(parameter.name for parameter in PARAMETERS.values())
 
 def parse(query: Mapping[str, str]) -> State:
     """The state that a query string describes (pure; inverse of ``to_query``)."""
-    there = {field: each for field, each in PARAMETERS.items() if each.name in query}
-    values = {field: each.codec.read(query[each.name]) for field, each in there.items()}
+    present = {field: each for field, each in PARAMETERS.items() if each.name in query}
+    values = {field: each.codec.read(query[each.name]) for field, each in present.items()}
     return State(**{field: value for field, value in values.items() if value is not None})
 
 

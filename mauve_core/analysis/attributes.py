@@ -142,21 +142,21 @@ def attributes(
         by_k.setdefault(part.k, []).append(np.concatenate([part.labels[name] for name in corpora]))
     rows = []
     for index, (column, kind, cells) in enumerate(values):
-        kept = np.array([not is_missing(cell) for cell in cells.tolist()])
-        halves = train[:, kept]
-        problem = _problem(kind, cells[kept], ids[kept]) or _problem_of_halves(kind, cells[kept], halves)
+        present = np.array([not is_missing(cell) for cell in cells.tolist()])
+        halves = train[:, present]
+        problem = _problem(kind, cells[present], ids[present]) or _problem_of_halves(kind, cells[present], halves)
         if problem:
             notes.append(f"{column}: left out because {problem}")
             continue
         for done, k in enumerate(sorted(by_k), start=index * len(by_k)):
             progress(STAGE, done, len(values) * len(by_k))
-            labels = [row[kept] for row in by_k[k]]
+            labels = [row[present] for row in by_k[k]]
             if kind == "category":
-                scores, by_value = _category(cells[kept], labels, k, halves)
+                scores, by_value = _category(cells[present], labels, k, halves)
             else:
-                scores, by_value = _number(cells[kept], labels, halves), ()
-            n = int(kept.sum())
-            rows.append(Attribute(column, kind, k, n, int(kept.size - n), scores, by_value))
+                scores, by_value = _number(cells[present], labels, halves), ()
+            n = int(present.sum())
+            rows.append(Attribute(column, kind, k, n, int(present.size - n), scores, by_value))
     progress(STAGE, len(values) * len(by_k), len(values) * len(by_k))
     return Attributes(tuple(rows), tuple(notes))
 
@@ -169,8 +169,8 @@ def category_columns(corpora: Mapping[str, Corpus]) -> dict[str, NDArray[Any]]:
     ids = np.array([text_id for corpus in corpora.values() for text_id in corpus.ids])
     usable = {}
     for name, kind, cells in _columns(corpora, None)[0]:
-        kept = np.array([not is_missing(cell) for cell in cells.tolist()])
-        if kind == "category" and not _problem(kind, cells[kept], ids[kept]):
+        present = np.array([not is_missing(cell) for cell in cells.tolist()])
+        if kind == "category" and not _problem(kind, cells[present], ids[present]):
             usable[name] = cells
     return usable
 
@@ -185,22 +185,22 @@ def _require_fit(partitions: Sequence[Partition], corpora: Mapping[str, Corpus])
 
 
 def _columns(
-    corpora: Mapping[str, Corpus], asked: Sequence[str] | None
+    corpora: Mapping[str, Corpus], requested: Sequence[str] | None
 ) -> tuple[list[tuple[str, Kind, NDArray[Any]]], list[str]]:
     """Return (name, kind, cells) of each column that all corpora have, and notes on the others."""
     frames = [corpus.metadata for corpus in corpora.values()]
     names = list(dict.fromkeys(str(name) for frame in frames for name in frame.columns))
     everywhere = [name for name in names if all(name in frame.columns for frame in frames)]
-    unknown = [name for name in asked or () if name not in everywhere]
+    unknown = [name for name in requested or () if name not in everywhere]
     if unknown:
         raise InputError(f"Not every corpus has a column {unknown[0]!r}", allowed=", ".join(everywhere) or "no column")
     notes = [f"{name}: left out because not every corpus has it" for name in names if name not in everywhere]
     columns: list[tuple[str, Kind, NDArray[Any]]] = []
-    for name in everywhere if asked is None else asked:
+    for name in everywhere if requested is None else requested:
         parts = [frame[name] for frame in frames]
         cells = np.array([cell for part in parts for cell in python_values(part)], dtype=object)
         columns.append((name, "number" if all(_is_number(part) for part in parts) else "category", cells))
-    return columns, [] if asked is not None else notes
+    return columns, [] if requested is not None else notes
 
 
 def _is_number(column: pd.Series[Any]) -> bool:
@@ -210,11 +210,11 @@ def _is_number(column: pd.Series[Any]) -> bool:
 def _problem(kind: str, cells: NDArray[Any], ids: NDArray[np.str_]) -> str:
     if cells.size < LEAST_TEXTS:
         return f"it has {cells.size} values; at least {LEAST_TEXTS} are needed"
-    distinct, told_apart = len({str(cell) for cell in cells}), np.unique(ids).size
+    distinct, distinct_ids = len({str(cell) for cell in cells}), np.unique(ids).size
     if distinct == 1:
         return "all its values are equal"
-    if kind == "category" and distinct > MOST_DISTINCT * told_apart:
-        return f"it has {distinct} different values for {told_apart} texts, so they identify texts"
+    if kind == "category" and distinct > MOST_DISTINCT * distinct_ids:
+        return f"it has {distinct} different values for {distinct_ids} texts, so they identify texts"
     if kind != "category" and not np.isfinite(cells.astype(np.float64)).all():
         return "not all its values are finite"
     return ""

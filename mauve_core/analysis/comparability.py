@@ -182,7 +182,7 @@ def _of_circumstances(left: Comparison, right: Comparison) -> Iterator[Differenc
 
 
 def _difference(setting: str, values: tuple[object, object], counts: bool, reason: str) -> Difference:
-    return Difference(setting, _said(values[0]), _said(values[1]), counts, reason)
+    return Difference(setting, _formatted(values[0]), _formatted(values[1]), counts, reason)
 
 
 def _sizes(comparison: Comparison) -> str:
@@ -197,7 +197,7 @@ def _several(numbers: Iterable[int]) -> str:
     return ", ".join(f"{number:,}" for number in sorted(set(numbers)))
 
 
-def _said(value: object) -> str:
+def _formatted(value: object) -> str:
     if value is None:
         return "default"
     if isinstance(value, bool):

@@ -124,7 +124,9 @@ def distinctive_phrases(
         z = sign * difference / sd
         usable = (texts[own] >= min_texts) & (z > reach)
         chosen = _chosen(counted, z, usable, top, stop_words)
-        found.append(tuple(_phrase(at, counted, sign * difference, sd, reach, texts, tokens, own) for at in chosen))
+        found.append(
+            tuple(_phrase(column, counted, sign * difference, sd, reach, texts, tokens, own) for column in chosen)
+        )
     return found[0], found[1]
 
 
@@ -138,23 +140,23 @@ def _chosen(
 ) -> list[int]:
     """Choose phrases by largest z without repetition; for equal z the longer one, then in alphabetical order."""
     indices = np.flatnonzero(usable)
-    words = {int(at): str(counted.vocabulary[at]) for at in indices}
+    words = {int(column): str(counted.vocabulary[column]) for column in indices}
     chosen: list[int] = []
     # Rounding z makes phrases with equal counts tie.
-    for at in sorted(words, key=lambda index: (-round(float(z[index]), 9), -words[index].count(" "), words[index])):
-        if stop_words.issuperset(words[at].split()):
+    for column in sorted(words, key=lambda index: (-round(float(z[index]), 9), -words[index].count(" "), words[index])):
+        if stop_words.issuperset(words[column].split()):
             continue
-        padded = f" {words[at]} "
+        padded = f" {words[column]} "
         if any(padded in f" {words[other]} " or f" {words[other]} " in padded for other in chosen):
             continue
-        chosen.append(at)
+        chosen.append(column)
         if len(chosen) == top:
             break
     return chosen
 
 
 def _phrase(
-    at: int,
+    column: int,
     counted: WordCounts,
     difference: NDArray[np.float64],
     sd: NDArray[np.float64],
@@ -163,15 +165,15 @@ def _phrase(
     tokens: NDArray[np.int64],
     own: int,
 ) -> Phrase:
-    value, spread = float(difference[at]), float(sd[at])
+    value, spread = float(difference[column]), float(sd[column])
     return Phrase(
-        text=str(counted.vocabulary[at]),
+        text=str(counted.vocabulary[column]),
         log_odds=value,
         low=value - reach * spread,
         high=value + reach * spread,
         z=value / spread,
-        texts=int(texts[own, at]),
-        other_texts=int(texts[1 - own, at]),
-        tokens=int(tokens[own, at]),
-        other_tokens=int(tokens[1 - own, at]),
+        texts=int(texts[own, column]),
+        other_texts=int(texts[1 - own, column]),
+        tokens=int(tokens[own, column]),
+        other_tokens=int(tokens[1 - own, column]),
     )

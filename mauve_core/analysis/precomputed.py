@@ -105,7 +105,7 @@ def run_basis(run: Run, kind: PartitionKind, smoothing: Smoothing) -> dict[str, 
             for part, array in _arrays_of_basis(found[name]).items()
         }
 
-    arrays = _kept(run, f"basis-{kind}-{smoothing}", make)
+    arrays = _cached(run, f"basis-{kind}-{smoothing}", make)
     return {name: _basis(arrays, index) for index, name in enumerate(names)}
 
 
@@ -113,15 +113,15 @@ def run_words(run: Run, source: str) -> WordCounts:
     """Words of one source's texts, from ``mauve_core.analysis.words.count_words``."""
 
     def make() -> _Arrays:
-        found = count_words(run.corpora[source].texts)
+        counts = count_words(run.corpora[source].texts)
         return {
-            "vocabulary": np.array(found.vocabulary.tolist(), dtype=np.str_),
-            "data": found.matrix.data,
-            "indices": found.matrix.indices,
-            "indptr": found.matrix.indptr,
+            "vocabulary": np.array(counts.vocabulary.tolist(), dtype=np.str_),
+            "data": counts.matrix.data,
+            "indices": counts.matrix.indices,
+            "indptr": counts.matrix.indptr,
         }
 
-    arrays = _kept(run, f"words-{_index(run, source)}", make)
+    arrays = _cached(run, f"words-{_index(run, source)}", make)
     shape = len(run.corpora[source]), arrays["vocabulary"].size
     matrix = csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
     return WordCounts(arrays["vocabulary"].astype(object), matrix)
@@ -140,7 +140,7 @@ def run_cluster_words(run: Run, kind: PartitionKind, candidate: str, seed: int) 
         arrays: _Arrays = {name: np.array([getattr(word, name) for word in flat]) for name in names}
         return arrays | {"word": arrays["word"].astype(np.str_), "sizes": np.array([len(group) for group in found])}
 
-    arrays = _kept(run, f"cluster-words-{kind}-{_index(run, candidate)}-{seed}", make)
+    arrays = _cached(run, f"cluster-words-{kind}-{_index(run, candidate)}-{seed}", make)
     flat = [DistinctiveWord(*values) for values in zip(*(arrays[name].tolist() for name in names), strict=True)]
     ends = np.cumsum(arrays["sizes"]).tolist()
     return [tuple(flat[end - size : end]) for size, end in zip(arrays["sizes"].tolist(), ends, strict=True)]
@@ -148,7 +148,7 @@ def run_cluster_words(run: Run, kind: PartitionKind, candidate: str, seed: int) 
 
 def run_properties(run: Run, source: str) -> dict[str, NDArray[np.float64]]:
     """Properties of one source's texts, from ``mauve_core.analysis.properties.text_properties``."""
-    arrays = _kept(run, f"properties-{_index(run, source)}", lambda: text_properties(run.corpora[source].texts))
+    arrays = _cached(run, f"properties-{_index(run, source)}", lambda: text_properties(run.corpora[source].texts))
     return {name: arrays[name] for name in PROPERTIES}
 
 
@@ -164,7 +164,7 @@ def run_repartition(run: Run, candidate: str, kind: PartitionKind) -> tuple[Part
         return arrays
 
     which = kind if kind == "joint" else f"{kind}-{_index(run, candidate)}"
-    arrays = _kept(run, f"other-partitions-{which}", make)
+    arrays = _cached(run, f"other-partitions-{which}", make)
     found = []
     for index in range(sum(name.endswith("-about") for name in arrays)):
         k, objective = arrays[f"{index}-about"].tolist()
@@ -197,7 +197,7 @@ def run_stability(run: Run, kind: PartitionKind, candidate: str, seed: int) -> S
         return arrays | {"permutations": np.array(found.permutations), "notes": np.array(found.notes, dtype=np.str_)}
 
     # The number of partitions is in the name: a result without those of other k must not replace one with them.
-    arrays = _kept(run, f"trust-{kind}-{_index(run, candidate)}-{seed}-{len(others)}", make)
+    arrays = _cached(run, f"trust-{kind}-{_index(run, candidate)}-{seed}-{len(others)}", make)
     return Stability(
         **{name: arrays[name] for name in _STABILITY_ARRAYS},
         permutations=int(arrays["permutations"]),
@@ -224,7 +224,7 @@ def run_sampling_advice(run: Run, candidate: str) -> tuple[TextAdvice, ClusterAd
         clusters = recommend_clusters([merged(p, q, size) for size in sizes], replicates=draws, seed=seed)
         return _flat({"texts": recommend_texts(p, q, replicates=draws, seed=seed), "clusters": clusters})
 
-    arrays = _kept(run, f"sampling-{_index(run, candidate)}", make)
+    arrays = _cached(run, f"sampling-{_index(run, candidate)}", make)
     slope = _fields(arrays, "texts-slope", Slope)
     texts = {**_fields(arrays, "texts", TextAdvice), "slope": Slope(**slope) if slope else None}
     clusters = _fields(arrays, "clusters", ClusterAdvice)
@@ -264,7 +264,7 @@ def _index(run: Run, source: str) -> int:
     return names.index(source)
 
 
-def _kept(run: Run, name: str, make: Callable[[], Mapping[str, NDArray[Any]]]) -> _Arrays:
+def _cached(run: Run, name: str, make: Callable[[], Mapping[str, NDArray[Any]]]) -> _Arrays:
     """Return the arrays stored under that name, or store and return those of ``make``."""
     path, about = run.path / DERIVED / f"{name}.npz", f"{FORMAT} {run.digest} {name}"
     try:

@@ -42,14 +42,14 @@ def purest_clusters(labels: ArrayLike, k: int, cells: NDArray[Any]) -> pd.DataFr
     clusters = np.asarray(labels)
     if clusters.shape != cells.shape:
         raise InputError("Labels and values do not match", allowed=f"{cells.shape}", received=f"{clusters.shape}")
-    kept = np.array([not is_missing(cell) for cell in cells.tolist()], dtype=bool)
-    if not kept.any():
+    present = np.array([not is_missing(cell) for cell in cells.tolist()], dtype=bool)
+    if not present.any():
         raise InputError("No text has a value", allowed="at least one value that is not missing")
-    names, codes, totals = np.unique([str(cell) for cell in cells[kept]], return_inverse=True, return_counts=True)
+    names, codes, totals = np.unique([str(cell) for cell in cells[present]], return_inverse=True, return_counts=True)
     order = np.argsort(-totals, kind="stable")
     codes = np.argsort(order)[codes.ravel()]
-    found = purity(clusters[kept], k, codes)
-    sizes = np.bincount(clusters[kept], minlength=k)
+    found = purity(clusters[present], k, codes)
+    sizes = np.bincount(clusters[present], minlength=k)
     filled = np.flatnonzero(sizes)
     top, n = found.top[filled], sizes[filled]
     count = np.rint(found.by_cluster[filled] * n).astype(np.int64)

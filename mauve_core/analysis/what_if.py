@@ -137,11 +137,11 @@ def prepare(
     drawn = {source: np.ascontiguousarray(resamples(comparison, source).T) for source in (HUMAN, candidate)}
     ones = {source: np.ones(len(draws)) for source, draws in drawn.items()}
     counts = {source: _resampled(partitions, source, draws, ones[source]) for source, draws in drawn.items()}
-    whole = [counts[source].astype(np.int64) for source in (HUMAN, candidate)]
+    observed = [counts[source].astype(np.int64) for source in (HUMAN, candidate)]
     if basis is None:
         own = [np.stack([part.counts(source) for part in partitions]) for source in (HUMAN, candidate)]
-        basis = basis_of(CountSamples(own[0], own[1], whole[0], whole[1]), smoothing)
-    pairs = count_pairs(whole[0], whole[1])
+        basis = basis_of(CountSamples(own[0], own[1], observed[0], observed[1]), smoothing)
+    pairs = count_pairs(observed[0], observed[1])
     wanted = {ADDED_COUNT[STAR_SMOOTHING]} | (set() if added is None else {added})
     sums = {each: shifted_sums(pairs, each) for each in wanted}
     score = comparison.config.score
@@ -164,8 +164,8 @@ def what_if(prepared: Prepared, *, human: ArrayLike | None = None, model: ArrayL
         Weights that are unusable or not one per text, or that leave a side, or a resample of it, without texts.
     """
     weights = {
-        source: np.ones(len(draws)) if given is None else _usable(given, source, len(draws))
-        for (source, draws), given in zip(prepared.drawn.items(), (human, model), strict=True)
+        source: np.ones(len(draws)) if values is None else _usable(values, source, len(draws))
+        for (source, draws), values in zip(prepared.drawn.items(), (human, model), strict=True)
     }
     before, confidence = prepared.before, prepared.confidence
     same = all((each == 1).all() for each in weights.values())
@@ -196,8 +196,8 @@ def _require_room(comparison: Comparison, partitions: Sequence[Partition], candi
         )
 
 
-def _usable(given: ArrayLike, source: str, n: int) -> NDArray[np.float64]:
-    weights = np.asarray(given, dtype=np.float64)
+def _usable(values: ArrayLike, source: str, n: int) -> NDArray[np.float64]:
+    weights = np.asarray(values, dtype=np.float64)
     if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
         raise InputError(
             f"The weights of {source!r} are not usable",
@@ -292,15 +292,17 @@ class _Resamples:
 
     def frontier(self, smoothing: str) -> Frontier:
         """Return (B, seeds) frontiers."""
-        kept = self._kept(smoothing)
-        return frontier_by_logs(*self._anew(smoothing)) if kept is None else kept[0].frontier(*kept[1:])
+        shifted = self._shifted(smoothing)
+        return frontier_by_logs(*self._anew(smoothing)) if shifted is None else shifted[0].frontier(*shifted[1:])
 
     def frontier_integral(self, smoothing: str) -> NDArray[np.float64]:
         """Return (B, seeds) values."""
-        kept = self._kept(smoothing)
-        return frontier_integral(*self._anew(smoothing)) if kept is None else kept[0].frontier_integral(*kept[1:])
+        shifted = self._shifted(smoothing)
+        return (
+            frontier_integral(*self._anew(smoothing)) if shifted is None else shifted[0].frontier_integral(*shifted[1:])
+        )
 
-    def _kept(self, smoothing: str) -> tuple[ShiftedSums, _Totals, Bins] | None:
+    def _shifted(self, smoothing: str) -> tuple[ShiftedSums, _Totals, Bins] | None:
         change, added = self._change, added_count(smoothing)
         if change is None or added is None or min(total.min() for total in change.totals) <= 0:
             return None
@@ -335,12 +337,12 @@ def _resampled(
     partitions: Sequence[Partition], source: str, drawn: NDArray[np.int32], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the (B, seeds, k) weighted counts of the resamples."""
-    texts, at_once = np.arange(weights.size), max(1, WEIGHT_BYTES // (8 * weights.size))
-    found = np.empty((drawn.shape[1], len(partitions), partitions[0].k))
+    texts, block = np.arange(weights.size), max(1, WEIGHT_BYTES // (8 * weights.size))
+    counts = np.empty((drawn.shape[1], len(partitions), partitions[0].k))
     members = [csr_array((weights, (part.labels[source], texts)), shape=(part.k, weights.size)) for part in partitions]
-    for start in range(0, len(found), at_once):
-        some = slice(start, start + at_once)
+    for start in range(0, len(counts), block):
+        some = slice(start, start + block)
         numbers = drawn[:, some].astype(np.float64)
         for index, member in enumerate(members):
-            found[some, index] = (member @ numbers).T
-    return found
+            counts[some, index] = (member @ numbers).T
+    return counts

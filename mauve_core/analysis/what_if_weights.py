@@ -103,9 +103,9 @@ def weights_of(
     InputError
         An unknown action or side, or a group to match that has no text of the candidate.
     """
-    for what, given, known in (("action", action, ACTIONS), ("side", side, SIDES)):
-        if given not in known:
-            raise InputError(f"No {what} of that name", allowed=", ".join(known), received=repr(given))
+    for what, value, known in (("action", action, ACTIONS), ("side", side, SIDES)):
+        if value not in known:
+            raise InputError(f"No {what} of that name", allowed=", ".join(known), received=repr(value))
     human, model = groups.sizes(HUMAN), groups.sizes(candidate)
     chosen = np.arange(groups.count + 1) < groups.count
     if action == "drop":

@@ -255,7 +255,7 @@ def _phrases(
 ) -> tuple[tuple[Phrase, ...], tuple[Phrase, ...]]:
     if not first.size or not second.size:
         return (), ()
-    left, right = ([source.texts[at] for at in part] for part in (first, second))
+    left, right = ([source.texts[index] for index in part] for part in (first, second))
     return distinctive_phrases(left, right, unit=unit, top=top, stop_words=stop_words(), confidence=confidence)
 
 

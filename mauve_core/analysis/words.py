@@ -153,9 +153,9 @@ class WordCounts:
             )
         if values.size and values.max() >= groups:
             raise InputError("A group number is too large", allowed=f"below {groups}", received=str(values.max()))
-        kept = np.flatnonzero(values >= 0)
-        ones = np.ones(kept.size, dtype=np.int64)
-        return csr_matrix((ones, (values[kept], kept)), shape=(groups, texts))
+        labelled = np.flatnonzero(values >= 0)
+        ones = np.ones(labelled.size, dtype=np.int64)
+        return csr_matrix((ones, (values[labelled], labelled)), shape=(groups, texts))
 
     def _top(self, weights: _Row, counts: _Row, texts: _Row, top: int) -> tuple[DistinctiveWord, ...]:
         """Return the heaviest words of a group; words are in alphabetical order, so a stable sort breaks ties."""

@@ -102,9 +102,9 @@ def _header(stream: IO[bytes], size: int) -> _Header:
         raise ValueError(f"it holds {what}; only numbers, booleans and text are allowed")
     if not all(type(length) is int and length >= 0 for length in shape):
         raise ValueError(f"its header declares an array of shape {shape}")
-    promised, there = math.prod(shape) * dtype.itemsize, size - stream.tell()
-    if promised > there:
-        raise ValueError(f"its header declares {promised:,} bytes, but it holds {there:,}")
+    promised, available = math.prod(shape) * dtype.itemsize, size - stream.tell()
+    if promised > available:
+        raise ValueError(f"its header declares {promised:,} bytes, but it holds {available:,}")
     return shape, by_columns, dtype
 
 

@@ -33,7 +33,7 @@ from mauve_core.base.validation import As, Holds, Within, Written
 
 _T = TypeVar("_T")
 
-MAX_WHOLE = 2**63 - 1
+MAX_INTEGER = 2**63 - 1
 MAX_CHARACTERS = 1_000_000
 """Maximum length of one string."""
 
@@ -109,105 +109,105 @@ def _worded(what: str, noun: str = "entry") -> Iterator[None]:
     try:
         yield
     except _WrongError as error:
-        place = f"The {noun} {error.place} of the {what}" if error.place else f"The {what}"
-        raise InputError(f"{place} cannot be used", allowed=error.allowed, received=_short(error.value)) from None
+        subject = f"The {noun} {error.path} of the {what}" if error.path else f"The {what}"
+        raise InputError(f"{subject} cannot be used", allowed=error.allowed, received=_short(error.value)) from None
 
 
 class _WrongError(Exception):
-    def __init__(self, place: str, allowed: str, value: object) -> None:
-        super().__init__(place)
-        self.place, self.allowed, self.value = place, allowed, value
+    def __init__(self, path: str, allowed: str, value: object) -> None:
+        super().__init__(path)
+        self.path, self.allowed, self.value = path, allowed, value
 
 
-def _read(annotation: Any, value: Any, place: str) -> Any:
+def _read(annotation: Any, value: Any, path: str) -> Any:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if annotation is Any:
-        return _any(value, place, MAX_DEPTH)
+        return _any(value, path, MAX_DEPTH)
     if origin is Annotated:
-        return _within(arguments, value, place)
+        return _within(arguments, value, path)
     if origin in (Union, types.UnionType):
-        return _one_of(arguments, value, place)
+        return _one_of(arguments, value, path)
     if origin is Literal:
         if type(value) not in (str, int, bool) or value not in arguments:
-            raise _WrongError(place, ", ".join(map(str, arguments)), value)
+            raise _WrongError(path, ", ".join(map(str, arguments)), value)
         return value
     if origin in (tuple, list, Sequence):
-        return _items(origin, arguments, value, place)
+        return _items(origin, arguments, value, path)
     if origin in (dict, Mapping):
-        return {_text(key, place): _read(arguments[1], each, _at(place, key)) for key, each in _object(value, place)}
+        return {_text(key, path): _read(arguments[1], each, _child(path, key)) for key, each in _object(value, path)}
     if origin is np.ndarray:
-        return _array(arguments, value, place)
+        return _array(arguments, value, path)
     if is_typeddict(annotation):
         hints = _hints(annotation)
-        return {key: _read(hints.get(key, Any), each, _at(place, key)) for key, each in _object(value, place)}
+        return {key: _read(hints.get(key, Any), each, _child(path, key)) for key, each in _object(value, path)}
     if dataclasses.is_dataclass(annotation):
-        return _fields(cast(type, annotation), value, place)
-    return _LEAVES[annotation](value, place)
+        return _fields(cast(type, annotation), value, path)
+    return _LEAVES[annotation](value, path)
 
 
-def _within(arguments: tuple[Any, ...], value: Any, place: str) -> Any:
+def _within(arguments: tuple[Any, ...], value: Any, path: str) -> Any:
     first, *others = arguments
     for mark in others:
         if isinstance(mark, Written):
-            return mark.read(_read(mark.kind, value, place))
+            return mark.read(_read(mark.kind, value, path))
     try:
-        found = _read(first, value, place)
+        result = _read(first, value, path)
     except _WrongError as error:
-        asked = next((mark.allowed for mark in others if isinstance(mark, Holds)), error.allowed)
-        raise _WrongError(error.place, asked, error.value) from None
+        allowed = next((mark.allowed for mark in others if isinstance(mark, Holds)), error.allowed)
+        raise _WrongError(error.path, allowed, error.value) from None
     for mark in others:
         if isinstance(mark, As):
-            found = _read(mark.kind, value, place)
-        elif isinstance(mark, Within) and not mark.low <= found <= mark.high:
-            raise _WrongError(place, f"a number from {_bound(mark.low)} to {_bound(mark.high)}", value)
-        elif isinstance(mark, Holds) and not mark.test(found):
-            raise _WrongError(place, mark.allowed, value)
-    return found
+            result = _read(mark.kind, value, path)
+        elif isinstance(mark, Within) and not mark.low <= result <= mark.high:
+            raise _WrongError(path, f"a number from {_bound(mark.low)} to {_bound(mark.high)}", value)
+        elif isinstance(mark, Holds) and not mark.test(result):
+            raise _WrongError(path, mark.allowed, value)
+    return result
 
 
-def _one_of(arguments: tuple[Any, ...], value: Any, place: str) -> Any:
+def _one_of(arguments: tuple[Any, ...], value: Any, path: str) -> Any:
     if value is None and type(None) in arguments:
         return None
     others = [each for each in arguments if each is not type(None)]
     for each in others[:-1]:
         try:
-            return _read(each, value, place)
+            return _read(each, value, path)
         except _WrongError:
             continue
-    return _read(others[-1], value, place)
+    return _read(others[-1], value, path)
 
 
-def _items(origin: Any, arguments: tuple[Any, ...], value: Any, place: str) -> Any:
+def _items(origin: Any, arguments: tuple[Any, ...], value: Any, path: str) -> Any:
     if not isinstance(value, list | tuple):
-        raise _WrongError(place, "a list", value)
+        raise _WrongError(path, "a list", value)
     if origin is tuple and arguments[-1] is not Ellipsis:
         if len(value) != len(arguments):
-            raise _WrongError(place, f"{len(arguments)} items", value)
-        return tuple(_read(kind, each, f"{place}[{i}]") for i, (kind, each) in enumerate(zip(arguments, value)))  # noqa: B905 (as long)
-    found = (_read(arguments[0], each, f"{place}[{i}]") for i, each in enumerate(value))
-    return list(found) if origin is list else tuple(found)
+            raise _WrongError(path, f"{len(arguments)} items", value)
+        return tuple(_read(kind, each, f"{path}[{i}]") for i, (kind, each) in enumerate(zip(arguments, value)))  # noqa: B905 (as long)
+    items = (_read(arguments[0], each, f"{path}[{i}]") for i, each in enumerate(value))
+    return list(items) if origin is list else tuple(items)
 
 
-def _array(arguments: tuple[Any, ...], value: Any, place: str) -> Any:
+def _array(arguments: tuple[Any, ...], value: Any, path: str) -> Any:
     """Return one row of numbers with the dtype of the array."""
     (dtype,) = get_args(arguments[1])
     kind = int if issubclass(dtype, np.integer) else float
-    numbers = _items(tuple, (kind, ...), value, place)
+    numbers = _items(tuple, (kind, ...), value, path)
     if kind is int and numbers and not np.iinfo(dtype).min <= min(numbers) <= max(numbers) <= np.iinfo(dtype).max:
-        raise _WrongError(place, f"whole numbers of {dtype.__name__}", [min(numbers), max(numbers)])
+        raise _WrongError(path, f"whole numbers of {dtype.__name__}", [min(numbers), max(numbers)])
     return np.array(numbers, dtype=dtype)
 
 
-def _fields(kind: type, value: Any, place: str) -> Any:
-    given = dict(_object(value, place))
+def _fields(kind: type, value: Any, path: str) -> Any:
+    entries = dict(_object(value, path))
     known = {item.name: item for item in dataclasses.fields(kind) if item.init}
     needed = {name for name, item in known.items() if _is_needed(item)}
-    if not needed <= set(given) <= set(known):
-        unknown = [name for name in given if name not in known]
+    if not needed <= set(entries) <= set(known):
+        unknown = [name for name in entries if name not in known]
         allowed = f"the entries {', '.join(known)}; required: {', '.join(sorted(needed)) or 'none'}"
-        raise _WrongError(place, allowed, ", ".join(map(str, unknown or given)))
+        raise _WrongError(path, allowed, ", ".join(map(str, unknown or entries)))
     hints = _hints(kind)
-    return kind(**{name: _read(hints[name], each, _at(place, name)) for name, each in given.items()})
+    return kind(**{name: _read(hints[name], each, _child(path, name)) for name, each in entries.items()})
 
 
 def _is_needed(item: dataclasses.Field[Any]) -> bool:
@@ -217,60 +217,60 @@ def _is_needed(item: dataclasses.Field[Any]) -> bool:
     return item.default is dataclasses.MISSING or item.default in ((), "")
 
 
-def _any(value: Any, place: str, depth: int) -> Any:
+def _any(value: Any, path: str, depth: int) -> Any:
     if depth == 0:
-        raise _WrongError(place, f"at most {MAX_DEPTH} levels", type(value).__name__)
+        raise _WrongError(path, f"at most {MAX_DEPTH} levels", type(value).__name__)
     if isinstance(value, dict):
-        return {_text(key, place): _any(each, _at(place, key), depth - 1) for key, each in value.items()}
+        return {_text(key, path): _any(each, _child(path, key), depth - 1) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_any(each, place, depth - 1) for each in value]
+        return [_any(each, path, depth - 1) for each in value]
     if value is None or isinstance(value, bool):
         return value
-    return _LEAVES.get(type(value), _nothing)(value, place)
+    return _LEAVES.get(type(value), _nothing)(value, path)
 
 
-def _number(value: Any, place: str) -> float:
+def _number(value: Any, path: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not -1e308 <= value <= 1e308:
-        raise _WrongError(place, "a finite number", value)
-    return value if abs(value) <= MAX_WHOLE else float(value)  # 2 stays 2 when written again
+        raise _WrongError(path, "a finite number", value)
+    return value if abs(value) <= MAX_INTEGER else float(value)  # 2 stays 2 when written again
 
 
-def _whole(value: Any, place: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > MAX_WHOLE:
-        raise _WrongError(place, "a whole number", value)
+def _integer(value: Any, path: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > MAX_INTEGER:
+        raise _WrongError(path, "a whole number", value)
     return value
 
 
-def _text(value: Any, place: str) -> str:
+def _text(value: Any, path: str) -> str:
     if not isinstance(value, str) or len(value) > MAX_CHARACTERS:
-        raise _WrongError(place, f"text of up to {MAX_CHARACTERS:,} characters", value)
+        raise _WrongError(path, f"text of up to {MAX_CHARACTERS:,} characters", value)
     return value
 
 
-def _flag(value: Any, place: str) -> bool:
+def _flag(value: Any, path: str) -> bool:
     if not isinstance(value, bool):
-        raise _WrongError(place, "true or false", value)
+        raise _WrongError(path, "true or false", value)
     return value
 
 
-def _nothing(value: Any, place: str) -> Any:
+def _nothing(value: Any, path: str) -> Any:
     if value is not None:
-        raise _WrongError(place, "null", value)
+        raise _WrongError(path, "null", value)
     return value
 
 
 _LEAVES: dict[Any, Callable[[Any, str], Any]] = {
     float: _number,
-    int: _whole,
+    int: _integer,
     str: _text,
     bool: _flag,
     type(None): _nothing,
 }
 
 
-def _object(value: Any, place: str) -> list[tuple[Any, Any]]:
+def _object(value: Any, path: str) -> list[tuple[Any, Any]]:
     if not isinstance(value, Mapping):
-        raise _WrongError(place, "an object", value)
+        raise _WrongError(path, "an object", value)
     return list(value.items())
 
 
@@ -279,9 +279,9 @@ def _hints(kind: type) -> dict[str, Any]:
     return get_type_hints(kind, include_extras=True)
 
 
-def _at(place: str, key: object) -> str:
+def _child(path: str, key: object) -> str:
     name = str(key)[:80]
-    return f"{place}.{name}" if place else name
+    return f"{path}.{name}" if path else name
 
 
 def _bound(number: float) -> str:

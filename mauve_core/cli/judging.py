@@ -125,13 +125,13 @@ def _check_sources(ratings: Sequence[Rating], run: Run) -> None:
 
 
 def _rank(args: argparse.Namespace) -> int:
-    ratings, sources, indicators, corpora, notes = _asked(args.what)
-    asked = [question for question in QUESTIONS if any(rating.question == question for rating in ratings)]
-    asked += sorted({rating.question for rating in ratings} - set(asked))
-    if args.question is not None and args.question not in asked:
-        allowed = ", ".join(repr(question) for question in asked) or "none; nothing was rated"
+    ratings, sources, indicators, corpora, notes = _ratings_of(args.what)
+    questions = [question for question in QUESTIONS if any(rating.question == question for rating in ratings)]
+    questions += sorted({rating.question for rating in ratings} - set(questions))
+    if args.question is not None and args.question not in questions:
+        allowed = ", ".join(repr(question) for question in questions) or "none; nothing was rated"
         raise InputError("There are no ratings for that question", allowed=allowed, received=repr(args.question))
-    if not asked:
+    if not questions:
         raise InputError(f"{args.what} has no ratings", todo="Rate pairs in the app, or import ratings")
     rankings = [
         rank(
@@ -145,7 +145,7 @@ def _rank(args: argparse.Namespace) -> int:
             seed=args.seed,
             min_seconds=args.min_seconds,
         )
-        for question in (asked if args.question is None else [args.question])
+        for question in (questions if args.question is None else [args.question])
     ]
     agreeing = [correlations(ranking, indicators) for ranking in rankings]
     if args.json:
@@ -158,7 +158,7 @@ def _rank(args: argparse.Namespace) -> int:
     return 0
 
 
-def _asked(
+def _ratings_of(
     what: str,
 ) -> tuple[tuple[Rating, ...], list[str], dict[str, Indicator], Mapping[str, Corpus] | None, tuple[str, ...]]:
     """Ratings, their sources, the run's indicators and texts, and notes; a file takes precedence over a run."""
@@ -176,7 +176,7 @@ def _table(ranking: Ranking, rows: Sequence[Correlation]) -> str:
     several = any(player.group for player in ranking.players)
     cells[0] += ["Group"] if several else []
     for player in ranking.players:
-        shown = [_place(player), printable(player.name), _score(player.score), _interval(player)]
+        shown = [_rank_label(player), printable(player.name), _score(player.score), _interval(player)]
         counts = [player.wins, player.losses, player.ties, *([player.group + 1] if several else [])]
         cells.append([*shown, *map(str, counts)])
     lines = [title, aligned(cells)]
@@ -203,7 +203,7 @@ def _agreement(rows: Sequence[Correlation]) -> str:
     return f"\nAgreement with people, without {HUMAN}, which has no score\n{aligned(cells)}"
 
 
-def _place(player: Player) -> str:
+def _rank_label(player: Player) -> str:
     if player.rank is None:
         return NONE
     return f"{player.rank} =" if player.tied else str(player.rank)

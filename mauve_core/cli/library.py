@@ -124,10 +124,10 @@ def _recompare(args: argparse.Namespace) -> int:
     name = args.out or suggested_name(run.name, before, config)
     task = RecompareTask(name, run.id, config, tuple(args.leave_out), args.device)
     with results_only():
-        made = task.make(progress_of(args))
+        new_run = task.make(progress_of(args))
     if "json" in args:
-        write_json({**to_json(made.comparison), "run": made.id})
+        write_json({**to_json(new_run.comparison), "run": new_run.id})
         return 0
-    write(to_table(made.comparison))
-    write(f"\nStored as run {made.id}. See the differences: mauve-lens runs compare {run.id} {made.id}")
+    write(to_table(new_run.comparison))
+    write(f"\nStored as run {new_run.id}. See the differences: mauve-lens runs compare {run.id} {new_run.id}")
     return 0

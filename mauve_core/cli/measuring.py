@@ -51,15 +51,17 @@ def _measure(args: argparse.Namespace) -> int:
     if (args.id is None) == (args.human is None) or (args.human is None) != (not args.model):
         raise InputError("Give either a run or files to measure", allowed="RUN, or --human FILE with --model NAME=FILE")
     with results_only():
-        found = _of_run(args) if args.human is None else _of_files(args)
+        measurements = _of_run(args) if args.human is None else _of_files(args)
     if args.json:
-        write_json({**to_json(found), **({} if args.id is None else {"run": args.id})})
+        write_json({**to_json(measurements), **({} if args.id is None else {"run": args.id})})
         return 0
-    write(table(found))
-    for note in dict.fromkeys([*found.notes, *(f"{row.measure}: {row.note}" for row in found.rows if row.note)]):
+    write(table(measurements))
+    for note in dict.fromkeys(
+        [*measurements.notes, *(f"{row.measure}: {row.note}" for row in measurements.rows if row.note)]
+    ):
         write(f"  {printable(note)}")
-    kept = "" if args.id is None else f"Saved with run {args.id}. "
-    write(f"\n{kept}For intervals, add --json")
+    stored = "" if args.id is None else f"Saved with run {args.id}. "
+    write(f"\n{stored}For intervals, add --json")
     return 0
 
 
@@ -76,9 +78,9 @@ def _of_files(args: argparse.Namespace) -> Measurements:
     corpora = {name: file.read(name) for name, file in files.items()}
     sides = {name: collection_of(corpus, name) for name, corpus in corpora.items()}
     human, context = sides.pop(HUMAN), MetricContext(args.scorer, device=args.device)
-    found = measure(human, sides, _names(args), context=context, progress=progress_of(args))
-    said = (f"{name}: {note}" for name, corpus in corpora.items() for note in corpus.notes)
-    return dataclasses.replace(found, notes=(*said, *found.notes))
+    measurements = measure(human, sides, _names(args), context=context, progress=progress_of(args))
+    notes = (f"{name}: {note}" for name, corpus in corpora.items() for note in corpus.notes)
+    return dataclasses.replace(measurements, notes=(*notes, *measurements.notes))
 
 
 def _names(args: argparse.Namespace) -> tuple[str, ...] | None:

@@ -68,9 +68,9 @@ def _notes(table: MethodTable) -> list[str]:
 
 def task_of(args: argparse.Namespace) -> CompareMethodsTask:
     """The task that the arguments describe; the default is the preset of divergences."""
-    asked = [parse_method(spec) for spec in args.method]
-    asked += [method for name in args.preset for method in PRESETS[name]]
-    specs = tuple(method.spec for method in dict.fromkeys(asked))
+    requested = [parse_method(spec) for spec in args.method]
+    requested += [method for name in args.preset for method in PRESETS[name]]
+    specs = tuple(method.spec for method in dict.fromkeys(requested))
     return CompareMethodsTask(
         args.id,
         specs or CompareMethodsTask.methods,

@@ -115,9 +115,9 @@ def add_encoder_options(parser: argparse.ArgumentParser, *, default: str = _DEFA
 
 def encoder_config(args: argparse.Namespace) -> EncoderConfig:
     """The requested encoder; reports a default on standard error unless ``--quiet``."""
-    given = {name: getattr(args, name) for name in ENCODER_OPTIONS if getattr(args, name) is not None}
-    model = given.pop("encoder", None)
-    config = EncoderConfig(model=DEFAULT_MODEL if model is None else model, **given)
+    settings = {name: getattr(args, name) for name in ENCODER_OPTIONS if getattr(args, name) is not None}
+    model = settings.pop("encoder", None)
+    config = EncoderConfig(model=DEFAULT_MODEL if model is None else model, **settings)
     if model is None and not args.quiet:
         sys.stderr.write(f"{_DEFAULT_TAKEN}\n")
     return config

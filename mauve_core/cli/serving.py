@@ -54,7 +54,7 @@ class SharingOptions:
 
     def check(self) -> None:
         """Raise InputError if the app would be open, the sign-in is set up wrongly, or a run does not exist."""
-        sharing.require_protection(self.host, sharing.sign_in(), without=self.without_sign_in)
+        sharing.require_protection(self.host, sharing.sign_in(), without_sign_in=self.without_sign_in)
         stored = {summary.id for summary in RunStore().list()} if self.read_only else set()
         missing = [run_id for run_id in self.read_only or () if run_id not in stored]
         if missing:

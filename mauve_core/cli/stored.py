@@ -109,9 +109,9 @@ def _show(args: argparse.Namespace) -> int:
     if _asks_json(args):
         write_json({**to_json(run.comparison), "run": run.id})
         return 0
-    said = f"\nTags: {printable(', '.join(run.tags))}" if run.tags else ""
-    said += "".join(f"\n> {printable(line)}" for line in run.notes.splitlines())
-    write(f"Run {run.id} ({printable(run.name)}), {run.created}{said}\n\n{to_table(run.comparison)}")
+    about = f"\nTags: {printable(', '.join(run.tags))}" if run.tags else ""
+    about += "".join(f"\n> {printable(line)}" for line in run.notes.splitlines())
+    write(f"Run {run.id} ({printable(run.name)}), {run.created}{about}\n\n{to_table(run.comparison)}")
     return 0
 
 

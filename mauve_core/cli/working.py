@@ -37,16 +37,16 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _list(args: argparse.Namespace) -> int:
-    found = queue.list()
+    jobs = queue.list()
     if args.json:
-        write_json({"jobs": [_as_dict(job, found) for job in found]})
+        write_json({"jobs": [_as_dict(job, jobs) for job in jobs]})
         return 0
-    if not found:
+    if not jobs:
         write(f"There are no jobs in {queue.jobs_folder()}. Jobs are started in the app")
         return 0
     rows = [["Job", "Name", "Kind", "Status", "Progress"]]
-    for job in found:
-        cells = [job.id, job.name, job.kind, job.status, _progress(job, found)]
+    for job in jobs:
+        cells = [job.id, job.name, job.kind, job.status, _progress(job, jobs)]
         rows.append([printable(" ".join(cell.split())) for cell in cells])
     write(aligned(rows))
     return 0
@@ -68,22 +68,22 @@ def _act(args: argparse.Namespace) -> int:
     if args.action == "cancel" and not (state := queue.status(args.id)).active:
         write(f"Nothing to stop; the job is {state.status}: {args.id}")
         return 0
-    said = {"cancel": "Requested to stop", "resume": "Resumed", "remove": "Removed"}
+    messages = {"cancel": "Requested to stop", "resume": "Resumed", "remove": "Removed"}
     {"cancel": queue.cancel, "resume": queue.resume, "remove": queue.remove}[args.action](args.id)
-    write(f"{said[args.action]}: {args.id}")
+    write(f"{messages[args.action]}: {args.id}")
     return 0
 
 
-def _progress(job: JobState, found: Sequence[JobState]) -> str:
+def _progress(job: JobState, jobs: Sequence[JobState]) -> str:
     stopping = ", stopping" if queue.is_stopping(job) else ""
     if job.status == "queued":
-        return f"{queue.ahead_of(job.id, found)} ahead of it{stopping}"
+        return f"{queue.ahead_of(job.id, jobs)} ahead of it{stopping}"
     if job.status == "running":
         left = "" if job.seconds_left is None else f", about {format_seconds(job.seconds_left)} left"
         return f"{job.stage}: {job.done:,} of {job.total:,}{left}{stopping}"
     return job.message if job.run is None else f"run {job.run}"
 
 
-def _as_dict(job: JobState, found: Sequence[JobState]) -> dict[str, object]:
-    waiting = queue.ahead_of(job.id, found) if job.status == "queued" else 0
+def _as_dict(job: JobState, jobs: Sequence[JobState]) -> dict[str, object]:
+    waiting = queue.ahead_of(job.id, jobs) if job.status == "queued" else 0
     return {**dataclasses.asdict(job), "jobs_before": waiting, "seconds_left": job.seconds_left}

@@ -255,18 +255,18 @@ def corpus_from_table(
     """Build the corpus from a table; arguments and errors as in ``read_corpus``."""
     fields, notes = choose_fields(table, text_field, prompt_field, id_field, metadata_fields)
     texts = table.values(fields.text)
-    require_texts(texts, f"The field {fields.text!r} of {table.path}", table.place, todo=_inside(table, fields.text))
+    require_texts(texts, f"The field {fields.text!r} of {table.path}", table.location, todo=_inside(table, fields.text))
     given_ids = None if fields.id is None else [id_of(value) for value in table.values(fields.id)]
 
     def label(index: int) -> str:
-        place, given = table.place(index), None if given_ids is None else given_ids[index]
-        return place if given is None or table.format == "folder" else f"{place} (id {given})"
+        location, own_id = table.location(index), None if given_ids is None else given_ids[index]
+        return location if own_id is None or table.format == "folder" else f"{location} (id {own_id})"
 
     kept, exclusions = keep(texts, label, f"without the field {fields.text!r}")
     _require_some(kept, exclusions, str(table.path))
     ids = [str(table.rows[i][0]) for i in kept]
     if given_ids is not None:
-        problem = id_problem(pick(given_ids, kept), [table.place(i) for i in kept])
+        problem = id_problem(pick(given_ids, kept), [table.location(i) for i in kept])
         if problem is None:
             ids = pick(given_ids, kept)
         elif id_field:
@@ -322,16 +322,16 @@ def corpus_from_texts(
         or no text is left.
     """
     where = f"Corpus {name!r}"
-    given = _without_gaps(text_list(texts, where))
+    entries = _without_gaps(text_list(texts, where))
     ids = None if ids is None else text_list(ids, f"The ids of {where}")
     prompts = None if prompts is None else _without_gaps(text_list(prompts, f"The prompts of {where}"))
     columns = values_of(metadata)
     parts = {"ids": ids, "prompts": prompts, **{f"values of {field!r}": column for field, column in columns.items()}}
     for what, part in parts.items():
-        if part is not None and len(part) != len(given):
-            raise InputError(f"{where} has {len(given)} texts and {len(part)} {what}", allowed="one for each text")
-    require_texts(given, where, position)
-    kept, exclusions = keep(given, position, "None instead of a text")
+        if part is not None and len(part) != len(entries):
+            raise InputError(f"{where} has {len(entries)} texts and {len(part)} {what}", allowed="one for each text")
+    require_texts(entries, where, position)
+    kept, exclusions = keep(entries, position, "None instead of a text")
     _require_some(kept, exclusions, where)
     kept_ids = [id_of(ids[i]) if ids is not None else str(i + 1) for i in kept]
     problem = id_problem(kept_ids, [position(i) for i in kept])
@@ -343,7 +343,7 @@ def corpus_from_texts(
     if prompts is not None:
         require_texts(prompts, f"The prompts of {where}", position)
         kept_prompts = filled_prompts(pick(prompts, kept), notes)
-    chosen = tuple(given[i] for i in kept)
+    chosen = tuple(entries[i] for i in kept)
     return Corpus(
         name=name,
         texts=chosen,
@@ -379,7 +379,7 @@ def _prompts_of(table: Table, field: str | None, kept: Sequence[int], notes: lis
         return None
     prompts = pick(table.values(field), kept)
     where = f"The field {field!r} of {table.path}"
-    require_texts(prompts, where, lambda i: table.place(kept[i]), todo=_inside(table, field))
+    require_texts(prompts, where, lambda i: table.location(kept[i]), todo=_inside(table, field))
     return filled_prompts(prompts, notes)
 
 

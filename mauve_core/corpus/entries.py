@@ -56,7 +56,7 @@ def keep(
     )
 
 
-def require_texts(values: Sequence[Any], where: str, place: Callable[[int], str], *, todo: str = "") -> None:
+def require_texts(values: Sequence[Any], where: str, locate: Callable[[int], str], *, todo: str = "") -> None:
     """Raise InputError unless every value is None or text that UTF-8 can encode."""
     for index, value in enumerate(values):
         if value is None:
@@ -65,20 +65,20 @@ def require_texts(values: Sequence[Any], where: str, place: Callable[[int], str]
             raise InputError(
                 f"{where} does not hold text",
                 allowed="text",
-                received=f"{type(value).__name__} at {place(index)}",
+                received=f"{type(value).__name__} at {locate(index)}",
                 todo=todo,
             )
         if not value.isascii():
-            require_encodable(value, where, place(index))
+            require_encodable(value, where, locate(index))
 
 
-def require_encodable(value: str, where: str, place: str) -> None:
+def require_encodable(value: str, where: str, location: str) -> None:
     """Raise InputError for a lone surrogate, which no encoder and no file accepts."""
     try:
         value.encode()
     except UnicodeEncodeError as error:
         raise InputError(
-            f"{where} holds half of a surrogate pair at {place}, character {error.start + 1}",
+            f"{where} holds half of a surrogate pair at {location}, character {error.start + 1}",
             allowed="text that can be written as UTF-8",
             todo="Rewrite the text with errors='replace'",
         ) from error
@@ -92,9 +92,9 @@ def id_of(value: object) -> str | None:
     return str(value) if usable and str(value).strip() else None
 
 
-def id_problem(ids: Sequence[str | None], places: Sequence[str]) -> str | None:
+def id_problem(ids: Sequence[str | None], locations: Sequence[str]) -> str | None:
     """Return why these ids cannot name each text, or None."""
-    missing = [place for entry, place in zip(ids, places, strict=True) if entry is None]
+    missing = [location for entry, location in zip(ids, locations, strict=True) if entry is None]
     if missing:
         return f"has no usable id for {len(missing)} texts ({listing(missing)})"
     repeated = repeated_of([str(entry) for entry in ids])

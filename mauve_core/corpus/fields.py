@@ -17,7 +17,7 @@ from mauve_core.corpus.formats import Table
 from mauve_core.corpus.layouts import Found, Unfinished, known_texts, several
 from mauve_core.corpus.looks import are_blank, hold_text, look_like_ids, look_like_labels, look_like_prose, repeat
 from mauve_core.corpus.metadata import is_plain
-from mauve_core.corpus.paths import PLACE
+from mauve_core.corpus.paths import INDEX
 
 TEXT_NAMES = (
     "text", "content", "completion", "continuation", "generation", "generated_text", "generated", "gen", "output",
@@ -192,7 +192,7 @@ def _names_text(field: str) -> bool:
 
 def _last_name(path: str) -> str:
     """Return the last step of a path that is a name, not an index."""
-    return next(step for step in reversed(path.split(".")) if not PLACE.fullmatch(step))
+    return next(step for step in reversed(path.split(".")) if not INDEX.fullmatch(step))
 
 
 def _is_prose(field: str, values: list[Any]) -> bool:
@@ -219,7 +219,7 @@ def _no_choice(table: Table, meant: list[str]) -> InputError:
 
 def _no_answer(table: Table, chat: Unfinished) -> InputError:
     wrong = f"The conversations in the field {chat.field!r} of {table.path} do not all end with an assistant message"
-    others = listing(chat.places) or "what they end with is not text"
+    others = listing(chat.rows) or "what they end with is not text"
     return InputError(wrong, received=others, todo=f"{NAME_IT}; {chat.text!r} reads the last messages anyway")
 
 

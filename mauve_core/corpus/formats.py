@@ -107,7 +107,7 @@ class Table:
         """Return dotted paths to texts inside lists and objects of the first rows."""
         return text_paths([row for _, row in self.rows[:SAMPLED]], self.columns)
 
-    def place(self, index: int) -> str:
+    def location(self, index: int) -> str:
         """Return where the row at that position is: "line 7", "row 7", or "file notes/a.txt"."""
         number, row = self.rows[index]
         if self.format == "folder":
@@ -224,21 +224,21 @@ def _read_jsonl(path: Path, lines: Iterator[tuple[int, str]]) -> Table:
 
 
 def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
-    place = f"Line {number} of {path}"
+    location = f"Line {number} of {path}"
     try:
         row = json.loads(line, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         raise InputError(
-            f"{place} is not valid JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1}",
+            f"{location} is not valid JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1}",
             allowed="one object per line",
         ) from error
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"{place} is JSON that cannot be used", allowed="one object per line", received=str(error)
+            f"{location} is JSON that cannot be used", allowed="one object per line", received=str(error)
         ) from error
     if not isinstance(row, dict):
         raise InputError(
-            f"{place} is not a JSON object",
+            f"{location} is not a JSON object",
             allowed='one object per line, such as {"text": "..."}',
             received=type(row).__name__,
             todo="Split the array into lines with: jq -c '.[]' FILE > NEW.jsonl" if isinstance(row, list) else "",
@@ -248,7 +248,7 @@ def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
             json.dumps(row, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
             raise InputError(
-                f"{place} holds half of a surrogate pair, which is not a character",
+                f"{location} holds half of a surrogate pair, which is not a character",
                 todo="Rewrite the text with errors='replace'",
             ) from error
     return row
@@ -298,7 +298,7 @@ def _read_cells(path: Path, lines: Iterator[tuple[int, str]], form: str) -> Tabl
 def _header(cells: list[str], path: Path, notes: list[str]) -> list[str]:
     """Return the column names; a nameless column is called by its number."""
     _check_field_count(cells, path)
-    names = [cell or f"column {place}" for place, cell in enumerate(cells, start=1)]
+    names = [cell or f"column {location}" for location, cell in enumerate(cells, start=1)]
     repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:
         raise InputError(f"The header of {path} repeats column names: {', '.join(repeated)}", allowed="different names")

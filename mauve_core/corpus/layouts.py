@@ -64,13 +64,13 @@ class Unfinished:
     field : str
     text : str
         Path of the last message's content.
-    places : tuple of str
+    rows : tuple of str
         The rows that end otherwise; empty if the content is not text.
     """
 
     field: str
     text: str
-    places: tuple[str, ...]
+    rows: tuple[str, ...]
 
 
 def known_texts(table: Table) -> tuple[list[Found], list[Unfinished]]:
@@ -113,17 +113,17 @@ def _first(table: Table, paths: Sequence[str], *, labels: bool = False) -> str |
 def _conversation(table: Table, field: str) -> Found | Unfinished | None:
     """Return the last messages of a field of conversations, or the rows whose last message is not the assistant's."""
     values = table.values(field)
-    held = [(index, value) for index, value in enumerate(values) if value is not None]
+    present = [(index, value) for index, value in enumerate(values) if value is not None]
     for speaker, words, assistants, users in CHATS:
-        if not held or not all(_are_messages(value, speaker, words) for _, value in held):
+        if not present or not all(_are_messages(value, speaker, words) for _, value in present):
             continue
-        wrong = [index for index, value in held if value[-1][speaker] not in assistants]
+        wrong = [index for index, value in present if value[-1][speaker] not in assistants]
         text, prompt = f"{field}.-1.{words}", f"{field}.-2.{words}"
         if wrong or not hold_text(table.find(text) or []):
-            return Unfinished(field, text, tuple(table.place(index) for index in wrong))
-        asked = all(len(value) > 1 and value[-2].get(speaker) in users for _, value in held)
-        asked = asked and hold_text(table.find(prompt) or [])
-        return Found(text, prompt if asked else None, "as the last message of each conversation")
+            return Unfinished(field, text, tuple(table.location(index) for index in wrong))
+        has_prompts = all(len(value) > 1 and value[-2].get(speaker) in users for _, value in present)
+        has_prompts = has_prompts and hold_text(table.find(prompt) or [])
+        return Found(text, prompt if has_prompts else None, "as the last message of each conversation")
     return None
 
 

@@ -112,10 +112,10 @@ def too_many_cells(path: Path, most: int) -> InputError:
     )
 
 
-def too_long(path: Path, place: str, most: int) -> InputError:
+def too_long(path: Path, location: str, most: int) -> InputError:
     """Return the error for a value, or its line, that is too long."""
     return InputError(
-        f"{place} of {path} holds a text that is too long",
+        f"{location} of {path} holds a text that is too long",
         allowed=f"at most {most:,} characters per text",
         todo=f"Shorten it, or set {CHARACTERS_VARIABLE}",
     )

@@ -35,8 +35,8 @@ def frame_of(columns: Mapping[str, Sequence[Any]], n: int, *, typed: bool) -> pd
     import pandas as pd
 
     series = {}
-    for field, given in columns.items():
-        values = [None if is_missing(value) else value for value in (given if typed else parse_cells(given))]
+    for field, column in columns.items():
+        values = [None if is_missing(value) else value for value in (column if typed else parse_cells(column))]
         series[field] = pd.Series(values, index=pd.RangeIndex(n), dtype=dtype_of(values))
     return pd.DataFrame(series, index=pd.RangeIndex(n))
 

@@ -73,7 +73,7 @@ class ParquetTable:
             footer = _footer(stream, path, max(FOOTER_FREE, self.budget // FOOTER_SHARE))
             self._meta = _metadata(footer)
             self.names: tuple[str, ...] = tuple(self._meta.schema.to_arrow_schema().names)
-            self._columns = [self._meta.schema.column(place) for place in range(self._meta.num_columns)]
+            self._columns = [self._meta.schema.column(index) for index in range(self._meta.num_columns)]
             self._check_names()
             self._chunks = self._measured(groups_of(footer, len(self._columns)))
 
@@ -85,7 +85,7 @@ class ParquetTable:
         shared: list[str] | None = None
         with refusals(self._path):
             for group, chunks in enumerate(self._chunks):
-                apart = [self._is_shared(place, chunk) for place, chunk in enumerate(chunks)]
+                apart = [self._is_shared(index, chunk) for index, chunk in enumerate(chunks)]
                 paths = [column.path for column, is_shared in zip(self._columns, apart, strict=True) if is_shared]
                 if shared != paths:
                     shared = paths
@@ -122,22 +122,22 @@ class ParquetTable:
         cells, unpacked, pages = rows * len(self._columns), 0, 0
         if cells > most_cells:
             raise limits.too_many_cells(self._path, most_cells)
-        found: list[list[Chunk]] = []
+        measured: list[list[Chunk]] = []
         for group in groups:
-            found.append([])
-            for place, column in zip(group.places, self._columns, strict=True):
-                chunk = measure_chunk(self._stream, place, MOST_PAGES - pages)
-                found[-1].append(chunk)
+            measured.append([])
+            for location, column in zip(group.locations, self._columns, strict=True):
+                chunk = measure_chunk(self._stream, location, MOST_PAGES - pages)
+                measured[-1].append(chunk)
                 pages, unpacked = pages + chunk.pages, unpacked + chunk.unpacked
                 cells += chunk.values if column.max_repetition_level else 0
                 if cells > most_cells:
                     raise limits.too_many_cells(self._path, most_cells)
                 if unpacked > self.budget:
                     raise limits.too_large(self._path, self.budget)
-        return found
+        return measured
 
-    def _is_shared(self, place: int, chunk: Chunk) -> bool:
-        column = self._columns[place]
+    def _is_shared(self, index: int, chunk: Chunk) -> bool:
+        column = self._columns[index]
         bytes_of_text = column.physical_type == "BYTE_ARRAY" and column.logical_type.type in _SHARED
         return bytes_of_text and chunk.encodings <= _SHARED_ENCODINGS
 
@@ -187,8 +187,8 @@ def _footer(stream: IO[bytes], path: Path, most: float) -> bytes:
 def _metadata(footer: bytes) -> Any:
     import pyarrow.parquet as pq
 
-    whole = io.BytesIO(_MAGIC + footer + len(footer).to_bytes(4, "little") + _MAGIC)
-    return pq.ParquetFile(whole, schema_depth_limit=NESTING, arrow_extensions_enabled=False).metadata
+    file = io.BytesIO(_MAGIC + footer + len(footer).to_bytes(4, "little") + _MAGIC)
+    return pq.ParquetFile(file, schema_depth_limit=NESTING, arrow_extensions_enabled=False).metadata
 
 
 @contextmanager

@@ -61,7 +61,7 @@ class Chunk:
 
 
 @dataclass(frozen=True)
-class Place:
+class ChunkLocation:
     """Location of a chunk according to the footer: its first byte, its bytes, and its values."""
 
     start: int
@@ -74,7 +74,7 @@ class Group:
     """A row group: its number of rows, and the location of each column's chunk."""
 
     rows: int
-    places: tuple[Place, ...]
+    locations: tuple[ChunkLocation, ...]
 
 
 def groups_of(footer: bytes, columns: int) -> list[Group]:
@@ -91,19 +91,19 @@ def groups_of(footer: bytes, columns: int) -> list[Group]:
         found = [_group(fields) for fields in _structs(_Compact(footer).struct(), 4)]
     except IndexError as error:
         raise ValueError("the footer is incomplete") from error
-    if any(len(group.places) != columns for group in found):
+    if any(len(group.locations) != columns for group in found):
         raise ValueError("a row group does not have all columns")
     return found
 
 
 def _group(fields: _Fields) -> Group:
-    places = []
+    locations = []
     for chunk in _structs(fields, 1):
         about = _part(chunk, 3)
         start, length, values = (_number(about, field, _I64) for field in (9, 7, 5))
         dictionary = _number(about, 11, _I64) if 11 in about else 0
-        places.append(Place(dictionary if 0 < dictionary < start else start, length, values))
-    return Group(_number(fields, 3, _I64), tuple(places))
+        locations.append(ChunkLocation(dictionary if 0 < dictionary < start else start, length, values))
+    return Group(_number(fields, 3, _I64), tuple(locations))
 
 
 def _structs(fields: _Fields, field: int) -> list[_Fields]:
@@ -113,7 +113,7 @@ def _structs(fields: _Fields, field: int) -> list[_Fields]:
     return value
 
 
-def measure_chunk(stream: IO[bytes], place: Place, most_pages: int) -> Chunk:
+def measure_chunk(stream: IO[bytes], location: ChunkLocation, most_pages: int) -> Chunk:
     """Walk the pages of a chunk as a reader does: until it has its values, or ends.
 
     Raises
@@ -123,7 +123,9 @@ def measure_chunk(stream: IO[bytes], place: Place, most_pages: int) -> Chunk:
     """
     unpacked = seen = pages = longest = dictionary = 0
     encodings: set[int] = set()
-    for kind, size, count, encoding in _pages(stream, place.start, place.length + PADDING) if place.values else ():
+    for kind, size, count, encoding in (
+        _pages(stream, location.start, location.length + PADDING) if location.values else ()
+    ):
         pages += 1
         if pages > most_pages:
             raise ValueError("it has too many pages")
@@ -133,7 +135,7 @@ def measure_chunk(stream: IO[bytes], place: Place, most_pages: int) -> Chunk:
         elif kind in _DATA_PAGES:
             longest, seen = max(longest, size), seen + count
             encodings.add(encoding)
-            if seen >= place.values:
+            if seen >= location.values:
                 break
     repeated = [dictionary] if encodings & DICTIONARY_ENCODINGS else []
     repeated += [longest] if PREFIX_ENCODING in encodings else []
@@ -146,9 +148,9 @@ _DICTIONARY_PAGE, _DATA_PAGES = 2, {0: 5, 3: 8}
 
 def _pages(stream: IO[bytes], start: int, length: int) -> Iterator[tuple[int, int, int, int]]:
     """Yield type, bytes in memory, values and encoding of each page."""
-    at = start
-    while at < start + length:
-        header, ends = _header(stream, at)
+    offset = start
+    while offset < start + length:
+        header, ends = _header(stream, offset)
         if header is None:
             return
         kind, packed = _number(header, 1), _number(header, 3)
@@ -157,23 +159,25 @@ def _pages(stream: IO[bytes], start: int, length: int) -> Iterator[tuple[int, in
             about = _part(header, _DATA_PAGES[kind])
             count, encoding = _number(about, 1), _number(about, 2 if kind == 0 else 4)
         yield kind, size, count, encoding
-        at = ends + packed
+        offset = ends + packed
 
 
-def _header(stream: IO[bytes], at: int) -> tuple[_Fields | None, int]:
+def _header(stream: IO[bytes], offset: int) -> tuple[_Fields | None, int]:
     """Return the header at that position and its end; None at the end of the file."""
     for window in HEADER_WINDOWS:
-        stream.seek(at)
+        stream.seek(offset)
         data = stream.read(window)
         if not data:
-            return None, at
+            return None, offset
         reader = _Compact(data)
         try:
-            return reader.struct(), at + reader.at
+            return reader.struct(), offset + reader.offset
         except IndexError:
             if len(data) < window:
                 break
-    raise ValueError(f"the header of the page at byte {at} is incomplete or longer than {HEADER_WINDOWS[-1]:,} bytes")
+    raise ValueError(
+        f"the header of the page at byte {offset} is incomplete or longer than {HEADER_WINDOWS[-1]:,} bytes"
+    )
 
 
 def _number(fields: _Fields, field: int, expected: int = _I32) -> int:
@@ -197,7 +201,7 @@ class _Compact:
     """
 
     def __init__(self, data: bytes) -> None:
-        self._data, self.at = data, 0
+        self._data, self.offset = data, 0
 
     def struct(self, depth: int = 0) -> _Fields:
         """Return type and value by field number; a repeated field is an error, since readers disagree on it."""
@@ -232,13 +236,13 @@ class _Compact:
         return [self._value(kind, depth + 1) for _ in range(self._varint() if count == 15 else count)]
 
     def _byte(self) -> int:
-        value = self._data[self.at]
-        self.at += 1
+        value = self._data[self.offset]
+        self.offset += 1
         return value
 
     def _skip(self, count: int) -> None:
-        self.at += count
-        if self.at > len(self._data):
+        self.offset += count
+        if self.offset > len(self._data):
             raise IndexError
 
     def _varint(self) -> int:

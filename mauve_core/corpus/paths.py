@@ -14,7 +14,7 @@ from typing import Any
 from mauve_core.corpus.looks import look_like_prose
 from mauve_core.corpus.metadata import plain
 
-PLACE = re.compile(r"-?[0-9]{1,9}")
+INDEX = re.compile(r"-?[0-9]{1,9}")
 
 SAMPLED, DEEPEST, WIDEST, MOST = 100, 12, 100, 100
 """Limits on listing the paths of a table: rows, levels, entries of an object, and paths in all."""
@@ -39,7 +39,7 @@ def _followed(value: Any, steps: Sequence[str]) -> Any:
     for step in steps:
         if isinstance(value, dict):
             value = value.get(step)
-        elif isinstance(value, list) and PLACE.fullmatch(step) and -len(value) <= int(step) < len(value):
+        elif isinstance(value, list) and INDEX.fullmatch(step) and -len(value) <= int(step) < len(value):
             value = value[int(step)]
         else:
             return None

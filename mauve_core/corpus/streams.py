@@ -87,20 +87,20 @@ class RowsOfLines:
         self._length = 0
 
 
-def _decoded(data: bytes, path: Path, place: str) -> str:
+def _decoded(data: bytes, path: Path, location: str) -> str:
     """Decode the bytes; anything but UTF-8 without NUL bytes is an error that names the byte."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         coding = "UTF-16" if data.startswith(UTF16_MARKS) else "LATIN1"
         raise InputError(
-            f"{place} of {path} is not UTF-8: byte {error.start + 1} is 0x{data[error.start]:02x}",
+            f"{location} of {path} is not UTF-8: byte {error.start + 1} is 0x{data[error.start]:02x}",
             allowed="UTF-8",
             todo=f"If it is {coding}, convert it: iconv -f {coding} -t UTF-8 FILE > NEW",
         ) from error
     if "\0" in text:
         raise InputError(
-            f"{place} of {path} holds a NUL byte (byte {data.index(0) + 1})",
+            f"{location} of {path} holds a NUL byte (byte {data.index(0) + 1})",
             allowed="UTF-8 text",
             todo="If the file is UTF-16, convert it: iconv -f UTF-16LE -t UTF-8 FILE > NEW; a binary file is not text",
         )

@@ -54,10 +54,10 @@ class ContrastiveSearch:
             likeness = torch.einsum("rkd,rtd->rkt", new.reshape(rows, k, -1), states)
             likeness = likeness.masked_fill(mask[:, None, :] == 0, -torch.inf).amax(dim=-1)
             choice = ((1 - self._alpha) * probabilities - self._alpha * likeness).argmax(dim=-1)
-            kept = torch.arange(rows, device=choice.device) * k + choice
-            cache.batch_select_indices(kept)
-            logits, mask = new_logits[kept], longer
-            states = torch.cat([states, new[kept]], dim=1)
+            chosen = torch.arange(rows, device=choice.device) * k + choice
+            cache.batch_select_indices(chosen)
+            logits, mask = new_logits[chosen], longer
+            states = torch.cat([states, new[chosen]], dim=1)
             token = tried.gather(1, choice[:, None])[:, 0]
             padding = generation_config._pad_token_tensor
             token = torch.where(going, token, token if padding is None else padding)

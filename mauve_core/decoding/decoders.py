@@ -171,17 +171,17 @@ def parse_decoder(spec: str) -> Decoder:
     if settings and not kind.parameters:
         raise InputError(f"The decoder {kind.name} takes no parameters", received=spec)
     known = {parameter.name: parameter for parameter in kind.parameters}
-    given: dict[str, float] = {}
+    values: dict[str, float] = {}
     for setting in filter(None, settings.split(",")):
         key, _, text = (part.strip() for part in setting.partition("="))
-        value = _read(known[key], text) if key in known and key not in given else None
+        value = _read(known[key], text) if key in known and key not in values else None
         if value is None:
             raise InputError(f"Invalid setting for the decoder {kind.name}", allowed=usage(kind), received=spec)
-        given[key] = value
-    missing = [p.name for p in kind.parameters if p.default is None and p.name not in given]
+        values[key] = value
+    missing = [p.name for p in kind.parameters if p.default is None and p.name not in values]
     if missing:
         raise InputError(f"The decoder {kind.name} needs {', '.join(missing)}", allowed=usage(kind), received=spec)
-    return Decoder(kind, {p.name: given.get(p.name, p.default) for p in kind.parameters})  # type: ignore[misc]
+    return Decoder(kind, {p.name: values.get(p.name, p.default) for p in kind.parameters})  # type: ignore[misc]
 
 
 def usage(kind: DecoderKind) -> str:

@@ -188,13 +188,13 @@ def _choose() -> list[Excerpt]:
 
 
 def _human(excerpts: list[Excerpt]) -> Corpus:
-    found = {paragraph.id: paragraph for paragraph in paragraphs()}
-    missing = [excerpt.id for excerpt in excerpts if excerpt.id not in found]
+    by_id = {paragraph.id: paragraph for paragraph in paragraphs()}
+    missing = [excerpt.id for excerpt in excerpts if excerpt.id not in by_id]
     if missing:
         raise StorageError(
             f"The installed Wikipedia sample lacks {len(missing)} paragraphs of the demo", todo="Install gensim==4.4.0"
         )
-    chosen = [(found[excerpt.id], excerpt) for excerpt in excerpts]
+    chosen = [(by_id[excerpt.id], excerpt) for excerpt in excerpts]
     return corpus_from_texts(
         [paragraph.text[excerpt.prompt_end : excerpt.text_end] for paragraph, excerpt in chosen],
         name=HUMAN,
@@ -211,14 +211,14 @@ def _build_features(data: Path, device: str, progress: Progress) -> dict[str, An
     encoder = Encoder(ENCODER, device=device)
     entries = {}
     for name, corpus in {HUMAN: human, **candidates}.items():
-        found = encoder.encode(list(corpus.texts), store=FeatureStore(), progress=progress)
-        if found.cut.any():
-            raise StorageError(f"The encoder cut {int(found.cut.sum())} texts of {name}", todo="Raise its max_tokens")
+        encoded = encoder.encode(list(corpus.texts), store=FeatureStore(), progress=progress)
+        if encoded.cut.any():
+            raise StorageError(f"The encoder cut {int(encoded.cut.sum())} texts of {name}", todo="Raise its max_tokens")
         stem = f"features/{name if name == HUMAN else parse_decoder(name).slug}"
-        entries[name] = {"file": f"{stem}.npy", "lengths": f"{stem}-lengths.npy", "key": found.key}
-        entries[name]["device"] = found.device
-        write_array(data / entries[name]["file"], found.array)
-        write_array(data / entries[name]["lengths"], found.lengths)
+        entries[name] = {"file": f"{stem}.npy", "lengths": f"{stem}-lengths.npy", "key": encoded.key}
+        entries[name]["device"] = encoded.device
+        write_array(data / entries[name]["file"], encoded.array)
+        write_array(data / entries[name]["lengths"], encoded.lengths)
     return entries
 
 

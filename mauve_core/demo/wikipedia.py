@@ -104,5 +104,5 @@ def choose_excerpts(
             excerpts.append(Excerpt(paragraph.id, *ends))
     if len(excerpts) < n:
         raise InputError("Too few paragraphs are long enough", allowed=f"at most {len(excerpts)}", received=str(n))
-    kept = np.random.default_rng(seed).choice(len(excerpts), size=n, replace=False)
-    return [excerpts[i] for i in sorted(kept)]
+    drawn = np.random.default_rng(seed).choice(len(excerpts), size=n, replace=False)
+    return [excerpts[i] for i in sorted(drawn)]

@@ -21,7 +21,7 @@ from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL
 from mauve_core.base.errors import ModelUnavailableError
 from mauve_core.base.files import digest_of_file, require_plain_file
 from mauve_core.encoders import hub
-from mauve_core.encoders.model_files import files_in, require_plain_files, transformer_place
+from mauve_core.encoders.model_files import files_in, require_plain_files, transformer_folder
 
 _WEIGHTS = ("*.safetensors", "*.bin", "*.gguf")
 _TOKENIZER = (
@@ -141,9 +141,9 @@ def identify(name: str, revision: str | None = None) -> ModelIdentity:
     InputError
         The file is named like one of word vectors but does not start like one.
     """
-    found = _on_this_machine(name, revision)
-    if found is not None:
-        return found
+    identity = _on_this_machine(name, revision)
+    if identity is not None:
+        return identity
     try:
         return _of_hub(name, hub.commit_of(name, revision))
     except ModelUnavailableError as error:
@@ -164,8 +164,8 @@ def check_model(name: str, revision: str | None = None) -> None:
 
 def must_be_fetched(name: str, revision: str | None = None) -> bool:
     """Return whether ``name`` is a hub model that is not in the local cache, without asking the hub."""
-    here = name in PACKAGED or names_word_vectors(name) or _path_of(name) is not None
-    return not here and hub.is_id(name) and hub.cached_commit(name, revision) is None
+    is_local = name in PACKAGED or names_word_vectors(name) or _path_of(name) is not None
+    return not is_local and hub.is_id(name) and hub.cached_commit(name, revision) is None
 
 
 def _on_this_machine(name: str, revision: str | None) -> ModelIdentity | None:
@@ -217,7 +217,7 @@ def _identify_packaged(name: str) -> ModelIdentity:
 
 
 def _identify_folder(name: str, path: Path) -> ModelIdentity:
-    subfolder = transformer_place(files_in(path))
+    subfolder = transformer_folder(files_in(path))
     inner = path / subfolder
     require_plain_files(inner)
     files = _model_files(inner)

@@ -17,15 +17,15 @@ def resolve_device(device: str) -> str:
         named = torch.device(device)
     except RuntimeError as error:
         raise InputError(f"No device named {device!r}", allowed=ALLOWED) from error
-    there = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
-    if named.type not in there:
+    counts = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
+    if named.type not in counts:
         raise InputError(f"Models cannot run on the device {device!r}", allowed=ALLOWED)
-    if not there[named.type]:
+    if not counts[named.type]:
         wrong = f"This machine has no {named.type.upper()} device"
         raise InputError(wrong, received=device, todo="Use --device cpu or auto")
-    if (named.index or 0) >= there[named.type]:
-        named_here = ", ".join(f"{named.type}:{index}" for index in range(there[named.type]))
-        raise InputError(f"This machine has no device {device}", allowed=f"auto, cpu, {named_here}")
+    if (named.index or 0) >= counts[named.type]:
+        existing = ", ".join(f"{named.type}:{index}" for index in range(counts[named.type]))
+        raise InputError(f"This machine has no device {device}", allowed=f"auto, cpu, {existing}")
     return device
 
 

@@ -273,8 +273,8 @@ class Encoder:
             shared = int(tokens.lengths.sum(dtype=np.int64)) // (workers * BATCHES_A_WORKER)
             most = min(most, max(SMALLEST_BATCH[device], shared))
         plan = plan_packed if self._packed else plan_batches
-        kept = (batch[np.isin(batch, missing)] for batch in plan(tokens.lengths, most))
-        return [batch for batch in kept if batch.size]
+        remaining = (batch[np.isin(batch, missing)] for batch in plan(tokens.lengths, most))
+        return [batch for batch in remaining if batch.size]
 
     def _start(self, loaded: LoadedModel, tokens: Tokenized, indices: NDArray[np.int64]) -> list[Tensor]:
         """Start the forward pass and return features that may be in flight; halve a batch that exceeds the memory."""

@@ -21,7 +21,7 @@ from mauve_core.base.files import require_plain_file, write_atomically
 from mauve_core.corpus import Corpus
 from mauve_core.numerics.feature_space.stacked import Stacked, require_columns, require_usable
 
-Given = ArrayLike | str | os.PathLike[str]
+FeaturesOrPath = ArrayLike | str | os.PathLike[str]
 """An (n, d) array of numbers, or the path of a .npy file that holds one."""
 
 
@@ -51,7 +51,7 @@ def open_features(path: str | os.PathLike[str]) -> NDArray[np.floating]:
     return array
 
 
-def features_of(name: str, corpus: Corpus, given: Given) -> NDArray[np.floating]:
+def features_of(name: str, corpus: Corpus, features: FeaturesOrPath) -> NDArray[np.floating]:
     """Return the features of one side, one row per text, without copying or checking the numbers.
 
     Raises
@@ -59,8 +59,8 @@ def features_of(name: str, corpus: Corpus, given: Given) -> NDArray[np.floating]
     InputError
         The file is missing, not a table of numbers, or has another number of rows.
     """
-    path = given if isinstance(given, str | os.PathLike) else None
-    array = np.asanyarray(given) if path is None else open_features(path)
+    path = features if isinstance(features, str | os.PathLike) else None
+    array = np.asanyarray(features) if path is None else open_features(path)
     if array.ndim != 2 or array.dtype.kind not in "fiu":
         raise InputError(
             f"The features of {name!r} do not match its texts",
@@ -127,12 +127,12 @@ def write_features(path: Path, array: NDArray[np.floating], *, half: bool = Fals
     def write(stream: IO[bytes]) -> None:
         header = {"descr": dtype.str, "fortran_order": False, "shape": table.shape}
         np.lib.format.write_array_header_1_0(stream, header)
-        for at, rows in table.blocks():
+        for block, rows in table.blocks():
             with np.errstate(over="ignore"):
                 narrow = np.ascontiguousarray(rows, dtype=dtype)
             if half and not np.isfinite(narrow).all():
                 raise InputError(
-                    f"Features of rows {at.start} to {at.stop - 1} do not fit in half precision",
+                    f"Features of rows {block.start} to {block.stop - 1} do not fit in half precision",
                     allowed=f"numbers up to {float(np.finfo(np.float16).max):.0f}",
                     received=f"{float(np.abs(rows).max()):.0f}",
                     todo="Keep them in float32",

@@ -18,7 +18,7 @@ from pathlib import Path
 from mauve_core.base.files import close_to_others, home, make_folder, require_plain_file, storage_errors
 from mauve_core.encoders.catalogue import ModelIdentity
 from mauve_core.encoders.loading import SAFE, building_budget, check_loaded, third_party
-from mauve_core.encoders.model_files import CONFIG, MOST_OF_A_KIND, Held, damaged
+from mauve_core.encoders.model_files import CONFIG, MOST_OF_A_KIND, StoredWeights, damaged
 
 CONVERSION_FORMAT = 1
 """Part of a converted checkpoint's name; raise it when the conversion changes."""
@@ -52,7 +52,7 @@ def converted(identity: ModelIdentity) -> Path:
     return folder
 
 
-def check_header(path: Path) -> Held:
+def check_header(path: Path) -> StoredWeights:
     """Check every count and length in the header of a GGUF file; return what its tensors hold.
 
     Raises
@@ -65,7 +65,7 @@ def check_header(path: Path) -> Held:
         raise damaged(path, f"it has {size} bytes, too few for a GGUF file")
     with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
         try:
-            return _Header(path, data).held()
+            return _Header(path, data).stored()
         except struct.error as error:
             raise damaged(path, "its header ends before it is complete") from error
 
@@ -74,9 +74,9 @@ class _Header:
     """Reader of a header, which starts with its magic, version, number of tensors and number of fields."""
 
     def __init__(self, path: Path, data: mmap.mmap) -> None:
-        self._path, self._data, self._at = path, data, 4
+        self._path, self._data, self._offset = path, data, 4
 
-    def held(self) -> Held:
+    def stored(self) -> StoredWeights:
         if self._data[:4] != b"GGUF":
             raise damaged(self._path, "it does not begin like a GGUF file")
         version, tensors, fields = self._take("I"), self._take("Q"), self._take("Q")
@@ -88,7 +88,7 @@ class _Header:
             self._field()
         numbers = sum(self._tensor() for _ in range(tensors))
         self._require(numbers <= NUMBERS_A_BYTE * len(self._data), f"{numbers:,} weights in {len(self._data):,} bytes")
-        return Held((self._path,), tensors, numbers)
+        return StoredWeights((self._path,), tensors, numbers)
 
     def _field(self) -> None:
         name, kind = self._string(), self._take("I")
@@ -127,18 +127,18 @@ class _Header:
         return self._take(_SCALARS[kind])
 
     def _string(self) -> bytes:
-        start = self._at + 8
+        start = self._offset + 8
         self._skip(self._take("Q"))
-        return self._data[start : self._at]
+        return self._data[start : self._offset]
 
     def _take(self, kind: str) -> int:
-        (value,) = struct.unpack_from(f"<{kind}", self._data, self._at)
-        self._at += struct.calcsize(f"<{kind}")
+        (value,) = struct.unpack_from(f"<{kind}", self._data, self._offset)
+        self._offset += struct.calcsize(f"<{kind}")
         return value  # type: ignore[no-any-return]
 
     def _skip(self, length: int) -> None:
-        self._require(length <= len(self._data) - self._at, f"{length:,} bytes after byte {self._at:,}")
-        self._at += length
+        self._require(length <= len(self._data) - self._offset, f"{length:,} bytes after byte {self._offset:,}")
+        self._offset += length
 
     def _require(self, fits: bool, what: str) -> None:
         if not fits:
@@ -149,7 +149,7 @@ def _convert(gguf: Path, folder: Path) -> None:
     """Write the GGUF file's weights (as float32) and tokenizer into ``folder``, atomically."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    held = check_header(gguf)
+    stored = check_header(gguf)
     logging.getLogger(__name__).info("Converting %s into a plain checkpoint (once, about 20 s)", gguf.name)
     with storage_errors(folder):
         make_folder(folder.parent)
@@ -157,15 +157,15 @@ def _convert(gguf: Path, folder: Path) -> None:
         alone = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
         (alone / "model.gguf").symlink_to(gguf)  # alone, since files beside it do not belong to it
     try:
-        with third_party(f"The GGUF file {gguf}", gguf.name, gguf), building_budget(held, 4, gguf.name):
+        with third_party(f"The GGUF file {gguf}", gguf.name, gguf), building_budget(stored, 4, gguf.name):
             tokenizer = AutoTokenizer.from_pretrained(str(alone), gguf_file="model.gguf", **SAFE)
-            quantised, found = AutoModelForCausalLM.from_pretrained(
+            quantised, info = AutoModelForCausalLM.from_pretrained(
                 str(alone), gguf_file="model.gguf", output_loading_info=True, **SAFE
             )
             settings = {key: value for key, value in quantised.config.to_dict().items() if key != "quantization_config"}
             plain = AutoModelForCausalLM.from_config(type(quantised.config).from_dict(settings))
             plain.load_state_dict(quantised.state_dict())
-        check_loaded(quantised, found, str(gguf))
+        check_loaded(quantised, info, str(gguf))
         with storage_errors(folder):
             plain.save_pretrained(scratch)
             tokenizer.save_pretrained(scratch)

@@ -19,7 +19,7 @@ HUB_TIMEOUT_S = 5.0
 
 _CLIENTS = {"httpx", "httpx2", "httpcore", "httpcore2", "requests"}
 
-Given = TypeVar("Given")
+T = TypeVar("T")
 _by_environment: bool | None = None
 
 
@@ -96,7 +96,7 @@ def commit_of(name: str, revision: str | None) -> str:
         raise ModelUnavailableError(unreachable) from error
 
 
-def _in_time(ask: Callable[[], Given]) -> Given:
+def _in_time(ask: Callable[[], T]) -> T:
     """Return the result of ``ask``, or raise TimeoutError (an OSError): no other limit covers a silent name server."""
     answer: Future[Any] = Future()
 

@@ -32,7 +32,7 @@ def hub_file(name: str, commit: str, file: str) -> Path | None:
     found = try_to_load_from_cache(name, file, revision=commit)
     if isinstance(found, str):
         return Path(found)
-    return _asked(name, commit, file, str(constants.HF_HUB_CACHE)) if found is None else None
+    return _downloaded(name, commit, file, str(constants.HF_HUB_CACHE)) if found is None else None
 
 
 def is_known(name: str, commit: str, file: str) -> bool:
@@ -54,8 +54,8 @@ def hub_snapshot(name: str, commit: str, transformer: str = "") -> Path:
     """
     prefix = f"{transformer}/" if transformer else ""
     config = hub_file(name, commit, f"{prefix}config.json")
-    asked = all(is_known(name, commit, file) for file in ("modules.json", f"{prefix}tokenizer_config.json"))
-    if not asked or config is None or not _vocabularies(config.parent):
+    settings_known = all(is_known(name, commit, file) for file in ("modules.json", f"{prefix}tokenizer_config.json"))
+    if not settings_known or config is None or not _vocabularies(config.parent):
         _fetch_small_files(name, commit)
         config = hub_file(name, commit, f"{prefix}config.json")
     weights = next((path for file in WEIGHTS_IN_ORDER if (path := hub_file(name, commit, prefix + file))), None)
@@ -91,7 +91,7 @@ def _fetch_small_files(name: str, commit: str) -> None:
 
 
 @functools.lru_cache(maxsize=1024)
-def _asked(name: str, commit: str, file: str, cache: str) -> Path | None:  # noqa: ARG001 (the cache is part of the key)
+def _downloaded(name: str, commit: str, file: str, cache: str) -> Path | None:  # noqa: ARG001 (the cache is part of the key)
     """Return what the hub gives; a hub that does not answer is asked once per process."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError

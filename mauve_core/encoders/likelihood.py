@@ -127,8 +127,8 @@ def over_positions(
             for row, i in enumerate(batch):
                 end, scored = rows[i].ids.size, rows[i].scored
                 targets = torch.as_tensor(rows[i].ids[-scored:], dtype=torch.long, device=logits.device)
-                kept = reduce(logits[row, end - scored - 1 : end - 1].float(), targets)
-                results[int(i)] = kept.double().cpu().numpy()
+                values = reduce(logits[row, end - scored - 1 : end - 1].float(), targets)
+                results[int(i)] = values.double().cpu().numpy()
             done += int(lengths[batch].sum())
     progress(STAGE, done, int(lengths.sum()))
     return [results[i] for i in range(len(rows))]
@@ -142,8 +142,8 @@ def cut_texts(
     limit = loaded.max_positions if max_tokens is None else min(max_tokens, loaded.max_positions)
     befores = [""] * len(texts) if prompts is None else prompts
     pairs = zip(texts, befores, strict=True)
-    whole = (_row(loaded.tokenizer, text, before, sys.maxsize).ids.size for text, before in pairs)
-    return np.fromiter((size > limit for size in whole), dtype=np.bool_, count=len(texts))
+    sizes = (_row(loaded.tokenizer, text, before, sys.maxsize).ids.size for text, before in pairs)
+    return np.fromiter((size > limit for size in sizes), dtype=np.bool_, count=len(texts))
 
 
 def _listed(texts: Sequence[str], prompts: Sequence[str] | None) -> tuple[list[str], list[str] | None]:
@@ -159,8 +159,8 @@ def _row(tokenizer: Any, text: str, prompt: str, limit: int) -> _Row:
     if own == len(ids):
         start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
         ids, own = (ids, own - 1) if start is None else ([start, *ids], own)
-    kept = ids[:limit]
-    return _Row(np.asarray(kept, dtype=np.int32), own - (len(ids) - len(kept)))
+    cut = ids[:limit]
+    return _Row(np.asarray(cut, dtype=np.int32), own - (len(ids) - len(cut)))
 
 
 def _logits(loaded: LoadedModel, rows: Sequence[TokenIds]) -> torch.Tensor:

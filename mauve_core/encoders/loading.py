@@ -21,7 +21,7 @@ from mauve_core.base.errors import InputError, MauveLensError, ModelUnavailableE
 from mauve_core.encoders.model_files import (
     CONFIG,
     VOCABULARIES,
-    Held,
+    StoredWeights,
     damaged,
     find_weights,
     read_config,
@@ -93,12 +93,12 @@ def load_tokenizer_files(folder: Path, name: str) -> Any:
     with third_party(f"The tokenizer of the model {name} in {folder}", name, folder):
         tokenizer = AutoTokenizer.from_pretrained(str(folder), **SAFE)
     files = dict(getattr(tokenizer, "vocab_files_names", {}) or {})
-    whole = files.pop("tokenizer_file", None)
+    tokenizer_file = files.pop("tokenizer_file", None)
     others = any(True for pattern in CONVERTED for _ in folder.glob(pattern))
-    there = others or (whole is not None and (folder / whole).exists())
-    if not there and not all((folder / file).exists() for file in files.values()):
+    complete = others or (tokenizer_file is not None and (folder / tokenizer_file).exists())
+    if not complete and not all((folder / file).exists() for file in files.values()):
         # transformers would create an empty tokenizer, which knows no text.
-        raise _no_tokenizer(folder, " and ".join(files.values()) + (f", or {whole}" if whole else ""))
+        raise _no_tokenizer(folder, " and ".join(files.values()) + (f", or {tokenizer_file}" if tokenizer_file else ""))
     longest = tokenizer.model_max_length
     if isinstance(longest, bool) or not isinstance(longest, int | float) or not longest >= 1:
         raise damaged(settings, f"model_max_length is {longest!r}", "a number of at least 1")
@@ -109,13 +109,15 @@ def load_weights(folder: Path, name: str, config: Any, dtype: Any, *, with_head:
     """Return the model in ``folder``; raises ModelUnavailableError or InputError unless all weights are from there."""
     from transformers import AutoModel, AutoModelForCausalLM
 
-    held = find_weights(folder, read_config(folder))
+    stored = find_weights(folder, read_config(folder))
     layers = getattr(config.get_text_config(), "num_hidden_layers", None) or 0
-    if layers > max(held.tensors, ALWAYS_FINE):
-        raise damaged(folder / CONFIG, f"it declares {layers:,} layers, but its weights hold {held.tensors:,} tensors")
+    if layers > max(stored.tensors, ALWAYS_FINE):
+        raise damaged(
+            folder / CONFIG, f"it declares {layers:,} layers, but its weights hold {stored.tensors:,} tensors"
+        )
     factory = AutoModelForCausalLM if with_head else AutoModel
-    with third_party(f"The model {name} in {folder}", name, folder), building_budget(held, dtype.itemsize, name):
-        model, found = factory.from_pretrained(
+    with third_party(f"The model {name} in {folder}", name, folder), building_budget(stored, dtype.itemsize, name):
+        model, info = factory.from_pretrained(
             str(folder),
             config=config,
             dtype=dtype,
@@ -124,14 +126,14 @@ def load_weights(folder: Path, name: str, config: Any, dtype: Any, *, with_head:
             ignore_mismatched_sizes=True,
             **SAFE,
         )
-    check_loaded(model, found, " and ".join(str(file) for file in held.files[:3]))
+    check_loaded(model, info, " and ".join(str(file) for file in stored.files[:3]))
     return model
 
 
-def check_loaded(model: Any, found: Mapping[str, Any], where: str) -> None:
+def check_loaded(model: Any, info: Mapping[str, Any], where: str) -> None:
     """Refuse a model with weights that are not from its files, or without some that are.
 
-    ``found`` is transformers' ``output_loading_info``; ``where`` names the files in messages.
+    ``info`` is transformers' ``output_loading_info``; ``where`` names the files in messages.
 
     Raises
     ------
@@ -145,14 +147,14 @@ def check_loaded(model: Any, found: Mapping[str, Any], where: str) -> None:
     def is_head(key: str) -> bool:
         return not key.startswith(prefix) and key.split(".")[0] not in own
 
-    made = {name.removeprefix(prefix) for name, _ in model.named_buffers()}
+    buffers = {name.removeprefix(prefix) for name, _ in model.named_buffers()}
 
-    def is_made(key: str) -> bool:
-        return key.removeprefix(prefix) in made or key.endswith(MASK)
+    def is_buffer(key: str) -> bool:
+        return key.removeprefix(prefix) in buffers or key.endswith(MASK)
 
-    missing = sorted(key for key in found["missing_keys"] if not key.removeprefix(prefix).startswith("pooler."))
-    unexpected = sorted(key for key in found["unexpected_keys"] if not is_head(key) and not is_made(key))
-    mismatched = sorted(str(key[0] if isinstance(key, tuple) else key) for key in found["mismatched_keys"])
+    missing = sorted(key for key in info["missing_keys"] if not key.removeprefix(prefix).startswith("pooler."))
+    unexpected = sorted(key for key in info["unexpected_keys"] if not is_head(key) and not is_buffer(key))
+    mismatched = sorted(str(key[0] if isinstance(key, tuple) else key) for key in info["mismatched_keys"])
     parts = [
         f"{what} {len(keys)}: {', '.join(keys[:5])}{', ...' if len(keys) > 5 else ''}"
         for what, keys in (("missing", missing), ("unexpected", unexpected), ("of a different shape", mismatched))
@@ -186,7 +188,7 @@ def check_vocabulary(model: Any, tokenizer: Any, name: str) -> None:
 
 
 @contextmanager
-def building_budget(held: Held, itemsize: int, name: str) -> Iterator[None]:
+def building_budget(stored: StoredWeights, itemsize: int, name: str) -> Iterator[None]:
     """Stop building a model that the weights on disk cannot fill or that exceeds this machine's memory.
 
     transformers first builds it without memory, module by module; torch hooks report each registration.
@@ -197,13 +199,13 @@ def building_budget(held: Held, itemsize: int, name: str) -> Iterator[None]:
         register_module_parameter_registration_hook,
     )
 
-    most = 2 * held.numbers + SPARE_NUMBERS
+    most = 2 * stored.numbers + SPARE_NUMBERS
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    here, modules, numbers = threading.get_ident(), 0, 0
+    own_thread, modules, numbers = threading.get_ident(), 0, 0
 
     def count_module(*_: Any) -> None:
         nonlocal modules
-        modules += threading.get_ident() == here
+        modules += threading.get_ident() == own_thread
         if modules > MOST_MODULES:
             raise InputError(
                 f"The configuration of the model {name} declares more modules than any model has",
@@ -213,14 +215,14 @@ def building_budget(held: Held, itemsize: int, name: str) -> Iterator[None]:
 
     def count_numbers(_module: Any, _name: str, tensor: Any) -> None:
         nonlocal numbers
-        if tensor is None or tensor.device.type != "meta" or threading.get_ident() != here:
+        if tensor is None or tensor.device.type != "meta" or threading.get_ident() != own_thread:
             return
         numbers += tensor.numel()
         if numbers > most:
             raise ModelUnavailableError(
                 f"The configuration of the model {name} declares more parameters than its weights hold "
-                f"({', '.join(file.name for file in held.files[:3])})",
-                allowed=f"about {held.numbers:,}",
+                f"({', '.join(file.name for file in stored.files[:3])})",
+                allowed=f"about {stored.numbers:,}",
                 received=f"{numbers:,} or more",
                 todo=f"Check the sizes in its {CONFIG}",
             )

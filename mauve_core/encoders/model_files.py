@@ -60,7 +60,7 @@ FindFile = Callable[[str], Path | None]
 
 
 @dataclass(frozen=True)
-class Held:
+class StoredWeights:
     """Content of weight files, according to their headers.
 
     Attributes
@@ -166,7 +166,7 @@ def files_in(folder: Path) -> FindFile:
     return lambda name: folder / name if (folder / name).exists() else None
 
 
-def transformer_place(find: FindFile) -> str:
+def transformer_folder(find: FindFile) -> str:
     """Return the subfolder of the transformer, "" for the model's own; sentence-transformers may use another."""
     path = None if find(CONFIG) is not None else find(MODULES)
     return "" if path is None else str(read_modules(path)[0]["path"])
@@ -178,12 +178,12 @@ def read_modules(path: Path) -> list[dict[str, Any]]:
     if not isinstance(modules, list) or not modules or not all(isinstance(module, dict) for module in modules):
         raise damaged(path, "it does not hold a list of modules")
     for module in modules:
-        place = module.setdefault("path", "")
-        if not isinstance(place, str) or not isinstance(module.get("type"), str):
+        subfolder = module.setdefault("path", "")
+        if not isinstance(subfolder, str) or not isinstance(module.get("type"), str):
             raise damaged(path, "a module lacks its type or path")
-        inside = PurePosixPath(place)
-        if inside.is_absolute() or ".." in inside.parts or "\\" in place:
-            raise damaged(path, f"the module path {place!r} leads outside the model's folder")
+        inside = PurePosixPath(subfolder)
+        if inside.is_absolute() or ".." in inside.parts or "\\" in subfolder:
+            raise damaged(path, f"the module path {subfolder!r} leads outside the model's folder")
     return modules
 
 
@@ -199,7 +199,7 @@ def _counts(values: Any, name: str = "") -> Iterator[tuple[str, int]]:
         yield name, int(min(values, 1e18)) if values == values else 0
 
 
-def find_weights(folder: Path, config: dict[str, Any]) -> Held:
+def find_weights(folder: Path, config: dict[str, Any]) -> StoredWeights:
     """Return the files that transformers will load, after checking their headers.
 
     Raises
@@ -211,20 +211,20 @@ def find_weights(folder: Path, config: dict[str, Any]) -> Held:
     """
     named = config.get("transformers_weights")
     choices = (_name_inside(folder / CONFIG, named),) if named is not None else WEIGHTS_IN_ORDER
-    found = next((folder / name for name in choices if (folder / name).exists()), None)
-    if found is None:
+    first = next((folder / name for name in choices if (folder / name).exists()), None)
+    if first is None:
         raise ModelUnavailableError(f"The folder {folder} holds no weights: no file named {' or '.join(choices)}")
-    files = tuple(folder / name for name in shards(found)) if found.name.endswith(".index.json") else (found,)
+    files = tuple(folder / name for name in shards(first)) if first.name.endswith(".index.json") else (first,)
     for file in files:
         if not file.exists():
             raise ModelUnavailableError(
-                f"The file {file}, which {found.name} names, is missing", todo="Copy all shards"
+                f"The file {file}, which {first.name} names, is missing", todo="Copy all shards"
             )
     parts = [check_weights(file) for file in files]
     tensors, numbers = (sum(part) for part in zip(*parts, strict=True))
     if config.get("quantization_config"):  # packed: down to one bit per number
         numbers = 8 * sum(file.stat().st_size for file in files)
-    return Held(files, tensors, numbers)
+    return StoredWeights(files, tensors, numbers)
 
 
 def shards(index: Path) -> tuple[str, ...]:

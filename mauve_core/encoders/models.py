@@ -16,7 +16,7 @@ from mauve_core.encoders.devices import resolve_device
 from mauve_core.encoders.gguf_files import converted
 from mauve_core.encoders.hub_files import hub_file, hub_snapshot, is_known
 from mauve_core.encoders.loading import check_vocabulary, load_config, load_tokenizer_files, load_weights
-from mauve_core.encoders.model_files import CONFIG, MODULES, damaged, files_in, require_plain_files, transformer_place
+from mauve_core.encoders.model_files import CONFIG, MODULES, damaged, files_in, require_plain_files, transformer_folder
 from mauve_core.encoders.pooling import TokenPooling, resolve_pooling
 from mauve_core.encoders.sentence_modules import SentenceRecipe
 from mauve_core.encoders.sentence_steps import Apply, load_steps
@@ -154,7 +154,7 @@ def with_pooling(loaded: LoadedModel, pooling: Pooling, recipe: SentenceRecipe |
     """
     if recipe is None:
         resolved, notes = resolve_pooling(pooling, loaded.default_pooling), loaded.notes
-        if pooling == "auto" and not _is_told(loaded.identity):
+        if pooling == "auto" and not _is_kind_known(loaded.identity):
             notes += (
                 f"{loaded.identity.name} is pooled by its {resolved} token; whether it has a modules.json that says "
                 "otherwise is not known on this machine, and the hub did not answer",
@@ -173,7 +173,7 @@ def with_pooling(loaded: LoadedModel, pooling: Pooling, recipe: SentenceRecipe |
     )
 
 
-def _is_told(identity: ModelIdentity) -> bool:
+def _is_kind_known(identity: ModelIdentity) -> bool:
     """Return whether this machine knows if the model is a sentence-transformers model."""
     return identity.kind != "hub" or is_known(identity.location, identity.revision or "main", MODULES)
 
@@ -230,9 +230,9 @@ def _plain_folder(identity: ModelIdentity) -> Path:
         return converted(identity)
     if identity.kind == "hub":
         name, commit = identity.location, identity.revision or "main"
-        return hub_snapshot(name, commit, transformer_place(lambda file: hub_file(name, commit, file)))
+        return hub_snapshot(name, commit, transformer_folder(lambda file: hub_file(name, commit, file)))
     folder = Path(identity.location)
-    return folder / transformer_place(files_in(folder))
+    return folder / transformer_folder(files_in(folder))
 
 
 def _kind_of(config: Any, name: str) -> Literal["causal", "masked"]:

@@ -70,23 +70,23 @@ class PrefixEncoder(Encoder):
         if not wanted:
             raise InputError("No length to cut texts at was given", allowed="at least one")
         keys = {length: feature_key(texts, replace(self.config, max_tokens=length)) for length in wanted}
-        found: dict[int, Features] = {}
+        features: dict[int, Features] = {}
         for length, key in keys.items():
             stored = None if store is None else store.get(key)
             if stored is not None:
-                found[length] = from_store(key, stored)
-        keys = {length: key for length, key in keys.items() if length not in found}
+                features[length] = from_store(key, stored)
+        keys = {length: key for length, key in keys.items() if length not in features}
         if keys and names_word_vectors(self.config.model):
             for length in reversed(keys):  # the longest first: it contains all words
-                found[length] = self.with_max_tokens(length).encode(texts, store=store, progress=progress)
+                features[length] = self.with_max_tokens(length).encode(texts, store=store, progress=progress)
         elif keys:
             tokens = {length: tokenize(texts, self._model(), length, progress) for length in keys}
             if _one_pass_will_do(self._model(), list(tokens.values())):
-                found |= self._in_one_pass(tokens, keys, store, progress)
+                features |= self._in_one_pass(tokens, keys, store, progress)
             else:
                 for length in keys:
-                    found[length] = self.with_max_tokens(length).encode(texts, store=store, progress=progress)
-        return {length: found[length] for length in wanted}
+                    features[length] = self.with_max_tokens(length).encode(texts, store=store, progress=progress)
+        return {length: features[length] for length in wanted}
 
     def token_lengths(
         self, texts: Sequence[str], *, store: FeatureStore | None = None, progress: Progress = silent
@@ -131,9 +131,9 @@ class PrefixEncoder(Encoder):
         finally:
             self._prefixes = ()
         progress(STAGE, total, total)
-        return {length: self._kept(tokens[length], length, keys[length], rows[length], store) for length in keys}
+        return {length: self._finished(tokens[length], length, keys[length], rows[length], store) for length in keys}
 
-    def _kept(self, tokens: Tokenized, length: int, key: str, rows: Rows, store: FeatureStore | None) -> Features:
+    def _finished(self, tokens: Tokenized, length: int, key: str, rows: Rows, store: FeatureStore | None) -> Features:
         array, device = rows.finished()
         return kept_features(array, tokens, replace(self.config, max_tokens=length), key, device, store)
 
@@ -158,7 +158,7 @@ def _one_pass_will_do(loaded: LoadedModel, tokens: Sequence[Tokenized]) -> bool:
     if loaded.kind != "causal" or rope.get("rope_type") in LENGTH_DEPENDENT_POSITIONS:
         return False
     return all(
-        np.array_equal(row, whole[: len(row)])
+        np.array_equal(row, longest[: len(row)])
         for shorter in tokens[:-1]
-        for row, whole in zip(shorter.ids, tokens[-1].ids, strict=True)
+        for row, longest in zip(shorter.ids, tokens[-1].ids, strict=True)
     )

@@ -28,10 +28,10 @@ class Rows:
         self._array: NDArray[np.float32] | None = None
         self._devices: set[str] = set()
         self._pending: list[Part] = []
-        self._kept, self._wait = time.monotonic(), PART_SECONDS
+        self._saved, self._wait = time.monotonic(), PART_SECONDS
         self.tokens_total = int(self._lengths.sum())
         for part in [] if store is None else store.parts(key, len(self._done)):
-            self._place(part)
+            self._insert(part)
 
     @property
     def tokens_done(self) -> int:
@@ -42,10 +42,10 @@ class Rows:
 
     def add(self, indices: NDArray[np.int64], array: NDArray[np.float32], device: str) -> None:
         part = Part(indices=indices, array=array, device=device)
-        self._place(part)
+        self._insert(part)
         if self._store is not None:
             self._pending.append(part)
-            if time.monotonic() - self._kept >= self._wait:
+            if time.monotonic() - self._saved >= self._wait:
                 self.keep()
 
     def keep(self) -> None:
@@ -60,15 +60,15 @@ class Rows:
         begun = time.monotonic()
         self._store.save_part(self._key, part)
         self._pending = []
-        self._kept = time.monotonic()
-        self._wait = max(PART_SECONDS, (self._kept - begun) / PART_SHARE)
+        self._saved = time.monotonic()
+        self._wait = max(PART_SECONDS, (self._saved - begun) / PART_SHARE)
 
     def finished(self) -> tuple[NDArray[np.float32], str]:
         if self._array is None or not self._done.all():
             raise InputError("There are no texts to encode")
         return self._array, "+".join(sorted(self._devices))
 
-    def _place(self, part: Part) -> None:
+    def _insert(self, part: Part) -> None:
         if self._array is None:
             self._array = np.empty((len(self._done), part.array.shape[1]), dtype=np.float32)
         self._array[part.indices] = part.array

@@ -148,15 +148,15 @@ def read_recipe(identity: ModelIdentity) -> SentenceRecipe | None:
     if prompt and not include_prompt:
         raise _unsupported(path, "a pooling that excludes the prompt (include_prompt false)")
     steps = [_step(find, path, module) for module in modules[2:]]
-    made = [step for step in steps if step is not None]
+    used = [step for step in steps if step is not None]
     settings = {
         "poolings": poolings,
-        "steps": [[s.kind, _digest(s.weights), s.width, s.activation, s.residual] for s in made],
+        "steps": [[s.kind, _digest(s.weights), s.width, s.activation, s.residual] for s in used],
         "texts": texts,
         "prompt": prompt,
     }
     digest = hashlib.sha256(json.dumps(settings).encode()).hexdigest()
-    return SentenceRecipe(poolings, tuple(made), texts[0], texts[1], prompt, digest)
+    return SentenceRecipe(poolings, tuple(used), texts[0], texts[1], prompt, digest)
 
 
 def _finder(identity: ModelIdentity) -> FindFile:
@@ -171,9 +171,9 @@ def _kind(module: dict[str, Any]) -> str:
     return name.rpartition(".")[2] if name.startswith("sentence_transformers.") else name
 
 
-def _text_settings(find: FindFile, place: str) -> tuple[int | None, bool]:
+def _text_settings(find: FindFile, subfolder: str) -> tuple[int | None, bool]:
     """Return the maximum length of texts, and whether to lower-case them."""
-    prefix = f"{place}/" if place else ""
+    prefix = f"{subfolder}/" if subfolder else ""
     path = next((found for name in _TEXT_SETTINGS if (found := find(prefix + name)) is not None), None)
     if path is None:
         return None, False
@@ -227,14 +227,14 @@ def _prompt(find: FindFile) -> str:
 
 def _step(find: FindFile, modules: Path, module: dict[str, Any]) -> Step | None:
     """Return a step after pooling; None if it has no effect on a trained model."""
-    kind, place = _kind(module), module["path"]
+    kind, subfolder = _kind(module), module["path"]
     if kind == "Dropout":
         return None
     if kind not in ("Dense", "LayerNorm", "Normalize"):
         raise _unsupported(modules, f"the module {kind}")
-    path = find(f"{place}/config.json")
+    path = find(f"{subfolder}/config.json")
     if path is None and kind != "Normalize":
-        raise damaged(modules, f"{place}/config.json, which it requires, is missing")
+        raise damaged(modules, f"{subfolder}/config.json, which it requires, is missing")
     values = {} if path is None else read_object(path)
     named = [values.get(f"module_{end}_name") for end in ("input", "output")]
     if any(name not in (None, "sentence_embedding") for name in named):
@@ -244,9 +244,11 @@ def _step(find: FindFile, modules: Path, module: dict[str, Any]) -> Step | None:
     width = values.get("out_features" if kind == "Dense" else "dimension")
     if type(width) is not int or width < 1:
         raise damaged(path, "its number of features cannot be used", "a whole number of at least 1")
-    weights = next((found for name in WEIGHTS_IN_ORDER[::2] if (found := find(f"{place}/{name}")) is not None), None)
+    weights = next(
+        (found for name in WEIGHTS_IN_ORDER[::2] if (found := find(f"{subfolder}/{name}")) is not None), None
+    )
     if weights is None:
-        raise damaged(modules, f"the weights of the module {place} are missing")
+        raise damaged(modules, f"the weights of the module {subfolder} are missing")
     if kind == "LayerNorm":
         return Step("layer-norm", weights, width)
     return Step("dense", weights, width, _activation(path, values), bool(values.get("use_residual")))

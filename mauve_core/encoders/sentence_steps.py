@@ -24,11 +24,11 @@ def load_steps(steps: Sequence[Step], width: int, device: str) -> list[Apply]:
     ModelUnavailableError
         Weights are damaged or do not fit together; names the file.
     """
-    made = []
+    functions = []
     for step in steps:
-        made.append(_function(step, width, device))
+        functions.append(_function(step, width, device))
         width = step.width or width
-    return made
+    return functions
 
 
 def _function(step: Step, width: int, device: str) -> Apply:
@@ -43,9 +43,9 @@ def _function(step: Step, width: int, device: str) -> Apply:
         expected = {"linear.weight": (step.width, width)}
         expected |= {"linear.bias": (step.width,)} if "linear.bias" in weights else {}
         expected |= {"residual.weight": (step.width, width)} if step.residual and step.width != width else {}
-    found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
-    if found != expected:
-        raise damaged(step.weights, f"it holds {found} for vectors of {width} numbers", str(expected))
+    shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    if shapes != expected:
+        raise damaged(step.weights, f"it holds {shapes} for vectors of {width} numbers", str(expected))
     if step.kind == "layer-norm":
         weight, bias = weights["norm.weight"], weights["norm.bias"]
         return lambda x: functional.layer_norm(x, (width,), weight, bias)

@@ -67,11 +67,11 @@ def tokenize(texts: Sequence[str], loaded: LoadedModel, max_tokens: int, progres
     cut = np.zeros(len(texts), dtype=np.bool_)
     for start in range(0, len(texts), CHUNK):
         progress(STAGE, start, len(texts))
-        given = [loaded.prompt + text for text in texts[start : start + CHUNK]]
-        rows = _token_ids(tokenizer, given)
+        inputs = [loaded.prompt + text for text in texts[start : start + CHUNK]]
+        rows = _token_ids(tokenizer, inputs)
         too_long = [index for index, row in enumerate(rows) if len(row) > limit]
         if too_long:
-            shortened = _token_ids(tokenizer, [given[index] for index in too_long], limit)
+            shortened = _token_ids(tokenizer, [inputs[index] for index in too_long], limit)
             for index, row in zip(too_long, shortened, strict=True):
                 rows[index] = row
                 cut[start + index] = True

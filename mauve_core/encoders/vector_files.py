@@ -169,15 +169,15 @@ class _Reading:
 
     def finished(self) -> WordVectors:
         """Return the result; InputError if the file holds fewer or more lines than it declares."""
-        there = self.lines - (self._declared is not None)
-        if there < 1 or (self._declared is not None and there != self._declared):
+        count = self.lines - (self._declared is not None)
+        if count < 1 or (self._declared is not None and count != self._declared):
             allowed = (
                 f"{self._declared:,} lines, as declared in its first line"
                 if self._declared
                 else "one word vector per line"
             )
             raise InputError(
-                f"{self._path} is incomplete or not a file of word vectors", allowed=allowed, received=f"{there:,}"
+                f"{self._path} is incomplete or not a file of word vectors", allowed=allowed, received=f"{count:,}"
             )
         array = np.zeros((len(self._ids), self._numbers), dtype=np.float32)
         for row, vector in self._vectors.items():

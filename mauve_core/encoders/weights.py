@@ -115,13 +115,13 @@ def _gpt2(model: Any, arrays: Arrays) -> Weights | None:
     norm = partial(_layer_norm, arrays, config.layer_norm_epsilon)
     size, layers = config.hidden_size // config.num_attention_heads, []
     for index in range(config.num_hidden_layers):
-        at = f"h.{index}."
-        q, k, v = _thirds(arrays, at + "attn.c_attn")
+        prefix = f"h.{index}."
+        q, k, v = _thirds(arrays, prefix + "attn.c_attn")
         scale = (size**-0.5 if config.scale_attn_weights else 1.0) / (
             index + 1 if config.scale_attn_by_inverse_layer_idx else 1
         )
-        o, up, down = (_transposed(arrays, at + name) for name in ("attn.c_proj", "mlp.c_fc", "mlp.c_proj"))
-        layers.append(Layer(q, k, v, o, norm(at + "ln_1"), norm(at + "ln_2"), up, down, scale))
+        o, up, down = (_transposed(arrays, prefix + name) for name in ("attn.c_proj", "mlp.c_fc", "mlp.c_proj"))
+        layers.append(Layer(q, k, v, o, norm(prefix + "ln_1"), norm(prefix + "ln_2"), up, down, scale))
     return Weights(
         embed=lambda ids, positions, _: tokens[ids] + position_vectors[positions],
         rotary=None,
@@ -146,10 +146,10 @@ def _llama(model: Any, arrays: Arrays) -> Weights | None:
     size = config.head_dim or config.hidden_size // config.num_attention_heads
     layers = []
     for index in range(config.num_hidden_layers):
-        at = f"layers.{index}."
-        q, k, v, o = (_linear(arrays, f"{at}self_attn.{name}_proj") for name in "qkvo")
-        gate, up, down = (_linear(arrays, f"{at}mlp.{name}_proj") for name in ("gate", "up", "down"))
-        norms = norm(at + "input_layernorm"), norm(at + "post_attention_layernorm")
+        prefix = f"layers.{index}."
+        q, k, v, o = (_linear(arrays, f"{prefix}self_attn.{name}_proj") for name in "qkvo")
+        gate, up, down = (_linear(arrays, f"{prefix}mlp.{name}_proj") for name in ("gate", "up", "down"))
+        norms = norm(prefix + "input_layernorm"), norm(prefix + "post_attention_layernorm")
         layers.append(Layer(q, k, v, o, *norms, up, down, size**-0.5, gate))
 
     def rotary(hidden: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
@@ -180,12 +180,12 @@ def _bert(model: Any, arrays: Arrays) -> Weights | None:
     norm = partial(_layer_norm, arrays, config.layer_norm_eps)
     first, size, layers = norm("embeddings.LayerNorm"), config.hidden_size // config.num_attention_heads, []
     for index in range(config.num_hidden_layers):
-        at = f"encoder.layer.{index}."
-        q, k, v = (_linear(arrays, f"{at}attention.self.{name}") for name in ("query", "key", "value"))
+        prefix = f"encoder.layer.{index}."
+        q, k, v = (_linear(arrays, f"{prefix}attention.self.{name}") for name in ("query", "key", "value"))
         o, up, down = (
-            _linear(arrays, at + n) for n in ("attention.output.dense", "intermediate.dense", "output.dense")
+            _linear(arrays, prefix + n) for n in ("attention.output.dense", "intermediate.dense", "output.dense")
         )
-        norms = norm(at + "attention.output.LayerNorm"), norm(at + "output.LayerNorm")
+        norms = norm(prefix + "attention.output.LayerNorm"), norm(prefix + "output.LayerNorm")
         layers.append(Layer(q, k, v, o, *norms, up, down, size**-0.5))
     padding = config.pad_token_id if config.model_type == "roberta" else None
 

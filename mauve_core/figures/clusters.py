@@ -47,20 +47,20 @@ def cluster_figure(rows: pd.DataFrame, candidate: str, *, chosen: int | None = N
     Figure
         The first value of a clicked point's ``customdata`` is its cluster.
     """
-    name, place = html.escape(candidate), np.arange(len(rows), dtype=np.float32)
+    name, positions = html.escape(candidate), np.arange(len(rows), dtype=np.float32)
     traces = [
-        _bars(place, rows["p"], "human, p", HUMAN_COLOUR, "y"),
-        _bars(place, rows["q"], f"{name}, q", MODEL_COLOUR, "y"),
-        _bars(place, rows["type_1"], "type I error", translucent(MODEL_COLOUR, 0.55), "y2"),
-        _bars(place, rows["type_2"], "type II error", translucent(HUMAN_COLOUR, 0.55), "y2"),
-        _columns(place, rows, name, chosen),
+        _bars(positions, rows["p"], "human, p", HUMAN_COLOUR, "y"),
+        _bars(positions, rows["q"], f"{name}, q", MODEL_COLOUR, "y"),
+        _bars(positions, rows["type_1"], "type I error", translucent(MODEL_COLOUR, 0.55), "y2"),
+        _bars(positions, rows["type_2"], "type II error", translucent(HUMAN_COLOUR, 0.55), "y2"),
+        _columns(positions, rows, name, chosen),
     ]
     return draw.figure(traces, _layout(rows))
 
 
-def _bars(place: NDArray[np.float32], values: pd.Series, name: str, colour: str, axis: str) -> Trace:
+def _bars(positions: NDArray[np.float32], values: pd.Series, name: str, colour: str, axis: str) -> Trace:
     return draw.bar(
-        x=place,
+        x=positions,
         y=values.to_numpy(dtype=np.float32),
         name=name,
         yaxis=axis,
@@ -71,10 +71,10 @@ def _bars(place: NDArray[np.float32], values: pd.Series, name: str, colour: str,
     )
 
 
-def _columns(place: NDArray[np.float32], rows: pd.DataFrame, name: str, chosen: int | None) -> Trace:
+def _columns(positions: NDArray[np.float32], rows: pd.DataFrame, name: str, chosen: int | None) -> Trace:
     """One transparent full-height bar per cluster, for hovers and clicks; shaded if chosen."""
     return draw.bar(
-        x=place,
+        x=positions,
         y=np.ones(len(rows), dtype=np.float32),
         width=1,
         yaxis="y3",

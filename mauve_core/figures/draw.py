@@ -30,8 +30,8 @@ Layout = dict[str, Any]
 
 def figure(traces: Iterable[Trace], layout: Mapping[str, Any]) -> go.Figure:
     """Build the figure from traces, each with its ``type``, and a nested layout without magic underscores."""
-    data, given = [_given(trace) for trace in traces], _given(layout)
-    return go.Figure(data=data, layout=given) if CHECKED else _Sent(data, given)
+    data, cleaned = [_without_none(trace) for trace in traces], _without_none(layout)
+    return go.Figure(data=data, layout=cleaned) if CHECKED else _Sent(data, cleaned)
 
 
 def scatter(**properties: Any) -> Trace:
@@ -122,10 +122,10 @@ def _templates(name: str) -> dict[str, Any]:
     return template
 
 
-def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings without those that are None, as Plotly drops them."""
     return {
-        name: _given(value) if isinstance(value, Mapping) else value
+        name: _without_none(value) if isinstance(value, Mapping) else value
         for name, value in settings.items()
         if value is not None
     }

@@ -53,8 +53,8 @@ def moves(flow: Flow) -> list[Move]:
 
 def moved_along(flow: Flow, source: int, target: int) -> tuple[str, ...]:
     """Ids of the texts that moved from one cluster to the other, in order."""
-    places = np.flatnonzero((flow.before == source) & (flow.after == target))
-    return tuple(flow.ids[index] for index in places)
+    indices = np.flatnonzero((flow.before == source) & (flow.after == target))
+    return tuple(flow.ids[index] for index in indices)
 
 
 def flows_frame(flow: Flow) -> pd.DataFrame:
@@ -100,9 +100,9 @@ def matrix_figure(flow: Flow, clusters: Sequence[int], chosen: tuple[int, int] |
 
     The first two values of a clicked point's ``customdata`` are the old and the new cluster.
     """
-    places = list(map(int, clusters))
-    counts = flow.transitions[np.ix_(places, places)]
-    moved = np.where(np.eye(len(places), dtype=bool), 0, counts)
+    shown = list(map(int, clusters))
+    counts = flow.transitions[np.ix_(shown, shown)]
+    moved = np.where(np.eye(len(shown), dtype=bool), 0, counts)
     top = int(moved.max(initial=0))
     figure = go.Figure(
         go.Heatmap(
@@ -116,22 +116,22 @@ def matrix_figure(flow: Flow, clusters: Sequence[int], chosen: tuple[int, int] |
             hoverinfo="skip",
         )
     )
-    figure.add_traces([_numbers(counts, top), _cells(flow, places, moved)])
-    if chosen is not None and {*chosen} <= {*places}:
-        x, y = places.index(chosen[1]), places.index(chosen[0])
+    figure.add_traces([_numbers(counts, top), _cells(flow, shown, moved)])
+    if chosen is not None and {*chosen} <= {*shown}:
+        x, y = shown.index(chosen[1]), shown.index(chosen[0])
         line = {"color": MODEL_COLOUR, "width": 3}
         figure.add_shape(type="rect", x0=x - 0.5, x1=x + 0.5, y0=y - 0.5, y1=y + 0.5, line=line)
-    ticks = {"tickvals": list(range(len(places))), "ticktext": list(map(str, places)), "showgrid": False}
+    ticks = {"tickvals": list(range(len(shown))), "ticktext": list(map(str, shown)), "showgrid": False}
     axis = {**ticks, "zeroline": False, "fixedrange": True, "tickangle": 0}
     figure.update_layout(
         base_layout(
-            height=_CELL * max(len(places), 4) + 60,
+            height=_CELL * max(len(shown), 4) + 60,
             margin={"l": 8, "r": 8, "t": 8, "b": 8},
             showlegend=False,
             clickmode="event+select",
             hovermode="closest",
-            xaxis={**axis, "side": "top", "title": {"text": "to cluster"}, "range": [-0.5, len(places) - 0.5]},
-            yaxis={**axis, "title": {"text": "from cluster"}, "range": [len(places) - 0.5, -0.5]},
+            xaxis={**axis, "side": "top", "title": {"text": "to cluster"}, "range": [-0.5, len(shown) - 0.5]},
+            yaxis={**axis, "title": {"text": "from cluster"}, "range": [len(shown) - 0.5, -0.5]},
         )
     )
     return figure
@@ -223,14 +223,14 @@ def sensitivity_figure(rows: pd.DataFrame) -> go.Figure:
 def _numbers(counts: NDArray[np.int64], top: int) -> go.Scatter:
     """Counts in the cells; gray for texts that stayed, none where nothing moved."""
     rows, columns = np.nonzero(counts)
-    found = counts[rows, columns]
+    values = counts[rows, columns]
     stayed = rows == columns
-    dark = found > _DARK_FROM * top
+    dark = values > _DARK_FROM * top
     return go.Scatter(
         x=columns,
         y=rows,
         mode="text",
-        text=[f"{count:,}" for count in found],
+        text=[f"{count:,}" for count in values],
         textfont={
             "color": [
                 NEUTRAL_COLOUR if s else "#ffffff" if d else "#1c1c1c" for s, d in zip(stayed, dark, strict=True)
@@ -241,10 +241,10 @@ def _numbers(counts: NDArray[np.int64], top: int) -> go.Scatter:
     )
 
 
-def _cells(flow: Flow, places: Sequence[int], moved: NDArray[np.int64]) -> go.Scatter:
+def _cells(flow: Flow, shown: Sequence[int], moved: NDArray[np.int64]) -> go.Scatter:
     """A transparent square over each flow for hovers and clicks, which a heat map cannot handle."""
     rows, columns = np.nonzero(moved)
-    ends = np.array(places, dtype=np.int64)
+    ends = np.array(shown, dtype=np.int64)
     sizes = np.bincount(flow.before, minlength=flow.k)
     data = np.column_stack([ends[rows], ends[columns], moved[rows, columns], sizes[ends[rows]]])
     return go.Scatter(

@@ -158,7 +158,8 @@ def _by_candidate(points: pd.DataFrame) -> dict[str, _Part]:
     codes, names = pd.factorize(points["candidate"])
     indices = [np.flatnonzero(codes == code) for code in range(len(names))]
     return {
-        str(name): {key: values[at] for key, values in columns.items()} for name, at in zip(names, indices, strict=True)
+        str(name): {key: values[rows] for key, values in columns.items()}
+        for name, rows in zip(names, indices, strict=True)
     }
 
 
@@ -198,10 +199,10 @@ def _hover(part: _Part) -> str:
     """Hover template with decimals that fit most of the part; only numbers are sent per point, not sentences."""
     lines = ["<b>%{meta}</b>", "weight of P %{customdata[0]:.2f}"]
     for title, column in (("type I", "type_1"), ("type II", "type_2")):
-        place, sd = HOVERED.index(column), float(np.median(part[f"{column}_sd"]))
+        index, sd = HOVERED.index(column), float(np.median(part[f"{column}_sd"]))
         form = f":.{decimals_of(float(np.median(part[column])), sd)}f"
-        spread = "" if np.isnan(sd) else f"{UNBROKEN}±{UNBROKEN}%{{customdata[{place + 1}]{form}}}"
-        lines.append(f"{title} %{{customdata[{place}]{form}}}{spread} nats")
+        spread = "" if np.isnan(sd) else f"{UNBROKEN}±{UNBROKEN}%{{customdata[{index + 1}]{form}}}"
+        lines.append(f"{title} %{{customdata[{index}]{form}}}{spread} nats")
     return "<br>".join(lines) + "<extra></extra>"
 
 
@@ -252,8 +253,8 @@ def _line(name: str, part: _Part, index: int, width: float) -> Trace:
 
 def _mark(name: str, part: _Part, weight: float, index: int, size: int) -> Trace:
     style = candidate_style(index)
-    place = np.argmin(np.abs(part["weight"] - weight))
-    row = {key: values[[place]] for key, values in part.items()}
+    nearest = np.argmin(np.abs(part["weight"] - weight))
+    row = {key: values[[nearest]] for key, values in part.items()}
     return draw.scatter(
         x=row["x"].astype(np.float32),
         y=row["y"].astype(np.float32),

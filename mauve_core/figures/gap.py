@@ -77,12 +77,12 @@ def ledger_figure(
         The first value of a clicked point's ``customdata`` is its cluster.
     """
     rows = _single(rows)
-    place = np.arange(len(rows), dtype=np.float32)
+    positions = np.arange(len(rows), dtype=np.float32)
     nats = rows["nats"].to_numpy(dtype=np.float64)
     colour = ERROR_COLOURS[error]
     bars = draw.bar(
         x=nats.astype(np.float32),
-        y=place,
+        y=positions,
         orientation="h",
         marker={"color": colour, "line": {"width": 0}},
         error_x=_interval_bars(rows),
@@ -93,7 +93,7 @@ def ledger_figure(
     numbers = np.column_stack([rows["cluster"], rows["human"], rows["model"]]).astype(np.float32)
     clicked = draw.bar(
         x=np.ones(len(rows), dtype=np.float32),
-        y=place,
+        y=positions,
         orientation="h",
         width=1,
         xaxis="x2",
@@ -179,7 +179,7 @@ def steps_figure(rows: pd.DataFrame, score: str, words: Mapping[int, str]) -> go
         text=[with_spread(mean, sd, SCORE_DECIMALS) for mean, sd in zip(known["mean"], known["sd"], strict=True)],
         hovertemplate="%{text} over seeds<extra></extra>",
     )
-    here = draw.scatter(
+    in_partition = draw.scatter(
         x=step,
         y=rows[score].to_numpy(),
         mode="lines+markers",
@@ -201,7 +201,7 @@ def steps_figure(rows: pd.DataFrame, score: str, words: Mapping[int, str]) -> go
     }
     y = {"title": {"text": titled(score)}, "zeroline": False}
     best = draw.guide("y", BEST[score], {"color": HUMAN_COLOUR, "width": 1.5, "dash": "dot"})
-    return draw.figure([over_seeds, here], base_layout(height=_STEPS_HEIGHT, xaxis=x, yaxis=y, shapes=[best]))
+    return draw.figure([over_seeds, in_partition], base_layout(height=_STEPS_HEIGHT, xaxis=x, yaxis=y, shapes=[best]))
 
 
 def _single(rows: pd.DataFrame) -> pd.DataFrame:
@@ -265,8 +265,8 @@ def _ledger_layout(
 
 def _row_title(cluster: int, words: Mapping[int, str]) -> str:
     """Number and first words, cut before escaping."""
-    whole = f"{cluster} · {words[cluster]}" if cluster in words else str(cluster)
-    cut = whole if len(whole) <= LABEL_LENGTH else f"{whole[: LABEL_LENGTH - 1].rstrip(' ,')}…"
+    title = f"{cluster} · {words[cluster]}" if cluster in words else str(cluster)
+    cut = title if len(title) <= LABEL_LENGTH else f"{title[: LABEL_LENGTH - 1].rstrip(' ,')}…"
     return html.escape(cut)
 
 
@@ -282,14 +282,14 @@ def _ledger_hover(cluster: int, nats: float, share: float, words: Mapping[int, s
 def _step_title(cluster: int, words: Mapping[int, str]) -> str:
     if cluster == TOGETHER:
         return "As it is"
-    said = words.get(cluster, "")
-    return html.escape(f"+ cluster {cluster}{f': {said}' if said else ''}")
+    top_words = words.get(cluster, "")
+    return html.escape(f"+ cluster {cluster}{f': {top_words}' if top_words else ''}")
 
 
-def _dot(estimate: Estimate, place: int, name: str, symbol: str) -> Trace:
+def _dot(estimate: Estimate, row: int, name: str, symbol: str) -> Trace:
     return draw.scatter(
         x=[estimate.mean],
-        y=[place],
+        y=[row],
         error_x={
             "type": "data",
             "symmetric": False,

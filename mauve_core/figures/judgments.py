@@ -241,31 +241,31 @@ def _range(ranking: Ranking) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _dot(player: Player, place: int, style: Style, low: float, high: float) -> list[go.Scatter]:
+def _dot(player: Player, row: int, style: Style, low: float, high: float) -> list[go.Scatter]:
     """Traces of one player, clipped to the panel: a hollow marker for an infinite score, words for a missing one."""
     edge = 0.03 * (high - low)
     if math.isnan(player.score):
-        return [_words(NOT_PLACED, low + edge, place)]
-    at, *ends = (min(max(value, low + edge), high - edge) for value in (player.score, player.low, player.high))
+        return [_words(NOT_PLACED, low + edge, row)]
+    position, *ends = (min(max(value, low + edge), high - edge) for value in (player.score, player.low, player.high))
     line = {"color": style.colour, "width": 2}
-    traces = [go.Scatter(x=ends, y=[place, place], mode="lines", line=line, hoverinfo="skip")]
+    traces = [go.Scatter(x=ends, y=[row, row], mode="lines", line=line, hoverinfo="skip")]
     for value, x, arrow in zip((player.low, player.high), ends, ("triangle-left", "triangle-right"), strict=True):
         if math.isinf(value) and value != player.score:
             marker = {"color": style.colour, "symbol": arrow, "size": 9}
             hover = "no limit on this side<extra></extra>"
-            traces.append(go.Scatter(x=[x], y=[place], mode="markers", marker=marker, hovertemplate=hover))
+            traces.append(go.Scatter(x=[x], y=[row], mode="markers", marker=marker, hovertemplate=hover))
     marker = {"color": style.colour, "symbol": style.symbol, "size": 11, "line": {"color": "white", "width": 1}}
     if math.isinf(player.score):
         marker |= {"symbol": f"{style.symbol}-open", "line": {"color": style.colour, "width": 2}}
     name = html.escape(player.name)
-    dot = go.Scatter(x=[at], y=[place], mode="markers", marker=marker, hovertemplate=_hover(player), meta=name)
+    dot = go.Scatter(x=[position], y=[row], mode="markers", marker=marker, hovertemplate=_hover(player), meta=name)
     return [*traces, dot]
 
 
-def _words(text: str, x: float, place: int) -> go.Scatter:
+def _words(text: str, x: float, row: int) -> go.Scatter:
     marks: dict[str, Any] = {"mode": "text", "text": [text], "textposition": "middle right"}
     marks["textfont"] = {"color": NEUTRAL_COLOUR}
-    return go.Scatter(x=[x], y=[place], hoverinfo="skip", **marks)
+    return go.Scatter(x=[x], y=[row], hoverinfo="skip", **marks)
 
 
 def _hover(player: Player) -> str:

@@ -61,8 +61,8 @@ def leaderboard_frame(comparison: Comparison, kind: PartitionKind, *, by: str = 
         name = standing.candidate.name
         sizes = {"n_human": comparison.human.n, "n": standing.candidate.source.n}
         sizes["k"] = comparison.partition(kind, name).k
-        place = {"rank": standing.rank, "tied": standing.tied, "candidate": name}
-        rows.append(place | _numbers(standing.candidate, kind) | sizes)
+        standing_cells = {"rank": standing.rank, "tied": standing.tied, "candidate": name}
+        rows.append(standing_cells | _numbers(standing.candidate, kind) | sizes)
     halves = shown_halves(comparison, kind)
     if halves is not None:
         sizes = {"n_human": halves.source.n, "n": halves.source.n, "k": halves.partitions[0].k}
@@ -152,9 +152,9 @@ def interval_figure(comparison: Comparison, kind: PartitionKind, *, by: str = "m
     for column, score in enumerate(SCORES, start=1):
         estimates = [standing.candidate.estimate(score, kind) for standing in placed]
         panel: list[Trace] = []
-        for place, (standing, estimate) in enumerate(zip(placed, estimates, strict=True)):
+        for row, (standing, estimate) in enumerate(zip(placed, estimates, strict=True)):
             name = standing.candidate.name
-            panel += _interval(estimate, place, name, candidate_style(order.index(name)))
+            panel += _interval(estimate, row, name, candidate_style(order.index(name)))
         panel += [] if halves is None else _ceiling(halves.estimate(score, kind), len(placed))
         panel += _ties(placed, estimates) if score == by else []
         traces += [draw.on_panel(trace, column) for trace in panel]
@@ -180,12 +180,12 @@ def _ceiling(estimate: Estimate, rows: int) -> list[Trace]:
     return [line, *_interval(estimate, -1, HALVES_TITLE, Style(HUMAN_COLOUR, "solid", "circle"))]
 
 
-def _interval(estimate: Estimate, place: int, name: str, style: Style) -> list[Trace]:
+def _interval(estimate: Estimate, row: int, name: str, style: Style) -> list[Trace]:
     sd = estimate.sd or 0.0
-    thick = _stroke([estimate.mean - sd, estimate.mean + sd], [place, place], style.colour, 5)
+    thick = _stroke([estimate.mean - sd, estimate.mean + sd], [row, row], style.colour, 5)
     dot = draw.scatter(
         x=[estimate.mean],
-        y=[place],
+        y=[row],
         error_x={
             "type": "data",
             "symmetric": False,
@@ -207,7 +207,7 @@ def _ties(placed: Sequence[Standing], estimates: Sequence[Estimate]) -> list[Tra
     width = max(high - min(estimate.low for estimate in estimates), 1e-9)
     brackets = []
     for rank in sorted({standing.rank for standing in placed if standing.tied}):
-        indices = [place for place, standing in enumerate(placed) if standing.rank == rank]
+        indices = [index for index, standing in enumerate(placed) if standing.rank == rank]
         x = high + width * 0.06
         bracket = _stroke([x, x], [indices[0] - 0.25, indices[-1] + 0.25], NEUTRAL_COLOUR, 4)
         bracket |= {"hoverinfo": None, "hovertemplate": "tied: the intervals overlap<extra></extra>"}

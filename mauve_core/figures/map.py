@@ -114,8 +114,8 @@ def stratified_sample(
         return shown
     rng = np.random.default_rng(0)
     parts = []
-    for place in np.unique(source[shown]):
-        members = shown[source[shown] == place]
+    for index in np.unique(source[shown]):
+        members = shown[source[shown] == index]
         size = max(1, int(members.size * most / shown.size))
         parts.append(rng.choice(members, size, replace=False))
     return np.sort(np.concatenate(parts))
@@ -174,7 +174,7 @@ def map_figure(
                 trace["selectedpoints"] = np.flatnonzero(inside[members]).astype(np.int32)
             traces.append(trace)
     named = np.unique(points.source[drawn]) if colouring == "source" else ()
-    traces += [_legend_entry(points.names, int(place)) for place in named]
+    traces += [_legend_entry(points.names, int(index)) for index in named]
     if colouring == "log_ratio":
         traces.append(_colour_bar(_ratio_limit(points), candidate))
     if colouring in _ERROR_COLOURS:
@@ -184,29 +184,29 @@ def map_figure(
     return draw.figure(traces, layout)
 
 
-def colour_of(place: int) -> str:
+def colour_of(index: int) -> str:
     """Color of the source at that index: blue for the human side, the candidates' usual colors for the others."""
-    return HUMAN_COLOUR if place == 0 else candidate_style(place - 1).colour
+    return HUMAN_COLOUR if index == 0 else candidate_style(index - 1).colour
 
 
-def symbol_of(place: int) -> str:
+def symbol_of(index: int) -> str:
     """Marker of the source at that index: a dot, or another shape each time the colors repeat."""
-    return candidate_style(max(place - 1, 0) // len(CATEGORICAL)).symbol
+    return candidate_style(max(index - 1, 0) // len(CATEGORICAL)).symbol
 
 
-def _interleaved(places: NDArray[np.intp], source: NDArray[np.int16]) -> list[NDArray[np.intp]]:
+def _interleaved(shown: NDArray[np.intp], source: NDArray[np.int16]) -> list[NDArray[np.intp]]:
     """Texts in parts of one source each, with sources alternating, so that none covers all others."""
-    shuffled = np.random.default_rng(0).permutation(places)
+    shuffled = np.random.default_rng(0).permutation(shown)
     turns = np.array_split(shuffled, _TURNS)
-    return [turn[source[turn] == place] for turn in turns for place in np.unique(source[turn])]
+    return [turn[source[turn] == index] for turn in turns for index in np.unique(source[turn])]
 
 
 def _scatter(points: Points, members: NDArray[np.intp], colouring: Colouring, opacity: float, raised: bool) -> Trace:
-    place, cluster = int(points.source[members[0]]), points.cluster[members]
+    index, cluster = int(points.source[members[0]]), points.cluster[members]
     data = np.column_stack([members, cluster]).astype(np.float32)
     marker: dict[str, Any] = {"size": 8 if raised else 5, "opacity": opacity, "line": {"width": 0}}
-    marker |= _colours(points, cluster, place, colouring)
-    name = html.escape(points.names[place])
+    marker |= _colours(points, cluster, index, colouring)
+    name = html.escape(points.names[index])
     return draw.scattergl(
         x=points.xy[members, 0],
         y=points.xy[members, 1],
@@ -221,9 +221,9 @@ def _scatter(points: Points, members: NDArray[np.intp], colouring: Colouring, op
     )
 
 
-def _colours(points: Points, cluster: NDArray[np.int32], place: int, colouring: Colouring) -> dict[str, Any]:
+def _colours(points: Points, cluster: NDArray[np.int32], index: int, colouring: Colouring) -> dict[str, Any]:
     if colouring == "source":
-        return {"color": colour_of(place), "symbol": symbol_of(place)}
+        return {"color": colour_of(index), "symbol": symbol_of(index)}
     if colouring == "cluster":
         turn = len(_CLUSTER_COLOURS) - 1
         numbers = np.where(cluster < 0, turn, cluster % turn).astype(np.float32)
@@ -276,14 +276,14 @@ def _error_bar(points: Points, colouring: Colouring) -> Trace:
     return draw.scatter(x=[None], y=[None], mode="markers", marker=marker, showlegend=False, hoverinfo="skip")
 
 
-def _legend_entry(names: Sequence[str], place: int) -> Trace:
+def _legend_entry(names: Sequence[str], index: int) -> Trace:
     """A legend mark at full opacity, whatever the opacity of the points."""
     return draw.scatter(
         x=[None],
         y=[None],
         mode="markers",
-        marker={"color": colour_of(place), "symbol": symbol_of(place), "size": 9},
-        name=html.escape(names[place]),
+        marker={"color": colour_of(index), "symbol": symbol_of(index), "size": 9},
+        name=html.escape(names[index]),
         hoverinfo="skip",
     )
 

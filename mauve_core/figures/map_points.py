@@ -50,7 +50,7 @@ def points_frame(points: Points, ids: Sequence[str]) -> pd.DataFrame:
         source, id, x, y, cluster (-1 if the partition excludes its source), then the cluster's log2_ratio, type_1 and
         type_2 (NaN without a cluster).
     """
-    there = points.cluster >= 0
+    clustered = points.cluster >= 0
     frame = pd.DataFrame(
         {
             "source": np.array(points.names, dtype=object)[points.source],
@@ -61,5 +61,5 @@ def points_frame(points: Points, ids: Sequence[str]) -> pd.DataFrame:
         }
     )
     for name in ("log2_ratio", "type_1", "type_2"):
-        frame[name] = np.where(there, getattr(points, name)[points.cluster], np.nan)
+        frame[name] = np.where(clustered, getattr(points, name)[points.cluster], np.nan)
     return frame

@@ -256,7 +256,7 @@ def _human_line(human: Value, candidates: int) -> list[Trace]:
         mode="lines",
         hoverinfo="skip",
     )
-    heights = [top, *(place + 0.5 for place in range(candidates - 1)), bottom]
+    heights = [top, *(row + 0.5 for row in range(candidates - 1)), bottom]
     line = draw.scatter(
         x=[human.value] * len(heights),
         y=heights,
@@ -268,13 +268,13 @@ def _human_line(human: Value, candidates: int) -> list[Trace]:
     return [band, line]
 
 
-def _dot(row: Row, value: Value, place: int, index: int) -> Trace:
+def _dot(row: Row, value: Value, y: int, index: int) -> Trace:
     style = candidate_style(index)
     gap = "" if row.gap is None else f"<br>|T(Q) − T(P)| = {_in_words(row.gap)}"
     note = f"<br>{_wrapped(row.note)}" if row.note else ""
     return draw.scatter(
         x=[value.value],
-        y=[place],
+        y=[y],
         error_x=_error_bar(value, style.colour),
         mode="markers",
         marker={"color": style.colour, "symbol": style.symbol, "size": 10, "line": {"color": "white", "width": 1}},

@@ -40,7 +40,7 @@ _ROW_HEIGHT, _LINE_HEIGHT, _COLUMN_MARGIN = 32, 15, 0.35
 
 
 @dataclass(frozen=True)
-class Place:
+class MethodStanding:
     """A candidate under one method.
 
     Attributes
@@ -70,22 +70,22 @@ class Place:
         return f"{self.place}?" if unknown else rank_label(self.rank, self.tied)
 
 
-def places(result: MethodResult, candidates: Sequence[str]) -> list[Place]:
+def method_standings(result: MethodResult, candidates: Sequence[str]) -> list[MethodStanding]:
     """Candidates from closest to farthest."""
     names = [candidates[index] for index in np.argsort(-result.closeness(candidates), kind="stable")]
     ranks: list[int] = []
     joins: list[Joined] = []
-    for place, score in enumerate((result.scores[name] for name in names), start=1):
+    for position, score in enumerate((result.scores[name] for name in names), start=1):
         first = result.scores[names[ranks[-1] - 1]] if ranks else None
         if first is None or not score.overlaps(first):
-            ranks.append(place)
+            ranks.append(position)
             joins.append("")
         else:
             ranks.append(ranks[-1])
             joins.append("unknown" if score.low is None or first.low is None else "overlap")
     return [
-        Place(name, place, rank, ranks.count(rank) > 1, joined, result.scores[name])
-        for place, (name, rank, joined) in enumerate(zip(names, ranks, joins, strict=True), start=1)
+        MethodStanding(name, position, rank, ranks.count(rank) > 1, joined, result.scores[name])
+        for position, (name, rank, joined) in enumerate(zip(names, ranks, joins, strict=True), start=1)
     ]
 
 
@@ -96,9 +96,9 @@ def scores_frame(table: MethodTable) -> pd.DataFrame:
     -------
     DataFrame
         number (of the method), method, title, closer ("larger" or "smaller"), candidate (``human`` for two halves of
-        the human texts), place, rank, tied and joined (as in :class:`Place`; 0 and no ties for the halves), value,
-        sd_seeds, sd_texts, low, high, z (NaN if unknown), n, p_value and p_holm (of P = Q, raw and corrected; NaN
-        without a test), seconds (of the estimator), notes.
+        the human texts), place, rank, tied and joined (as in :class:`MethodStanding`; 0 and no ties for the halves),
+        value, sd_seeds, sd_texts, low, high, z (NaN if unknown), n, p_value and p_holm (of P = Q, raw and corrected;
+        NaN without a test), seconds (of the estimator), notes.
     """
     tests, untested = p_values_of(table), Tested(math.nan, math.nan)
     rows = []
@@ -106,13 +106,15 @@ def scores_frame(table: MethodTable) -> pd.DataFrame:
         about = {"number": number, "method": result.method.spec, "title": result.method.title}
         about["closer"] = "larger" if result.method.higher_is_closer else "smaller"
         end = {"seconds": result.seconds, "notes": "; ".join(result.notes)}
-        for item in sorted(places(result, table.candidates), key=lambda item: table.candidates.index(item.candidate)):
-            place = {name: getattr(item, name) for name in ("candidate", "place", "rank", "tied", "joined")}
+        for item in sorted(
+            method_standings(result, table.candidates), key=lambda item: table.candidates.index(item.candidate)
+        ):
+            standing = {name: getattr(item, name) for name in ("candidate", "place", "rank", "tied", "joined")}
             test = tests.get((result.method, item.candidate), untested)
-            rows.append({**about, **place, **_numbers(item.score), **_tested(test), **end})
+            rows.append({**about, **standing, **_numbers(item.score), **_tested(test), **end})
         if result.ceiling is not None:
-            place = {"candidate": HUMAN, "place": 0, "rank": 0, "tied": False, "joined": ""}
-            rows.append({**about, **place, **_numbers(result.ceiling), **_tested(untested), **end})
+            standing = {"candidate": HUMAN, "place": 0, "rank": 0, "tied": False, "joined": ""}
+            rows.append({**about, **standing, **_numbers(result.ceiling), **_tested(untested), **end})
     return pd.DataFrame(rows)
 
 
@@ -121,7 +123,7 @@ def bump_figure(table: MethodTable, order: Sequence[str]) -> go.Figure:
 
     ``order`` holds the run's candidates and sets color, dash and marker.
     """
-    columns = [places(result, table.candidates) for result in table.results]
+    columns = [method_standings(result, table.candidates) for result in table.results]
     figure = go.Figure([_joins(columns, "overlap"), _joins(columns, "unknown")])
     tests = p_values_of(table)
     for name in table.candidates:
@@ -187,12 +189,12 @@ def _tested(test: Tested) -> dict[str, float]:
     return {"p_value": test.p_value, "p_holm": test.corrected}
 
 
-def _joins(columns: Sequence[Sequence[Place]], kind: Joined) -> go.Scatter:
+def _joins(columns: Sequence[Sequence[MethodStanding]], kind: Joined) -> go.Scatter:
     """Bars between candidates of equal rank: broad for overlapping intervals, dotted for unknown ones."""
     x: list[float | None] = []
     y: list[float | None] = []
-    for column, found in enumerate(columns):
-        for item in found:
+    for column, standings in enumerate(columns):
+        for item in standings:
             if item.joined == kind:
                 x += [column, column, None]
                 y += [item.place - 1, item.place, None]
@@ -202,15 +204,16 @@ def _joins(columns: Sequence[Sequence[Place]], kind: Joined) -> go.Scatter:
     return go.Scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip", meta=kind)
 
 
-def _path(table: MethodTable, columns: Sequence[Sequence[Place]], tests: Tests, name: str, style: Style) -> go.Scatter:
-    found = [next(item for item in column if item.candidate == name) for column in columns]
+def _path(
+    table: MethodTable, columns: Sequence[Sequence[MethodStanding]], tests: Tests, name: str, style: Style
+) -> go.Scatter:
+    path = [next(item for item in column if item.candidate == name) for column in columns]
     hovers = [
-        _hover(result, item, tests.get((result.method, name)))
-        for result, item in zip(table.results, found, strict=True)
+        _hover(result, item, tests.get((result.method, name))) for result, item in zip(table.results, path, strict=True)
     ]
     return go.Scatter(
-        x=list(range(len(found))),
-        y=[item.place for item in found],
+        x=list(range(len(path))),
+        y=[item.place for item in path],
         mode="lines+markers",
         line={"color": style.colour, "dash": style.dash, "width": 2.5},
         marker={"color": style.colour, "symbol": style.symbol, "size": 12, "line": {"color": "white", "width": 1}},
@@ -220,7 +223,7 @@ def _path(table: MethodTable, columns: Sequence[Sequence[Place]], tests: Tests, 
     )
 
 
-def _hover(result: MethodResult, item: Place, test: Tested | None) -> str:
+def _hover(result: MethodResult, item: MethodStanding, test: Tested | None) -> str:
     score, low_high = item.score, "no interval"
     if score.low is not None and score.high is not None:
         low_high = (
@@ -234,12 +237,12 @@ def _hover(result: MethodResult, item: Place, test: Tested | None) -> str:
     )
 
 
-def _side(found: Sequence[Place], rows: int, *, numbered: bool = True) -> dict[str, Any]:
+def _side(found: Sequence[MethodStanding], rows: int, *, numbered: bool = True) -> dict[str, Any]:
     """An axis with the candidates of one column, closest on top."""
     names = [html.escape(short_name(item.candidate)) for item in found]
     return {
         "tickvals": [item.place for item in found],
-        "ticktext": [f"{name}  {place}" for place, name in enumerate(names, start=1)] if numbered else names,
+        "ticktext": [f"{name}  {position}" for position, name in enumerate(names, start=1)] if numbered else names,
         "range": [rows + 0.6, 0.4],
         "showgrid": False,
         "zeroline": False,

@@ -171,7 +171,7 @@ def dose_series(table: ProbeTable) -> list[DoseSeries]:
         item = parse_perturbation(line.name)
         for setting in SETTINGS:
             if setting == "dose" or setting in item.values:
-                groups.setdefault((setting, _without(item, setting)), {})[_value(item, setting)] = line
+                groups.setdefault((setting, _title_without(item, setting)), {})[_value(item, setting)] = line
     return [
         DoseSeries(title, setting, tuple(sorted(found.items(), key=lambda point: point[0])))
         for (setting, title), found in groups.items()
@@ -203,8 +203,8 @@ def dose_figure(table: ProbeTable, series: Sequence[DoseSeries], measure: str) -
         axis |= {"title": {"text": SETTINGS[setting]}} | ({} if setting == "times" else {"tickformat": ".0%"})
         shapes += _noise_floor(table.control.scores[measure], panel, across=True)
     traces = [
-        draw.on_panel(_response(table.control, item, measure, place), settings.index(item.setting) + 1)
-        for place, item in enumerate(series)
+        draw.on_panel(_response(table.control, item, measure, index), settings.index(item.setting) + 1)
+        for index, item in enumerate(series)
     ]
     margin = {"l": 8, "r": 8, "t": 32, "b": 8}
     rest = base_layout(height=_DOSE_HEIGHT, hovermode="closest", margin=margin, shapes=shapes)
@@ -221,12 +221,12 @@ def _noise_floor(control: SeedSpread, panel: int, *, across: bool = False) -> li
 
 def _dots(table: ProbeTable, lines: Sequence[ProbeLine], measure: str, kind: str) -> Trace:
     """Lines of one kind in one panel, in the color of the side whose texts were perturbed."""
-    found = [(place, line) for place, line in enumerate(lines) if line.kind == kind]
+    found = [(row, line) for row, line in enumerate(lines) if line.kind == kind]
     own = HUMAN_COLOUR if table.source == HUMAN else MODEL_COLOUR
     colour, symbol = own if kind == "perturbation" else NEUTRAL_COLOUR, _LOOKS[kind]
     return draw.scatter(
         x=[line.scores[measure].mean for _, line in found],
-        y=[place for place, _ in found],
+        y=[row for row, _ in found],
         mode="markers",
         meta=kind,
         marker={"color": colour, "symbol": symbol, "size": 9},
@@ -253,9 +253,9 @@ def _hover(table: ProbeTable, line: ProbeLine, measure: str) -> str:
     return f"<b>{html.escape(name)}</b><br>{titled(measure)} {own}{'' if line.kind == 'control' else over}{changed}"
 
 
-def _response(control: ProbeLine, series: DoseSeries, measure: str, place: int) -> Trace:
+def _response(control: ProbeLine, series: DoseSeries, measure: str, index: int) -> Trace:
     points = ((0.0, control), *series.points)
-    style = candidate_style(place)
+    style = candidate_style(index)
     return draw.scatter(
         x=[value for value, _ in points],
         y=[line.scores[measure].mean for _, line in points],
@@ -280,7 +280,7 @@ def _value(item: Perturbation, setting: Setting) -> float:
     return item.dose if setting == "dose" else float(item.values[setting])
 
 
-def _without(item: Perturbation, setting: Setting) -> str:
+def _title_without(item: Perturbation, setting: Setting) -> str:
     """Title without the growing setting; two perturbations share it only if everything else is equal."""
     if setting == "dose":
         return Perturbation(item.kind, item.values, 1.0).title

@@ -68,13 +68,13 @@ def settings_figure(settings: pd.DataFrame, measure: str, reference: str, *, ran
     logarithmic = not ranks and MEASURES[measure].is_gap and _spans_much(frame)
     across = np.log(frame["x"]) if logarithmic else frame["x"]
     barred = np.zeros(len(frame), dtype=np.bool_) if ranks else _barred(frame)
-    indices = label_places(-across if x_turned else across, -frame["y"] if y_turned else frame["y"], barred)
+    indices = label_positions(-across if x_turned else across, -frame["y"] if y_turned else frame["y"], barred)
     layout = _layout(*_titles(measure, reference, ranks))
     layout["xaxis"] |= {"autorange": "reversed" if x_turned else True}
     layout["yaxis"] |= {"autorange": "reversed" if y_turned else True}
     if logarithmic:
         layout["xaxis"] |= {"type": "log", "dtick": 1}
-    parts = {str(name): part for name, part in frame.assign(place=indices).groupby("family")}
+    parts = {str(name): part for name, part in frame.assign(label_position=indices).groupby("family")}
     traces = [_family(parts[name], name, ranks) for name in FAMILIES if name in parts]
     return draw.figure(traces, layout)
 
@@ -85,21 +85,21 @@ def family(setting: str) -> str:
     return next(known for known in FAMILIES if known in words)
 
 
-def label_places(x: pd.Series, y: pd.Series, barred: NDArray[np.bool_]) -> list[str]:
+def label_positions(x: pd.Series, y: pd.Series, barred: NDArray[np.bool_]) -> list[str]:
     """The side of each point with the most room for its label, as a Plotly position; x grows right, y up."""
     across, up = _unit_span(x), _unit_span(y)
     taken: list[tuple[float, float]] = list(zip(across, up, strict=True))
     chosen = []
-    for place, here in enumerate(taken[: len(across)]):
-        others = taken[:place] + taken[place + 1 :]
+    for index, point in enumerate(taken[: len(across)]):
+        others = taken[:index] + taken[index + 1 :]
         room = {}
-        for side in list(_SIDES)[: 2 if barred[place] else None]:
-            middle = here[0] + _SIDES[side][0], here[1] + _SIDES[side][1]
+        for side in list(_SIDES)[: 2 if barred[index] else None]:
+            middle = point[0] + _SIDES[side][0], point[1] + _SIDES[side][1]
             inside = abs(middle[0] - 0.5) <= 0.44
             room[side] = min((_apart(middle, other) for other in others), default=0.0) + 0.5 * inside
         best = max(room, key=room.__getitem__)
         chosen.append(best)
-        taken.append((here[0] + _SIDES[best][0], here[1] + _SIDES[best][1]))
+        taken.append((point[0] + _SIDES[best][0], point[1] + _SIDES[best][1]))
     return chosen
 
 
@@ -129,7 +129,7 @@ def _family(part: pd.DataFrame, name: str, ranks: bool) -> Trace:
         y=part["y"],
         mode="markers+text",
         text=[html.escape(setting) for setting in part["setting"]],
-        textposition=list(part["place"]),
+        textposition=list(part["label_position"]),
         marker={"color": style.colour, "symbol": style.symbol, "size": 11, "line": {"color": "white", "width": 1}},
         hovertemplate=[_hover(row) for row in part.itertuples()],
         name=name,

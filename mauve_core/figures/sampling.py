@@ -127,21 +127,21 @@ def _needed(advice: TextAdvice, colour: str) -> go.Scatter:
 
 def _texts_hovers(curve: SamplingError) -> list[str]:
     return [
-        f"n = {n:,}, m = {m:,}: {_in_words(curve, place)}"
-        for place, (n, m) in enumerate(zip(curve.n, curve.m, strict=True))
+        f"n = {n:,}, m = {m:,}: {_in_words(curve, index)}"
+        for index, (n, m) in enumerate(zip(curve.n, curve.m, strict=True))
     ]
 
 
 def _clusters_hovers(curve: SamplingError) -> list[str]:
-    return [f"k = {k:,}: {_in_words(curve, place)}" for place, k in enumerate(curve.k)]
+    return [f"k = {k:,}: {_in_words(curve, index)}" for index, k in enumerate(curve.k)]
 
 
-def _in_words(curve: SamplingError, place: int) -> str:
-    mean, error = curve.mean[place], curve.standard_error[place]
+def _in_words(curve: SamplingError, index: int) -> str:
+    mean, error = curve.mean[index], curve.standard_error[index]
     decimals = decimals_of(mean, error)
     return (
-        f"error {with_spread(mean, error)}<br>single draws ± {written(curve.spread[place], decimals)}<br>"
-        f"bias {written(curve.bias[place], decimals, signed=True)}, sd {written(curve.sd[place], decimals)}"
+        f"error {with_spread(mean, error)}<br>single draws ± {written(curve.spread[index], decimals)}<br>"
+        f"bias {written(curve.bias[index], decimals, signed=True)}, sd {written(curve.sd[index], decimals)}"
     )
 
 

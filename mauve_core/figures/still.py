@@ -38,11 +38,11 @@ def frontier_svg(points: pd.DataFrame, order: Sequence[str], banded: Sequence[st
     ``order`` lists all candidates in legend order; candidates in ``banded`` have a band.
     """
     by_candidate = {str(name): part for name, part in points.groupby("candidate", sort=False)}
-    styles = {name: candidate_style(place) for place, name in enumerate(by_candidate)}
+    styles = {name: candidate_style(index) for index, name in enumerate(by_candidate)}
     body = [*_axes(), *(_band(by_candidate[name], styles[name]) for name in banded)]
     body += [_curve(part, styles[name]) for name, part in by_candidate.items()]
     named = order[:_MOST_NAMED]
-    body += [_legend(name, styles[name], place) for place, name in enumerate(named)]
+    body += [_legend(name, styles[name], index) for index, name in enumerate(named)]
     if len(by_candidate) > len(named):
         more = f"and {len(by_candidate) - len(named)} more"
         body.append(_text(_LEFT + _SIDE + 48, _TOP + 10 + len(named) * _LINE_HEIGHT, more))
@@ -57,7 +57,7 @@ def frontier_svg(points: pd.DataFrame, order: Sequence[str], banded: Sequence[st
 def _axes() -> list[str]:
     drawn = []
     for tick in _TICKS:
-        x, y = _place(tick, 0)[0], _place(0, tick)[1]
+        x, y = _pixel(tick, 0)[0], _pixel(0, tick)[1]
         drawn += [
             f'<path d="M{x:.1f} {_TOP}V{_TOP + _SIDE}M{_LEFT} {y:.1f}H{_LEFT + _SIDE}" stroke="{NEUTRAL_COLOUR}" '
             f'stroke-opacity="{0.9 if tick == 0 else 0.25}" fill="none"/>',
@@ -87,8 +87,8 @@ def _curve(part: pd.DataFrame, style: Style) -> str:
     )
 
 
-def _legend(name: str, style: Style, place: int) -> str:
-    left, y = _LEFT + _SIDE + 16, _TOP + 6 + place * _LINE_HEIGHT
+def _legend(name: str, style: Style, index: int) -> str:
+    left, y = _LEFT + _SIDE + 16, _TOP + 6 + index * _LINE_HEIGHT
     line = (
         f'<path d="M{left} {y}h26" stroke="{style.colour}" stroke-width="2" '
         f'stroke-dasharray="{_DASHES[style.dash]}" fill="none"/>'
@@ -96,14 +96,14 @@ def _legend(name: str, style: Style, place: int) -> str:
     return line + _text(left + 32, y + 4, short_name(name))
 
 
-def _text(x: float, y: float, said: str, anchor: str = "start", more: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {more}>{html.escape(said)}</text>'
+def _text(x: float, y: float, text: str, anchor: str = "start", more: str = "") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {more}>{html.escape(text)}</text>'
 
 
 def _path(points: list[tuple[float, float]]) -> str:
-    return "M" + "L".join("{:.1f} {:.1f}".format(*_place(x, y)) for x, y in points)
+    return "M" + "L".join("{:.1f} {:.1f}".format(*_pixel(x, y)) for x, y in points)
 
 
-def _place(x: float, y: float) -> tuple[float, float]:
+def _pixel(x: float, y: float) -> tuple[float, float]:
     x, y = (float(np.clip(value, 0, 1)) for value in (x, y))
     return _LEFT + x * _SIDE, _TOP + (1 - y) * _SIDE

@@ -147,7 +147,7 @@ def _families(sweep: Sweep, score: str, order: Sequence[str]) -> go.Figure:
         traces = [path]
         for point in points:
             style = candidate_style(order.index(point.source))
-            traces.append(_candidate(point, score, name, style, _label_place(points, point, score)))
+            traces.append(_candidate(point, score, name, style, _label_position(points, point, score)))
         figure.add_traces(traces, rows=[1] * len(traces), cols=[column] * len(traces))
         figure.update_xaxes(title_text=html.escape(name), row=1, col=column)
     figure.update_xaxes(zeroline=False, linecolor=NEUTRAL_COLOUR)
@@ -156,7 +156,7 @@ def _families(sweep: Sweep, score: str, order: Sequence[str]) -> go.Figure:
     return figure
 
 
-def _candidate(point: SweepPoint, score: str, family: str, style: Style, place: str) -> go.Scatter:
+def _candidate(point: SweepPoint, score: str, family: str, style: Style, text_position: str) -> go.Scatter:
     """One candidate with its spread, labeled with the value and, if it belongs to another decoder, its name."""
     spread = point.scores[score]
     low, high = _reach(spread)
@@ -172,11 +172,11 @@ def _candidate(point: SweepPoint, score: str, family: str, style: Style, place: 
             "thickness": 1.5,
         },
         text=[f"{point.value:g}{other}"],
-        textposition=place,
+        textposition=text_position,
     )
 
 
-def _label_place(points: Sequence[SweepPoint], point: SweepPoint, score: str) -> str:
+def _label_position(points: Sequence[SweepPoint], point: SweepPoint, score: str) -> str:
     """Label position: beside the line, toward the panel's middle."""
     right = 2 * point.value > points[0].value + points[-1].value
     rises = points[-1].scores[score].mean > points[0].scores[score].mean

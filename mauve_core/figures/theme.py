@@ -61,8 +61,8 @@ CATEGORICAL = tuple(style.colour for style in _STYLES)
 
 def candidate_style(index: int) -> Style:
     """Style of the candidate at that index of the run; after eight, colors repeat with another dash and marker."""
-    turn, place = divmod(index, len(_STYLES))
-    style, other = _STYLES[place], _STYLES[(place + turn) % len(_STYLES)]
+    turn, style_index = divmod(index, len(_STYLES))
+    style, other = _STYLES[style_index], _STYLES[(style_index + turn) % len(_STYLES)]
     return Style(style.colour, other.dash, other.symbol)
 
 

@@ -123,8 +123,8 @@ def status(job_id: str) -> JobState:
     if (folder / CANCEL).exists():
         return replace(state, status="cancelled")
     message = "The worker stopped early: it was killed, it ran out of memory or disk space, or the machine went down."
-    kept = KEPT.get(state.kind, "")
-    message += f" Resume it: {kept} are kept." if kept else " Start it again."
+    finished = KEPT.get(state.kind, "")
+    message += f" Resume it: {finished} are kept." if finished else " Start it again."
     tail = log_tail(job_id)
     return replace(state, status="interrupted", message=f"{message} Last line of its log: {tail}" if tail else message)
 

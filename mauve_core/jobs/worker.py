@@ -106,12 +106,12 @@ class _Reporter:
     def end(self, **changes: object) -> JobState:
         state = replace(self._state, **changes)  # type: ignore[arg-type]
         after = f"after {format_seconds(time.monotonic() - self._begun)}"
-        said = {
+        messages = {
             "done": f"Done {after}: run {state.run}",
             "cancelled": f"Cancelled on request {after}",
             "failed": f"Failed {after}: {state.message}",
         }
-        log(said[state.status])
+        log(messages[state.status])
         try:
             self._write(state)
         except StorageError as error:  # it will look interrupted, and its log says why
@@ -147,13 +147,13 @@ class _Reporter:
         with storage_errors(path):
             handle = private_opener(str(path), os.O_RDWR | os.O_CREAT)
         try:
-            said = 0
+            announced = 0
             while True:
                 self.check()
                 waiting_for = queue.ahead_of(job.id, queue.list())
-                if waiting_for != said:
+                if waiting_for != announced:
                     log(f"Jobs ahead of this one: {waiting_for}")
-                    said = waiting_for
+                    announced = waiting_for
                 if not waiting_for:
                     try:
                         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -147,15 +147,15 @@ def pair_plan(
     candidates = [_by_id(names, chosen), _by_prompt(names, chosen)]
     short = [_without_short(matched, min_words) for matched in candidates]
     matched, left_out = max(zip(candidates, short, strict=True), key=lambda item: _joined(item[0]))
-    found, equal = _usable(matched)
-    if not found:
+    usable, equal = _usable(matched)
+    if not usable:
         raise InputError(
             "No two texts can be compared: fewer than two sources have a text for the same prompt",
             received=", ".join(f"{name} ({len(corpora[name])} texts)" for name in names) or "no source",
             todo="Use files whose ids identify the prompts, or choose the prompt field when you create the run; "
             "if texts were left out, allow shorter ones or include the human texts",
         )
-    order = _ordered(found, len(matched.ids), _streams(rater, seed))
+    order = _ordered(usable, len(matched.ids), _streams(rater, seed))
     used = sorted({int(source) for source in order[:, :2].ravel()})
     notes = _notes(matched, left_out, min_words, equal, [names[source] for source in used])
     return PairPlan(rater, tuple(name for name in corpora if name in {names[i] for i in used}), notes, matched, order)
@@ -163,20 +163,20 @@ def pair_plan(
 
 @dataclass(frozen=True)
 class _Matched:
-    """Texts by prompt: ``at[source, prompt]`` is a position in the source's corpus, or ABSENT."""
+    """Texts by prompt: ``positions[source, prompt]`` is a position in the source's corpus, or ABSENT."""
 
     names: Sequence[str]
     corpora: Sequence[Corpus]
     ids: Sequence[str]
-    at: _Ints
+    positions: _Ints
     means: str
 
     def text(self, source: int, prompt: int) -> str:
-        return self.corpora[source].texts[int(self.at[source, prompt])]
+        return self.corpora[source].texts[int(self.positions[source, prompt])]
 
     def prompt(self, source: int, prompt: int) -> str:
         prompts = self.corpora[source].prompts
-        return "" if prompts is None else prompts[int(self.at[source, prompt])]
+        return "" if prompts is None else prompts[int(self.positions[source, prompt])]
 
 
 def _by_id(names: Sequence[str], corpora: Sequence[Corpus]) -> _Matched:
@@ -198,22 +198,22 @@ def _by_prompt(names: Sequence[str], corpora: Sequence[Corpus]) -> _Matched:
 
 
 def _positions(sides: Sequence[Sequence[object]], keys: Sequence[object]) -> _Ints:
-    place = {key: index for index, key in enumerate(keys)}
-    at = np.full((len(sides), len(keys)), ABSENT, dtype=np.int64)
+    index_of = {key: index for index, key in enumerate(keys)}
+    positions = np.full((len(sides), len(keys)), ABSENT, dtype=np.int64)
     for source, side in enumerate(sides):
         for position, key in enumerate(side):
             if key is not None:
-                at[source, place[key]] = position
-    return at
+                positions[source, index_of[key]] = position
+    return positions
 
 
 def _without_short(matched: _Matched, min_words: int) -> int:
     """Remove texts under ``min_words`` from the match; return their number."""
-    before = int((matched.at != ABSENT).sum())
-    for source, prompt in np.argwhere(matched.at != ABSENT) if min_words > 0 else ():
+    before = int((matched.positions != ABSENT).sum())
+    for source, prompt in np.argwhere(matched.positions != ABSENT) if min_words > 0 else ():
         if len(matched.text(source, prompt).split()) < min_words:
-            matched.at[source, prompt] = ABSENT
-    return before - int((matched.at != ABSENT).sum())
+            matched.positions[source, prompt] = ABSENT
+    return before - int((matched.positions != ABSENT).sum())
 
 
 def _joined(matched: _Matched) -> int:
@@ -223,13 +223,13 @@ def _joined(matched: _Matched) -> int:
 def _shared(matched: _Matched) -> dict[tuple[int, int], _Ints]:
     """For each pair of sources, the prompts for which both have a text."""
     codes: dict[str, int] = {}
-    prompts = np.full(matched.at.shape, ABSENT, dtype=np.int64)
-    for source, prompt in np.argwhere(matched.at != ABSENT):
+    prompts = np.full(matched.positions.shape, ABSENT, dtype=np.int64)
+    for source, prompt in np.argwhere(matched.positions != ABSENT):
         if matched.corpora[source].prompts is not None:
             prompts[source, prompt] = codes.setdefault(matched.prompt(source, prompt), len(codes))
     result = {}
     for one, two in combinations(range(len(matched.names)), 2):
-        both = (matched.at[one] != ABSENT) & (matched.at[two] != ABSENT)
+        both = (matched.positions[one] != ABSENT) & (matched.positions[two] != ABSENT)
         agree = (prompts[one] == prompts[two]) | (prompts[one] == ABSENT) | (prompts[two] == ABSENT)
         result[one, two] = np.flatnonzero(both & agree)
     return result
@@ -253,15 +253,15 @@ def _streams(rater: str, seed: int) -> list[np.random.Generator]:
     return [np.random.default_rng(child) for child in np.random.SeedSequence([seed, name]).spawn(3)]
 
 
-def _ordered(found: Mapping[tuple[int, int], _Ints], prompts: int, streams: list[np.random.Generator]) -> _Ints:
+def _ordered(pairs: Mapping[tuple[int, int], _Ints], prompts: int, streams: list[np.random.Generator]) -> _Ints:
     """(total, 3) left, right and prompt of each pair, in order."""
     for_prompts, for_rounds, for_sides = streams
-    place = np.empty(prompts, dtype=np.int64)
-    place[for_prompts.permutation(prompts)] = np.arange(prompts)
-    begins = for_prompts.permutation(len(found)) * prompts // len(found)
+    rank = np.empty(prompts, dtype=np.int64)
+    rank[for_prompts.permutation(prompts)] = np.arange(prompts)
+    begins = for_prompts.permutation(len(pairs)) * prompts // len(pairs)
     rows, rounds = [], []
-    for (sources, shared), begin in zip(found.items(), begins, strict=True):
-        turn = shared[np.argsort((place[shared] - begin) % prompts)]
+    for (sources, shared), begin in zip(pairs.items(), begins, strict=True):
+        turn = shared[np.argsort((rank[shared] - begin) % prompts)]
         rows.append(np.column_stack([np.tile(sources, (len(turn), 1)), turn]))
         rounds.append(np.arange(len(turn)))
     order = np.concatenate(rows)
@@ -272,7 +272,7 @@ def _ordered(found: Mapping[tuple[int, int], _Ints], prompts: int, streams: list
 
 
 def _notes(matched: _Matched, left_out: int, min_words: int, equal: int, used: Sequence[str]) -> tuple[str, ...]:
-    present = [prompt for prompt in range(len(matched.ids)) if (matched.at[:, prompt] != ABSENT).sum() > 1]
+    present = [prompt for prompt in range(len(matched.ids)) if (matched.positions[:, prompt] != ABSENT).sum() > 1]
     notes = [f"Texts of {len(present)} prompts were matched by their {matched.means}."]
     if all(corpus.prompts is None for corpus in matched.corpora):
         notes.append("The texts have no prompts: raters compare texts with the same id without seeing a prompt.")

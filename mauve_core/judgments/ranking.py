@@ -157,8 +157,8 @@ def rank(
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise InputError("The seed cannot be used", allowed="a whole number of at least 0", received=repr(seed))
     names = tuple(sources)
-    asked = [rating for rating in ratings if rating.question == question]
-    used, notes = _used(asked, names, corpora, min_seconds)
+    of_question = [rating for rating in ratings if rating.question == question]
+    used, notes = _used(of_question, names, corpora, min_seconds)
     if not used:
         raise InputError(
             f"There are no ratings on the question {question!r} to rank by",
@@ -181,7 +181,7 @@ def rank(
         n=len(used),
         raters=len({rating.rater for rating in used}),
         ties=n_ties,
-        excluded=len(asked) - len(used),
+        excluded=len(of_question) - len(used),
         tie_rule=ties,
         bootstrap=bootstrap,
         confidence=confidence,
@@ -190,13 +190,13 @@ def rank(
 
 
 def _used(
-    asked: Sequence[Rating], sources: Sequence[str], corpora: Mapping[str, Corpus] | None, min_seconds: float
+    of_question: Sequence[Rating], sources: Sequence[str], corpora: Mapping[str, Corpus] | None, min_seconds: float
 ) -> tuple[list[Rating], list[str]]:
     """The ratings that count, and a sentence for each reason that excludes others."""
     notes = []
-    used = [rating for rating in asked if rating.left in sources and rating.right in sources]
-    if len(used) < len(asked):
-        notes.append(f"{len(asked) - len(used)} ratings of other sources were left out.")
+    used = [rating for rating in of_question if rating.left in sources and rating.right in sources]
+    if len(used) < len(of_question):
+        notes.append(f"{len(of_question) - len(used)} ratings of other sources were left out.")
     if corpora is not None:
         current, gone = held(used, corpora)
         used = list(current)
@@ -210,10 +210,10 @@ def _used(
 
 def _tables(ratings: Sequence[Rating], sources: Sequence[str]) -> tuple[_Floats, _Floats]:
     """(n, n) wins of i over j, and (n, n) ties with i on the left; ties do not count as wins."""
-    place = {name: index for index, name in enumerate(sources)}
+    index_of = {name: index for index, name in enumerate(sources)}
     wins, ties = np.zeros((2, len(sources), len(sources)))
     for rating in ratings:
-        left, right, side = place[rating.left], place[rating.right], OPTIONS.index(rating.option) - 2
+        left, right, side = index_of[rating.left], index_of[rating.right], OPTIONS.index(rating.option) - 2
         if side == 0:
             ties[left, right] += 1
         else:

@@ -107,13 +107,13 @@ def held(ratings: Iterable[Rating], corpora: Mapping[str, Corpus]) -> tuple[tupl
     A rating of a text that was replaced says nothing about the current texts. Rankings omit it; it is never deleted.
     """
     digests = {name: {text_digest(text) for text in corpus.texts} for name, corpus in corpora.items()}
-    given = tuple(ratings)
-    kept = tuple(
+    all_ratings = tuple(ratings)
+    present = tuple(
         rating
-        for rating in given
+        for rating in all_ratings
         if rating.left_digest in digests.get(rating.left, ()) and rating.right_digest in digests.get(rating.right, ())
     )
-    return kept, len(given) - len(kept)
+    return present, len(all_ratings) - len(present)
 
 
 def with_digests(ratings: Iterable[Rating], corpora: Mapping[str, Corpus]) -> tuple[Rating, ...]:
@@ -126,9 +126,9 @@ def with_digests(ratings: Iterable[Rating], corpora: Mapping[str, Corpus]) -> tu
     """
     texts = {name: dict(zip(corpus.ids, corpus.texts, strict=True)) for name, corpus in corpora.items()}
 
-    def digest(given: str, source: str, prompt_id: str) -> str:
-        if given:
-            return given
+    def digest(stored: str, source: str, prompt_id: str) -> str:
+        if stored:
+            return stored
         if prompt_id not in texts.get(source, ()):
             raise InputError(
                 f"A rating names neither the digest of its text nor the id of a text of {source!r}",

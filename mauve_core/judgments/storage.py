@@ -97,12 +97,12 @@ class RatingStore:
             There is no answer, there are several raters or pairs or a question twice, or the rater has rated the pair
             before (in another window): nothing is stored.
         """
-        given = tuple(ratings)
-        if len({(rating.rater, rating.key) for rating in given}) != 1 or not given[0].rater:
-            raise InputError("The answers are not all by one rater on one pair", received=f"{len(given)} answers")
-        if len({rating.question for rating in given}) != len(given):
+        answers = tuple(ratings)
+        if len({(rating.rater, rating.key) for rating in answers}) != 1 or not answers[0].rater:
+            raise InputError("The answers are not all by one rater on one pair", received=f"{len(answers)} answers")
+        if len({rating.question for rating in answers}) != len(answers):
             raise InputError("A question is answered twice", allowed="one answer to each question")
-        rater, pair = given[0].rater, _encoded(given[0].key)
+        rater, pair = answers[0].rater, _encoded(answers[0].key)
         with self._writing() as connection:
             if connection.execute("SELECT 1 FROM ratings WHERE rater = ? AND pair = ?", (rater, pair)).fetchone():
                 raise InputError(
@@ -111,7 +111,7 @@ class RatingStore:
                 )
             connection.execute("DELETE FROM skips WHERE rater = ? AND pair = ?", (rater, pair))
             (number,) = connection.execute(_NEXT).fetchone()
-            connection.executemany(_INSERT, [(*_values(rating), pair, number) for rating in given])
+            connection.executemany(_INSERT, [(*_values(rating), pair, number) for rating in answers])
 
     def skip(self, rater: str, pair: Pair) -> None:
         """Record that the rater skipped this pair, so that it is not shown again; repeating this has no effect."""
@@ -150,15 +150,15 @@ class RatingStore:
         with self._writing() as connection:
             for rating in ratings:
                 pair = _encoded(rating.key)
-                there = connection.execute(
+                existing = connection.execute(
                     'SELECT "left", option FROM ratings WHERE rater = ? AND pair = ? AND question = ?',
                     (rating.rater, pair, rating.question),
                 ).fetchone()
-                if there is None:
+                if existing is None:
                     connection.execute("DELETE FROM skips WHERE rater = ? AND pair = ?", (rating.rater, pair))
                     connection.execute(_INSERT, (*_values(rating), pair, None))
                     added += 1
-                elif there[1] == (rating.option if there[0] == rating.left else rating.mirrored.option):
+                elif existing[1] == (rating.option if existing[0] == rating.left else rating.mirrored.option):
                     repeated += 1
                 else:
                     differing += 1
@@ -217,8 +217,8 @@ class RatingStore:
         with closing(sqlite3.connect(":memory:")) as own:
             own.executescript(_SCHEMA)
             wanted = set(own.execute(_OBJECTS))
-        found, sound = set(self._rows(_OBJECTS)), self._rows("PRAGMA quick_check")
-        if found != wanted or sound != [("ok",)]:
+        objects, sound = set(self._rows(_OBJECTS)), self._rows("PRAGMA quick_check")
+        if objects != wanted or sound != [("ok",)]:
             raise self._damaged(ValueError("its tables are not those of a ratings file"))
         raters = {rating.rater for rating in self.list()}
         for rater in raters | {rater for (rater,) in self._rows("SELECT rater FROM skips")}:

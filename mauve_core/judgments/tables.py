@@ -104,15 +104,15 @@ def ratings_from_table(path: Path) -> Ratings:
     rows: list[tuple[str, Mapping[str, Any]]] = []
     for index, (_, values) in enumerate(table.rows):
         cells = values if table.typed else {column: _unguarded(cell) for column, cell in values.items()}
-        place, row = table.place(index), {"prompt_id": table.place(index), **cells}
-        rows.append((place, {**row, "option": row.get("option" if answer == "option" else "winner")}))
+        location, row = table.location(index), {"prompt_id": table.location(index), **cells}
+        rows.append((location, {**row, "option": row.get("option" if answer == "option" else "winner")}))
     ratings = _rated(rows, str(path), None, ("left", "right"))
     return _without_repeats(ratings, {"rater", "prompt_id"} <= set(table.columns), table.notes)
 
 
-def _without_repeats(ratings: Sequence[Rating], told_apart: bool, notes: tuple[str, ...]) -> Ratings:
+def _without_repeats(ratings: Sequence[Rating], distinguishable: bool, notes: tuple[str, ...]) -> Ratings:
     """Remove rows that repeat another in every field, if raters and prompts are named: they are one rating."""
-    different = tuple(dict.fromkeys(ratings)) if told_apart else tuple(ratings)
+    different = tuple(dict.fromkeys(ratings)) if distinguishable else tuple(ratings)
     repeated = len(ratings) - len(different)
     more = (f"{repeated} rows are exact repeats of earlier ones and count once.",) if repeated else ()
     return different, (*notes, *more)
@@ -156,11 +156,11 @@ def _rated(
 ) -> tuple[Rating, ...]:
     """Every row as a rating, or an error that names the bad rows."""
     ratings, problems = [], []
-    for place, row in rows:
+    for location, row in rows:
         try:
             ratings.append(_rating(row, questions, required))
         except InputError as error:
-            problems.append(f"{place}: {error}")
+            problems.append(f"{location}: {error}")
     if problems:
         more = f" And {len(problems) - SHOWN} more rows." if len(problems) > SHOWN else ""
         wrong = f"{name} holds rows that are not ratings ({len(problems)}); nothing was read."

@@ -19,20 +19,18 @@ from typing import Any, TypeVar
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
-Item = TypeVar("Item")
-Made = TypeVar("Made")
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 def usable_cores() -> int:
     """Cores that this process may use, at most ``OMP_NUM_THREADS``; at least 1."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, min(allowed, int(asked))) if asked.isdigit() else allowed
+    requested = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, min(allowed, int(requested))) if requested.isdigit() else allowed
 
 
-def parallel_map(
-    function: Callable[[Item], Made], items: Iterable[Item], advance: Callable[[], None] | None = None
-) -> list[Made]:
+def parallel_map(function: Callable[[T], R], items: Iterable[T], advance: Callable[[], None] | None = None) -> list[R]:
     """Apply ``function`` to every item on all usable cores; results are in the order of the items.
 
     A call from within another call runs on the calling thread alone: only the outermost call spreads work.
@@ -45,14 +43,14 @@ def parallel_map(
         Called on the calling thread after each item. If it or ``function`` raises, items that have not begun are
         dropped, running ones finish, and the first error in the order of the items is raised.
     """
-    given: Sequence[Item] = list(items)
+    sequence: Sequence[T] = list(items)
     tell = advance or _silent
     with single_threaded_blas():
-        if len(given) < 2 or getattr(_here, "inside", False) or usable_cores() == 1:
-            return [_told(function(item), tell) for item in given]
-        futures = [_pool(usable_cores()).submit(_inside, function, item) for item in given]
+        if len(sequence) < 2 or getattr(_thread_state, "inside", False) or usable_cores() == 1:
+            return [_advanced(function(item), tell) for item in sequence]
+        futures = [_pool(usable_cores()).submit(_inside, function, item) for item in sequence]
         try:
-            return [_told(future.result(), tell) for future in futures]
+            return [_advanced(future.result(), tell) for future in futures]
         except BaseException:
             for future in futures:
                 future.cancel()
@@ -64,9 +62,9 @@ def _silent() -> None:
     """Default ``advance``: do nothing."""
 
 
-def _told(made: Made, tell: Callable[[], None]) -> Made:
+def _advanced(result: R, tell: Callable[[], None]) -> R:
     tell()
-    return made
+    return result
 
 
 @contextmanager
@@ -109,10 +107,10 @@ class _Hold:
                 _take_control()
                 self._limit = controller.limit(limits=1, user_api="blas")
             self._inside += 1
-        _here.holds = getattr(_here, "holds", 0) + 1
+        _thread_state.holds = getattr(_thread_state, "holds", 0) + 1
 
     def leave(self) -> None:
-        _here.holds -= 1
+        _thread_state.holds -= 1
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
@@ -127,7 +125,7 @@ class _Hold:
     def after_fork_in_child(self) -> None:
         """Only the forking thread survives, with its own holds."""
         others = self._inside
-        self._lock, self._inside = threading.RLock(), getattr(_here, "holds", 0)
+        self._lock, self._inside = threading.RLock(), getattr(_thread_state, "holds", 0)
         if others and not self._inside:
             self._restore()
 
@@ -138,7 +136,7 @@ class _Hold:
 
 
 _hold = _Hold()
-_here = threading.local()
+_thread_state = threading.local()
 
 
 def _take_control() -> None:
@@ -159,8 +157,8 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-def _inside(function: Callable[[Item], Made], item: Item) -> Made:
-    _here.inside = True
+def _inside(function: Callable[[T], R], item: T) -> R:
+    _thread_state.inside = True
     return function(item)
 
 

@@ -83,7 +83,7 @@ def _methods(run: Run) -> tuple[Block, ...]:
     order = [candidate.name for candidate in run.comparison.candidates]
     rows = []
     for number, result in enumerate(table.results, start=1):
-        ranks = {item.candidate: item for item in method_figures.places(result, table.candidates)}
+        ranks = {item.candidate: item for item in method_figures.method_standings(result, table.candidates)}
         arrow = "↑" if result.method.higher_is_closer else "↓"
         cells = [f"{number} {result.method.title} {arrow}"]
         labels = method_figures.score_labels([result.scores[name] for name in table.candidates])
@@ -123,7 +123,7 @@ def _probes(run: Run) -> tuple[Block, ...]:
         "probes",
         probe_figures.distance_figure(table, PROBED_BY),
         "What the scores notice in perturbed texts",
-        f"Both halves of each split are clustered anew. One half of the texts of {_said(table.source)}, perturbed, "
+        f"Both halves of each split are clustered anew. One half of the texts of {_label(table.source)}, perturbed, "
         f"against the untouched other half; n = {control.n:,}, k = {control.k:,}. Gray band: both halves untouched, "
         "the noise floor. Open diamonds: other sources in place of the perturbed half.",
     )
@@ -165,7 +165,7 @@ def _sweep(run: Run, axis: Over, sweep: Sweep) -> list[Block]:
     return [chart, Table(title, columns, rows, folded=True), *_notes(sweep.notes)]
 
 
-def _said(source: str) -> str:
+def _label(source: str) -> str:
     return "people" if source == HUMAN else source
 
 

@@ -53,15 +53,15 @@ def clusters_section(run: Run, candidates: Sequence[str], left_out: int) -> Sect
         "Joint partition of the first k-means seed: human texts clustered with all candidates at once, so that a "
         f"cluster is the same in every part. Errors are at a weight of {WEIGHT:g}; their intervals are "
         f"{CONFIDENCE:.0%} bootstrap intervals over texts, with clusters held fixed. Orange: the model; blue: humans.",
-        "Is a cluster's difference real? " + "; ".join(f"{name}: {said}" for name, said in LABELS.items()) + ".",
+        "Is a cluster's difference real? " + "; ".join(f"{name}: {meaning}" for name, meaning in LABELS.items()) + ".",
     ]
     if left_out:
         lines.append(f"{len(candidates)} of {len(candidates) + left_out} candidates are shown.")
-    parts = [_part(run, name, place) for place, name in enumerate(candidates)]
+    parts = [_part(run, name, index) for index, name in enumerate(candidates)]
     return Section("clusters", "Clusters and gap", (Remarks(tuple(lines)), *parts))
 
 
-def _part(run: Run, candidate: str, place: int) -> Part:
+def _part(run: Run, candidate: str, index: int) -> Part:
     partition = run.comparison.partition(KIND, candidate, SEED)
     counts = partition.counts(HUMAN), partition.counts(candidate)
     table = cluster_table(*counts, WEIGHT)
@@ -70,18 +70,18 @@ def _part(run: Run, candidate: str, place: int) -> Part:
     labels, notes = _trusted(run, candidate)
     words = _words(run, candidate)
     reach = common_reach(*ledgers.values())
-    blocks: list[Block] = [_histogram(table, candidate, place)]
+    blocks: list[Block] = [_histogram(table, candidate, index)]
     for error in ERRORS:
         short = {cluster: ", ".join(found[:_WORDS_BY_BAR]) for cluster, found in words.items()}
-        blocks.append(_ledger(ledgers[error], table, error, short, reach, candidate, place))
+        blocks.append(_ledger(ledgers[error], table, error, short, reach, candidate, index))
         blocks.append(_ledger_table(ledgers[error], error, words, labels))
         blocks.append(_cards(run, candidate, error, ledgers[error], words, labels))
     if notes:
         blocks.append(Remarks(notes))
-    return Part(candidate, tuple(blocks), open=place == 0)
+    return Part(candidate, tuple(blocks), open=index == 0)
 
 
-def _histogram(table: pd.DataFrame, candidate: str, place: int) -> Chart:
+def _histogram(table: pd.DataFrame, candidate: str, index: int) -> Chart:
     rows = ordered(table, "difference")
     shown = rows
     if len(rows) > MOST_BARS:
@@ -89,7 +89,7 @@ def _histogram(table: pd.DataFrame, candidate: str, place: int) -> Chart:
         shown = rows.loc[np.sort(most)].reset_index(drop=True)
     which = f"{len(shown):,} of {len(rows):,} clusters, those whose shares differ the most"
     return Chart(
-        f"clusters-{place}",
+        f"clusters-{index}",
         cluster_figure(shown, candidate),
         f"Texts in each cluster: human against {candidate}",
         f"Joint partition, first seed; {which if len(shown) < len(rows) else f'{len(rows):,} clusters'}, sorted by "
@@ -105,12 +105,12 @@ def _ledger(
     words: dict[int, str],
     reach: tuple[float, float],
     candidate: str,
-    place: int,
+    index: int,
 ) -> Chart:
     title, meaning, name = _ERRORS[error]
     bars, nats = int((rows["cluster"] != TOGETHER).sum()), table[f"{error}_nats"].sum()
     return Chart(
-        f"{title.lower()}-{place}",
+        f"{title.lower()}-{index}",
         ledger_figure(rows, error, words, reach=reach),
         f"{title}: {meaning} ({candidate})",
         f"Joint partition, first seed. {name[0].upper()}{name[1:]}: {written(nats, NATS_DECIMALS)} nats; bars: the "
@@ -128,9 +128,9 @@ def _ledger_table(
         one = cluster != TOGETHER
         share = _share(row) if one else as_percent(row["share"], 1)
         trust = str(labels[cluster]) if one and labels is not None else ""
-        said = ", ".join(words.get(cluster, ())) if one else ""
+        top_words = ", ".join(words.get(cluster, ())) if one else ""
         sizes = (f"{int(row[side]):,}" for side in ("human", "model"))
-        cells.append((label, written(row["nats"], NATS_DECIMALS), share, trust, *sizes, said))
+        cells.append((label, written(row["nats"], NATS_DECIMALS), share, trust, *sizes, top_words))
     columns = ("Cluster", "nats", "share of the error", "stability", "human", "model", "distinctive words")
     return Table(f"{title}: the {name}, by cluster", columns, tuple(cells), folded=True)
 
@@ -160,13 +160,13 @@ def _side(run: Run, source: str, candidate: str, cluster: int) -> Side:
     """The cluster's first texts in file order, to avoid a selected sample."""
     indices = np.flatnonzero(run.comparison.partition(KIND, candidate, SEED).labels[source] == cluster)
     corpus = run.corpora[source]
-    samples = tuple(_sample(corpus, int(place)) for place in indices[:SAMPLES])
+    samples = tuple(_sample(corpus, int(index)) for index in indices[:SAMPLES])
     return Side(source, source == HUMAN, int(indices.size), samples)
 
 
-def _sample(corpus: Corpus, place: int) -> Sample:
-    text = corpus.texts[place]
-    return Sample(corpus.ids[place], text[:SAMPLE_LENGTH], max(len(text) - SAMPLE_LENGTH, 0))
+def _sample(corpus: Corpus, index: int) -> Sample:
+    text = corpus.texts[index]
+    return Sample(corpus.ids[index], text[:SAMPLE_LENGTH], max(len(text) - SAMPLE_LENGTH, 0))
 
 
 def _share(row: pd.Series) -> str:

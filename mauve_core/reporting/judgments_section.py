@@ -43,7 +43,7 @@ def judgments_blocks(run: Run) -> tuple[Block, ...]:
     )
     indicators, problem = run_indicators(run)
     blocks: list[Block] = [chart]
-    blocks += [_places(ranking, folded=question != first) for question, ranking in rankings.items()]
+    blocks += [_ranking_table(ranking, folded=question != first) for question, ranking in rankings.items()]
     blocks.append(_notes(rankings))
     blocks += [_agreement(ranking, indicators, folded=question != first) for question, ranking in rankings.items()]
     if problem:
@@ -64,7 +64,7 @@ def _rankings(run: Run) -> dict[str, Ranking]:
     return found
 
 
-def _places(ranking: Ranking, *, folded: bool) -> Table:
+def _ranking_table(ranking: Ranking, *, folded: bool) -> Table:
     frame = figures.ranking_frame(ranking)
     several = frame["group"].nunique() > 1
     rows = []

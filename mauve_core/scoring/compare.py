@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus import Corpus
-from mauve_core.encoders.external_features import Given
+from mauve_core.encoders.external_features import FeaturesOrPath
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.numerics.feature_space.reduction import Side, reduce_sides
 from mauve_core.scoring.advice import advice
@@ -40,7 +40,7 @@ def compare(
     candidates: Mapping[str, Corpus],
     config: CompareConfig | None = None,
     *,
-    features: Mapping[str, Given] | None = None,
+    features: Mapping[str, FeaturesOrPath] | None = None,
     known: Mapping[str, Source] | None = None,
     feature_store: FeatureStore | None = None,
     device: str = "auto",
@@ -85,19 +85,19 @@ def compare(
         encoded, used_device = take_features(corpora, features, known), "none: features were given"
     clock.lap("encoding")
     arrays = {name: side.features for name, side in encoded.items()}
-    found = partition_all(arrays, config.score, _clustering_device(device, used_device), progress)
+    partitioned = partition_all(arrays, config.score, _clustering_device(device, used_device), progress)
     clock.lap("clustering")
-    projection, fitted = _map_of(found.sides, found.joint[0], config, progress)
+    projection, fitted = _map_of(partitioned.sides, partitioned.joint[0], config, progress)
     clock.lap("projection")
     comparison = Comparison(
         human=encoded[HUMAN].source,
-        candidates=tuple(Candidate(encoded[name].source, {}, {}, found.pairwise[name]) for name in candidates),
-        joint=found.joint,
+        candidates=tuple(Candidate(encoded[name].source, {}, {}, partitioned.pairwise[name]) for name in candidates),
+        joint=partitioned.joint,
         config=config,
-        warnings=(found.why_no_halves,) if found.why_no_halves else (),
+        warnings=(partitioned.why_no_halves,) if partitioned.why_no_halves else (),
         environment={},
         projection=projection,
-        halves=_halves(encoded[HUMAN].source, found.halves),
+        halves=_halves(encoded[HUMAN].source, partitioned.halves),
         map_fitted=fitted,
     )
     comparison = scored(comparison, progress)
@@ -117,9 +117,9 @@ def _halves(human: Source, partitions: tuple[Partition, ...]) -> Candidate | Non
     return Candidate(dataclasses.replace(human, name=OTHER_HALF, n=human.n // 2), {}, {}, partitions)
 
 
-def _clustering_device(asked: str, used: str) -> str:
+def _clustering_device(requested: str, used: str) -> str:
     """Return the device for k-means: the CUDA device that was requested or that the encoder found, else the CPU."""
-    return next((name.split("+")[0] for name in (used, asked) if name.startswith("cuda")), "cpu")
+    return next((name.split("+")[0] for name in (used, requested) if name.startswith("cuda")), "cpu")
 
 
 def _map_of(
@@ -133,8 +133,8 @@ def _map_of(
     seed = int(stream(config.score.seed, "projection").generate_state(1)[0])
     reduced = reduce_sides(list(sides.values()), explained_variance=config.score.explained_variance).array
     strata = np.concatenate([joint.labels[name] + index * joint.k for index, name in enumerate(sides)])
-    found = map_of(reduced, strata, seed=seed, progress=lambda *state: progress("drawing the map", *state))
-    return found.positions, found.fitted
+    drawn = map_of(reduced, strata, seed=seed, progress=lambda *state: progress("drawing the map", *state))
+    return drawn.positions, drawn.fitted
 
 
 class _Clock:

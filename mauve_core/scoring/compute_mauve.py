@@ -144,11 +144,11 @@ def compute_mauve(
     """
     weights = reference_weights(divergence_curve_discretization_size)
     encoder = _LazyEncoder(featurize_model_name, device_id, max_text_length, batch_size, verbose, use_float64)
-    p_given = _choose("p", p_features, p_tokens, p_text)
-    q_given = _choose("q", q_features, q_tokens, q_text)
-    if p_given[0] == q_given[0] == "text" and sorted(map(str, p_given[1])) == sorted(map(str, q_given[1])):
+    p_side = _choose("p", p_features, p_tokens, p_text)
+    q_side = _choose("q", q_features, q_tokens, q_text)
+    if p_side[0] == q_side[0] == "text" and sorted(map(str, p_side[1])) == sorted(map(str, q_side[1])):
         warnings.warn("p_text and q_text hold the same texts: the scores are meaningless", UserWarning, stacklevel=2)
-    p, q = _features("p", *p_given, encoder), _features("q", *q_given, encoder)
+    p, q = _features("p", *p_side, encoder), _features("q", *q_side, encoder)
     if p.shape[1] != q.shape[1]:
         raise InputError(
             "The features of p and q have different dimensions",
@@ -156,7 +156,7 @@ def compute_mauve(
             received=f"{p.shape[1]} and {q.shape[1]}",
         )
     k = tenth_of_texts(len(p), len(q)) if num_buckets == "auto" else num_buckets
-    _require_whole("seed", seed, low=0)
+    _require_integer("seed", seed, low=0)
     sequence, subset = np.random.SeedSequence(int(seed)).spawn(2)
     stacked = Stacked([q, p])
     fit_rows = _subset(len(stacked), pca_max_data, subset)
@@ -189,8 +189,8 @@ class _LazyEncoder:
     def __init__(
         self, model: str, device_id: int, max_tokens: int, batch_size: int, verbose: bool, double: bool
     ) -> None:
-        _require_whole("device_id", device_id, low=-1)
-        _require_whole("batch_size", batch_size, low=1)
+        _require_integer("device_id", device_id, low=-1)
+        _require_integer("batch_size", batch_size, low=1)
         self._config = EncoderConfig(model=model, pooling="last", max_tokens=max_tokens)
         self._device = "cpu" if device_id == -1 else f"cuda:{device_id}"
         self._batch_tokens = batch_size * max_tokens
@@ -209,16 +209,16 @@ class _LazyEncoder:
 def _choose(side: str, features: Any, tokens: Any, text: Any) -> tuple[str, Any]:
     """Return the form in which a side is given, and its values."""
     forms = {"features": features, "tokens": tokens, "text": text}
-    given = [name for name, values in forms.items() if values is not None]
-    if not given:
+    present = [name for name, values in forms.items() if values is not None]
+    if not present:
         raise InputError(
             f"Side {side} is missing", allowed=", ".join(f"{side}_{name}" for name in forms), todo="Pass one of them"
         )
-    if len(given) > 1:
-        aside = " and ".join(f"{side}_{name}" for name in given[1:])
-        warnings.warn(f"{side}_{given[0]} is used; {aside} is ignored", UserWarning, stacklevel=3)
-    values = forms[given[0]]
-    return given[0], text_list(values, f"{side}_text") if given[0] == "text" else values
+    if len(present) > 1:
+        aside = " and ".join(f"{side}_{name}" for name in present[1:])
+        warnings.warn(f"{side}_{present[0]} is used; {aside} is ignored", UserWarning, stacklevel=3)
+    values = forms[present[0]]
+    return present[0], text_list(values, f"{side}_text") if present[0] == "text" else values
 
 
 def _features(side: str, form: str, values: Any, encoder: _LazyEncoder) -> Stacked | NDArray[np.float32]:
@@ -236,10 +236,10 @@ def _subset(n: int, most: int, seed: np.random.SeedSequence) -> NDArray[np.int64
     """Return the rows on which the principal components are fitted; None for all."""
     if most == -1:
         return None
-    _require_whole("pca_max_data (-1 for all)", most, low=2)
+    _require_integer("pca_max_data (-1 for all)", most, low=2)
     return None if most >= n else np.sort(np.random.default_rng(seed).choice(n, size=most, replace=False))
 
 
-def _require_whole(name: str, value: object, *, low: int) -> None:
+def _require_integer(name: str, value: object, *, low: int) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
         raise InputError(f"{name} cannot be used", allowed=f"a whole number of at least {low}", received=repr(value))

@@ -101,10 +101,10 @@ def score_basis(comparison: Comparison, kind: PartitionKind, smoothing: str) -> 
     """
     added_count(smoothing)  # raises InputError before anything is drawn
     score, halves = comparison.config.score, comparison.halves
-    found = _basis_by_blocks(*_drawn_parts(comparison, kind), score, smoothing)
+    basis = _basis_by_blocks(*_drawn_parts(comparison, kind), score, smoothing)
     if kind == "pairwise" and halves is not None:
-        found[HUMAN] = _basis_by_blocks(*_halves_parts(halves, score), score, smoothing)[halves.name]
-    return found
+        basis[HUMAN] = _basis_by_blocks(*_halves_parts(halves, score), score, smoothing)[halves.name]
+    return basis
 
 
 def _basis_by_blocks(parts: Parts, rngs: Generators, score: ScoreConfig, smoothing: str) -> dict[str, ScoreBasis]:

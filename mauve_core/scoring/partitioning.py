@@ -170,7 +170,7 @@ def grouped_partitions(
     seeds : mapping of str to sequence of SeedSequence
         Seeds of each group; the result has one partition per seed.
     """
-    made: dict[str, list[Partition]] = {name: [] for name in groups}
+    partitions: dict[str, list[Partition]] = {name: [] for name in groups}
     reduce = partial(reduce_sides, explained_variance=score.explained_variance)
     for batch in _batches(groups):
         reduced = parallel_map(reduce, [list(groups[name].values()) for name in batch])
@@ -186,21 +186,21 @@ def grouped_partitions(
             return name, partition(kind, array, sizes, index, seed, score, device)
 
         for name, found in parallel_map(cluster, tasks, advance):
-            made[name].append(found)
-    return {name: tuple(found) for name, found in made.items()}
+            partitions[name].append(found)
+    return {name: tuple(found) for name, found in partitions.items()}
 
 
 def _batches(groups: Mapping[str, Mapping[str, Side]]) -> list[list[str]]:
     """Return batches of groups whose coordinates are in memory together; at least one group each."""
     batches: list[list[str]] = [[]]
-    held = 0
+    batch_bytes = 0
     for name, sides in groups.items():
         size = sum(4 * len(side.table) * len(side.reference) for side in sides.values())
-        if batches[-1] and held + size > BYTES_TOGETHER:
+        if batches[-1] and batch_bytes + size > BYTES_TOGETHER:
             batches.append([])
-            held = 0
+            batch_bytes = 0
         batches[-1].append(name)
-        held += size
+        batch_bytes += size
     return batches
 
 

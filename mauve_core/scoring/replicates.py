@@ -71,9 +71,9 @@ def count_blocks(parts: Parts, rngs: Generators, score: ScoreConfig) -> Iterator
     own = {name: [np.stack([part.counts(side) for part in of]) for side in (HUMAN, name)] for name, of in parts.items()}
     sizes = [len(next(iter(parts.values()))[0].labels[HUMAN]), *(len(of[0].labels[name]) for name, of in parts.items())]
     cells = sum(p.size + q.size for p, q in own.values())
-    at_once = max(1, min(COUNT_BYTES // (8 * cells), WEIGHT_BYTES // (4 * max(sizes))))
-    for start in range(0, score.bootstrap, at_once):
-        count = min(at_once, score.bootstrap - start)
+    chunk = max(1, min(COUNT_BYTES // (8 * cells), WEIGHT_BYTES // (4 * max(sizes))))
+    for start in range(0, score.bootstrap, chunk):
+        count = min(chunk, score.bootstrap - start)
         weights = resample_weights(sizes[0], count, rngs[HUMAN])
         human = {name: _resampled(HUMAN, of, weights) for name, of in parts.items()}
         block = {}

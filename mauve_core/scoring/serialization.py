@@ -110,8 +110,8 @@ class ComparisonRecord:
 
     def __post_init__(self) -> None:
         names = [source.name for source in self.sources]
-        told_apart = all(names) and len(set(names)) == len(names)
-        if names[0] != HUMAN or not told_apart or not all(0 < each.n < 2**31 for each in self.sources):
+        distinct = all(names) and len(set(names)) == len(names)
+        if names[0] != HUMAN or not distinct or not all(0 < each.n < 2**31 for each in self.sources):
             raise InputError(
                 "The sources cannot be used", allowed=f"{HUMAN} first, all names different, each with texts"
             )
@@ -215,7 +215,7 @@ def _partitions(
     ends = np.cumsum([source.n for source in sources])
     if labels.dtype != np.int32 or labels.shape != (len(records), int(ends[-1])):
         raise ValueError(f"labels of shape {labels.shape} and type {labels.dtype}")
-    made = []
+    partitions = []
     for record, row in zip(records, labels, strict=True):
         if record.k > row.size:
             raise ValueError(f"{record.k} clusters of {row.size} texts")
@@ -223,5 +223,5 @@ def _partitions(
             raise ValueError(f"labels outside 0 to {record.k - 1}")
         parts = np.split(row, ends[:-1])
         by_source = {source.name: part for source, part in zip(sources, parts, strict=True)}
-        made.append(Partition(kind, record.seed, record.k, record.objective, by_source))
-    return tuple(made)
+        partitions.append(Partition(kind, record.seed, record.k, record.objective, by_source))
+    return tuple(partitions)

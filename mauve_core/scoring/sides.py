@@ -13,7 +13,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.names import require_text
 from mauve_core.base.progress import Progress
 from mauve_core.corpus import Corpus
-from mauve_core.encoders.external_features import Given, checked_digest, features_of, require_one_width
+from mauve_core.encoders.external_features import FeaturesOrPath, checked_digest, features_of, require_one_width
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.numerics.feature_space.stacked import require_usable
 from mauve_core.scoring.partitioning import MIN_TEXTS
@@ -33,7 +33,7 @@ def check_sides(
     human: Corpus,
     candidates: Mapping[str, Corpus],
     config: CompareConfig,
-    features: Mapping[str, Given] | None,
+    features: Mapping[str, FeaturesOrPath] | None,
     known: Mapping[str, Source] | None,
 ) -> None:
     """Raise InputError for sides or settings that cannot be compared, before any work starts."""
@@ -81,17 +81,17 @@ def encode_sides(
         def tell(stage: str, done: int, total: int, name: str = name) -> None:
             progress(f"{stage} of {name}", done, total)
 
-        found = encoder.encode(corpus.encoder_inputs(config.encoder.with_prompt), store=store, progress=tell)
-        median, cut = float(np.median(found.lengths)), int(found.cut.sum())
-        source = _source(name, corpus, found.key, tokens_median=median, cut=cut, notes=found.notes)
-        require_usable(found.array, name=f"features of {name!r}", ids=corpus.ids)
-        encoded[name] = EncodedSide(source, found.array)
-        used_device = found.device
+        encoding = encoder.encode(corpus.encoder_inputs(config.encoder.with_prompt), store=store, progress=tell)
+        median, cut = float(np.median(encoding.lengths)), int(encoding.cut.sum())
+        source = _source(name, corpus, encoding.key, tokens_median=median, cut=cut, notes=encoding.notes)
+        require_usable(encoding.array, name=f"features of {name!r}", ids=corpus.ids)
+        encoded[name] = EncodedSide(source, encoding.array)
+        used_device = encoding.device
     return encoded, used_device
 
 
 def take_features(
-    corpora: Mapping[str, Corpus], features: Mapping[str, Given], known: Mapping[str, Source] | None
+    corpora: Mapping[str, Corpus], features: Mapping[str, FeaturesOrPath], known: Mapping[str, Source] | None
 ) -> dict[str, EncodedSide]:
     """Return every side with the features given for its texts."""
     if set(features) != set(corpora):

@@ -77,17 +77,17 @@ def parse_hash(text: str) -> PasswordHash:
     """
     try:
         name, cost, block, lanes, salt, key = text.strip().split(":")
-        found = PasswordHash(int(cost), int(block), int(lanes), _read(salt), _read(key))
+        parsed = PasswordHash(int(cost), int(block), int(lanes), _read(salt), _read(key))
     except (ValueError, binascii.Error):
         raise InputError("The password hash cannot be read", allowed=_FORM) from None
-    power_of_two = found.cost > 1 and found.cost & (found.cost - 1) == 0
-    positive = found.block > 0 and found.lanes > 0
-    bounded = found.cost * found.block * found.lanes * 128 <= MAX_MEMORY
+    power_of_two = parsed.cost > 1 and parsed.cost & (parsed.cost - 1) == 0
+    positive = parsed.block > 0 and parsed.lanes > 0
+    bounded = parsed.cost * parsed.block * parsed.lanes * 128 <= MAX_MEMORY
     if name != NAME or not (
-        power_of_two and positive and bounded and len(found.salt) >= 8 and 16 <= len(found.key) <= 64
+        power_of_two and positive and bounded and len(parsed.salt) >= 8 and 16 <= len(parsed.key) <= 64
     ):
         raise InputError("The password hash cannot be used", allowed=_FORM, todo="Make one with: mauve-lens password")
-    return found
+    return parsed
 
 
 def _key(password: bytes, cost: int, block: int, lanes: int, salt: bytes, length: int) -> bytes:

@@ -60,9 +60,9 @@ class SignIn:
     def admits(self, email: str) -> bool:
         """Return whether the owner of that address may sign in by OpenID Connect."""
         address = email.strip().lower()
-        name, at, domain = address.rpartition("@")
-        whole = bool(name and at and domain)
-        return ANYONE in self.allowed or (whole and (address in self.allowed or f"@{domain}" in self.allowed))
+        name, separator, domain = address.rpartition("@")
+        is_complete = bool(name and separator and domain)
+        return ANYONE in self.allowed or (is_complete and (address in self.allowed or f"@{domain}" in self.allowed))
 
 
 def sign_in(environment: Mapping[str, str] | None = None) -> SignIn:
@@ -86,15 +86,15 @@ def sign_in(environment: Mapping[str, str] | None = None) -> SignIn:
     return SignIn(parse_hash(written) if written else None, secrets, allowed)
 
 
-def require_protection(address: str, how: SignIn, *, without: bool) -> None:
-    """Refuse to answer other machines without a sign-in, unless ``without`` allows it explicitly.
+def require_protection(address: str, how: SignIn, *, without_sign_in: bool) -> None:
+    """Refuse to answer other machines without a sign-in, unless ``without_sign_in`` allows it explicitly.
 
     Raises
     ------
     InputError
         Anyone who can reach ``address`` could read and change everything.
     """
-    if how.needed or without or is_this_machine(address):
+    if how.needed or without_sign_in or is_this_machine(address):
         return
     raise InputError(
         f"The app would answer other machines at {address} without a sign-in: anyone who reaches it could read every "

@@ -71,12 +71,12 @@ def write_about(folder: Path, about: About) -> None:
     write_atomically(folder / ABOUT, lambda stream: stream.write(text.encode()))
 
 
-def merged(given: Mapping[str, Any], seen: About, now: About) -> dict[str, Any]:
-    """Return the parts to write when a person who saw ``seen`` submits ``given`` and the file now holds ``now``.
+def merged(submitted: Mapping[str, Any], seen: About, now: About) -> dict[str, Any]:
+    """Return the parts to write when a person who saw ``seen`` submits ``submitted`` and the file now holds ``now``.
 
     Parameters
     ----------
-    given : mapping
+    submitted : mapping
         Checked values by part: ``name``, ``tags``, ``notes``.
     seen, now : About
         With names.
@@ -94,7 +94,7 @@ def merged(given: Mapping[str, Any], seen: About, now: About) -> dict[str, Any]:
     InputError
         The merged tags are too many.
     """
-    changes = {part: value for part, value in given.items() if value != getattr(seen, part)}
+    changes = {part: value for part, value in submitted.items() if value != getattr(seen, part)}
     if "tags" in changes:
         mine, before = {*changes["tags"]}, {*seen.tags}
         changes["tags"] = checked_tags(({*now.tags} - (before - mine)) | (mine - before))

@@ -23,21 +23,21 @@ def stored_features(run: Run, feature_store: FeatureStore | None = None) -> dict
     InputError
         The features of a source are not found.
     """
-    found = _found(run, feature_store)
-    for name, array in found.items():
+    arrays = _by_source(run, feature_store)
+    for name, array in arrays.items():
         if array is None:
             raise InputError(
                 f"The features of {name!r} were not stored with run {run.id}", todo="Compare the texts again"
             )
-    return {name: array for name, array in found.items() if array is not None}
+    return {name: array for name, array in arrays.items() if array is not None}
 
 
 def without_features(run: Run, feature_store: FeatureStore | None = None) -> list[str]:
     """Return the sources whose features are not found."""
-    return [name for name, array in _found(run, feature_store).items() if array is None]
+    return [name for name, array in _by_source(run, feature_store).items() if array is None]
 
 
-def _found(run: Run, feature_store: FeatureStore | None) -> dict[str, NDArray[np.floating] | None]:
+def _by_source(run: Run, feature_store: FeatureStore | None) -> dict[str, NDArray[np.floating] | None]:
     store = FeatureStore() if feature_store is None else feature_store
     found = {}
     for source in run.comparison.sources:

@@ -276,9 +276,9 @@ def check_sources(
 ) -> None:
     """Raise InputError unless every source has as many texts, and features if any are given, as were compared."""
     for source in comparison.sources:
-        found: list[tuple[str, Mapping[str, Any]]] = [("corpus", corpora)]
-        found += [] if features is None else [("feature array", features)]
-        for what, mapping in found:
+        mappings: list[tuple[str, Mapping[str, Any]]] = [("corpus", corpora)]
+        mappings += [] if features is None else [("feature array", features)]
+        for what, mapping in mappings:
             if source.name not in mapping or len(mapping[source.name]) != source.n:
                 received = f"{len(mapping[source.name])} rows" if source.name in mapping else "none"
                 raise InputError(

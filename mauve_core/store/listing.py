@@ -35,6 +35,6 @@ def used_tags(summaries: Iterable[RunSummary]) -> dict[str, int]:
 
 
 def _holds(summary: RunSummary, words: Sequence[str]) -> bool:
-    said = (summary.id, summary.name, summary.notes, summary.human, summary.encoder or "")
-    text = "\n".join((*said, *summary.tags, *summary.candidates)).casefold()
+    fields = (summary.id, summary.name, summary.notes, summary.human, summary.encoder or "")
+    text = "\n".join((*fields, *summary.tags, *summary.candidates)).casefold()
     return all(word in text for word in words)

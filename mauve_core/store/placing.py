@@ -92,9 +92,9 @@ def put(folder: Path, root: Path, base: str) -> Path:
         number += 1
 
 
-def take_place(folder: Path, final: Path) -> Path:
+def replace_run(folder: Path, final: Path) -> Path:
     """Replace a run by a finished folder, which takes over its ratings, tags and notes."""
-    _take_what_people_made(final, folder)
+    _move_annotations(final, folder)
     entry = trash.discard(final.parent, final.name)  # after a kill here, it can still be restored
     try:
         folder.rename(final)
@@ -105,7 +105,7 @@ def take_place(folder: Path, final: Path) -> Path:
     return final
 
 
-def _take_what_people_made(old: Path, folder: Path) -> None:
+def _move_annotations(old: Path, folder: Path) -> None:
     """Move ratings, tags and notes; damaged ones are kept as they are, so that the new run is not lost for them."""
     from mauve_core.judgments import RatingStore  # imports SciPy, which listing runs does not need
 

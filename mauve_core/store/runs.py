@@ -37,7 +37,7 @@ from mauve_core.store.folder import (
 )
 from mauve_core.store.index import RunIndex
 from mauve_core.store.listing import DiskUse, matching, used_tags
-from mauve_core.store.placing import clear_away, locked, partial_folder, put, take_place
+from mauve_core.store.placing import clear_away, locked, partial_folder, put, replace_run
 from mauve_core.store.trash import DeletedRun
 
 Summaries = list[RunSummary]
@@ -205,18 +205,18 @@ class RunStore:
         StorageError
             The disk refuses, or the description is damaged.
         """
-        given: dict[str, Any] = {}
-        given |= {} if name is None else {"name": checked_name(name)}
-        given |= {} if tags is None else {"tags": checked_tags(tags)}
-        given |= {} if notes is None else {"notes": checked_notes(notes)}
+        changes: dict[str, Any] = {}
+        changes |= {} if name is None else {"name": checked_name(name)}
+        changes |= {} if tags is None else {"tags": checked_tags(tags)}
+        changes |= {} if notes is None else {"notes": checked_notes(notes)}
 
         def described(about: About) -> About:
             if seen is None:
-                return dataclasses.replace(about, **given)
+                return dataclasses.replace(about, **changes)
             now = dataclasses.replace(about, name=read_summary(self._folder(run_id)).name)
-            return dataclasses.replace(about, **merged(given, seen, now))
+            return dataclasses.replace(about, **merged(changes, seen, now))
 
-        return self._said(run_id, described)
+        return self._change_about(run_id, described)
 
     def tag(self, run_id: str, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> RunSummary:
         """Add and remove tags of a run, whatever other processes do with other tags; raises as :meth:`describe`."""
@@ -225,7 +225,7 @@ class RunStore:
         def retagged(about: About) -> About:
             return dataclasses.replace(about, tags=checked_tags([*({*about.tags} - fewer), *more]))
 
-        return self._said(run_id, retagged)
+        return self._change_about(run_id, retagged)
 
     def delete(self, run_id: str) -> None:
         """Move a run to the trash, where it can be restored until it is purged.
@@ -328,7 +328,7 @@ class RunStore:
         runs = {summary.id: summary.bytes for summary in self._index.measured()}
         return DiskUse(runs, sum(folder_bytes(trash.folder_of(self.root, token)) for token in trash.tokens(self.root)))
 
-    def _said(self, run_id: str, change: Callable[[About], About]) -> RunSummary:
+    def _change_about(self, run_id: str, change: Callable[[About], About]) -> RunSummary:
         """Change a run's description; a lock keeps others out between reading and writing it."""
         with locked(self.root):
             folder = self._folder(run_id)
@@ -339,7 +339,7 @@ class RunStore:
         """Put the new run in place of the old one; if that fails, beside it, so that it is not lost."""
         try:
             with locked(self.root):
-                return take_place(partial, final)
+                return replace_run(partial, final)
         except StorageError as error:
             if not partial.is_dir():
                 raise

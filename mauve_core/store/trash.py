@@ -154,7 +154,7 @@ def _unknown(run_id: str, folder: Path) -> RunSummary:
 def _time_of(token: str) -> str:
     """Return the entry's time, which its token holds."""
     try:
-        made = datetime.strptime(token[:21], "%Y%m%dT%H%M%S%f").replace(tzinfo=UTC)
+        created = datetime.strptime(token[:21], "%Y%m%dT%H%M%S%f").replace(tzinfo=UTC)
     except ValueError:
         return ""
-    return made.isoformat(timespec="seconds")
+    return created.isoformat(timespec="seconds")

@@ -175,14 +175,14 @@ def _unpack(archive: zipfile.ZipFile, manifest: Manifest, folder: Path) -> None:
         target = folder / name
         with storage_errors(target):
             target.parent.mkdir(exist_ok=True)
-            found, written = hashlib.sha256(), 0
+            hasher, written = hashlib.sha256(), 0
             with archive.open(name) as source, target.open("xb") as stream:
                 while chunk := source.read(min(CHUNK, size + 1 - written)):
-                    found.update(chunk)
+                    hasher.update(chunk)
                     written += stream.write(chunk)
                     if written > size:
                         break
-        if (written, found.hexdigest()) != (size, digest):
+        if (written, hasher.hexdigest()) != (size, digest):
             raise _refused(Path(str(archive.filename)), f"{name} has changed since it was exported")
 
 
@@ -216,10 +216,10 @@ def _check_names(folder: Path, names: set[str]) -> None:
     arrays = {f"{key}.npy" for key in record.array_keys}
     tables = {f"texts-{index}.parquet" for index in range(count)}
     features = {f"features-{index}.npy" for index in range(count)}
-    found = {name for name in names if name.endswith((".npy", ".parquet"))}
-    if found not in (arrays | tables, arrays | tables | features):
+    stored = {name for name in names if name.endswith((".npy", ".parquet"))}
+    if stored not in (arrays | tables, arrays | tables | features):
         raise ValueError(
-            f"missing or unexpected files: {', '.join(sorted(found ^ (arrays | tables | features)))}"[:500]
+            f"missing or unexpected files: {', '.join(sorted(stored ^ (arrays | tables | features)))}"[:500]
         )
 
 

@@ -44,9 +44,9 @@ class CompareMethodsTask(RunTask):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        given = (self.human_model, self.candidate_model)
-        if given.count(None) == 1:
-            received = " and ".join(map(repr, given))
+        models = (self.human_model, self.candidate_model)
+        if models.count(None) == 1:
+            received = " and ".join(map(repr, models))
             raise InputError(
                 "The models for direct estimation cannot be used", allowed="both or neither", received=received
             )

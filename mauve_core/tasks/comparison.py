@@ -92,13 +92,13 @@ class ComparisonTask(NewRunTask):
             require_text(name, "candidate")
             if not name.strip() or name == HUMAN:
                 raise InputError(f"A candidate cannot be named {name!r}", allowed=f"any other name; {HUMAN!r} is taken")
-        without = [name for name, file in self.files.items() if file.features is None]
-        if without and len(without) < len(self.files):
+        without_features = [name for name, file in self.files.items() if file.features is None]
+        if without_features and len(without_features) < len(self.files):
             raise InputError(
-                f"Features are given for some sources, but not for {', '.join(without)}",
+                f"Features are given for some sources, but not for {', '.join(without_features)}",
                 allowed="features for every source, or for none",
             )
-        if (self.config.encoder is None) != (not without):
+        if (self.config.encoder is None) != (not without_features):
             todo = "Give features for every source, or name an encoder"
             raise InputError("Either an encoder or features are needed, not both", todo=todo)
 
@@ -116,16 +116,16 @@ class ComparisonTask(NewRunTask):
             See ``read_corpus``, ``features_of`` and ``compare_and_store``.
         """
         corpora: dict[str, Corpus] = {}
-        given: dict[str, NDArray[np.floating]] = {}
+        features: dict[str, NDArray[np.floating]] = {}
         for done, (name, file) in enumerate(self.files.items()):
             progress(READING, done, len(self.files))
             corpora[name] = file.read(name)
             if file.features is not None:
-                given[name] = features_of(name, corpora[name], file.features)
+                features[name] = features_of(name, corpora[name], file.features)
         progress(READING, len(self.files), len(self.files))
-        require_one_width(given)
+        require_one_width(features)
         return compare_and_store(
-            self.name, corpora, self.config, features=given or None, device=self.device, job=job, progress=progress
+            self.name, corpora, self.config, features=features or None, device=self.device, job=job, progress=progress
         )
 
 
@@ -159,10 +159,10 @@ def compare_and_store(
     from mauve_core.scoring.compare import compare
 
     store, feature_store = RunStore(), FeatureStore()
-    made = None if job is None else _made_by(job, name, store)
-    if made is not None:
-        derive(made, progress)
-        return made
+    existing = None if job is None else _run_of_job(job, name, store)
+    if existing is not None:
+        derive(existing, progress)
+        return existing
     comparison = compare(
         corpora[HUMAN],
         {source: corpus for source, corpus in corpora.items() if source != HUMAN},
@@ -187,7 +187,7 @@ def compare_and_store(
     return run
 
 
-def _made_by(job: str, name: str, store: RunStore) -> Run | None:
+def _run_of_job(job: str, name: str, store: RunStore) -> Run | None:
     """Return the run that an earlier worker of the job has stored under an id made from that name."""
     base = run_id(name)
     for summary in store.list():

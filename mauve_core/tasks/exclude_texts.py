@@ -63,14 +63,14 @@ class ExcludeTextsTask(NewRunTask):
         """
         run = RunStore().load(self.run)
         run.comparison.candidate(self.candidate)  # raises InputError if unknown
-        kept_texts = {name: self._kept(run, name) for name in (HUMAN, self.candidate)}
-        corpora = {name: self._noted(run, name, kept) for name, kept in kept_texts.items()}
+        rows_by_source = {name: self._remaining_rows(run, name) for name in (HUMAN, self.candidate)}
+        corpora = {name: self._noted(run, name, rows) for name, rows in rows_by_source.items()}
         features = stored_features(run)
-        given = {name: features[name][kept] for name, kept in kept_texts.items()}
+        remaining_features = {name: features[name][rows] for name, rows in rows_by_source.items()}
         config = dataclasses.replace(run.comparison.config, encoder=None)
-        return compare_and_store(self.name, corpora, config, features=given, job=job, progress=progress)
+        return compare_and_store(self.name, corpora, config, features=remaining_features, job=job, progress=progress)
 
-    def _kept(self, run: Run, name: str) -> NDArray[np.intp]:
+    def _remaining_rows(self, run: Run, name: str) -> NDArray[np.intp]:
         """Return the rows of the texts that stay."""
         ids, gone = run.corpora[name].ids, set(self.dropped.get(name, ()))
         unknown = sorted(gone - set(ids))
@@ -78,10 +78,10 @@ class ExcludeTextsTask(NewRunTask):
             raise InputError(f"{name!r} has no text with that id", received=", ".join(unknown[:5]))
         return np.array([index for index, each in enumerate(ids) if each not in gone], dtype=np.intp)
 
-    def _noted(self, run: Run, name: str, kept: NDArray[np.intp]) -> Corpus:
+    def _noted(self, run: Run, name: str, rows: NDArray[np.intp]) -> Corpus:
         """Return the texts that stay, with a note on the origin of the texts and their features."""
         corpus, encoder = run.corpora[name], run.comparison.config.encoder
         model = "given" if encoder is None else f"encoder {encoder.model}"
-        gone = f"{len(corpus) - len(kept)} of {len(corpus)} texts of run {run.id} are left out"
+        gone = f"{len(corpus) - len(rows)} of {len(corpus)} texts of run {run.id} are left out"
         note = f"{gone}; features from that run ({model})."
-        return dataclasses.replace(corpus.take(kept), notes=(*corpus.notes, note))
+        return dataclasses.replace(corpus.take(rows), notes=(*corpus.notes, note))

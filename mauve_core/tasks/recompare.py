@@ -57,15 +57,15 @@ class RecompareTask(NewRunTask):
             no encoder although the run has one.
         """
         run = RunStore().load(self.run)
-        names = self._kept(run)
+        names = self._sources(run)
         note = f"The texts of run {run.id}, compared again."
         corpora = {
             name: dataclasses.replace(run.corpora[name], notes=(*run.corpora[name].notes, note)) for name in names
         }
         features = known = None
         if self.config.encoder == run.comparison.config.encoder and self._has_features(run, names):
-            found = stored_features(run)
-            features = {name: found[name] for name in names}
+            stored = stored_features(run)
+            features = {name: stored[name] for name in names}
             known = {
                 source.name: dataclasses.replace(source, notes=(*source.notes, note))
                 for source in run.comparison.sources
@@ -82,17 +82,17 @@ class RecompareTask(NewRunTask):
             progress=progress,
         )
 
-    def _kept(self, run: Run) -> list[str]:
+    def _sources(self, run: Run) -> list[str]:
         """Return the sources to compare, ``human`` first."""
-        there = [candidate.name for candidate in run.comparison.candidates]
-        unknown = [name for name in self.left_out if name not in there]
-        kept = [name for name in there if name not in self.left_out]
-        if unknown or not kept:
+        candidates = [candidate.name for candidate in run.comparison.candidates]
+        unknown = [name for name in self.left_out if name not in candidates]
+        remaining = [name for name in candidates if name not in self.left_out]
+        if unknown or not remaining:
             wrong = "A candidate to leave out is not in the run" if unknown else "No candidate is left to compare"
-            raise InputError(wrong, allowed=", ".join(there), received=", ".join(unknown or self.left_out))
+            raise InputError(wrong, allowed=", ".join(candidates), received=", ".join(unknown or self.left_out))
         if self.config.encoder is None and run.comparison.config.encoder is not None:
             raise InputError("No encoder is given", allowed=f"{run.comparison.config.encoder.model}, or another one")
-        return [HUMAN, *kept]
+        return [HUMAN, *remaining]
 
     def _has_features(self, run: Run, names: list[str]) -> bool:
         """Whether the run's features exist; if nothing could make them again, loading them raises the error."""

@@ -81,8 +81,8 @@ class StudyTask(NewRunTask):
     @property
     def folder(self) -> Path:
         """Folder of the generated texts; equal settings give the same folder."""
-        asked = {name: value for name, value in self.to_json().items() if name not in ("config", "measures", "device")}
-        digest = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+        inputs = {name: value for name, value in self.to_json().items() if name not in ("config", "measures", "device")}
+        digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
         return home().absolute() / "studies" / f"{run_id(self.name)}-{digest[:12]}"
 
     def make(self, progress: Progress = silent, job: str | None = None) -> Run:
@@ -134,23 +134,23 @@ def cut_texts(corpus: Corpus, loaded: LoadedModel, prompt_tokens: int | None, te
             "The prompts are given twice" if prompt_tokens else "The human texts have no prompts",
             allowed="a prompt field in the file, or the number of tokens at the start of each text that are its prompt",
         )
-    ends = [_ends(loaded, corpus, place, prompt_tokens, text_tokens) for place in range(len(corpus))]
-    whole = [(corpus.prompts[i] if corpus.prompts else "") + text for i, text in enumerate(corpus.texts)]
-    kept = [i for i, (start, end) in enumerate(ends) if whole[i][start:end].strip()]
-    if not kept:
+    ends = [_ends(loaded, corpus, index, prompt_tokens, text_tokens) for index in range(len(corpus))]
+    full_texts = [(corpus.prompts[i] if corpus.prompts else "") + text for i, text in enumerate(corpus.texts)]
+    used = [i for i, (start, end) in enumerate(ends) if full_texts[i][start:end].strip()]
+    if not used:
         raise InputError(f"Every text ends within its first {prompt_tokens} tokens", todo="Choose shorter prompts")
     notes = corpus.notes
-    if len(kept) < len(corpus):
+    if len(used) < len(corpus):
         notes += (
-            f"{len(corpus) - len(kept)} texts that end within their prompt of {prompt_tokens} tokens were left out",
+            f"{len(corpus) - len(used)} texts that end within their prompt of {prompt_tokens} tokens were left out",
         )
     cut = dataclasses.replace(
         corpus,
-        prompts=tuple(text[:start] for text, (start, _) in zip(whole, ends, strict=True)),
-        texts=tuple(text[start:end] for text, (start, end) in zip(whole, ends, strict=True)),
+        prompts=tuple(text[:start] for text, (start, _) in zip(full_texts, ends, strict=True)),
+        texts=tuple(text[start:end] for text, (start, end) in zip(full_texts, ends, strict=True)),
         notes=notes,
     )
-    return cut.take(kept)
+    return cut.take(used)
 
 
 def resolve_decoders(
@@ -165,12 +165,12 @@ def resolve_decoders(
 
 
 def _ends(
-    loaded: LoadedModel, corpus: Corpus, place: int, prompt_tokens: int | None, text_tokens: int
+    loaded: LoadedModel, corpus: Corpus, index: int, prompt_tokens: int | None, text_tokens: int
 ) -> tuple[int, int]:
     """Return the ends of prompt and text, as character positions in prompt and text together."""
-    prompt = corpus.prompts[place] if corpus.prompts else ""
+    prompt = corpus.prompts[index] if corpus.prompts else ""
     encoded = loaded.tokenizer(
-        prompt + corpus.texts[place], add_special_tokens=False, return_offsets_mapping=True, verbose=False
+        prompt + corpus.texts[index], add_special_tokens=False, return_offsets_mapping=True, verbose=False
     )
     ends = [end for _, end in encoded["offset_mapping"]]
     if prompt_tokens is None:

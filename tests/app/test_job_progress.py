@@ -45,9 +45,9 @@ def test_a_waiting_job_counts_those_before_it(client: TestClient) -> None:
 
 def test_more_done_than_there_is_still_fits_the_bar(own_home: Path) -> None:
     with job(1, status="running", stage="encoding", done=5, total=4) as state:
-        assert job_progress.told(state)["share"] == 1
+        assert job_progress.progress_data(state)["share"] == 1
     with job(2, status="running") as state:
-        assert job_progress.told(state)["share"] == 0
+        assert job_progress.progress_data(state)["share"] == 0
 
 
 @pytest.mark.parametrize("name", ["20260101-000000000001-abcd", "..%2F..%2Fetc", "nothing"])

@@ -25,7 +25,7 @@ from mauve_core.experiments.published import (
     tables,
 )
 from mauve_core.figures import published as figures
-from mauve_core.figures.published_settings import FAMILIES, family, label_places, plane_frame, settings_figure
+from mauve_core.figures.published_settings import FAMILIES, family, label_positions, plane_frame, settings_figure
 
 OpenPage = Callable[..., AppTest]
 
@@ -202,10 +202,10 @@ def test_all_settings_of_all_numbers_are_drawn_once() -> None:
 
 def test_labels_keep_clear_of_other_points_and_of_bars() -> None:
     x, y = pd.Series([0.0, 0.5, 0.5, 1.0]), pd.Series([0.0, 0.5, 0.56, 1.0])
-    places = label_places(x, y, np.array([False, False, False, False]))
+    places = label_positions(x, y, np.array([False, False, False, False]))
     assert places[0] != "middle left"  # it would leave the figure
     assert places[3] != "middle right"
     assert places[1] != "top center"  # there stands the next point
     assert places[2] != "bottom center"
-    barred = label_places(x, y, np.array([True] * 4))
+    barred = label_positions(x, y, np.array([True] * 4))
     assert set(barred) <= {"top center", "bottom center"}

@@ -85,7 +85,7 @@ def drawn_places(page: Page) -> dict[str, list[float]]:
 def expected_places(table: MethodTable) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {name: [] for name in table.candidates}
     for result in table.results:
-        for item in figures.places(result, table.candidates):
+        for item in figures.method_standings(result, table.candidates):
             found[item.candidate].append(item.place)
     return found
 

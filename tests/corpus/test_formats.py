@@ -141,7 +141,7 @@ def test_plain_text_comes_back_a_text_a_line(lines: list[str], ending: str, pack
 @given(texts=st.dictionaries(STEM, st.tuples(FILE_TEXT, PACKED), min_size=1, max_size=5))
 def test_folder_comes_back_sorted_by_name(texts: dict[str, tuple[str, bool]]) -> None:
     # Names that differ only in case would be one file on some disks.
-    texts = {f"{place} {name}": entry for place, (name, entry) in enumerate(texts.items())}
+    texts = {f"{location} {name}": entry for location, (name, entry) in enumerate(texts.items())}
     expected = {}
     with tempfile.TemporaryDirectory() as name:
         for stem, (text, packed) in texts.items():
@@ -211,7 +211,7 @@ def test_parquet_dates_and_decimals_become_text_and_categories_plain() -> None:
 def test_parquet_of_many_batches_keeps_its_rows() -> None:
     table = table_of(parquet_of(pa.table({"n": list(range(5000))})), "a.parquet")
     assert table.rows == [(i + 1, {"n": i}) for i in range(5000)]
-    assert table.place(4999) == "row 5000"
+    assert table.location(4999) == "row 5000"
 
 
 def test_folder_passes_over_other_and_hidden_files_and_says_so(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_folder_passes_over_other_and_hidden_files_and_says_so(tmp_path: Path) -
     table = read_table(tmp_path)
     assert table.rows == [(1, {"file": "a.txt", "text": "one\r\ntwo"})]
     assert table.notes[0].startswith("3 other files")
-    assert table.place(0) == "file a.txt"
+    assert table.location(0) == "file a.txt"
 
 
 def test_folder_file_whose_name_is_not_utf8(tmp_path: Path) -> None:

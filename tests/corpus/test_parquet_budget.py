@@ -20,7 +20,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.corpus import limits, parquet
 from mauve_core.corpus.formats import read_table
 from mauve_core.corpus.parquet import ParquetTable, decoded_bytes, read_metadata, values_of
-from mauve_core.corpus.parquet_pages import Place, measure_chunk
+from mauve_core.corpus.parquet_pages import ChunkLocation, measure_chunk
 
 MB = 1 << 20
 
@@ -209,7 +209,7 @@ def test_decoded_bytes_count_each_value_as_often_as_it_occurs() -> None:
 )
 def test_headers_that_are_none(header: bytes, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        measure_chunk(io.BytesIO(b"PAR1" + header), Place(4 if header else 3, 100, 1), 10)
+        measure_chunk(io.BytesIO(b"PAR1" + header), ChunkLocation(4 if header else 3, 100, 1), 10)
 
 
 def test_pages_of_one_file_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

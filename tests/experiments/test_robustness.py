@@ -231,7 +231,7 @@ def test_frozen_clusters_hold_the_runs_own_texts(run):
     new = [features[HUMAN][:5], features["close"][:0], features["close"] * 3]
     clusters = freeze_clusters(partition, features, run.comparison.config.score)
     labels = [clusters.nearest(part) for part in new]
-    assert clusters.kept == 1
+    assert clusters.kept_share == 1
     assert labels[0].tolist() == partition.labels[HUMAN][:5].tolist()
     assert labels[1].size == 0
     # The length of a feature vector does not count.
@@ -243,7 +243,7 @@ def test_frozen_clusters_learn_nothing_from_new_texts(run):
     features = {name: run.features(name) for name in partition.labels}
     new = np.random.default_rng(1).normal(size=(500, DIMENSION)).astype(np.float32)
     clusters = freeze_clusters(partition, features, score)
-    labels, kept = clusters.nearest(new), clusters.kept
+    labels, kept_share = clusters.nearest(new), clusters.kept_share
 
     def unit(x):
         return x / np.linalg.norm(x, axis=1, keepdims=True)
@@ -258,7 +258,7 @@ def test_frozen_clusters_learn_nothing_from_new_texts(run):
     centres = np.stack([((own - mean) @ kept_directions)[stored == c].mean(axis=0) for c in range(partition.k)])
     distances = np.linalg.norm(((unit(new) - mean) @ kept_directions)[:, None] - centres, axis=2)
     assert labels.tolist() == distances.argmin(axis=1).tolist()
-    assert kept == 1
+    assert kept_share == 1
 
 
 def test_json_and_back(run):
@@ -370,8 +370,8 @@ def test_the_command_and_the_task(encoded, capsys):
     out = capsys.readouterr().out
     for line in ("none", *(item.spec for item in PAPER), "model"):
         assert f"\n{line} " in f"\n{out}"
-    kept = stored_probes(RunStore().load(encoded.id))
-    assert [line.name for line in kept.lines] == ["none", *(item.spec for item in PAPER), "model"]
+    kept_share = stored_probes(RunStore().load(encoded.id))
+    assert [line.name for line in kept_share.lines] == ["none", *(item.spec for item in PAPER), "model"]
     asked = ["--perturbation", "typos:rate=0.2", "--source", "model", "--json", "--quiet"]
     assert main(["probe", encoded.id, "--splits", "1", *asked]) == 0
     values = json.loads(capsys.readouterr().out)

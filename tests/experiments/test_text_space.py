@@ -55,10 +55,10 @@ def test_neighbours_are_those_of_a_plain_search(space: TextSpace, features: dict
 def test_a_text_can_be_left_out(space: TextSpace, features: dict[str, np.ndarray]) -> None:
     vector = features[HUMAN][4]
     assert (space.nearest(vector, HUMAN, 1)[0].row, space.nearest(vector, HUMAN, 1)[0].source) == (4, HUMAN)
-    rest = space.nearest(vector, HUMAN, 3, without=(HUMAN, 4))
+    rest = space.nearest(vector, HUMAN, 3, exclude=(HUMAN, 4))
     assert len(rest) == 3
     assert 4 not in [item.row for item in rest]
-    assert len(space.nearest(vector, HUMAN, 10**6, without=(HUMAN, 4))) == len(features[HUMAN]) - 1
+    assert len(space.nearest(vector, HUMAN, 10**6, exclude=(HUMAN, 4))) == len(features[HUMAN]) - 1
 
 
 def test_the_usual_distance_is_the_median_of_the_nearest(space: TextSpace, features: dict[str, np.ndarray]) -> None:

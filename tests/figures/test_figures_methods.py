@@ -29,7 +29,7 @@ from mauve_core.figures.methods import (
     NAMED,
     bump_figure,
     column_labels,
-    places,
+    method_standings,
     score_label,
     score_labels,
     scores_frame,
@@ -74,16 +74,20 @@ def bars(figure: go.Figure, kind: str) -> set[tuple[float, float, float]]:
 
 
 def test_places_follow_closeness_whichever_way_a_method_counts() -> None:
-    assert [(item.candidate, item.place) for item in places(PUBLISHED, ORDER[1:])] == [(NASTY, 1), ("b", 2), ("c", 3)]
-    assert [item.candidate for item in places(FRONTIER, ORDER[1:])] == ["b", "c", NASTY]
-    assert [item.candidate for item in places(CLASSIFIER, ORDER[1:])] == ["c", "b", NASTY]
+    assert [(item.candidate, item.place) for item in method_standings(PUBLISHED, ORDER[1:])] == [
+        (NASTY, 1),
+        ("b", 2),
+        ("c", 3),
+    ]
+    assert [item.candidate for item in method_standings(FRONTIER, ORDER[1:])] == ["b", "c", NASTY]
+    assert [item.candidate for item in method_standings(CLASSIFIER, ORDER[1:])] == ["c", "b", NASTY]
     infinite = result(Method(summary="forward-kl"), score(math.inf, None), score(2.0), score(1.0))
-    assert [item.candidate for item in places(infinite, ORDER[1:])] == ["c", "b", NASTY]
+    assert [item.candidate for item in method_standings(infinite, ORDER[1:])] == ["c", "b", NASTY]
 
 
 def test_equal_values_stand_in_the_runs_order_and_are_joined() -> None:
     level = result(Method(), score(0.5), score(0.5), score(0.5))
-    assert [(item.candidate, item.joined, item.label) for item in places(level, ORDER[1:])] == [
+    assert [(item.candidate, item.joined, item.label) for item in method_standings(level, ORDER[1:])] == [
         (NASTY, "", "1="),
         ("b", "overlap", "1="),
         ("c", "overlap", "1="),
@@ -92,7 +96,7 @@ def test_equal_values_stand_in_the_runs_order_and_are_joined() -> None:
 
 @pytest.mark.parametrize("centres", [(0.9, 0.885, 0.87), (0.9, 0.885, 0.881), (0.9, 0.85, 0.84), (0.9, 0.8, 0.7)])
 def test_ranks_are_shared_by_the_rule_of_the_leaderboard(centres: tuple[float, ...]) -> None:
-    found = places(result(Method(), *map(score, centres)), ORDER[1:])
+    found = method_standings(result(Method(), *map(score, centres)), ORDER[1:])
     expected = shared_ranks([(value - 0.01, value + 0.01) for value in centres])
     assert [(item.rank, item.tied) for item in found] == expected
     assert [item.label for item in found] == [rank_label(*pair) for pair in expected]
@@ -100,7 +104,7 @@ def test_ranks_are_shared_by_the_rule_of_the_leaderboard(centres: tuple[float, .
 
 
 def test_a_place_without_an_interval_has_a_question_mark() -> None:
-    assert [item.label for item in places(CLASSIFIER, ORDER[1:])] == ["1?", "2?", "3?"]
+    assert [item.label for item in method_standings(CLASSIFIER, ORDER[1:])] == ["1?", "2?", "3?"]
 
 
 def test_groups_are_joined_where_intervals_share_a_point_or_are_not_there() -> None:

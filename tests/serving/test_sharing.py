@@ -32,15 +32,15 @@ def write_secrets(home: Path, text: str = AUTH) -> None:
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", "localhost", "127.9.9.9"])
 def test_this_machine_needs_no_sign_in(address: str) -> None:
-    sharing.require_protection(address, SignIn(), without=False)
+    sharing.require_protection(address, SignIn(), without_sign_in=False)
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.168.1.5", "lab.example.org", ""])
 def test_other_machines_do(address: str) -> None:
     with pytest.raises(InputError, match="--without-sign-in"):
-        sharing.require_protection(address, SignIn(), without=False)
-    sharing.require_protection(address, SignIn(), without=True)
-    sharing.require_protection(address, SignIn(password=hashed("long enough")), without=False)
+        sharing.require_protection(address, SignIn(), without_sign_in=False)
+    sharing.require_protection(address, SignIn(), without_sign_in=True)
+    sharing.require_protection(address, SignIn(password=hashed("long enough")), without_sign_in=False)
 
 
 def test_the_command_refuses_and_says_how(capsys: pytest.CaptureFixture[str]) -> None:

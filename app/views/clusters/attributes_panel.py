@@ -192,12 +192,12 @@ def _form(run: Run, table: AttributeTable | None) -> None:
         _start(run, columns, text, source, candidate, int(splits))
 
 
-def _clusters(names: Sequence[str], at_first: object, suffix: str) -> str | None:
+def _clusters(names: Sequence[str], initial: object, suffix: str) -> str | None:
     offered = [None, *names]
     chosen: str | None = st.selectbox(
         "Clusters",
         offered,
-        index=offered.index(at_first) if at_first in offered else 0,
+        index=offered.index(initial) if initial in offered else 0,
         format_func=lambda name: "joint" if name is None else f"pairwise with {name}",
         key=f"attributes_clusters_{suffix}",
         width=220,
@@ -205,12 +205,12 @@ def _clusters(names: Sequence[str], at_first: object, suffix: str) -> str | None
     return chosen
 
 
-def _source(sources: Sequence[str], at_first: object, suffix: str) -> str:
+def _source(sources: Sequence[str], initial: object, suffix: str) -> str:
     return str(
         st.selectbox(
             "Texts",
             sources,
-            index=sources.index(at_first) if at_first in sources else 0,
+            index=sources.index(initial) if initial in sources else 0,
             key=f"attributes_source_{suffix}",
             width=180,
         )

@@ -63,13 +63,13 @@ def _parameters(kind: DecoderKind) -> dict[str, float | None]:
 
 
 def _number(parameter: Parameter, kind: DecoderKind, column: st.delta_generator.DeltaGenerator) -> float | None:
-    whole = parameter.kind is int
+    is_integer = parameter.kind is int
     default = None if parameter.default is None else parameter.kind(parameter.default)
     value: float | None = column.number_input(
         parameter.name,
         value=default,
-        step=1 if whole else 0.05,
-        format="%d" if whole else "%g",
+        step=1 if is_integer else 0.05,
+        format="%d" if is_integer else "%g",
         key=f"study_{kind.name}_{parameter.name}",
         persist_state="session",
         help=f"{parameter.allowed[:1].upper()}{parameter.allowed[1:]}",

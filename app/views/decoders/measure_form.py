@@ -50,11 +50,11 @@ def _boxes(
 ) -> list[str]:
     chosen = []
     for item in items:
-        there = item.name in measured
+        is_measured = item.name in measured
         possible = has_features or "features" not in item.needs
         checked = st.checkbox(
-            measure_title(item.name) + (" :green-badge[measured]" if there else ""),
-            value=wanted and possible and not there,
+            measure_title(item.name) + (" :green-badge[measured]" if is_measured else ""),
+            value=wanted and possible and not is_measured,
             key=f"measure_{run.id}_{len(measured)}_{item.name}",
             disabled=not possible,
             help=f"{item.description} Larger: {item.larger}. {item.source}.",

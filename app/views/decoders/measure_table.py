@@ -49,9 +49,9 @@ def overview_tables(run: Run, measurements: Measurements, order: Sequence[str]) 
         rows = {name: measurements.row(measure, name) for name in order}
         human = next((row.human for row in rows.values() if row is not None and row.human is not None), None)
         values[0][measure] = figures.value_label(human)
-        for place, row in enumerate(rows.values()):
-            values[place + 1][measure] = figures.value_label(None if row is None else row.model)
-            gaps[place][measure] = figures.value_label(None if row is None else row.gap)
+        for index, row in enumerate(rows.values()):
+            values[index + 1][measure] = figures.value_label(None if row is None else row.model)
+            gaps[index][measure] = figures.value_label(None if row is None else row.gap)
     return pd.DataFrame(values), pd.DataFrame(gaps)
 
 
@@ -119,7 +119,7 @@ def _ranking(run: Run, measurements: Measurements, order: Sequence[str]) -> None
         "Smallest gap |T(Q) − T(P)| first; = where intervals of gaps overlap. Value ± sd over texts, below it the 95% "
         "interval. MAUVE: mean ± sd over seeds, with its rank in parentheses."
     )
-    notes = dict.fromkeys(filter(None, (_note(frame, place) for place in range(len(frame)))))
+    notes = dict.fromkeys(filter(None, (_note(frame, index) for index in range(len(frame)))))
     if notes:
         st.caption("  \n".join(f":material/info: {escaped(note)}" for note in notes))
 
@@ -149,11 +149,11 @@ def _cell(row: pd.Series, name: str) -> str:
     return figures.value_label(value) + (f"  \n{low_high}" if low_high else "")
 
 
-def _note(frame: pd.DataFrame, place: int) -> str:
+def _note(frame: pd.DataFrame, index: int) -> str:
     """The row's note, with its candidate unless all rows have the note."""
-    note = str(frame["note"].iloc[place])
+    note = str(frame["note"].iloc[index])
     shared = len(frame) > 1 and frame["note"].nunique() == 1
-    return note if shared or not note else f"{frame['candidate'].iloc[place]}: {note}"
+    return note if shared or not note else f"{frame['candidate'].iloc[index]}: {note}"
 
 
 def _plane(run: Run, measurements: Measurements, order: Sequence[str]) -> None:

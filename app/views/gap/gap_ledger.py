@@ -37,7 +37,7 @@ TITLES = {
 }
 
 _STABILITY_HELP = "Is the difference in this cluster stable? " + "; ".join(
-    f"{name}: {said}" for name, said in LABELS.items()
+    f"{name}: {meaning}" for name, meaning in LABELS.items()
 )
 COUNTS_HELP = "Human texts : model texts"
 _LIST_HEIGHT = 248

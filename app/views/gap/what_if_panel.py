@@ -55,7 +55,7 @@ def show(here: Focus, state: State, scale: float) -> None:
     """Controls and, once texts are chosen, the answer."""
     groups = _choice(here, state)
     side = _action(state)
-    if groups is None or not _said(here, groups, side):
+    if groups is None or not _show_chosen(here, groups, side):
         st.caption(":material/ads_click: Choose texts to see what the scores would be without them.")
     else:
         _answer(here, state, groups, side, scale)
@@ -203,18 +203,20 @@ def _sources(here: Focus, side: Side) -> tuple[str, ...]:
     return {"model": (here.candidate,), "human": (HUMAN,), "both": (HUMAN, here.candidate)}[side]
 
 
-def _said(here: Focus, groups: Groups, side: Side) -> bool:
+def _show_chosen(here: Focus, groups: Groups, side: Side) -> bool:
     """Say how many texts are chosen; returns whether there are any."""
     counted = {name: int(groups.chosen(name).sum()) for name in _sources(here, side)}
-    said = [f"{count:,} of {len(here.run.corpora[name]):,} texts of {escaped(name)}" for name, count in counted.items()]
-    st.markdown(f"**Chosen: {' and '.join(said)}**")
+    parts = [
+        f"{count:,} of {len(here.run.corpora[name]):,} texts of {escaped(name)}" for name, count in counted.items()
+    ]
+    st.markdown(f"**Chosen: {' and '.join(parts)}**")
     return any(counted.values())
 
 
 def _answer(here: Focus, state: State, groups: Groups, side: Side, scale: float) -> None:
     try:
         weights = weights_of(groups, here.candidate, state.action, side, state.factor)
-        found = cache.what_if_scores(
+        scores = cache.what_if_scores(
             here.run.id,
             here.partition.kind,
             here.candidate,
@@ -228,24 +230,24 @@ def _answer(here: Focus, state: State, groups: Groups, side: Side, scale: float)
         return
     name = f"{here.run.name}-{here.candidate}-what-if"
     charts.show_chart(
-        what_if_figure(found.before, found.after),
+        what_if_figure(scores.before, scores.after),
         key="what_if_chart",
         file_name=name,
         alt="Every score before and after the change, with intervals; the table below has the numbers.",
     )
-    st.table(shown_scores(found), border="horizontal", hide_index=True)
+    st.table(shown_scores(scores), border="horizontal", hide_index=True)
     with st.container(horizontal=True, vertical_alignment="center"):
         confidence, seeds = here.run.comparison.config.score.confidence, here.run.comparison.config.score.seeds
         counted = ", ".join(
             f"{escaped(side)} {written(texts, 0 if texts == round(texts) else 1)}"
-            for side, texts in found.texts.items()
+            for side, texts in scores.texts.items()
         )
         st.caption(
             f"{KEPT_CLUSTERS} Mean ± sd over {seeds} seeds of the {here.partition.kind} partition; below it the "
             f"{confidence:.0%} bootstrap interval over texts. Total weight of the texts then: {counted}.",
             width="stretch",
         )
-        charts.csv_button(lambda: scores_frame(found), key="what_if_csv", file_name=name)
+        charts.csv_button(lambda: scores_frame(scores), key="what_if_csv", file_name=name)
     _in_full(here, state, groups, side)
 
 

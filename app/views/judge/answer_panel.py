@@ -59,7 +59,7 @@ class Message:
     seconds: float | None
 
 
-def show(turn: str, memory: str, *, may_undo: bool, said: str, fresh: bool, on_act: Callable[[], None]) -> None:
+def show(turn: str, memory: str, *, may_undo: bool, status: str, fresh: bool, on_act: Callable[[], None]) -> None:
     """Draw the panel.
 
     Parameters
@@ -68,7 +68,7 @@ def show(turn: str, memory: str, *, may_undo: bool, said: str, fresh: bool, on_a
         Changes whenever the panel must accept answers again: for a new pair, and after a failure.
     memory : str
         Key of the pair in the tab's storage; does not reveal its sources.
-    said : str
+    status : str
         Result of the last turn.
     fresh : bool
         Whether to discard answers that the tab remembers for this pair.
@@ -84,7 +84,7 @@ def show(turn: str, memory: str, *, may_undo: bool, said: str, fresh: bool, on_a
             "options": [option[:1].upper() + option[1:] for option in OPTIONS],
             "extra": {action: list(words) for action, words in EXTRA.items()},
             "may": {"skip": True, "undo": may_undo},
-            "said": said,
+            "said": status,
             "fresh": fresh,
         },
         on_act_change=on_act,

@@ -61,7 +61,7 @@ class Shown:
 class Outcome:
     """Result of the last turn: words next to the buttons, any error, and whether the tab must discard its answers."""
 
-    said: str = ""
+    status: str = ""
     error: str = ""
     fresh: bool = False
 
@@ -168,7 +168,7 @@ def _show_panel(shown: Shown, pair: Pair, counts: Counts, outcome: Outcome) -> N
         shown.turn,
         memory,
         may_undo=shown.rater in counts.raters,
-        said=outcome.said,
+        status=outcome.status,
         fresh=outcome.fresh,
         on_act=_act,
     )
@@ -189,7 +189,7 @@ def _progress(rater: str, plan: PairPlan, counts: Counts) -> None:
 
 def _all_done(run_id: str, rater: str, plan: PairPlan, outcome: Outcome) -> None:
     st.info(f"You have rated or skipped all {plan.total:,} pairs. Thank you.", icon=":material/done_all:")
-    st.caption(outcome.said)
+    st.caption(outcome.status)
     st.button("Undo last", key="judge_undo", shortcut="u", on_click=_settle, args=(run_id, rater, None, None))
 
 

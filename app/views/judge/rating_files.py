@@ -46,15 +46,15 @@ def show(run: Run, ratings: tuple[Rating, ...]) -> None:
     if uploaded is not None:
         _offer(run, uploaded)
         return
-    of_run, said = st.session_state.get(_DONE, ("", ""))
+    of_run, message = st.session_state.get(_DONE, ("", ""))
     if of_run == run.id:
-        st.success(escaped(said), icon=":material/done:")
+        st.success(escaped(message), icon=":material/done:")
 
 
 def _offer(run: Run, file: UploadedFile) -> None:
     try:
-        found, notes = ratings_from_csv(file.getvalue(), file.name)
-        usable, others = held(with_digests(found, run.corpora), run.corpora)
+        ratings, notes = ratings_from_csv(file.getvalue(), file.name)
+        usable, others = held(with_digests(ratings, run.corpora), run.corpora)
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return
@@ -84,11 +84,11 @@ def _add(run_id: str, ratings: tuple[Rating, ...], file: UploadedFile) -> None:
     except MauveLensError as error:
         st.toast(escaped(str(error)), icon=":material/error:")
         return
-    said = [f"Answers added: {became.added:,}."]
+    sentences = [f"Answers added: {became.added:,}."]
     if became.repeated:
-        said.append(f"Already there: {became.repeated:,}.")
+        sentences.append(f"Already there: {became.repeated:,}.")
     if became.differing:
-        said.append(f"Different from the same rater's answers here, which are kept: {became.differing:,}.")
-    st.session_state[_DONE] = run_id, " ".join(said)
+        sentences.append(f"Different from the same rater's answers here, which are kept: {became.differing:,}.")
+    st.session_state[_DONE] = run_id, " ".join(sentences)
     st.session_state[_ROUND] += 1
     uploads.release(file)

@@ -96,15 +96,15 @@ def cluster_counts(
     """
     ours = np.isin(stack.source, [stack.names.index(name) for name in names]) & (cluster >= 0)
     total = np.bincount(cluster[ours])
-    found = np.bincount(cluster[ours & inside], minlength=total.size)
+    counts = np.bincount(cluster[ours & inside], minlength=total.size)
     table = pd.DataFrame({"cluster": np.arange(total.size)})
     for name in names:
         own = inside & ours & (stack.source == stack.names.index(name))
         table[name] = np.bincount(cluster[own], minlength=total.size)
     table["of"] = total
-    table["share"] = found / max(1, found.sum())
+    table["share"] = counts / max(1, counts.sum())
     table["overall"] = total / max(1, total.sum())
-    return table[found > 0].sort_values(["share", "cluster"], ascending=[False, True], ignore_index=True)
+    return table[counts > 0].sort_values(["share", "cluster"], ascending=[False, True], ignore_index=True)
 
 
 def listed(

@@ -46,9 +46,9 @@ def show(run: Run, table: MethodTable | None) -> None:
         return
     suffix = f"{run.id}_{table is not None}"
     key = f"methods_chosen_{suffix}"
-    at_first = CompareMethodsTask.methods if table is None else tuple(result.method.spec for result in table.results)
-    _groups(key, at_first, suffix)
-    chosen = _chosen(key, at_first)
+    initial = CompareMethodsTask.methods if table is None else tuple(result.method.spec for result in table.results)
+    _groups(key, initial, suffix)
+    chosen = _chosen(key, initial)
     _builder(key, suffix)
     seeds, permutations = _numbers({} if table is None else table.settings, suffix)
     models = _models(suffix) if any(parse_method(spec).estimator == "direct" for spec in chosen) else (None, None)
@@ -60,9 +60,9 @@ def show(run: Run, table: MethodTable | None) -> None:
         _start(run, chosen, (seeds, permutations), models)
 
 
-def _groups(key: str, at_first: Sequence[str], suffix: str) -> None:
+def _groups(key: str, initial: Sequence[str], suffix: str) -> None:
     """Pills that are lit if all methods of a group are chosen; a press adds or removes them."""
-    chosen = st.session_state.get(key, at_first)
+    chosen = st.session_state.get(key, initial)
     lit = [name for name in GROUPS if _specs(name) <= set(chosen)]
     pills = f"methods_groups_{suffix}"
     if st.session_state.get(pills) != lit:
@@ -86,8 +86,8 @@ def _press(key: str, pills: str, before: tuple[str, ...]) -> None:
     chosen = list(st.session_state[key])
     for name in dict.fromkeys([*before, *after]):
         chosen += [method.spec for method in PRESETS[name] if method.spec not in chosen]
-    kept = set().union(*(_specs(name) for name in after))
-    gone = set().union(*(_specs(name) for name in before if name not in after)) - kept
+    remaining = set().union(*(_specs(name) for name in after))
+    gone = set().union(*(_specs(name) for name in before if name not in after)) - remaining
     st.session_state[key] = [spec for spec in chosen if spec not in gone]
 
 
@@ -151,14 +151,14 @@ def _add(key: str, spec: str) -> None:
         st.session_state[key] = [*chosen, spec]
 
 
-def _chosen(key: str, at_first: Sequence[str]) -> list[str]:
+def _chosen(key: str, initial: Sequence[str]) -> list[str]:
     """The chosen methods as specs, without duplicates; empty while one of them is invalid."""
     usual = [method.spec for methods in PRESETS.values() for method in methods]
-    here: list[str] = [spec for spec in st.session_state.get(key, at_first) if _title(spec) != spec]
+    custom: list[str] = [spec for spec in st.session_state.get(key, initial) if _title(spec) != spec]
     chosen: list[str] = st.multiselect(
         "Methods",
-        list(dict.fromkeys([*here, *usual])),
-        default=list(at_first),
+        list(dict.fromkeys([*custom, *usual])),
+        default=list(initial),
         accept_new_options=True,
         key=key,
         persist_state="session",

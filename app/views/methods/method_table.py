@@ -26,7 +26,7 @@ ROWS = 20
 def show(run: Run, table: MethodTable) -> None:
     """Show everything that was computed."""
     order = [candidate.name for candidate in run.comparison.candidates]
-    _places(run, table, order)
+    _ranks_panel(run, table, order)
     _scores(run, table)
     _agreement(run, table)
     _disagreements(run, table)
@@ -42,10 +42,10 @@ def shown_scores(table: MethodTable) -> pd.DataFrame:
     for number, result in enumerate(table.results, start=1):
         arrow = "↑" if result.method.higher_is_closer else "↓"
         row = {"method": f"{number}  {result.method.title} {arrow}"}
-        found = {item.candidate: item for item in methods.places(result, table.candidates)}
+        by_candidate = {item.candidate: item for item in methods.method_standings(result, table.candidates)}
         labels = methods.score_labels([result.scores[name] for name in table.candidates])
         for column, (name, label) in enumerate(zip(table.candidates, labels, strict=True)):
-            item = found[name]
+            item = by_candidate[name]
             test = tests.get((result.method, name))
             chance = (method_tests.z_label(item.score), "" if test is None else test.label)
             parts = (label, f"({item.label})", *filter(None, chance))
@@ -56,7 +56,7 @@ def shown_scores(table: MethodTable) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _places(run: Run, table: MethodTable, order: Sequence[str]) -> None:
+def _ranks_panel(run: Run, table: MethodTable, order: Sequence[str]) -> None:
     name = f"{run.name}-methods"
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.header(

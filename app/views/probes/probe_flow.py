@@ -118,8 +118,8 @@ def _charts(run: Run, line: ProbeLine, flow: Flow, chosen: tuple[int, int] | Non
 
 
 def _largest(flow: Flow, chosen: tuple[int, int] | None, name: str) -> None:
-    found = figures.moves(flow)
-    shown = found[: figures.SHOWN_FLOWS]
+    flows = figures.moves(flow)
+    shown = flows[: figures.SHOWN_FLOWS]
     charts.show_chart(
         figures.sankey_figure(shown, chosen),
         key="probe_sankey",
@@ -129,7 +129,7 @@ def _largest(flow: Flow, chosen: tuple[int, int] | None, name: str) -> None:
     texts = sum(move.texts for move in shown)
     with st.container(horizontal=True, vertical_alignment="center"):
         moved = f"{texts:,} of {len(flow.moved):,} texts that moved"
-        st.caption(f"{len(shown):,} of {len(found):,} flows, with {moved}.", width="stretch")
+        st.caption(f"{len(shown):,} of {len(flows):,} flows, with {moved}.", width="stretch")
         _flows_csv(flow, name)
 
 
@@ -214,12 +214,12 @@ def _texts(run: Run, table: ProbeTable, line: ProbeLine, flow: Flow, chosen: tup
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header(f"From cluster {source} to {target}: {len(ids):,} text{'s' * (len(ids) > 1)}", anchor=False)
         for cluster in chosen:
-            there = dataclasses.replace(state, partition=None, seed=0, cluster=cluster)
+            linked = dataclasses.replace(state, partition=None, seed=0, cluster=cluster)
             st.page_link(
                 CLUSTERS_PAGE,
                 label=f"Cluster {cluster}",
                 icon=":material/bar_chart:",
-                query_params=to_query(there),
+                query_params=to_query(linked),
             )
         bound.close_button("flow", key="probe_flow_close")
     _words(run, state, chosen)

@@ -46,9 +46,9 @@ def show(run: Run, state: State, table: ProbeTable | None) -> None:
     suffix = f"{run.id}_{table is not None}"
     source, rows, enough = _texts(run, state, table, suffix)
     key = f"probes_chosen_{suffix}"
-    at_first = ProbeTask.perturbations if table is None else _stored(table)
-    _pills(key, at_first, suffix)
-    chosen = _chosen(key, at_first)
+    initial = ProbeTask.perturbations if table is None else _stored(table)
+    _pills(key, initial, suffix)
+    chosen = _chosen(key, initial)
     _builder(key, suffix)
     splits = _splits(table, suffix)
     n = (len(run.corpora[source]) if rows is None else len(rows)) // 2
@@ -108,11 +108,11 @@ def _rows(run: Run, state: State, source: str, which: str, suffix: str) -> tuple
     if which == _METADATA:
         return _by_metadata(run, source, suffix)
     if which == _LASSO:
-        found = rows_in_lasso(run.comparison, source, state.lasso)
+        rows = rows_in_lasso(run.comparison, source, state.lasso)
         st.caption(
             "The area drawn on the map." if state.lasso else "No area is drawn on the map: draw one there first."
         )
-        return found
+        return rows
     here = focus.of(run, state)
     if here.cluster is None:
         st.caption("No cluster is chosen: choose one under Clusters first.")
@@ -143,9 +143,9 @@ def _by_metadata(run: Run, source: str, suffix: str) -> tuple[int, ...]:
 # Perturbations
 
 
-def _pills(key: str, at_first: Sequence[str], suffix: str) -> None:
+def _pills(key: str, initial: Sequence[str], suffix: str) -> None:
     """Pills that are lit if the perturbation is chosen with its usual settings; a press adds or removes that one."""
-    chosen = st.session_state.get(key, at_first)
+    chosen = st.session_state.get(key, initial)
     lit = [name for name in _PILLS if name in chosen]
     pills = f"probes_pills_{suffix}"
     if st.session_state.get(pills) != lit:
@@ -166,17 +166,17 @@ def _pills(key: str, at_first: Sequence[str], suffix: str) -> None:
 def _press(key: str, pills: str) -> None:
     """Apply the pills, which alone decide on their perturbations, so that quick presses are not lost."""
     after = st.session_state[pills]
-    kept = [spec for spec in st.session_state[key] if spec not in _PILLS or spec in after]
-    st.session_state[key] = [*kept, *(name for name in after if name not in kept)]
+    remaining = [spec for spec in st.session_state[key] if spec not in _PILLS or spec in after]
+    st.session_state[key] = [*remaining, *(name for name in after if name not in remaining)]
 
 
-def _chosen(key: str, at_first: Sequence[str]) -> list[str]:
+def _chosen(key: str, initial: Sequence[str]) -> list[str]:
     """The chosen perturbations as specs, without duplicates; empty while one of them is invalid."""
-    here = [spec for spec in st.session_state.get(key, at_first) if _title(spec) != spec]
+    custom = [spec for spec in st.session_state.get(key, initial) if _title(spec) != spec]
     chosen: list[str] = st.multiselect(
         "Perturbations",
-        list(dict.fromkeys([*here, *_PILLS])),
-        default=list(at_first),
+        list(dict.fromkeys([*custom, *_PILLS])),
+        default=list(initial),
         accept_new_options=True,
         key=key,
         persist_state="session",

@@ -135,18 +135,18 @@ def _neighbours(run: Run, tried: Tried, encoded: Encoded, space: TextSpace) -> N
         f"from a human text of this run to the nearest other one: {written(cache.usual_distance(run.id), 3)}."
         + ("" if tried.edited else " The text itself is left out.")
     )
-    _nearest(run, space.nearest(encoded.vector, HUMAN, NEIGHBOURS, without=tried.stored), HUMAN)
-    _nearest(run, space.nearest(encoded.vector, "model", NEIGHBOURS, without=tried.stored), "model")
+    _nearest(run, space.nearest(encoded.vector, HUMAN, NEIGHBOURS, exclude=tried.stored), HUMAN)
+    _nearest(run, space.nearest(encoded.vector, "model", NEIGHBOURS, exclude=tried.stored), "model")
 
 
-def _nearest(run: Run, found: Sequence[Neighbour], side: str) -> None:
+def _nearest(run: Run, neighbours: Sequence[Neighbour], side: str) -> None:
     """The list of one side; a selected text is shown below in full."""
     st.markdown(f"**:{'blue' if side == HUMAN else 'orange'}[Nearest {side} texts]**")
-    frame = neighbours_frame(run, found)
+    frame = neighbours_frame(run, neighbours)
     event = st.dataframe(
         frame.drop(columns=["source"]) if side == HUMAN else frame,
         hide_index=True,
-        key=f"lab_{side}_{'_'.join(f'{item.row}' for item in found)}",
+        key=f"lab_{side}_{'_'.join(f'{item.row}' for item in neighbours)}",
         on_select="rerun",
         selection_mode="single-row",
         column_config={
@@ -158,9 +158,9 @@ def _nearest(run: Run, found: Sequence[Neighbour], side: str) -> None:
         },
     )
     rows = event["selection"]["rows"] if isinstance(event, dict) else []
-    if rows and rows[0] < len(found):
+    if rows and rows[0] < len(neighbours):
         with st.container(border=True):
-            st.text(run.corpora[found[rows[0]].source].texts[found[rows[0]].row])
+            st.text(run.corpora[neighbours[rows[0]].source].texts[neighbours[rows[0]].row])
 
 
 def _moves(

@@ -107,11 +107,11 @@ def _settings_plot(paper: str) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.header("The figures behind a number", anchor=False)
         st.space("stretch")
-        csv_place = st.container(width="content")
+        csv_slot = st.container(width="content")
     measure, (domain, reference), axes = _plot_controls(paper, measures, pairs)
     frame = settings(paper, domain, measure, reference)
     name = f"published-{measure}-{reference}-{domain}"
-    with csv_place:
+    with csv_slot:
         charts.csv_button(lambda: frame, key="published_settings_csv", file_name=name)
     (row,) = [
         row

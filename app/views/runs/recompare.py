@@ -37,7 +37,7 @@ def show(run_id: str, *, close: Callable[[], None]) -> None:
         "The texts come from this run, as do their features if the encoder is unchanged. The result is a new run."
     )
     names = [candidate.name for candidate in run.comparison.candidates]
-    kept = st.multiselect("Candidates", names, names, key=f"again_kept_{run_id}")
+    selected = st.multiselect("Candidates", names, names, key=f"again_kept_{run_id}")
     before = run.comparison.config
     changes = {**_encoder(run, before.encoder), **_scores(run_id, before)}
     changes |= more_settings.show(
@@ -54,10 +54,10 @@ def show(run_id: str, *, close: Callable[[], None]) -> None:
         )
     suggested = suggested_name(run.name, before, config)
     name = st.text_input("Name of the new run", key=f"again_name_{run_id}", placeholder=suggested)
-    left_out = tuple(each for each in names if each not in kept)
+    left_out = tuple(each for each in names if each not in selected)
     with st.container(horizontal=True):
         started = st.button(
-            "Start", key=f"again_start_{run_id}", type="primary", icon=":material/play_arrow:", disabled=not kept
+            "Start", key=f"again_start_{run_id}", type="primary", icon=":material/play_arrow:", disabled=not selected
         )
         st.button("Cancel", key=f"again_cancel_{run_id}", on_click=close)
     if started:

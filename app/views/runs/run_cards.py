@@ -28,23 +28,23 @@ DELETED = "runs_deleted"
 _LIMIT, _OPEN = "runs_limit", "runs_open"
 
 
-def show(found: Sequence[RunSummary], tags: Sequence[str], known: Sequence[RunSummary]) -> None:
+def show(summaries: Sequence[RunSummary], tags: Sequence[str], known: Sequence[RunSummary]) -> None:
     """A card for each run found: the first ``SHOWN``, and a button for more.
 
     The run whose form is open stays whatever others do to it: as in ``known``, or as it was.
     """
     limit = st.session_state.setdefault(_LIMIT, SHOWN)
     opened, editing = session.current().run, edited()
-    shown = [summary for index, summary in enumerate(found) if index < limit or summary.id == editing]
+    shown = [summary for index, summary in enumerate(summaries) if index < limit or summary.id == editing]
     if editing not in {summary.id for summary in shown}:
         shown += [summary for summary in known if summary.id == editing]
     for summary in shown:
         _card(summary, tags, is_open=summary.id == opened)
     if editing is not None and editing not in {summary.id for summary in shown}:
         run_edit.show_gone(editing, tags, close=_close)
-    if len(found) > limit:
+    if len(summaries) > limit:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(f"{limit} of {len(found)} runs shown", width="content")
+            st.caption(f"{limit} of {len(summaries)} runs shown", width="content")
             st.button("Show more", key="runs_more", on_click=_show_more)
 
 
@@ -88,8 +88,8 @@ def _card(summary: RunSummary, tags: Sequence[str], *, is_open: bool) -> None:
             st.text(notes if len(notes) <= SHOWN_NOTES else f"{notes[: SHOWN_NOTES - 1]}…")
         opened = st.session_state.get(_OPEN)
         if opened == ("edit", summary.id):
-            said = About(summary.name, summary.tags, summary.notes)
-            run_edit.show(summary.id, said, tags, close=_close)
+            about = About(summary.name, summary.tags, summary.notes)
+            run_edit.show(summary.id, about, tags, close=_close)
         elif opened == ("again", summary.id):
             recompare.show(summary.id, close=_close)
 

@@ -32,7 +32,7 @@ class _Opened:
     run : str
     seen : About
         The stored values that the reader has seen.
-    there : mapping of str to str
+    others : mapping of str to str
         Parts that others have changed too, with their current values.
     mine : mapping of str to value
         The reader's field values, once saving has failed.
@@ -42,22 +42,22 @@ class _Opened:
 
     run: str
     seen: About
-    there: Mapping[str, str] = field(default_factory=dict)
+    others: Mapping[str, str] = field(default_factory=dict)
     mine: Mapping[str, Any] = field(default_factory=dict)
     wrong: str = ""
 
 
-def show(run_id: str, said: About, tags: Sequence[str], *, close: Callable[[], None]) -> None:
-    """The form, initially with ``said``; ``close`` hides it."""
-    opened = _opened(run_id) or _Opened(run_id, said)
+def show(run_id: str, about: About, tags: Sequence[str], *, close: Callable[[], None]) -> None:
+    """The form, initially with ``about``; ``close`` hides it."""
+    opened = _opened(run_id) or _Opened(run_id, about)
     st.session_state[_OPENED] = opened
     values = {}
     for part in PARTS:
         value = opened.mine.get(part, getattr(opened.seen, part))
         values[part] = st.session_state.setdefault(_key(part, run_id), list(value) if part == "tags" else value)
-    with st.form(f"form_{run_id}", border=False, enter_to_submit=not opened.there):
+    with st.form(f"form_{run_id}", border=False, enter_to_submit=not opened.others):
         st.text_input("Name", values["name"], key=_key("name", run_id), max_chars=200)
-        _there(opened, "name")
+        _show_others(opened, "name")
         st.multiselect(
             "Tags",
             sorted({*tags, *opened.seen.tags, *values["tags"]}),
@@ -67,15 +67,15 @@ def show(run_id: str, said: About, tags: Sequence[str], *, close: Callable[[], N
             placeholder="Choose or type a tag",
         )
         st.text_area("Notes", values["notes"], key=_key("notes", run_id), height=100)
-        _there(opened, "notes")
+        _show_others(opened, "notes")
         with st.container(horizontal=True):
             st.form_submit_button(
-                "Save mine" if opened.there else "Save",
+                "Save mine" if opened.others else "Save",
                 type="primary",
                 key=f"save_{run_id}",
                 on_click=_save,
                 args=(run_id, close),
-                help="Replaces what is stored now" if opened.there else None,
+                help="Replaces what is stored now" if opened.others else None,
             )
             st.form_submit_button("Cancel", key=f"cancel_{run_id}", on_click=close)
     if opened.wrong:
@@ -104,11 +104,11 @@ def forget() -> None:
     st.session_state[_OPENED] = None
 
 
-def _there(opened: _Opened, part: str) -> None:
+def _show_others(opened: _Opened, part: str) -> None:
     """What others wrote meanwhile, if they did, and a button to take it over."""
-    if part not in opened.there:
+    if part not in opened.others:
         return
-    text = opened.there[part]
+    text = opened.others[part]
     with st.container(border=True, key=f"there_{part}_{opened.run}", gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(
@@ -132,7 +132,7 @@ def _save(run_id: str, close: Callable[[], None]) -> None:
     opened = _opened(run_id)
     if opened is None:
         return
-    known: dict[str, Any] = dict(opened.there)
+    known: dict[str, Any] = dict(opened.others)
     seen = replace(opened.seen, **known)  # the reader has seen it, so saving answers it
     fields: dict[str, Any] = {part: st.session_state[_key(part, run_id)] for part in PARTS}
     fields["tags"] = tuple(fields["tags"])
@@ -150,10 +150,10 @@ def _save(run_id: str, close: Callable[[], None]) -> None:
 
 def _take(run_id: str, part: str) -> None:
     opened = _opened(run_id)
-    if opened is None or part not in opened.there:
+    if opened is None or part not in opened.others:
         return
-    taken: dict[str, Any] = {part: opened.there[part]}
-    rest = {name: text for name, text in opened.there.items() if name != part}
+    taken: dict[str, Any] = {part: opened.others[part]}
+    rest = {name: text for name, text in opened.others.items() if name != part}
     mine = {**opened.mine, **taken}
     st.session_state[_OPENED] = _Opened(run_id, replace(opened.seen, **taken), rest, mine)
     st.session_state[_key(part, run_id)] = taken[part]

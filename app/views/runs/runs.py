@@ -57,14 +57,14 @@ def _all_runs(state: State, summaries: list[RunSummary]) -> None:
         return
     tags = sorted({tag for summary in summaries for tag in summary.tags}, key=str.casefold)
     _filters(state, tags)
-    found = summaries
+    matching = summaries
     if state.query or state.tags:
-        found = list(RunStore().list(state.query or "", state.tags))
-    run_cards.show(found, tags, summaries)
-    if not found and summaries:
+        matching = list(RunStore().list(state.query or "", state.tags))
+    run_cards.show(matching, tags, summaries)
+    if not matching and summaries:
         st.markdown("No run has all of these words and tags.")
     total = file_size(sum(summary.bytes for summary in summaries))
-    runs = f"{len(found)} of {len(summaries)} runs" if len(found) < len(summaries) else f"{len(summaries)} runs"
+    runs = f"{len(matching)} of {len(summaries)} runs" if len(matching) < len(summaries) else f"{len(summaries)} runs"
     st.caption(f"{runs if len(summaries) > 1 else '1 run'}. Total size: {total}.")
 
 

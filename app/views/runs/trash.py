@@ -22,12 +22,12 @@ def undo() -> None:
     token = st.session_state.get(DELETED)
     if token is None:
         return
-    found = next((item for item in _deleted() if item.token == token), None)
-    if found is None:
+    entry = next((item for item in _deleted() if item.token == token), None)
+    if entry is None:
         st.session_state[DELETED] = None
         return
     with st.container(horizontal=True, vertical_alignment="center", key="runs_undo"):
-        st.info(f"**{escaped(found.summary.name)}** is in the bin.", icon=":material/delete:", width="stretch")
+        st.info(f"**{escaped(entry.summary.name)}** is in the bin.", icon=":material/delete:", width="stretch")
         st.button("Undo", key="runs_undo_button", icon=":material/undo:", on_click=_restore, args=(token,))
         st.button("Dismiss", key="runs_undo_dismiss", type="tertiary", on_click=_forget)
 

@@ -109,16 +109,16 @@ def attributes_run(
     clustering = _Clustering(run, candidate)
     looked_at = _sources(clustering, source)
     chosen = _checked(clustering, ks)
-    parts, notes = _partitions(clustering, chosen, asked=ks is not None, store=feature_store, progress=progress)
+    parts, notes = _partitions(clustering, chosen, required=ks is not None, store=feature_store, progress=progress)
     score = run.comparison.config.score
     corpora = {name: run.corpora[name] for name in looked_at}
-    found = attributes(
+    table = attributes(
         parts, corpora, columns=columns, splits=splits, seed=stream(score.seed, "attributes"), progress=progress
     )
     n, ks_found = sum(map(len, corpora.values())), sorted({part.k for part in parts})
-    notes += [*found.notes, *_on_spread(n, ks_found, splits, score), *_on_explained(found.rows)]
+    notes += [*table.notes, *_on_spread(n, ks_found, splits, score), *_on_explained(table.rows)]
     settings = _settings(clustering, source, looked_at, splits)
-    return AttributeTable(found.rows, settings, tuple(notes))
+    return AttributeTable(table.rows, settings, tuple(notes))
 
 
 def _sources(clustering: _Clustering, source: str) -> tuple[str, ...]:
@@ -145,26 +145,26 @@ def _checked(clustering: _Clustering, ks: Sequence[int] | None) -> tuple[int, ..
 
 
 def _partitions(
-    clustering: _Clustering, ks: Sequence[int], *, asked: bool, store: FeatureStore | None, progress: Progress
+    clustering: _Clustering, ks: Sequence[int], *, required: bool, store: FeatureStore | None, progress: Progress
 ) -> tuple[list[Partition], list[str]]:
     """Partitions by ascending k, then seed, and notes; uses the run's own partitions at its own k."""
     own = clustering.own
     others = [k for k in ks if k != own[0].k]
-    made: dict[int, list[Partition]] = {own[0].k: list(own)} if own[0].k in ks else {}
+    by_k: dict[int, list[Partition]] = {own[0].k: list(own)} if own[0].k in ks else {}
     notes = [f"The run's own k is {own[0].k}."]
     if not others:
-        return [part for parts in made.values() for part in parts], notes
+        return [part for parts in by_k.values() for part in parts], notes
     request = Request(clustering.run, None, None, "cpu", FeatureStore() if store is None else store, progress)
     try:
         stored = stored_features(request.run, request.feature_store)
     except InputError as error:
-        if asked:
+        if required:
             raise
         return list(own), [*notes, f"Only at the run's own k: {error}"]
     score, sizes = request.score, clustering.sizes
     seeds = clustering_seeds(score, len(request.names))
-    place = None if clustering.candidate is None else request.names.index(clustering.candidate)
-    chosen = seeds[0] if place is None else seeds[1][place]
+    candidate = None if clustering.candidate is None else request.names.index(clustering.candidate)
+    chosen = seeds[0] if candidate is None else seeds[1][candidate]
     total = len(others) * score.seeds
     progress(STAGE, 0, total)
     reduced = reduced_together({name: stored[name] for name in sizes}, score)
@@ -177,10 +177,10 @@ def _partitions(
         except InputError as error:
             notes.append(f"k = {k} is left out: {error}")
         else:
-            made[k] = parts
-    if not made:
+            by_k[k] = parts
+    if not by_k:
         raise InputError("The texts could not be clustered at any of these numbers", received=notes[-1])
-    return [part for k in sorted(made) for part in made[k]], notes
+    return [part for k in sorted(by_k) for part in by_k[k]], notes
 
 
 def _on_spread(n: int, ks: Sequence[int], splits: int, score: ScoreConfig) -> list[str]:

@@ -52,7 +52,7 @@ class Likelihoods:
         self.models, self._texts, self._device, self._progress = models, texts, device, progress
 
     @cached_property
-    def _found(self) -> list[dict[str, NDArray[np.float64]]]:
+    def _likelihoods(self) -> list[dict[str, NDArray[np.float64]]]:
         return [self._under(name) for name in (self.models.human, self.models.candidate)]
 
     def _under(self, model: str) -> dict[str, NDArray[np.float64]]:
@@ -65,7 +65,7 @@ class Likelihoods:
 
     def ratios(self, candidate: str) -> LogRatios:
         """log p / q at the human texts and at the candidate's; raises InputError as :func:`log_likelihoods` does."""
-        p, q = self._found
+        p, q = self._likelihoods
         found = direct_ratios(p[HUMAN], q[HUMAN], p[candidate], q[candidate])
         at_p, at_q = (float(np.median(side)) for side in (found.at_p, found.at_q))
         notes = (
@@ -93,12 +93,12 @@ def log_likelihoods(
             f"The model {model} has no token to put before a text without a prompt",
             allowed="texts with prompts, or a model with a beginning-of-text or end-of-text token",
         )
-    found = context.likelihoods(texts, progress)
-    count = int(found.cut.sum())
+    losses = context.likelihoods(texts, progress)
+    count = int(losses.cut.sum())
     if count:
         raise InputError(
             f"{count:,} of {len(texts.texts):,} texts of {texts.name!r} are longer than {model} can read",
             allowed="texts that both models read to their end",
             todo="Use a model that reads more tokens, or cut the texts and compare them again",
         )
-    return np.asarray(-np.bincount(found.owner, weights=found.values[:, 0], minlength=len(texts.texts)), np.float64)
+    return np.asarray(-np.bincount(losses.owner, weights=losses.values[:, 0], minlength=len(texts.texts)), np.float64)

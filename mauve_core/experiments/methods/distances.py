@@ -53,8 +53,8 @@ class Distance(Fit):
         self._sides, self._compute, self._left_out = sides, compute, left_out
 
     @cached_property
-    def _without(self) -> NDArray[np.float64]:
-        x_p, x_q, pairs = self._sides.x_p, self._sides.x_q, self._sides.without
+    def _jackknife_values(self) -> NDArray[np.float64]:
+        x_p, x_q, pairs = self._sides.x_p, self._sides.x_q, self._sides.jackknife_rows
         if self._left_out is not None:
             return self._left_out(x_p, x_q, pairs)
         return np.array([self._compute(x_p[p], x_q[q]) for p, q in pairs])
@@ -63,7 +63,7 @@ class Distance(Fit):
         return self._value
 
     def left_out(self, method: Method) -> NDArray[np.float64] | None:  # noqa: ARG002
-        return self._without if self._sides.without else None
+        return self._jackknife_values if self._sides.jackknife_rows else None
 
 
 class Discrepancy(Fit):
@@ -75,14 +75,14 @@ class Discrepancy(Fit):
         self._sides, self._seed = sides, seed
 
     @cached_property
-    def _without(self) -> NDArray[np.float64]:
-        return mmd_left_out(self._sides.x_p, self._sides.x_q, self._sides.without, seed=self._seed)
+    def _jackknife_values(self) -> NDArray[np.float64]:
+        return mmd_left_out(self._sides.x_p, self._sides.x_q, self._sides.jackknife_rows, seed=self._seed)
 
     def value(self, method: Method) -> float:  # noqa: ARG002
         return self._value
 
     def left_out(self, method: Method) -> NDArray[np.float64] | None:  # noqa: ARG002
-        return self._without if self._sides.without else None
+        return self._jackknife_values if self._sides.jackknife_rows else None
 
 
 class Transport(Fit):
@@ -96,32 +96,32 @@ class Transport(Fit):
         return quantised_cost(p, q, self._centres)
 
     def left_out(self, method: Method) -> NDArray[np.float64] | None:  # noqa: ARG002
-        found = [quantised_cost(p, q, self._centres) for p, q in _without(self._bins)]
+        found = [quantised_cost(p, q, self._centres) for p, q in _jackknife_histograms(self._bins)]
         return np.array(found) if found else None
 
 
 class Interpolated(Fit):
     """A frontier of transport costs between fixed clusters, with its area under any scale."""
 
-    def __init__(self, sides: Sides, seed: SeedSequence, frontier: FrontierOf, *, again: bool, note: str) -> None:
+    def __init__(self, sides: Sides, seed: SeedSequence, frontier: FrontierOf, *, refit: bool, note: str) -> None:
         self._bins, self._centres = _clusters(sides, seed)
-        self._frontier, self._again = frontier, again
+        self._frontier, self._refit = frontier, refit
         p, q = map(probabilities, self._bins.counts())
         self._all = frontier(p, q, self._centres)
-        too_many = "" if again else f"; no spread over texts: more than {SPREAD_LIMIT} clusters"
+        too_many = "" if refit else f"; no spread over texts: more than {SPREAD_LIMIT} clusters"
         self.notes = (f"{note} between the centers of {len(self._centres):,} clusters of unit features{too_many}",)
 
     @cached_property
-    def _fitted_without(self) -> list[Frontier]:
-        return [self._frontier(p, q, self._centres) for p, q in _without(self._bins)]
+    def _refitted(self) -> list[Frontier]:
+        return [self._frontier(p, q, self._centres) for p, q in _jackknife_histograms(self._bins)]
 
     def value(self, method: Method) -> float:
         return method.area(self._all)
 
     def left_out(self, method: Method) -> NDArray[np.float64] | None:
-        if not self._again:
+        if not self._refit:
             return None
-        found = [method.area(frontier) for frontier in self._fitted_without]
+        found = [method.area(frontier) for frontier in self._refitted]
         return np.array(found) if found else None
 
 
@@ -129,15 +129,15 @@ def interpolated(name: str, sides: Sides, seed: SeedSequence) -> Fit:
     """Fit ``transport-linear`` or ``transport-barycentric``."""
     if name == "transport-linear":
         note = "exact costs to mixtures"
-        return Interpolated(sides, seed, linear_frontier, again=sides.k <= SPREAD_LIMIT, note=note)
+        return Interpolated(sides, seed, linear_frontier, refit=sides.k <= SPREAD_LIMIT, note=note)
     note = "exact costs to barycenters anywhere in the feature space"
-    return Interpolated(sides, seed, barycentric_frontier, again=True, note=note)
+    return Interpolated(sides, seed, barycentric_frontier, refit=True, note=note)
 
 
 def _clusters(sides: Sides, seed: SeedSequence) -> tuple[Binned, NDArray[np.float64]]:
     found, n = sides.clustered(seed), len(sides.x_p)
-    return Binned(found.labels[:n], found.labels[n:], sides.k, sides.without), found.centers
+    return Binned(found.labels[:n], found.labels[n:], sides.k, sides.jackknife_rows), found.centers
 
 
-def _without(bins: Binned) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    return [(probabilities(p), probabilities(q)) for p, q in zip(*bins.counts_without(), strict=True)]
+def _jackknife_histograms(bins: Binned) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    return [(probabilities(p), probabilities(q)) for p, q in zip(*bins.jackknife_counts(), strict=True)]

@@ -202,7 +202,7 @@ class _Work:
         n = min(len(sides.x_p), len(sides.x_q))
         if estimator == "kmeans":
             partitions = self.run.comparison.candidate(name).partitions
-            own = (Binned(part.labels[HUMAN], part.labels[name], part.k, sides.without) for part in partitions)
+            own = (Binned(part.labels[HUMAN], part.labels[name], part.k, sides.jackknife_rows) for part in partitions)
             return _Fits(tuple(own), np.asarray(sizes), n)
         return _Fits(tuple(fit(estimator, sides, seed) for seed in seeds), np.asarray(sizes), n)
 
@@ -220,14 +220,14 @@ class _Work:
         if name not in self.cached:
             pair = (self.groups[HUMAN], self.groups[name])
             present = [group for group in range(GROUPS) if any((side == group).any() for side in pair)]
-            without: list[tuple[Rows, Rows]] = [
+            jackknife_rows: list[tuple[Rows, Rows]] = [
                 (np.flatnonzero(pair[0] != group), np.flatnonzero(pair[1] != group)) for group in present
             ]
             pair_of_features = self.features[HUMAN], self.features[name]
             tokens = partial(self._both_tokens, name)
             ratios = None if self.likelihoods is None else partial(self.likelihoods.ratios, name)
             self.cached[name] = Sides(
-                *pair_of_features, without, self.score, tokens, self.device, self.progress, ratios=ratios
+                *pair_of_features, jackknife_rows, self.score, tokens, self.device, self.progress, ratios=ratios
             )
         return self.cached[name]
 
@@ -299,14 +299,14 @@ def _score(method: Method, fits: _Fits) -> MethodScore:
     scores = [one.z for one in fits.fits if one.z is not None]
     z = float(np.mean(scores)) if len(scores) == len(values) else None
     score = MethodScore(mean, _sd(values), None, None, None, fits.n, z=z)
-    kept = [row for row in left_out if row is not None]
-    if len(kept) < len(left_out):
+    defined = [row for row in left_out if row is not None]
+    if len(defined) < len(left_out):
         return score
-    without = np.mean(kept, axis=0)
+    estimates = np.mean(defined, axis=0)
     sizes = fits.sizes[fits.sizes > 0]
-    if not (math.isfinite(mean) and np.isfinite(without).all()) or len(sizes) < 2:
+    if not (math.isfinite(mean) and np.isfinite(estimates).all()) or len(sizes) < 2:
         return score
-    sd = jackknife_sd(mean, without, sizes)
+    sd = jackknife_sd(mean, estimates, sizes)
     low, high = t_interval(mean, sd, len(sizes), CONFIDENCE, bounds=method.bounds)
     return replace(score, sd_texts=sd, low=low, high=high)
 

@@ -35,16 +35,16 @@ NGRAM = 3
 class Ratios(Fit):
     """Density ratios at the texts or at draws; refitted without each group unless too costly."""
 
-    def __init__(self, sides: Sides, estimate: Callable[[Features, Features], LogRatios], *, again: bool) -> None:
+    def __init__(self, sides: Sides, estimate: Callable[[Features, Features], LogRatios], *, refit: bool) -> None:
         with coordinates_kept(sides.coordinates):
             found = estimate(sides.x_p, sides.x_q)
         self.notes = found.notes
         self._all = ratio_atoms(found)
-        self._sides, self._estimate, self._again = sides, estimate, again
+        self._sides, self._estimate, self._refit = sides, estimate, refit
 
     @cached_property
-    def _without(self) -> list[Histograms]:
-        pairs = ((self._sides.x_p[p], self._sides.x_q[q]) for p, q in self._sides.without)
+    def _refitted(self) -> list[Histograms]:
+        pairs = ((self._sides.x_p[p], self._sides.x_q[q]) for p, q in self._sides.jackknife_rows)
         with coordinates_kept(self._sides.coordinates):
             return [ratio_atoms(self._estimate(x_p, x_q)) for x_p, x_q in pairs]
 
@@ -52,9 +52,9 @@ class Ratios(Fit):
         return float(method.value(*self._all))
 
     def left_out(self, method: Method) -> NDArray[np.float64] | None:
-        if not self._again or not self._sides.without:
+        if not self._refit or not self._sides.jackknife_rows:
             return None
-        return np.array([float(method.value(*pair)) for pair in self._without])
+        return np.array([float(method.value(*pair)) for pair in self._refitted])
 
 
 class Direct(Fit):
@@ -66,15 +66,15 @@ class Direct(Fit):
                 "Direct estimation needs two causal models, in place of the human side and of the candidates",
                 todo="Name both: --human-model and --candidate-model, or models=Models(human, candidate)",
             )
-        self._found, self._without = sides.ratios(), sides.without
-        self.notes = self._found.notes
+        self._ratios, self._jackknife_rows = sides.ratios(), sides.jackknife_rows
+        self.notes = self._ratios.notes
 
     def value(self, method: Method) -> float:
-        return float(method.value(*ratio_atoms(self._found)))
+        return float(method.value(*ratio_atoms(self._ratios)))
 
     def left_out(self, method: Method) -> NDArray[np.float64] | None:
-        found = self._found
-        parts = (LogRatios(found.at_p[rows_p], found.at_q[rows_q]) for rows_p, rows_q in self._without)
+        ratios = self._ratios
+        parts = (LogRatios(ratios.at_p[rows_p], ratios.at_q[rows_q]) for rows_p, rows_q in self._jackknife_rows)
         values = [float(method.value(*ratio_atoms(part))) for part in parts]
         return np.array(values) if values else None
 
@@ -85,16 +85,16 @@ class Strings(Fit):
     def __init__(self, sides: Sides, seed: SeedSequence) -> None:
         found = string_ratios(*sides.tokens(), seed=int(seed.generate_state(1)[0]))
         self.notes = found.ratios.notes
-        self._found, self._without = found, sides.without
+        self._scored, self._jackknife_rows = found, sides.jackknife_rows
 
     def value(self, method: Method) -> float:
-        return float(method.value(*ratio_atoms(self._found.ratios)))
+        return float(method.value(*ratio_atoms(self._scored.ratios)))
 
     def left_out(self, method: Method) -> NDArray[np.float64] | None:
-        found, values = self._found, []
-        for rows_p, rows_q in self._without:
-            at_p = found.ratios.at_p[np.isin(found.rows_p, rows_p)]
-            at_q = found.ratios.at_q[np.isin(found.rows_q, rows_q)]
+        scored, values = self._scored, []
+        for rows_p, rows_q in self._jackknife_rows:
+            at_p = scored.ratios.at_p[np.isin(scored.rows_p, rows_p)]
+            at_q = scored.ratios.at_q[np.isin(scored.rows_q, rows_q)]
             if not at_p.size or not at_q.size:
                 return None
             values.append(float(method.value(*ratio_atoms(LogRatios(at_p, at_q)))))
@@ -109,12 +109,17 @@ class Neighbours(Fit):
         gram = kernel([*p, *q])
         found = knn_ratios_from_gram(gram.kernel, len(p))
         self.notes = (*gram.notes, *found.notes)
-        self._all, self._kernel, self._n, self._without = ratio_atoms(found), gram.kernel, len(p), sides.without
+        self._all, self._kernel, self._n, self._jackknife_rows = (
+            ratio_atoms(found),
+            gram.kernel,
+            len(p),
+            sides.jackknife_rows,
+        )
 
     @cached_property
-    def _fitted_without(self) -> list[Histograms]:
+    def _refitted(self) -> list[Histograms]:
         found = []
-        for rows_p, rows_q in self._without:
+        for rows_p, rows_q in self._jackknife_rows:
             rows = np.concatenate([rows_p, rows_q + self._n])
             found.append(ratio_atoms(knn_ratios_from_gram(self._kernel[np.ix_(rows, rows)], len(rows_p))))
         return found
@@ -123,7 +128,7 @@ class Neighbours(Fit):
         return float(method.value(*self._all))
 
     def left_out(self, method: Method) -> NDArray[np.float64] | None:
-        pairs = self._fitted_without
+        pairs = self._refitted
         return np.array([float(method.value(*pair)) for pair in pairs]) if pairs else None
 
 
@@ -137,15 +142,15 @@ def _binned(name: str, sides: Sides, seed: SeedSequence) -> Fit:
     k = sides.k if quantiser.bins is None else None
     found = quantiser.fit(sides.reduced, k, seed=seed, progress=sides.progress, device=sides.device)
     n = len(sides.x_p)
-    return Binned(found.labels[:n], found.labels[n:], found.k, sides.without)
+    return Binned(found.labels[:n], found.labels[n:], found.k, sides.jackknife_rows)
 
 
 _FITS: dict[str, Callable[[Sides, SeedSequence], Fit]] = {
     **{name: partial(_binned, name) for name in QUANTISERS},
-    "knn": lambda sides, _: Ratios(sides, knn_ratios, again=True),
-    "kde": lambda sides, _: Ratios(sides, kde_ratios, again=True),
-    "classifier": lambda sides, seed: Ratios(sides, partial(classifier_ratios, seed=seed), again=False),
-    "gaussian": lambda sides, seed: Ratios(sides, partial(gaussian_ratios, seed=seed), again=True),
+    "knn": lambda sides, _: Ratios(sides, knn_ratios, refit=True),
+    "kde": lambda sides, _: Ratios(sides, kde_ratios, refit=True),
+    "classifier": lambda sides, seed: Ratios(sides, partial(classifier_ratios, seed=seed), refit=False),
+    "gaussian": lambda sides, seed: Ratios(sides, partial(gaussian_ratios, seed=seed), refit=True),
     "direct": Direct,
     "strings": Strings,
     "ngram-kernel": lambda sides, _: Neighbours(sides, partial(ngram_gram, n=NGRAM)),

@@ -53,13 +53,13 @@ class Method:
         added_count(self.smoothing)
         generator = generator_of(self.divergence)
         kind, summary = ESTIMATORS[self.estimator], SUMMARIES[self.summary]
-        given = {item.name for item in fields(self)[1:] if getattr(self, item.name) != item.default}
-        if kind.scale is None and given - ({"scale"} if kind.own_scale else set()):
-            refused = sorted(given - {"scale"}) if kind.own_scale else sorted(given)
+        changed = {item.name for item in fields(self)[1:] if getattr(self, item.name) != item.default}
+        if kind.scale is None and changed - ({"scale"} if kind.own_scale else set()):
+            refused = sorted(changed - {"scale"}) if kind.own_scale else sorted(changed)
             raise InputError(f"The method {kind.name} takes no {', '.join(refused)}", allowed=kind.name)
-        if not kind.bins and "smoothing" in given:
+        if not kind.bins and "smoothing" in changed:
             raise InputError(f"The method {kind.name} has no bins to smooth", received=self.smoothing)
-        if not summary.takes_divergence and "divergence" in given:
+        if not summary.takes_divergence and "divergence" in changed:
             raise InputError(f"The summary {summary.name} is a divergence itself", todo="Leave divergence out")
         if summary.frontier and not np.isfinite(generator.at_zero):
             raise InputError(
@@ -144,17 +144,17 @@ def parse_method(spec: str) -> Method:
         An unknown name, a duplicate part, or incompatible parts.
     """
     estimator, _, settings = spec.partition(":")
-    given: dict[str, str] = {}
+    parts: dict[str, str] = {}
     for setting in filter(None, settings.split(",")):
         name, _, value = (part.strip() for part in setting.partition("="))
-        if name not in _PARTS or name in given:
+        if name not in _PARTS or name in parts:
             raise InputError(
                 "The method cannot be read", allowed=f"each at most once: {', '.join(_PARTS)}", received=spec
             )
-        given[name] = value
-    scale = given.pop("scale", None)
+        parts[name] = value
+    scale = parts.pop("scale", None)
     try:
-        return Method(estimator.strip(), **given, scale=None if scale is None else float(scale))
+        return Method(estimator.strip(), **parts, scale=None if scale is None else float(scale))
     except ValueError as error:
         if isinstance(error, InputError):
             raise

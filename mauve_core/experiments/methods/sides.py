@@ -34,7 +34,7 @@ class Sides:
     Attributes
     ----------
     x_p, x_q : (n, d) and (m, d) float32 arrays
-    without : sequence of (rows of x_p, rows of x_q)
+    jackknife_rows : sequence of (rows of x_p, rows of x_q)
         Rows to keep when leaving out each group of texts; empty if no spread over texts is needed.
     tokens : callable
         Returns token ids of both sides, for estimators that read texts.
@@ -44,7 +44,7 @@ class Sides:
 
     x_p: Features
     x_q: Features
-    without: Sequence[tuple[Rows, Rows]]
+    jackknife_rows: Sequence[tuple[Rows, Rows]]
     score: ScoreConfig
     tokens: Callable[[], tuple[Tokens, Tokens]]
     device: str = "cpu"
@@ -100,26 +100,32 @@ class Binned(Fit):
     Parameters
     ----------
     labels_p, labels_q : (n,) and (m,) arrays of int
-    without : as of :class:`Sides`
+    jackknife_rows : as of :class:`Sides`
     """
 
     def __init__(
-        self, labels_p: NDArray[np.int32], labels_q: NDArray[np.int32], k: int, without: Sequence[tuple[Rows, Rows]]
+        self,
+        labels_p: NDArray[np.int32],
+        labels_q: NDArray[np.int32],
+        k: int,
+        jackknife_rows: Sequence[tuple[Rows, Rows]],
     ) -> None:
         self.labels, self.k = (labels_p, labels_q), k
         if min(map(len, self.labels)) < k:
             self.notes = (f"{k:,} bins: fewer texts than bins on a side, so even equal sides look far apart",)
-        self._without = without
+        self._jackknife_rows = jackknife_rows
 
     def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(k,) number of texts per bin, the human side first."""
         p, q = (np.bincount(labels, minlength=self.k).astype(np.int64) for labels in self.labels)
         return p, q
 
-    def counts_without(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def jackknife_counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(groups, k) counts without each group of texts."""
         p, q = (
-            np.array([np.bincount(labels[rows[side]], minlength=self.k) for rows in self._without], dtype=np.int64)
+            np.array(
+                [np.bincount(labels[rows[side]], minlength=self.k) for rows in self._jackknife_rows], dtype=np.int64
+            )
             for side, labels in enumerate(self.labels)
         )
         return p, q
@@ -128,6 +134,6 @@ class Binned(Fit):
         return float(method.value(*(probabilities(side, method.smoothing) for side in self.counts())))
 
     def left_out(self, method: Method) -> NDArray[np.float64] | None:
-        if not self._without:
+        if not self._jackknife_rows:
             return None
-        return np.asarray(method.value(*(probabilities(side, method.smoothing) for side in self.counts_without())))
+        return np.asarray(method.value(*(probabilities(side, method.smoothing) for side in self.jackknife_counts())))

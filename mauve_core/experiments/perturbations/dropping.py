@@ -14,7 +14,7 @@ import regex
 
 from mauve_core.base.errors import InputError
 from mauve_core.experiments.perturbations.perturbation import Values
-from mauve_core.experiments.perturbations.wording import is_article, is_stop_word, pieces_of, stands_alone, without
+from mauve_core.experiments.perturbations.wording import is_article, is_stop_word, pieces_of, stands_alone, text_without
 
 SECONDS = 2.0
 """Time limit of a pattern on one text; texts of ordinary length take milliseconds."""
@@ -44,7 +44,7 @@ def drop_punctuation(text: str, values: Values, rng: np.random.Generator) -> str
     """Drop punctuation (Unicode category P), except inside words: don't, well-known, 3.5, U.S."""
     pieces = pieces_of(text)
     marks = [piece.kind == "mark" and regex.match(r"\p{P}", piece.text) is not None for piece in pieces]
-    return without(pieces, _some(marks, values, rng), parted=True)
+    return text_without(pieces, _some(marks, values, rng), parted=True)
 
 
 def lowercase(text: str, values: Values, rng: np.random.Generator) -> str:
@@ -108,7 +108,7 @@ def _unusable(what: str, received: str, error: Exception) -> InputError:
 def _drop_words(text: str, wanted: Callable[[str], bool], values: Values, rng: np.random.Generator) -> str:
     pieces = pieces_of(text)
     words = [p.kind == "word" and wanted(p.text) and stands_alone(pieces, i) for i, p in enumerate(pieces)]
-    return without(pieces, _some(words, values, rng))
+    return text_without(pieces, _some(words, values, rng))
 
 
 def _some(candidates: list[bool], values: Values, rng: np.random.Generator) -> list[bool]:

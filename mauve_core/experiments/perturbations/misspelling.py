@@ -10,7 +10,9 @@ from mauve_core.experiments.perturbations.wording import pieces_of
 
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 NEIGHBOURS = {
-    key: "".join(row[max(0, at - 1) : at] + row[at + 1 : at + 2]) for row in _ROWS for at, key in enumerate(row)
+    key: "".join(row[max(0, index - 1) : index] + row[index + 1 : index + 2])
+    for row in _ROWS
+    for index, key in enumerate(row)
 }
 """Keys to the left and right of each letter on an English keyboard."""
 
@@ -32,17 +34,17 @@ def _misspelt(word: str, rate: float, rng: np.random.Generator) -> str:
     letters = regex.findall(r"\X", word)
     draws = rng.random((len(letters), 3))
     written: list[str] = []
-    at = 0
-    while at < len(letters):
-        letter, (hit, kind, side) = letters[at], draws[at]
-        after = letters[at + 1] if at + 1 < len(letters) else letter
+    index = 0
+    while index < len(letters):
+        letter, (hit, kind, side) = letters[index], draws[index]
+        after = letters[index + 1] if index + 1 < len(letters) else letter
         keys = NEIGHBOURS.get(letter.lower(), "")
-        at += 1
+        index += 1
         if hit >= rate or not letter[0].isalpha():
             written.append(letter)
         elif kind < 0.25 and after != letter and after[0].isalpha():
             written += [after, letter]
-            at += 1
+            index += 1
         elif 0.25 <= kind < 0.5 and len(letters) > 1:
             continue
         elif kind >= 0.75 and keys:

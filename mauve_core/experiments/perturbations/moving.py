@@ -43,11 +43,11 @@ def first_half(text: str) -> tuple[int, int] | None:
 
 def with_parts(text: str, spans: Sequence[tuple[int, int]], parts: Sequence[str]) -> str:
     """Replace the parts at those spans, which are in text order."""
-    done, at = [], 0
+    done, position = [], 0
     for (start, end), part in zip(spans, parts, strict=True):
-        done += [text[at:start], part]
-        at = end
-    return "".join([*done, text[at:]])
+        done += [text[position:start], part]
+        position = end
+    return "".join([*done, text[position:]])
 
 
 def _reordered(text: str, spans: Sequence[tuple[int, int]], rng: np.random.Generator) -> str:

@@ -170,25 +170,25 @@ def parse(spec: str, kinds: Mapping[str, PerturbationKind]) -> Perturbation:
     if name not in kinds:
         raise InputError("No perturbation of that name", allowed=", ".join(kinds), received=repr(spec))
     kind = kinds[name]
-    given: dict[str, float | str] = {}
+    values: dict[str, float | str] = {}
     if kind.has_pattern:
         match = re.fullmatch(r":/((?:[^\\/]|\\.)*)/((?:[^\\/]|\\.)*)/([^@]*)(@.*)?", rest, re.DOTALL)
         if match is None:
             raise InputError(f"The perturbation {name} cannot be read", allowed=usage(kind), received=spec)
         names = [parameter.name for parameter in kind.parameters if parameter.kind is str]
-        given = {key: match[i].replace("\\/", "/") for i, key in enumerate(names, 1)}
+        values = {key: match[i].replace("\\/", "/") for i, key in enumerate(names, 1)}
         settings, dose = match[3], (match[4] or "")[1:]
         has_dose = match[4] is not None
     else:
-        settings, at, dose = rest.partition("@")
-        settings, has_dose = settings.removeprefix(":"), bool(at)
+        settings, separator, dose = rest.partition("@")
+        settings, has_dose = settings.removeprefix(":"), bool(separator)
     known = {parameter.name for parameter in kind.parameters if parameter.kind is not str}
     for setting in filter(None, settings.split(",")):
         key, _, text = (part.strip() for part in setting.partition("="))
-        if key not in known or key in given:
+        if key not in known or key in values:
             raise InputError(f"The perturbation {name} cannot be read", allowed=usage(kind), received=spec)
-        given[key] = _read_number(text, spec)
-    return Perturbation(kind, given, _read_number(dose, spec) if has_dose else 1.0)
+        values[key] = _read_number(text, spec)
+    return Perturbation(kind, values, _read_number(dose, spec) if has_dose else 1.0)
 
 
 def usage(kind: PerturbationKind) -> str:
@@ -205,8 +205,8 @@ def _checked(parameter: Parameter, value: float | str | None) -> float | str | N
         return None
     if isinstance(value, str):
         return value
-    kept = parameter.kind(value) if math.isfinite(value) else math.nan
-    return kept if kept == value and parameter.check(float(kept)) else None
+    number = parameter.kind(value) if math.isfinite(value) else math.nan
+    return number if number == value and parameter.check(float(number)) else None
 
 
 def _read_number(text: str, spec: str) -> float:

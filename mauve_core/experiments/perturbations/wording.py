@@ -73,41 +73,41 @@ def is_stop_word(word: str) -> bool:
     return any(plain.endswith(clitic) and plain.removesuffix(clitic) in known for clitic in _CLITICS)
 
 
-def stands_alone(pieces: Sequence[Piece], at: int) -> bool:
+def stands_alone(pieces: Sequence[Piece], index: int) -> bool:
     """Whether the word at that index is a word of the sentence, not part of A/B, #the or the_end."""
-    return not any(0 <= near < len(pieces) and pieces[near].text in _GLUED for near in (at - 1, at + 1))
+    return not any(0 <= near < len(pieces) and pieces[near].text in _GLUED for near in (index - 1, index + 1))
 
 
-def without(pieces: Sequence[Piece], dropped: Sequence[bool], *, parted: bool = False) -> str:
+def text_without(pieces: Sequence[Piece], dropped: Sequence[bool], *, parted: bool = False) -> str:
     """The text without the dropped pieces; ``parted`` inserts a space between words that a gap would join.
 
     White space on one side of a gap is dropped too, and so is inline white space left after an opening mark, before a
     closing mark or at the end. Line breaks stay.
     """
-    kept: list[Piece] = []
+    remaining: list[Piece] = []
     gap = False
-    for at, (piece, drop) in enumerate(zip(pieces, dropped, strict=True)):
+    for index, (piece, drop) in enumerate(zip(pieces, dropped, strict=True)):
         if drop:
             gap = True
             continue
         if gap:
             gap = False
-            before = kept[-1] if kept else Piece("", "space")
-            if _inline(piece) and _opens(kept):
+            before = remaining[-1] if remaining else Piece("", "space")
+            if _inline(piece) and _opens(remaining):
                 continue
             if piece.kind == "space" and before.kind == "space":
                 if not _breaks(piece.text):
                     continue
-                if kept and not _breaks(before.text):
-                    kept.pop()
-            elif kept and _inline(before) and _closes(pieces, at):
-                kept.pop()
+                if remaining and not _breaks(before.text):
+                    remaining.pop()
+            elif remaining and _inline(before) and _closes(pieces, index):
+                remaining.pop()
             elif parted and piece.kind == before.kind == "word":
-                kept.append(Piece(" ", "space"))
-        kept.append(piece)
-    if gap and kept and _inline(kept[-1]):
-        kept.pop()
-    return "".join(piece.text for piece in kept)
+                remaining.append(Piece(" ", "space"))
+        remaining.append(piece)
+    if gap and remaining and _inline(remaining[-1]):
+        remaining.pop()
+    return "".join(piece.text for piece in remaining)
 
 
 def sentences_of(text: str) -> list[tuple[int, int]]:
@@ -122,28 +122,28 @@ def sentences_of(text: str) -> list[tuple[int, int]]:
     starts = [start for start in starts if start == 0 or text[start - 1].isspace()]
     first = len(text) - len(text.lstrip())
     bounds = [first, *(start for start in starts if start > first), len(text)]
-    found = []
+    spans = []
     for start, after in itertools.pairwise(bounds):
         end = start + len(text[start:after].rstrip())
         if end > start:
-            found.append((start, end))
-    return found
+            spans.append((start, end))
+    return spans
 
 
-def _opens(kept: Sequence[Piece]) -> bool:
+def _opens(remaining: Sequence[Piece]) -> bool:
     """Whether the last piece opens a bracket or a quotation; a plain quote does so after white space."""
-    if not kept or kept[-1].kind != "mark":
+    if not remaining or remaining[-1].kind != "mark":
         return False
-    plain = kept[-1].text in _PLAIN_QUOTES and (len(kept) == 1 or kept[-2].kind == "space")
-    return plain or _OPENING.match(kept[-1].text) is not None
+    plain = remaining[-1].text in _PLAIN_QUOTES and (len(remaining) == 1 or remaining[-2].kind == "space")
+    return plain or _OPENING.match(remaining[-1].text) is not None
 
 
-def _closes(pieces: Sequence[Piece], at: int) -> bool:
+def _closes(pieces: Sequence[Piece], index: int) -> bool:
     """Whether that piece closes a sentence, a bracket or a quotation; a plain quote does so before white space."""
-    if pieces[at].kind != "mark":
+    if pieces[index].kind != "mark":
         return False
-    plain = pieces[at].text in _PLAIN_QUOTES and (at + 1 == len(pieces) or pieces[at + 1].kind == "space")
-    return plain or _CLOSING.match(pieces[at].text) is not None
+    plain = pieces[index].text in _PLAIN_QUOTES and (index + 1 == len(pieces) or pieces[index + 1].kind == "space")
+    return plain or _CLOSING.match(pieces[index].text) is not None
 
 
 def _breaks(space: str) -> bool:

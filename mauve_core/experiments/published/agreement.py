@@ -190,19 +190,19 @@ def _of_group(group: pd.DataFrame) -> list[Agreement]:
     figures = printed(frames[0])
     signs = [1 if REFERENCES[row.reference].higher_is_closer else -1 for row in rows]
     references = np.stack([sign * frame["reference"] for sign, frame in zip(signs, frames, strict=True)])
-    found = [_agreement(row, figures, reference) for row, reference in zip(rows, references, strict=True)]
-    outcomes = {row.outcome for row in found}
+    agreements = [_agreement(row, figures, reference) for row, reference in zip(rows, references, strict=True)]
+    outcomes = {row.outcome for row in agreements}
     if outcomes == {"reproduced"}:
-        return [dataclasses.replace(row, joint=True) for row in found]
+        return [dataclasses.replace(row, joint=True) for row in agreements]
     if "different" in outcomes:
-        return found
+        return agreements
     plain, worst = (
-        [row.published if row.statistic == statistic else np.nan for row in found]
+        [row.published if row.statistic == statistic else np.nan for row in agreements]
         for statistic in ("plain", "worst-case")
     )
     if find_unrounded(figures, references, plain=plain, worst=worst, tolerance=TOLERANCE) is None:
-        return found
-    joint = [row if row.outcome == "reproduced" else dataclasses.replace(row, outcome="rounding") for row in found]
+        return agreements
+    joint = [row if row.outcome == "reproduced" else dataclasses.replace(row, outcome="rounding") for row in agreements]
     return [dataclasses.replace(row, joint=True) for row in joint]
 
 

@@ -108,9 +108,9 @@ def probe_run(
         raise InputError(f"No source named {source!r} in this run", allowed=", ".join(run.corpora))
     work = _Work(request, source, usable_rows(run.corpora[source], rows), splits, encoder)
     treated = [work.treated(item) for item in chosen]
-    flows, kept = work.flows(treated)
+    flows, kept_share = work.flows(treated)
     lines = work.lines(treated, flows)
-    return ProbeTable(source, lines, _settings(work, rows, splits), _notes(work, treated, kept))
+    return ProbeTable(source, lines, _settings(work, rows, splits), _notes(work, treated, kept_share))
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,31 +140,31 @@ class _Work:
         """
         halves = [split.comparison for split in self.splits]
         groups = halves if item.kind.part is not None else [np.unique(np.concatenate(halves))]
-        made = []
+        perturbed = []
         for group in groups:
             texts, ids = [self.corpus.texts[i] for i in group], [self.corpus.ids[i] for i in group]
             done = perturb(texts, ids, item, seed=self.score.seed, progress=self.request.progress)
-            made.append((group, self._encoded(item, group, done), done))
-        if len(made) == 1:
-            made *= len(halves)
-        indices = [np.searchsorted(group, half) for half, (group, _, _) in zip(halves, made, strict=True)]
-        features = tuple(array[at] for at, (_, array, _) in zip(indices, made, strict=True))
-        changed = tuple(done.changed[at] for at, (_, _, done) in zip(indices, made, strict=True))
-        return _Treated(item, features, changed, made[0][2].notes)
+            perturbed.append((group, self._encoded(item, group, done), done))
+        if len(perturbed) == 1:
+            perturbed *= len(halves)
+        indices = [np.searchsorted(group, half) for half, (group, _, _) in zip(halves, perturbed, strict=True)]
+        features = tuple(array[rows] for rows, (_, array, _) in zip(indices, perturbed, strict=True))
+        changed = tuple(done.changed[rows] for rows, (_, _, done) in zip(indices, perturbed, strict=True))
+        return _Treated(item, features, changed, perturbed[0][2].notes)
 
     def _encoded(self, item: Perturbation, rows: Rows, done: Perturbed) -> _Array:
         """Features of those rows after the perturbation; unchanged texts reuse the run's own."""
         array = np.array(self.features[self.source][rows])
         dose = np.array([dosed(self.score.seed, self.corpus.ids[i]) for i in rows])
 
-        def tell(stage: str, at: int, total: int) -> None:
-            self.request.progress(f"{stage}: {item.title}", at, total)
+        def tell(stage: str, count: int, total: int) -> None:
+            self.request.progress(f"{stage}: {item.title}", count, total)
 
         for band in range(BANDS):
             indices = np.flatnonzero(done.changed & (np.floor(dose * BANDS) == band))
             if indices.size:
                 inputs = replace(
-                    self.corpus.take(rows[indices]), texts=tuple(done.texts[at] for at in indices)
+                    self.corpus.take(rows[indices]), texts=tuple(done.texts[index] for index in indices)
                 ).encoder_inputs(self._with_prompt)
                 array[indices] = self._encoder().encode(inputs, store=self.request.feature_store, progress=tell).array
         return array
@@ -199,7 +199,7 @@ class _Work:
             after = before.copy()
             after[item.changed[0]] = clusters.nearest(item.features[0][item.changed[0]])
             flows.append(Flow(partition.k, ids, before, after))
-        return flows, clusters.kept
+        return flows, clusters.kept_share
 
     def lines(self, treated: Sequence[_Treated], flows: Sequence[Flow]) -> tuple[ProbeLine, ...]:
         """Score the control, the perturbations and the other sources."""
@@ -207,15 +207,15 @@ class _Work:
         others = list(self.splits[0].others)
         total = (1 + len(treated) + len(others)) * len(self.splits) * self.score.seeds
         progress = _Counter(self.request.progress, total)
-        made = [self._line("control", CONTROL.spec, [own[split.comparison] for split in self.splits], 0.0, progress)]
+        result = [self._line("control", CONTROL.spec, [own[split.comparison] for split in self.splits], 0.0, progress)]
         for item, flow in zip(treated, flows, strict=True):
             changed = float(np.mean(np.concatenate(item.changed)))
             line = self._line("perturbation", item.perturbation.spec, item.features, changed, progress)
-            made.append(replace(line, flow=flow, notes=item.notes))
+            result.append(replace(line, flow=flow, notes=item.notes))
         for name in others:
             arrays = [self.features[name][split.others[name]] for split in self.splits]
-            made.append(self._line("source", name, arrays, 1.0, progress))
-        return tuple(made)
+            result.append(self._line("source", name, arrays, 1.0, progress))
+        return tuple(result)
 
     def _line(
         self, kind: LineKind, name: str, arrays: Sequence[_Array], changed: float, progress: _Counter
@@ -265,7 +265,7 @@ def _settings(work: _Work, rows: Sequence[int] | None, splits: int) -> dict[str,
     }
 
 
-def _notes(work: _Work, treated: Sequence[_Treated], kept: float) -> tuple[str, ...]:
+def _notes(work: _Work, treated: Sequence[_Treated], kept_share: float) -> tuple[str, ...]:
     n, score = len(work.splits[0].reference), work.score
     notes = [
         f"Halves of {n} texts; splits: {len(work.splits)}; k-means seeds per split: {score.seeds}. "
@@ -275,7 +275,7 @@ def _notes(work: _Work, treated: Sequence[_Treated], kept: float) -> tuple[str, 
             else "One split says nothing about the spread over texts."
         ),
         f"Divergences: {CLUSTER_SMOOTHING.title()}-smoothed clusters. MAUVE: unsmoothed ones, c = {score.scale:g}.",
-        _on_flow(work.score, kept) if treated else "",
+        _on_flow(work.score, kept_share) if treated else "",
         "One text is left out of each split because the number of texts is odd." if len(work.rows) % 2 else "",
     ]
     notes += [
@@ -292,11 +292,11 @@ def _notes(work: _Work, treated: Sequence[_Treated], kept: float) -> tuple[str, 
     return tuple(filter(None, notes))
 
 
-def _on_flow(score: ScoreConfig, kept: float) -> str:
+def _on_flow(score: ScoreConfig, share: float) -> str:
     note = "The flow shows the first split's comparison half in the run's joint clusters under its first seed"
-    if kept == 1:
+    if share == 1:
         return f"{note}."
     return (
-        f"{note}. {1 - kept:.2%} of the run's own texts are nearer to another centroid than to that of their cluster "
+        f"{note}. {1 - share:.2%} of the run's own texts are nearer to another centroid than to that of their cluster "
         f"(k-means stops after {score.max_iterations} iterations): that much movement means nothing."
     )

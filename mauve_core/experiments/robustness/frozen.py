@@ -31,7 +31,7 @@ class FrozenClusters:
         To the space that the run's own texts span.
     centroids : (k, c) float64 array
         Means of the run's texts there by their stored labels.
-    kept : float
+    kept_share : float
         Share of the run's own texts that are nearest to their stored cluster's centroid; 1 if k-means converged.
     """
 
@@ -54,8 +54,8 @@ def freeze_clusters(
     centroids = np.zeros((partition.k, reduced.array.shape[1]))
     np.add.at(centroids, labels, reduced.array.astype(np.float64))
     centroids /= np.bincount(labels, minlength=partition.k)[:, None]
-    kept = float((_nearest(reduced.array, centroids) == labels).mean())
-    return FrozenClusters(reduced.projection, centroids, kept)
+    kept_share = float((_nearest(reduced.array, centroids) == labels).mean())
+    return FrozenClusters(reduced.projection, centroids, kept_share)
 
 
 def _nearest(rows: NDArray[np.float32], centroids: NDArray[np.float64]) -> NDArray[np.int32]:

@@ -76,7 +76,7 @@ def split_rows(
         for name, corpus in corpora.items()
         if name != source and len(corpus) >= n
     }
-    made = []
+    result = []
     for cut, draw, start in zip(cuts, draws, starts, strict=True):
         order = np.random.default_rng(cut).permutation(rows)
         reference, comparison = np.sort(order[:n]), np.sort(order[n : 2 * n])
@@ -87,5 +87,5 @@ def split_rows(
                 others[name] = np.array([index[text_id] for text_id in ids], dtype=np.int64)
             else:
                 others[name] = np.sort(np.random.default_rng(child).permutation(len(index))[:n]).astype(np.int64)
-        made.append(Split(reference, comparison, others, tuple(start.spawn(seeds))))
-    return tuple(made)
+        result.append(Split(reference, comparison, others, tuple(start.spawn(seeds))))
+    return tuple(result)

@@ -79,17 +79,17 @@ class TextSpace:
         return [int(label) for label in self._clusters.nearest(np.stack(vectors))]
 
     def nearest(
-        self, vector: NDArray[np.float32], side: str, count: int, *, without: tuple[str, int] | None = None
+        self, vector: NDArray[np.float32], side: str, count: int, *, exclude: tuple[str, int] | None = None
     ) -> list[Neighbour]:
-        """The nearest texts of one side (``human`` or ``model``), except the (source, row) in ``without``."""
-        return self._sides[side].nearest(vector, count, without)
+        """The nearest texts of one side (``human`` or ``model``), except the (source, row) in ``exclude``."""
+        return self._sides[side].nearest(vector, count, exclude)
 
     def usual_distance(self) -> float:
         """Median cosine distance of a human text to its nearest neighbor, over up to ``SAMPLED`` texts."""
         own = self._features[HUMAN]
         step = -(-len(own) // SAMPLED)
         rows = range(0, len(own), step)
-        found = [self.nearest(np.asarray(own[row]), HUMAN, 1, without=(HUMAN, row))[0].distance for row in rows]
+        found = [self.nearest(np.asarray(own[row]), HUMAN, 1, exclude=(HUMAN, row))[0].distance for row in rows]
         return float(np.median(found))
 
 
@@ -129,14 +129,14 @@ class _Side:
         self._index = NearestNeighbors(metric="cosine", algorithm="brute")
         self._index.fit(np.concatenate([features[name] for name in names]))
 
-    def nearest(self, vector: NDArray[np.float32], count: int, without: tuple[str, int] | None) -> list[Neighbour]:
-        asked = min(count + (without is not None), len(self._rows))
-        distances, found = self._index.kneighbors(vector[None], asked)
+    def nearest(self, vector: NDArray[np.float32], count: int, exclude: tuple[str, int] | None) -> list[Neighbour]:
+        wanted = min(count + (exclude is not None), len(self._rows))
+        distances, found = self._index.kneighbors(vector[None], wanted)
         neighbours = [
             Neighbour(self._rows[index][0], self._rows[index][1], max(float(distance), 0.0))
             for distance, index in zip(distances[0], found[0], strict=True)
         ]
-        return [item for item in neighbours if (item.source, item.row) != without][:count]
+        return [item for item in neighbours if (item.source, item.row) != exclude][:count]
 
 
 def _sides(names: Sequence[str]) -> dict[str, list[str]]:

@@ -46,7 +46,7 @@ def usual_ns(request: Request) -> tuple[int, ...]:
 def over_k(request: Request) -> Swept:
     """Sweep the number of clusters; each pair of sides is projected once and clustered at every k."""
     fewest, score, features = request.fewest, request.score, stored_features(request.run, request.feature_store)
-    ks = whole_values("The number of clusters", _given(request, usual_ks(request)), 2, fewest)
+    ks = whole_values("The number of clusters", _values(request, usual_ks(request)), 2, fewest)
     collector = Collector(request, ks)
     for name, seeds in _candidates(request):
         pair = _pair(features, name)
@@ -71,7 +71,7 @@ def over_n(request: Request) -> Swept:
     For one seed, all candidates use the same human texts. A candidate with the same ids follows them.
     """
     fewest, score, features = request.fewest, request.score, stored_features(request.run, request.feature_store)
-    ns = whole_values("The number of texts a side", _given(request, usual_ns(request)), _least_texts(request), fewest)
+    ns = whole_values("The number of texts a side", _values(request, usual_ns(request)), _least_texts(request), fewest)
     collector = Collector(request, ns)
     orders = drawing_orders(request)
     for name, seeds in _candidates(request):
@@ -86,13 +86,13 @@ def over_n(request: Request) -> Swept:
                     reduced, sizes = reduced_together(drawn, score), dict.fromkeys(drawn, n)
                     parts.append(partition("pairwise", reduced, sizes, index, seed, score))
                     collector.advance()
-    whole = {source.n for source in request.run.comparison.sources} == {fewest}
+    all_equal = {source.n for source in request.run.comparison.sources} == {fewest}
     return collector.finished(
         [
             "Each seed draws its own texts, so the spread includes the choice of texts besides the k-means starts; "
             + (
                 f"at n = {fewest}, nothing is drawn."
-                if whole
+                if all_equal
                 else "the sides differ in size, so texts are drawn at every n."
             ),
             f"k is {score.k} at every n." if score.k else "k follows n: a tenth of the texts a side, from 2 to 5,000.",
@@ -116,7 +116,7 @@ def over_length(request: Request) -> Swept:
         for name, inputs in texts.items()
     }
     longest = max(int(lengths.max()) for lengths in tokens.values())
-    values = _given(request, halved(longest, SHORTEST, MOST_POINTS))
+    values = _values(request, halved(longest, SHORTEST, MOST_POINTS))
     lengths = whole_values("The length of the texts", values, 1, longest)
     features = {
         name: _prefixes(request, encoder, name, inputs, lengths, int(tokens[name].max()))
@@ -143,11 +143,11 @@ def drawing_orders(request: Request) -> dict[str, list[NDArray[np.int64]]]:
         streams = seed.spawn(len(orders))
         first = np.random.default_rng(streams[0]).permutation(len(human))
         for (name, drawn), child in zip(orders.items(), streams, strict=True):
-            place = {identifier: row for row, identifier in enumerate(corpora[name].ids)}
-            if place.keys() == set(human):
-                drawn.append(np.array([place[human[row]] for row in first]))
+            row_of = {identifier: row for row, identifier in enumerate(corpora[name].ids)}
+            if row_of.keys() == set(human):
+                drawn.append(np.array([row_of[human[row]] for row in first]))
             else:
-                drawn.append(np.random.default_rng(child).permutation(len(place)))
+                drawn.append(np.random.default_rng(child).permutation(len(row_of)))
     return orders
 
 
@@ -160,13 +160,13 @@ def _prefixes(
     own = request.run.features(name)
     if own is not None and feature_key(texts, encoder.config) == source.features_key:
         arrays = {length: own for length in lengths if length >= longest}
-    asked = [length for length in lengths if length not in arrays]
+    missing = [length for length in lengths if length not in arrays]
 
     def tell(stage: str, done: int, total: int) -> None:
         request.progress(f"{stage} of {name}", done, total)
 
-    if asked:
-        found = encoder.encode_prefixes(texts, asked, store=request.feature_store, progress=tell)
+    if missing:
+        found = encoder.encode_prefixes(texts, missing, store=request.feature_store, progress=tell)
         arrays |= {length: features.array for length, features in found.items()}
     return arrays
 
@@ -189,7 +189,7 @@ def _least_texts(request: Request) -> int:
     return max(MIN_TEXTS, request.score.k or 0)
 
 
-def _given(request: Request, default: Sequence[int]) -> Sequence[float]:
+def _values(request: Request, default: Sequence[int]) -> Sequence[float]:
     return default if request.values is None else request.values
 
 

@@ -86,7 +86,7 @@ class Collector:
         self._request = request
         self._left_out: list[str] = []
         wanted = [(float(value), name) for value in values for name in request.names]
-        self._points = {at: point for at in wanted if (point := self._kept(*at)) is not None}
+        self._points = {key: point for key in wanted if (point := self._stored_point(*key)) is not None}
         self._done, self._total = (len(found) * request.score.seeds for found in (self._points, wanted))
         request.progress(STAGE, self._done, self._total)
 
@@ -120,7 +120,7 @@ class Collector:
             raise InputError("No point of this sweep could be scored", received=self._left_out[0])
         return Swept(tuple(self._points.values()), (*filter(None, notes), *self._left_out))
 
-    def _kept(self, value: float, candidate: str) -> SweepPoint | None:
+    def _stored_point(self, value: float, candidate: str) -> SweepPoint | None:
         found = None if self._request.finished is None else self._request.finished.get(_name(value, candidate))
         with suppress(InputError):  # if the stored point is invalid, compute it again
             return None if found is None else from_json(SweepPoint, found)

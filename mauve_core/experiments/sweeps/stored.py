@@ -40,8 +40,8 @@ def usual_scales(request: Request) -> tuple[float, ...]:
 def over_scale(request: Request) -> Swept:
     """Sweep the constant c of MAUVE; the other scores do not depend on it and repeat at every value."""
     comparison, seeds = request.run.comparison, request.stored_seeds()
-    given = usual_scales(request) if request.values is None else request.values
-    scales = positive_values("The scaling constant", given)
+    values = usual_scales(request) if request.values is None else request.values
+    scales = positive_values("The scaling constant", values)
     points = []
     for done, candidate in enumerate(comparison.candidates):
         request.progress("Scoring", done, len(comparison.candidates))
@@ -69,7 +69,7 @@ def over_decoder(request: Request) -> Swept:
     notes: list[str] = []
     for candidate in comparison.candidates:
         decoder, reason = decoder_of(candidate.name, request.run.corpora[candidate.name])
-        placed = None if decoder is None else place_of(decoder)
+        placed = None if decoder is None else line_and_value(decoder)
         if placed is not None:
             line, value = placed
             lines.setdefault(line, []).append(_own_point(request, value, line, candidate, seeds))
@@ -80,13 +80,13 @@ def over_decoder(request: Request) -> Swept:
     for line, value in ANCESTRAL.items():
         if line in lines:
             lines[line] += [_own_point(request, value, line, candidate, seeds) for candidate in ancestral]
-    kept = {line: points for line, points in lines.items() if len({point.value for point in points}) > 1}
-    if not kept:
+    varying = {line: points for line, points in lines.items() if len({point.value for point in points}) > 1}
+    if not varying:
         raise _no_line(request)
-    notes += [f"{line} is left out: it has only one value." for line in lines if line not in kept]
-    notes += [f"{line}: {LIMITS[line]}." for line in kept if line in LIMITS]
+    notes += [f"{line} is left out: it has only one value." for line in lines if line not in varying]
+    notes += [f"{line}: {LIMITS[line]}." for line in varying if line in LIMITS]
     request.progress("Reading scores", len(request.names), len(request.names))
-    return Swept(tuple(point for points in kept.values() for point in points), tuple(notes))
+    return Swept(tuple(point for points in varying.values() for point in points), tuple(notes))
 
 
 def decoder_of(name: str, corpus: Corpus) -> tuple[Decoder | None, str]:
@@ -104,11 +104,11 @@ def decoder_of(name: str, corpus: Corpus) -> tuple[Decoder | None, str]:
     named, labelled = _spelled(name), _spelled(written) if isinstance(written, str) else None
     if named is not None and labelled is not None and named.spec != labelled.spec:
         return None, f"its name says {named.spec}, its texts {labelled.spec}"
-    found = named or labelled
-    return found, "" if found else "neither its name nor its texts say which decoder and value were used"
+    decoder = named or labelled
+    return decoder, "" if decoder else "neither its name nor its texts say which decoder and value were used"
 
 
-def place_of(decoder: Decoder) -> tuple[str, float] | None:
+def line_and_value(decoder: Decoder) -> tuple[str, float] | None:
     """A decoder's line and its value there; None unless exactly one parameter varies.
 
     Other parameters that differ from their defaults (``no-repeat`` of beam search) become part of the line's name.

@@ -127,9 +127,9 @@ class Terms(ABC):
             T is undefined for these texts.
         """
 
-    def values(self, kept: Sequence[tuple[Rows, Rows]]) -> NDArray[np.float64]:
+    def values(self, row_pairs: Sequence[tuple[Rows, Rows]]) -> NDArray[np.float64]:
         """(len(kept),) T of each choice of rows; override to share work between choices."""
-        return np.array([self.value(rows, human_rows) for rows, human_rows in kept], dtype=np.float64)
+        return np.array([self.value(rows, human_rows) for rows, human_rows in row_pairs], dtype=np.float64)
 
 
 class MeanTerms(Terms):
@@ -224,8 +224,8 @@ class _Halves(Terms):
     def value(self, rows: Rows = None, human_rows: Rows = None) -> float:  # noqa: ARG002 (both are the human side)
         return self._inner.value(*self._split(rows))
 
-    def values(self, kept: Sequence[tuple[Rows, Rows]]) -> NDArray[np.float64]:
-        return self._inner.values([self._split(rows) for rows, _ in kept])
+    def values(self, row_pairs: Sequence[tuple[Rows, Rows]]) -> NDArray[np.float64]:
+        return self._inner.values([self._split(rows) for rows, _ in row_pairs])
 
     def _split(self, rows: Rows) -> tuple[Rows, Rows]:
         if rows is None:

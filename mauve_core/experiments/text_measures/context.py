@@ -127,9 +127,9 @@ class MetricContext:
         from mauve_core.encoders.likelihood import cut_texts, negative_log_likelihoods
 
         def compute() -> tuple[Sequence[NDArray[np.float64]], NDArray[np.bool_]]:
-            given = (self.model(), texts.texts, texts.prompts)
-            losses = negative_log_likelihoods(*given, max_tokens=self.max_tokens, progress=progress)
-            return losses, cut_texts(*given, max_tokens=self.max_tokens)
+            inputs = (self.model(), texts.texts, texts.prompts)
+            losses = negative_log_likelihoods(*inputs, max_tokens=self.max_tokens, progress=progress)
+            return losses, cut_texts(*inputs, max_tokens=self.max_tokens)
 
         return stored_or(self._path("negative log-likelihood", texts), len(texts), 1, compute)
 
@@ -157,14 +157,14 @@ class MetricContext:
 
         paths = [self._path(f"truncated {decoder.spec}", texts) for decoder in decoders]
         missing = [index for index, path in enumerate(paths) if not path.exists()]
-        given = (texts.texts, texts.prompts)
+        inputs = (texts.texts, texts.prompts)
 
         def compute(indices: Sequence[int]) -> dict[int, Computed]:
             chosen = [decoders[index] for index in indices]
             found = over_positions(
-                self.model(), *given, partial(_of_decoders, chosen), max_tokens=self.max_tokens, progress=progress
+                self.model(), *inputs, partial(_of_decoders, chosen), max_tokens=self.max_tokens, progress=progress
             )
-            cut = cut_texts(self.model(), *given, max_tokens=self.max_tokens)
+            cut = cut_texts(self.model(), *inputs, max_tokens=self.max_tokens)
             return {index: ([rows[:, column] for rows in found], cut) for column, index in enumerate(indices)}
 
         computed = compute(missing) if missing else {}

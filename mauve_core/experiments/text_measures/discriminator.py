@@ -77,8 +77,8 @@ class _DiscriminatorTerms(Terms):
 
     def value(self, rows: Rows = None, human_rows: Rows = None) -> float:
         humans, candidates = np.split(self._right, [self._humans])
-        kept = [humans if human_rows is None else humans[human_rows], candidates if rows is None else candidates[rows]]
-        right = np.concatenate(kept)
+        hits = [humans if human_rows is None else humans[human_rows], candidates if rows is None else candidates[rows]]
+        right = np.concatenate(hits)
         right = right[~np.isnan(right)]
         if not len(right):
             raise NotDefinedError("no text is left to test on")

@@ -36,11 +36,11 @@ class Distinct(Measure):
 
 
 class _DistinctTerms(Terms):
-    def __init__(self, found: NGrams, n: int) -> None:
-        self._found, self._n = found, n
+    def __init__(self, ngrams: NGrams, n: int) -> None:
+        self._ngrams, self._n = ngrams, n
 
     def value(self, rows: Rows = None, human_rows: Rows = None) -> float:  # noqa: ARG002
-        ids = self._found.ids if rows is None else self._found.ids[np.isin(self._found.owner, rows)]
+        ids = self._ngrams.ids if rows is None else self._ngrams.ids[np.isin(self._ngrams.owner, rows)]
         if not ids.size:
             raise NotDefinedError(f"no text has {self._n} tokens")
         return float(np.count_nonzero(np.bincount(ids)) / ids.size)

@@ -48,9 +48,9 @@ class _DiversityTerms(Terms):
 
     def value(self, rows: Rows = None, human_rows: Rows = None) -> float:  # noqa: ARG002
         sums = [(counts if rows is None else counts[rows]).sum(axis=0) for counts in self._counts]
-        if not all(whole for _, whole in sums):
+        if not all(total for _, total in sums):
             raise NotDefinedError(f"no text has {max(ORDERS)} words")
-        return math.prod(float(different / whole) for different, whole in sums)
+        return math.prod(float(different / total) for different, total in sums)
 
 
 def _counts(found: NGrams, texts: int) -> NDArray[np.int64]:

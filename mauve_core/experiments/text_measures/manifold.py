@@ -48,10 +48,10 @@ class _ManifoldTerms(Terms):
     def value(self, rows: Rows = None, human_rows: Rows = None) -> float:
         return float(self.values([(rows, human_rows)])[0])
 
-    def values(self, kept: Sequence[tuple[Rows, Rows]]) -> NDArray[np.float64]:
+    def values(self, row_pairs: Sequence[tuple[Rows, Rows]]) -> NDArray[np.float64]:
         points, centres = self._sides
         chosen = []
-        for rows, human_rows in kept:
+        for rows, human_rows in row_pairs:
             own, others = (human_rows, rows) if self._swapped else (rows, human_rows)
             chosen.append((_mask(own, len(points)), _mask(others, len(centres))))
         if len(centres) <= NEIGHBOURS or not all(own.any() and others.any() for own, others in chosen):

@@ -36,4 +36,4 @@ class _PerplexityTerms(Terms):
         self.note = losses.note
 
     def value(self, rows: Rows = None, human_rows: Rows = None) -> float:  # noqa: ARG002
-        return math.exp(self._losses.kept(rows).mean())
+        return math.exp(self._losses.of_texts(rows).mean())

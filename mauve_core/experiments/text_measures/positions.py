@@ -54,7 +54,7 @@ class Positions:
         count = int(self.cut.sum())
         return f"{count:,} of {len(self.cut):,} texts were cut at the scorer's limit" if count else ""
 
-    def kept(self, rows: NDArray[np.int64] | None) -> NDArray[np.float64]:
+    def of_texts(self, rows: NDArray[np.int64] | None) -> NDArray[np.float64]:
         """Numbers for the tokens of the texts at ``rows``; None takes all."""
         return self.values if rows is None else self.values[np.isin(self.owner, rows)]
 

@@ -26,7 +26,7 @@ TOO_FEW = f"no spread: fewer than {MIN_TEXTS} texts"
 ALL_EQUAL = "no spread: leaving out any group of texts changes nothing"
 NOT_WITHOUT = "no spread: without some group of texts there is no value"
 
-Kept = list[Rows]
+JackknifeRows = list[Rows]
 """For each group, the rows kept when it is left out; None if the group has no text on this side."""
 
 
@@ -37,12 +37,12 @@ class Groups:
     Attributes
     ----------
     sizes : (GROUPS,) int64 array
-    kept : list of (m,) int64 arrays or None
+    jackknife_rows : list of (m,) int64 arrays or None
         Rows left without each group.
     """
 
     sizes: NDArray[np.int64]
-    kept: Kept
+    jackknife_rows: JackknifeRows
 
     @property
     def n(self) -> int:
@@ -77,7 +77,7 @@ def replicate(terms: Terms, texts: Groups, human: Groups, *, relational: bool) -
     if min(texts.n, human.n if relational else texts.n) < MIN_TEXTS:
         return Replicates(estimate, None, TOO_FEW)
     try:
-        left_out = terms.values(list(zip(texts.kept, human.kept, strict=True)))
+        left_out = terms.values(list(zip(texts.jackknife_rows, human.jackknife_rows, strict=True)))
     except NotDefinedError as reason:
         return Replicates(estimate, None, f"{NOT_WITHOUT} ({reason})")
     return Replicates(estimate, left_out)

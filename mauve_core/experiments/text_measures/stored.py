@@ -58,10 +58,10 @@ def measure_run(
         Writing to disk fails; earlier measurements stay.
     """
     try:
-        kept = stored_measurements(run)
+        existing = stored_measurements(run)
     except (StorageError, InputError) as error:
         warnings.warn(f"The stored measures are replaced: {error}", DamagedEntryWarning, stacklevel=2)
-        kept = None
+        existing = None
     names_of = [source.name for source in run.comparison.sources]
     sides = {name: collection_of(run.corpora[name], name, run.features(name)) for name in names_of}
     human = sides.pop(HUMAN)
@@ -72,7 +72,7 @@ def measure_run(
         tokenizer, revision = encoder.model, encoder.revision
     context = MetricContext(model, tokenizer=tokenizer, tokenizer_revision=revision, device=device)
     fresh = measure(human, sides, names, context=context, progress=progress)
-    merged = fresh if kept is None else _merged(kept, fresh, tuple(sides))
+    merged = fresh if existing is None else _merged(existing, fresh, tuple(sides))
     RunStore(run.path.parent).attach(run.id, ATTACHMENT, to_json(merged))
     return merged
 
@@ -109,12 +109,12 @@ def collection_of(corpus: Corpus, source: str, features: NDArray[np.float32] | N
     )
 
 
-def _merged(kept: Measurements, fresh: Measurements, candidates: tuple[str, ...]) -> Measurements:
+def _merged(existing: Measurements, fresh: Measurements, candidates: tuple[str, ...]) -> Measurements:
     """Earlier and new rows, with new ones taking precedence, in registry and run order."""
-    rows: dict[tuple[str, str], Row] = {(row.measure, row.candidate): row for row in (*kept.rows, *fresh.rows)}
+    rows: dict[tuple[str, str], Row] = {(row.measure, row.candidate): row for row in (*existing.rows, *fresh.rows)}
     ordered = tuple(
         rows[key] for name in MEASURES for key in ((name, candidate) for candidate in candidates) if key in rows
     )
     measured = {row.measure for row in ordered}
-    notes = tuple(note for note in (*kept.notes, *fresh.notes) if note.split(":")[0] not in measured)
-    return Measurements(ordered, {**kept.settings, **fresh.settings}, tuple(dict.fromkeys(notes)))
+    notes = tuple(note for note in (*existing.notes, *fresh.notes) if note.split(":")[0] not in measured)
+    return Measurements(ordered, {**existing.settings, **fresh.settings}, tuple(dict.fromkeys(notes)))

@@ -65,7 +65,7 @@ class _TruncatedTerms(Terms):
         self.note = note
 
     def value(self, rows: Rows = None, human_rows: Rows = None) -> float:  # noqa: ARG002
-        return self._measure.of_tokens(*self._positions.kept(human_rows).T)
+        return self._measure.of_tokens(*self._positions.of_texts(human_rows).T)
 
 
 def _decoder_of(texts: Collection) -> Decoder:

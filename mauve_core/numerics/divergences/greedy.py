@@ -104,13 +104,13 @@ def greedy(
     InputError
         The counts are not two usable histograms, or the action, score, smoothing or number of steps is invalid.
     """
-    for what, given, names in (
+    for what, value, names in (
         ("action", action, ACTIONS),
         ("score", score, BEST),
         ("smoothing", smoothing, ADDED_COUNT),
     ):
-        if given not in names:
-            raise InputError(f"Unknown {what}", allowed=", ".join(names), received=repr(given))
+        if value not in names:
+            raise InputError(f"Unknown {what}", allowed=", ".join(names), received=repr(value))
     steps, scale = _checks.whole("The number of steps", steps, low=1), _checks.positive("The scale", scale)
     _shares(p_counts, q_counts)
     p, q = np.asarray(p_counts, dtype=np.float64), np.asarray(q_counts, dtype=np.float64)
@@ -134,12 +134,12 @@ def greedy(
     if not chosen:
         return ()
     table = score_counts(p, np.stack(after), scale=scale, smoothing=smoothing)
-    found = []
+    result = []
     for index, cluster in enumerate(chosen):
         scores = {name: float(values[index]) for name, values in table.items()}
         closed = 1 - abs(BEST[score] - scores[score]) / first
-        found.append(Step(cluster, bool(q[cluster] == 0), scores, closed))
-    return tuple(found)
+        result.append(Step(cluster, bool(q[cluster] == 0), scores, closed))
+    return tuple(result)
 
 
 def _changed(
@@ -160,10 +160,10 @@ def _moves(
     left = np.flatnonzero(~done)
     clusters = np.sort(left[np.unique(np.stack([p, q])[:, left], axis=1, return_index=True)[1]])
     if action == "drop":
-        kept = np.where(done, 0.0, q)
-        clusters = clusters[(kept[clusters] > 0) & (kept[clusters] < kept.sum())]
-        factor = 1 / (kept.sum() - kept[clusters] + added * p.size)
-        return _Moves(clusters, np.zeros_like(p), kept + added, factor, added * factor)
+        remaining = np.where(done, 0.0, q)
+        clusters = clusters[(remaining[clusters] > 0) & (remaining[clusters] < remaining.sum())]
+        factor = 1 / (remaining.sum() - remaining[clusters] + added * p.size)
+        return _Moves(clusters, np.zeros_like(p), remaining + added, factor, added * factor)
     # Sums of counts are exact, so rounding does not decide whether anything is left to scale. If nothing is left, the
     # rest has no human share or cannot get it, and the move changes nothing.
     human, model = p[~done].sum() - p[clusters], q[~done].sum() - q[clusters]
@@ -180,16 +180,16 @@ def _after(p: NDArray[np.float64], moves: _Moves, score: str, scale: float) -> N
     Outside the moved cluster, candidates differ by a factor only, and the sums over clusters are smooth in that
     factor. They are interpolated from Chebyshev nodes for factors near the median, and direct for the others.
     """
-    factor, at = moves.factor, moves.clusters
-    sums = np.empty((at.size, *_sums(p[:1], p[:1], score).shape))
+    factor, clusters = moves.factor, moves.clusters
+    sums = np.empty((clusters.size, *_sums(p[:1], p[:1], score).shape))
     middle = np.median(factor)
     near = (factor * np.sqrt(_RANGE) >= middle) & (factor <= middle * np.sqrt(_RANGE))
     near &= near.sum() > _NODES
     if near.any():
         sums[near] = _interpolated(lambda f: _sums(p, moves.fixed + f[:, None] * moves.moving, score), factor[near])
     sums[~near] = _sums(p, moves.fixed + factor[~near, None] * moves.moving, score)
-    before = moves.fixed[at] + factor * moves.moving[at]
-    sums += _sums(p[at, None], moves.own[:, None], score) - _sums(p[at, None], before[:, None], score)
+    before = moves.fixed[clusters] + factor * moves.moving[clusters]
+    sums += _sums(p[clusters, None], moves.own[:, None], score) - _sums(p[clusters, None], before[:, None], score)
     sums = np.maximum(sums, 0.0)
     if score in ("frontier_integral", "mid"):
         return sums

@@ -90,7 +90,7 @@ class ShiftedSums:
         shift = np.log(totals[0] / totals[1])
         sums = np.concatenate(
             [
-                _at(coefficients, shift[:, None] - self.centre + _LOG_ODDS[first:last], *_interval(first, last))
+                _evaluated(coefficients, shift[:, None] - self.centre + _LOG_ODDS[first:last], *_interval(first, last))
                 for coefficients, (first, last, _) in zip(self.segments, _SEGMENTS, strict=True)
             ],
             axis=-1,
@@ -115,7 +115,7 @@ class ShiftedSums:
         """(B, seeds) frontier integrals of the same histograms."""
         ratio = (totals[0] / totals[1])[:, None]
         shift = np.log(ratio) - self.centre
-        sums = _at(self.integral, shift, -REACH, REACH)[..., 0]
+        sums = _evaluated(self.integral, shift, -REACH, REACH)[..., 0]
         for (a, b), sign in ((bins.before, -1.0), (bins.after, 1.0)):
             sums += sign * (integral_terms(a, ratio * b) @ bins.member.T)
         return np.asarray(np.clip(sums / totals[0][:, None], 0.0, 1.0))
@@ -134,9 +134,9 @@ def shifted_sums(pairs: CountPairs, added: float) -> ShiftedSums:
     scaled = np.exp(_nodes(_INTEGRAL_NODES, -REACH, REACH) + centre) * b[:, None]
     columns.append(integral_terms(np.broadcast_to(a[:, None], scaled.shape), scaled))
     own, *sums = np.split(pairs.sums(np.concatenate(columns, axis=1)), ends, axis=-1)
-    found = [_coefficients(each) for each in sums]
-    segments = tuple(np.stack(found[index : index + 2]) for index in range(0, 2 * len(_SEGMENTS), 2))
-    return ShiftedSums(centre, np.moveaxis(own, -1, 0), segments, found[-1])
+    coefficients = [_coefficients(each) for each in sums]
+    segments = tuple(np.stack(coefficients[index : index + 2]) for index in range(0, 2 * len(_SEGMENTS), 2))
+    return ShiftedSums(centre, np.moveaxis(own, -1, 0), segments, coefficients[-1])
 
 
 def _interval(first: int, last: int) -> tuple[float, float]:
@@ -156,7 +156,9 @@ def _coefficients(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(values @ factors)
 
 
-def _at(coefficients: NDArray[np.float64], s: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
+def _evaluated(
+    coefficients: NDArray[np.float64], s: NDArray[np.float64], low: float, high: float
+) -> NDArray[np.float64]:
     """(..., B, seeds, places) values of the polynomials (..., B, seeds, nodes) at s (B, places)."""
     basis = chebvander((s - (high + low) / 2) / ((high - low) / 2), coefficients.shape[-1] - 1)
     return np.asarray(coefficients @ basis.transpose(0, 2, 1))

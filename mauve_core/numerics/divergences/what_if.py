@@ -95,7 +95,7 @@ def matched(p_counts: ArrayLike, q_counts: ArrayLike, clusters: Sequence[int]) -
     rest, own = float(p[~chosen].sum()), float(q[~chosen].sum())
     empty = chosen & (q == 0) & (p > 0)
     if empty.any() or (rest > 0 and own == 0):
-        where = ", ".join(str(at) for at in np.flatnonzero(empty)) or "the unmatched clusters"
+        where = ", ".join(str(cluster) for cluster in np.flatnonzero(empty)) or "the unmatched clusters"
         raise InputError(f"The candidate has no text in {where}, so weights cannot give it any")
     weights = np.full(p.size, rest / own if own > 0 else 1.0)
     return np.where(chosen, np.divide(p, q, out=np.ones_like(q), where=q > 0), weights)

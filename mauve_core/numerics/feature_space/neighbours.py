@@ -22,7 +22,7 @@ SLACK = 1e-9
 
 
 def coverage(
-    x: ArrayLike, manifold: ArrayLike, k: int, kept: Sequence[tuple[NDArray[np.bool_], NDArray[np.bool_]]]
+    x: ArrayLike, manifold: ArrayLike, k: int, choices: Sequence[tuple[NDArray[np.bool_], NDArray[np.bool_]]]
 ) -> NDArray[np.float64]:
     """Share of the points of ``x`` that lie within the manifold of another sample, for several choices of points.
 
@@ -37,12 +37,12 @@ def coverage(
         More than k points.
     k : int
         Neighbors.
-    kept : sequence of ((m,) bool, (n,) bool)
+    choices : sequence of ((m,) bool, (n,) bool)
         Choices of points of ``x`` and of balls, at least one of each; the distances serve all of them.
 
     Returns
     -------
-    (len(kept),) float64 array
+    (len(choices),) float64 array
 
     Raises
     ------
@@ -52,18 +52,18 @@ def coverage(
     k = _checks.whole("The number of neighbors", k, low=1)
     names = "features", "features of the manifold"
     points, centres = _checks.two_samples(x, manifold, least_q=k + 1, names=names)
-    if not all(chosen.any() and balls.any() for chosen, balls in kept):
+    if not all(chosen.any() and balls.any() for chosen, balls in choices):
         raise InputError("A selection of points is empty", allowed="at least one point on each side")
     middle = centres.mean(axis=0, dtype=np.float64)
     own, others = points - middle, centres - middle
     radii = _squared_radii(others, k)
-    inside = np.zeros((len(kept), len(own)), dtype=np.bool_)
+    inside = np.zeros((len(choices), len(own)), dtype=np.bool_)
     for start in range(0, len(own), BLOCK):
         block = slice(start, start + BLOCK)
-        found = _squared_distances(own[block], others, slack=SLACK) <= radii
-        for index, (_, balls) in enumerate(kept):
-            inside[index, block] = (found & balls).any(axis=1)
-    return np.array([row[chosen].mean() for row, (chosen, _) in zip(inside, kept, strict=True)], dtype=np.float64)
+        within = _squared_distances(own[block], others, slack=SLACK) <= radii
+        for index, (_, balls) in enumerate(choices):
+            inside[index, block] = (within & balls).any(axis=1)
+    return np.array([row[chosen].mean() for row, (chosen, _) in zip(inside, choices, strict=True)], dtype=np.float64)
 
 
 def _squared_radii(centres: NDArray[np.float64], k: int) -> NDArray[np.float64]:

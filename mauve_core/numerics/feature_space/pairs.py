@@ -48,14 +48,14 @@ def nearest_pairs(x: ArrayLike, y: ArrayLike, top: int) -> list[tuple[int, int, 
         distances.append(np.take_along_axis(table, chosen, axis=1))
     columns, lengths = np.concatenate(indices), np.concatenate(distances)
     owners = np.repeat(np.arange(len(left)), near)
-    found: list[tuple[int, int, float]] = []
+    pairs: list[tuple[int, int, float]] = []
     taken: tuple[set[int], set[int]] = (set(), set())
-    for at in np.lexsort((columns.ravel(), owners, lengths.ravel())).tolist():
-        i, j = int(owners[at]), int(columns.ravel()[at])
+    for index in np.lexsort((columns.ravel(), owners, lengths.ravel())).tolist():
+        i, j = int(owners[index]), int(columns.ravel()[index])
         if i not in taken[0] and j not in taken[1]:
-            found.append((i, j, float(lengths.ravel()[at])))
+            pairs.append((i, j, float(lengths.ravel()[index])))
             taken[0].add(i)
             taken[1].add(j)
-            if len(found) == top:
+            if len(pairs) == top:
                 break
-    return found
+    return pairs

@@ -204,11 +204,11 @@ def placed(
 
     search = NearestNeighbors(n_neighbors=PLACED_BY, algorithm="brute").fit(fitted)
     table = stacked(x)
-    found = np.empty((len(table), 2), dtype=np.float32)
-    for at, rows in table.blocks():
-        found[at] = np.median(positions[search.kneighbors(rows, return_distance=False)], axis=1)
-        progress(at.stop, len(table))
-    return found
+    positions_2d = np.empty((len(table), 2), dtype=np.float32)
+    for block, rows in table.blocks():
+        positions_2d[block] = np.median(positions[search.kneighbors(rows, return_distance=False)], axis=1)
+        progress(block.stop, len(table))
+    return positions_2d
 
 
 def _neighbours(rows: NDArray[np.float32]) -> int:

@@ -142,9 +142,9 @@ def measure_side(
             scatter += about.T @ about  # NumPy sees the one operand and computes half of it
         return total, scatter
 
-    found = parallel_map(moments, range(groups))
-    total = np.sum([total for total, _ in found], axis=0)
-    return Side(table, lengths, reference, fitted, total, np.sum([scatter for _, scatter in found], axis=0))
+    moments_by_group = parallel_map(moments, range(groups))
+    total = np.sum([total for total, _ in moments_by_group], axis=0)
+    return Side(table, lengths, reference, fitted, total, np.sum([scatter for _, scatter in moments_by_group], axis=0))
 
 
 def reduce_features(
@@ -203,9 +203,9 @@ def reduce_sides(sides: Sequence[Side], *, explained_variance: float = 0.9) -> R
     shares = np.cumsum(variances) / total
     # The last share is 1 up to rounding; a tiny slack keeps explained_variance=1 from asking for too much.
     components = min(int(np.searchsorted(shares, explained_variance - 1e-12)) + 1, len(shares))
-    kept = directions[:, :components]
-    kept = kept * np.where(kept[np.abs(kept).argmax(axis=0), np.arange(components)] < 0, -1.0, 1.0)
-    projection = Projection(mean, kept, float(min(shares[components - 1], 1.0)))
+    basis = directions[:, :components]
+    basis = basis * np.where(basis[np.abs(basis).argmax(axis=0), np.arange(components)] < 0, -1.0, 1.0)
+    projection = Projection(mean, basis, float(min(shares[components - 1], 1.0)))
     return Reduced(_coordinates([(side.table, side.lengths) for side in sides], projection), projection)
 
 

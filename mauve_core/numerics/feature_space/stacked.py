@@ -82,15 +82,15 @@ class Stacked:
         start, stop, _ = slice(start, stop).indices(len(self))
         if self._rows is not None:
             return self._take(self._rows[start:stop])
-        found = []
+        blocks = []
         for part, end in zip(self._parts, self._ends, strict=True):
             first = int(end) - len(part)
             low, high = max(start - first, 0), min(stop, int(end)) - first
             if low < high:
-                found.append(_narrow(part.block(low, high) if isinstance(part, Stacked) else part[low:high]))
-        if not found:
+                blocks.append(_narrow(part.block(low, high) if isinstance(part, Stacked) else part[low:high]))
+        if not blocks:
             return np.empty((0, self.shape[1]), dtype=np.float32)
-        return found[0] if len(found) == 1 else np.concatenate(found)
+        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
     def blocks(self, size: int = _checks.ROWS_AT_ONCE) -> Iterator[tuple[slice, NDArray[np.float32]]]:
         """The table in order: the slice of each block, and its at most ``size`` rows, fewer if rows are long."""
@@ -108,10 +108,10 @@ class Stacked:
         taken = np.empty((len(rows), self.shape[1]), dtype=np.float32)
         which = np.searchsorted(self._ends, rows, side="right")
         for index, part in enumerate(self._parts):
-            at = np.flatnonzero(which == index)
-            if len(at):
-                inside = rows[at] - (int(self._ends[index]) - len(part))
-                taken[at] = part.take(inside) if isinstance(part, Stacked) else _narrow(part[inside])
+            members = np.flatnonzero(which == index)
+            if len(members):
+                inside = rows[members] - (int(self._ends[index]) - len(part))
+                taken[members] = part.take(inside) if isinstance(part, Stacked) else _narrow(part[inside])
         return taken
 
 
@@ -148,8 +148,8 @@ def require_usable(
             todo="Give more texts",
         )
     finite, zero = np.ones(len(table), dtype=np.bool_), np.zeros(len(table), dtype=np.bool_)
-    for at, rows in table.blocks():
-        finite[at], zero[at] = np.isfinite(rows).all(axis=1), np.logical_not(rows.any(axis=1))
+    for block, rows in table.blocks():
+        finite[block], zero[block] = np.isfinite(rows).all(axis=1), np.logical_not(rows.any(axis=1))
     if not finite.all():
         raise InputError(
             f"The {name} hold values that are not finite in float32 (NaN, infinite or beyond 3e38)",

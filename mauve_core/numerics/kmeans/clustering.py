@@ -111,16 +111,16 @@ def kmeans(
     InputError
         There are fewer distinct rows than clusters, values are not finite, or a setting is out of range.
     """
-    given = np.ascontiguousarray(_checks.features(x))
+    points = np.ascontiguousarray(_checks.features(x))
     k = _checks.whole("The number of clusters", k, low=2)
     restarts = _checks.whole("The number of restarts", restarts, low=1)
     max_iterations = _checks.whole("The number of iterations", max_iterations, low=1)
     seeds = _checks.seed_sequence(seed).spawn(1 + restarts)
-    if len(given) < k:
-        raise _too_few(len(given), k)
+    if len(points) < k:
+        raise _too_few(len(points), k)
     with single_threaded_blas():
-        best, objectives = _best_run(Rows(_centred(given), device), k, seeds, max_iterations)
-        return _described(given, k, best, objectives)
+        best, objectives = _best_run(Rows(_centred(points), device), k, seeds, max_iterations)
+        return _described(points, k, best, objectives)
 
 
 def _best_run(
@@ -179,14 +179,14 @@ def _sampled(rows: Rows, least: int, k: int, random: np.random.Generator) -> Row
     return rows.some(np.sort(random.choice(len(rows), size=count, replace=False)))
 
 
-def _described(given: NDArray[np.float32], k: int, best: Lloyd, objectives: tuple[float, ...]) -> Clustering:
+def _described(points: NDArray[np.float32], k: int, best: Lloyd, objectives: tuple[float, ...]) -> Clustering:
     """Centers and objective of the original rows, in float64."""
     labels = best.labels.astype(np.int32)
     if np.unique(labels).size < k:
         raise _too_few(int(np.unique(labels).size), k)
-    centers = means_by_label(given, labels, k)
+    centers = means_by_label(points, labels, k)
     objective = sum(
-        float(((given[part] - centers[labels[part]]) ** 2).sum()) for part in _checks.row_blocks(len(given))
+        float(((points[part] - centers[labels[part]]) ** 2).sum()) for part in _checks.row_blocks(len(points))
     )
     return Clustering(labels, centers, objective, objectives, best.iterations)
 

@@ -63,16 +63,16 @@ class Rows:
     def distances(self, rows: NDArray[np.int64]) -> Any:
         """(m, n) squared distances of the m given rows to all rows; rounding can make them negative."""
         xp, chosen, squares = self.xp, self.array[rows], self.squares[rows][:, None]
-        found = xp.empty((len(rows), len(self)), dtype=xp.float32, **({} if xp is np else {"device": chosen.device}))
+        result = xp.empty((len(rows), len(self)), dtype=xp.float32, **({} if xp is np else {"device": chosen.device}))
 
         def fill(part: slice) -> None:
             measured = (-2 * chosen) @ self.array[part].T
             measured += squares
             measured += self.squares[part]
-            found[:, part] = measured
+            result[:, part] = measured
 
         parallel_map(fill, blocks(len(self), ROWS_AT_ONCE if xp is np else DEVICE_ROWS_AT_ONCE))
-        return found
+        return result
 
     def indistinct(self, row: int) -> Any:
         """(n,) squared distances to ``row`` below which rounding hides a difference from it."""
@@ -103,20 +103,20 @@ class Rows:
 
         def fill(part: slice) -> None:
             chosen = part if rows is None else rows[part]
-            found = self.array[chosen] @ turned
-            found += squares
-            best = found.argmin(1)
-            at = self._move(np.arange(len(found)))
-            least = found[at, best]
+            distances = self.array[chosen] @ turned
+            distances += squares
+            best = distances.argmin(1)
+            row = self._move(np.arange(len(distances)))
+            least = distances[row, best]
             if own is not None:
                 mine = self._move(own[part])
-                stays = found[at, mine] <= least
+                stays = distances[row, mine] <= least
                 best = self.xp.where(stays, mine, best)
             least = least + self.squares[chosen]
             index[part], distance[part] = self.to_host(best), self.to_host(least)
 
-        at_once = ROWS_AT_ONCE if self.xp is np else DEVICE_ROWS_AT_ONCE
-        parallel_map(fill, blocks(count, at_once))
+        size = ROWS_AT_ONCE if self.xp is np else DEVICE_ROWS_AT_ONCE
+        parallel_map(fill, blocks(count, size))
         return index, np.maximum(distance, 0, out=distance)
 
     def to_host(self, values: Any) -> NDArray[Any]:

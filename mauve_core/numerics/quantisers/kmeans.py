@@ -49,9 +49,9 @@ class KMeans:
             raise InputError("k-means needs the number of bins", allowed="a whole number of at least 2")
         report = progress or silent
         report(_STAGE, 0, 1)
-        found = kmeans(x, k, restarts=self.restarts, max_iterations=self.max_iterations, seed=seed, device=device)
+        clustering = kmeans(x, k, restarts=self.restarts, max_iterations=self.max_iterations, seed=seed, device=device)
         report(_STAGE, 1, 1)
-        centres = found.centers
+        centres = clustering.centers
         offsets = np.einsum("ij,ij->i", centres, centres) / 2
 
         def nearest(rows: NDArray[np.float64]) -> NDArray[np.integer]:
@@ -60,4 +60,4 @@ class KMeans:
         def assign(new: ArrayLike) -> NDArray[np.int32]:
             return label_rows(new, centres.shape[1], nearest)
 
-        return Quantised(found.labels, k, found.objective, assign)
+        return Quantised(clustering.labels, k, clustering.objective, assign)

@@ -109,13 +109,15 @@ def log_densities(points: _Array, sample: _Array, widths: _Array, *, own: NDArra
     return np.asarray(logs - np.log(len(sample) - (own is not None)))
 
 
-def _bandwidth(u_p: _Array, u_q: _Array, asked: float | str) -> tuple[float, str]:
+def _bandwidth(u_p: _Array, u_q: _Array, bandwidth: float | str) -> tuple[float, str]:
     """The bandwidth and, if it was not given, a note on the choice."""
-    if not isinstance(asked, str):
-        return _checks.positive("The bandwidth", asked), ""
-    if asked not in BANDWIDTHS:
+    if not isinstance(bandwidth, str):
+        return _checks.positive("The bandwidth", bandwidth), ""
+    if bandwidth not in BANDWIDTHS:
         raise InputError(
-            "Unknown bandwidth", allowed=f"a positive number, {' or '.join(BANDWIDTHS)}", received=repr(asked)
+            "Unknown bandwidth",
+            allowed=f"a positive number, {' or '.join(BANDWIDTHS)}",
+            received=repr(bandwidth),
         )
     scott = scott_bandwidth(u_p, u_q)
     if scott**2 <= LEAST_VARIANCE * np.concatenate([u_p, u_q]).var(axis=0).mean():
@@ -124,7 +126,7 @@ def _bandwidth(u_p: _Array, u_q: _Array, asked: float | str) -> tuple[float, str
             allowed="rows that differ within a side",
             todo="Give a bandwidth, or compare texts that differ",
         )
-    if asked == "scott":
+    if bandwidth == "scott":
         return scott, " by Scott's rule"
     low, high = _OCTAVES
     coarse = np.arange(low, high + _COARSE / 2, _COARSE)

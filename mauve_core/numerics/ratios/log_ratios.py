@@ -252,24 +252,24 @@ def principal_coordinates(x_p: ArrayLike, x_q: ArrayLike, components: int, *, le
     """
     wanted = _checks.whole("The number of principal components", components, low=1)
     left, right = _checks.two_samples(x_p, x_q, least_p=least_rows, least_q=least_rows, names=NAMES)
-    kept = _KEPT.get()
-    if kept is None:
+    cache = _KEPT.get()
+    if cache is None:
         return _projected(left, right, wanted)
     key = (_digest(left), _digest(right), wanted)
-    if key not in kept:
-        kept[key] = _projected(left, right, wanted)
-        for side in kept[key][:2]:
+    if key not in cache:
+        cache[key] = _projected(left, right, wanted)
+        for side in cache[key][:2]:
             side.flags.writeable = False
-    return kept[key]
+    return cache[key]
 
 
 @contextmanager
-def coordinates_kept(kept: dict[Hashable, Coordinates]) -> Iterator[None]:
-    """Make :func:`principal_coordinates` keep its results in ``kept`` and compute those of equal features once.
+def coordinates_kept(cache: dict[Hashable, Coordinates]) -> Iterator[None]:
+    """Make :func:`principal_coordinates` keep its results in ``cache`` and compute those of equal features once.
 
     For estimators and seeds that share texts. Features are compared by content; results are bitwise equal, read-only.
     """
-    token = _KEPT.set(kept)
+    token = _KEPT.set(cache)
     try:
         yield
     finally:

@@ -53,9 +53,9 @@ def weight_blocks(
 ) -> Iterator[NDArray[np.int32]]:
     """Yield :func:`resample_weights` in blocks of resamples; all of them for a million texts would fill 2 GB."""
     n = _checks.whole("The number of texts", n, low=1)
-    at_once = max(1, most_bytes // (n * np.dtype(np.int32).itemsize))
-    for start in range(0, replicates, at_once):
-        yield resample_weights(n, min(at_once, replicates - start), rng)
+    block = max(1, most_bytes // (n * np.dtype(np.int32).itemsize))
+    for start in range(0, replicates, block):
+        yield resample_weights(n, min(block, replicates - start), rng)
 
 
 def resampled_counts(labels: ArrayLike, k: int, weights: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -37,18 +37,18 @@ def jackknife_sd(estimate: float, left_out: ArrayLike, sizes: ArrayLike) -> floa
     InputError
         There are fewer than two groups, a group is empty, or values are not finite.
     """
-    without = _checks.numbers(left_out, "The array of estimates with a group left out").astype(np.float64)
+    estimates = _checks.numbers(left_out, "The array of estimates with a group left out").astype(np.float64)
     counts = _checks.numbers(sizes, "The array of group sizes").astype(np.float64)
-    if without.ndim != 1 or without.size < 2 or counts.shape != without.shape or counts.min() < 1:
+    if estimates.ndim != 1 or estimates.size < 2 or counts.shape != estimates.shape or counts.min() < 1:
         raise InputError(
             "The groups of the jackknife are not usable",
             allowed="two or more groups, each with an estimate and at least one text",
-            received=f"estimates of shape {without.shape}, sizes of shape {counts.shape}",
+            received=f"estimates of shape {estimates.shape}, sizes of shape {counts.shape}",
         )
-    if not (np.isfinite(without).all() and np.isfinite(estimate)):
+    if not (np.isfinite(estimates).all() and np.isfinite(estimate)):
         raise InputError("The estimates of the jackknife are not usable", allowed="finite numbers")
     ratio = counts.sum() / counts
-    pseudo = ratio * estimate - (ratio - 1) * without
+    pseudo = ratio * estimate - (ratio - 1) * estimates
     centre = (pseudo / ratio).sum()
     return float(np.sqrt(np.mean((pseudo - centre) ** 2 / (ratio - 1))))
 

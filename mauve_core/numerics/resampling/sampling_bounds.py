@@ -61,10 +61,10 @@ def beta(p: ArrayLike, n: ArrayLike) -> _Floats:
         In [0, k log(n) / n]; terms below the least float64 are 0.
     """
     vector, _ = _checks.distributions(p, p)
-    found = vector > 0
-    surprise = np.maximum(1.0, -np.log(np.where(found, vector, 1.0)))
+    present = vector > 0
+    surprise = np.maximum(1.0, -np.log(np.where(present, vector, 1.0)))
     missed = np.exp(xlog1py(_texts(n)[..., None], -np.minimum(vector, 1.0)))
-    return np.asarray((missed * np.where(found, vector * surprise, 0.0)).sum(axis=-1))
+    return np.asarray((missed * np.where(present, vector * surprise, 0.0)).sum(axis=-1))
 
 
 def oracle_rate(p: ArrayLike, q: ArrayLike, n: ArrayLike, m: ArrayLike | None = None) -> _Floats:
@@ -125,14 +125,14 @@ def _both(n: ArrayLike, m: ArrayLike | None) -> tuple[_Floats, _Floats]:
 
 
 def _texts(n: ArrayLike) -> _Floats:
-    return _whole(n, "The number of texts", FEWEST)
+    return _counts(n, "The number of texts", FEWEST)
 
 
 def _bins(k: ArrayLike) -> _Floats:
-    return _whole(k, "The number of bins", 1)
+    return _counts(k, "The number of bins", 1)
 
 
-def _whole(values: ArrayLike, what: str, low: int) -> _Floats:
+def _counts(values: ArrayLike, what: str, low: int) -> _Floats:
     """Whole numbers of at least ``low`` as float64, which keeps 16 digits beyond 2^53."""
     array = _checks.numbers(values, what).astype(np.float64, copy=False)
     usable = np.isfinite(array) & (array >= low) & (array == np.floor(array))

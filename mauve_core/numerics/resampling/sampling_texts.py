@@ -161,12 +161,12 @@ def recommend_texts(
         )
 
     curve = measure(doublings(own, -DOUBLINGS, DOUBLINGS))
-    here = int(np.searchsorted(curve.n, own))
+    current = int(np.searchsorted(curve.n, own))
     power = DOUBLINGS
     while True:
         promised = np.maximum.accumulate(curve.mean[::-1])[::-1]
-        if promised[-1] <= promised[here] / 2 or power == MOST_DOUBLINGS:
-            return _text_advice(curve, here, promised, estimator.title)
+        if promised[-1] <= promised[current] / 2 or power == MOST_DOUBLINGS:
+            return _text_advice(curve, current, promised, estimator.title)
         power += 1
         curve = _joined(curve, measure([own * 2**power]))
 
@@ -215,12 +215,12 @@ def _joined(first: SamplingError, second: SamplingError) -> SamplingError:
     return SamplingError(**pairs, replicates=first.replicates)
 
 
-def _text_advice(curve: SamplingError, here: int, promised: _Floats, title: str) -> TextAdvice:
-    error, target = float(promised[here]), float(promised[here] / 2)
-    n, m, k = (int(array[here]) for array in (curve.n, curve.m, curve.k))
-    largest = here + int(curve.mean[here:].argmax())
-    positive = bool((curve.mean[here:] > 0).all())
-    slope = log_slope(curve.n[here:], curve.mean[here:], curve.standard_error[here:]) if positive else None
+def _text_advice(curve: SamplingError, current: int, promised: _Floats, title: str) -> TextAdvice:
+    error, target = float(promised[current]), float(promised[current] / 2)
+    n, m, k = (int(array[current]) for array in (curve.n, curve.m, curve.k))
+    largest = current + int(curve.mean[current:].argmax())
+    positive = bool((curve.mean[current:] > 0).all())
+    slope = log_slope(curve.n[current:], curve.mean[current:], curve.standard_error[current:]) if positive else None
     met = np.flatnonzero(promised <= target)
     needed_n = needed_m = None
     if met.size:
@@ -247,13 +247,13 @@ def _rounded_up(size: float) -> int:
 
 
 def _text_reason(
-    at_hand: tuple[int, int, int],
+    own_sizes: tuple[int, int, int],
     error: float,
     needed: tuple[int | None, int | None, int],
     slope: Slope | None,
     title: str,
 ) -> str:
-    n, m, k = at_hand
+    n, m, k = own_sizes
     needed_n, needed_m, last = needed
     start = f"At {sizes_in_words(n, m)}, k = {k:,} the resampling error of the {title} is {error:.2g}"
     if error == 0:

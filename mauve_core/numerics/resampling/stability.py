@@ -281,11 +281,11 @@ def _sd(weights: Any, sides: NDArray[np.bool_], codes: NDArray[np.intp]) -> NDAr
     blocks = int(codes.max()) + 1
     block = csr_array((_contrast(sides), (np.arange(codes.size), codes)), shape=(codes.size, blocks))
     sums = weights @ block
-    found = [np.bincount(codes, weights=part, minlength=blocks) for part in parts]
+    sums_by_block = [np.bincount(codes, weights=part, minlength=blocks) for part in parts]
     # Sum over blocks of (sum - expected)^2, expected = mean of P x share of P - mean of Q x share of Q.
     squares = np.asarray(sums.multiply(sums).sum(axis=1))
-    cross = means[0] * (sums @ found[0]) - means[1] * (sums @ found[1])
-    own = means[0] ** 2 * (found[0] @ found[0]) + means[1] ** 2 * (found[1] @ found[1])
-    own -= 2 * means[0] * means[1] * (found[0] @ found[1])
+    cross = means[0] * (sums @ sums_by_block[0]) - means[1] * (sums @ sums_by_block[1])
+    own = means[0] ** 2 * (sums_by_block[0] @ sums_by_block[0]) + means[1] ** 2 * (sums_by_block[1] @ sums_by_block[1])
+    own -= 2 * means[0] * means[1] * (sums_by_block[0] @ sums_by_block[1])
     total = np.maximum(squares - 2 * cross + own, 0.0)
     return np.asarray(np.sqrt(total * blocks / max(blocks - 1, 1)))

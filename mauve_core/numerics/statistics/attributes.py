@@ -140,7 +140,7 @@ def explained_variance(labels: ArrayLike, values: ArrayLike, train: NDArray[np.b
     if not np.isfinite(numbers).all():
         raise InputError("The values are not usable", allowed="finite numbers")
     centred, k = numbers - numbers.mean(), int(clusters.max()) + 1
-    found = np.full(len(train), np.nan)
+    result = np.full(len(train), np.nan)
     for split, chosen in enumerate(train):
         sums = np.bincount(clusters[chosen], weights=centred[chosen], minlength=k)
         sizes = np.bincount(clusters[chosen], minlength=k)
@@ -148,8 +148,8 @@ def explained_variance(labels: ArrayLike, values: ArrayLike, train: NDArray[np.b
         test = centred[~chosen]
         if test.min() < test.max():
             errors = test - guess[clusters[~chosen]]
-            found[split] = 1 - (errors @ errors) / ((test - test.mean()) ** 2).sum()
-    return found
+            result[split] = 1 - (errors @ errors) / ((test - test.mean()) ** 2).sum()
+    return result
 
 
 def purity(labels: ArrayLike, k: int, categories: ArrayLike) -> Purity:

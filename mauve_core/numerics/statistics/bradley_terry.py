@@ -110,11 +110,11 @@ def standard_errors(wins: ArrayLike, fit: BradleyTerryFit) -> _Floats:
     table = _wins(wins)
     result = np.full(len(table), np.nan)
     for group in np.unique(fit.group):
-        at = np.flatnonzero((fit.group == group) & np.isfinite(fit.scores))
-        if at.size:
-            inner = table[np.ix_(at, at)]
-            information = _information(inner + inner.T, fit.scores[at] / SCALE)
-            result[at] = SCALE * np.sqrt(np.diag(np.linalg.pinv(information, hermitian=True)))
+        members = np.flatnonzero((fit.group == group) & np.isfinite(fit.scores))
+        if members.size:
+            inner = table[np.ix_(members, members)]
+            information = _information(inner + inner.T, fit.scores[members] / SCALE)
+            result[members] = SCALE * np.sqrt(np.diag(np.linalg.pinv(information, hermitian=True)))
     return result
 
 
@@ -152,19 +152,19 @@ def _maximise(wins: _Floats, tolerance: float) -> tuple[_Floats, int]:
     logits = np.zeros_like(won)
     open_tables = np.arange(len(wins))
     for step in range(ZERMELO_STEPS + NEWTON_STEPS):
-        inner, at = games[open_tables], logits[open_tables]
-        expected = (inner * expit(at[:, :, None] - at[:, None, :])).sum(axis=2)
+        inner, current = games[open_tables], logits[open_tables]
+        expected = (inner * expit(current[:, :, None] - current[:, None, :])).sum(axis=2)
         missing = won[open_tables] - expected
         unsettled = (np.abs(missing) > tolerance * played[open_tables]).any(axis=1)
         if not unsettled.any():
             return logits, step
-        open_tables, inner, at = open_tables[unsettled], inner[unsettled], at[unsettled]
+        open_tables, inner, current = open_tables[unsettled], inner[unsettled], current[unsettled]
         if step < ZERMELO_STEPS:
-            ratio = np.ones_like(at)
+            ratio = np.ones_like(current)
             np.divide(won[open_tables], expected[unsettled], out=ratio, where=expected[unsettled] > 0)
-            logits[open_tables] = at + np.log(ratio)
+            logits[open_tables] = current + np.log(ratio)
         else:
-            logits[open_tables] = at + _newton_step(inner, at, missing[unsettled])
+            logits[open_tables] = current + _newton_step(inner, current, missing[unsettled])
     raise InputError(
         "The Bradley-Terry scores do not converge",
         received=f"{open_tables.size} of {len(wins)} tables not converged after {ZERMELO_STEPS + NEWTON_STEPS} steps",

@@ -50,8 +50,8 @@ def log_odds(
     if shares.ndim != 1 or not ((shares > 0) & (shares < 1)).all():
         raise InputError("The background shares are not usable", allowed="one row of numbers between 0 and 1")
     odds, variance = [], np.zeros_like(shares)
-    for given, total in zip((first, second), totals, strict=True):
-        counts = _checks.numbers(given, "The array of counts").astype(np.float64)
+    for side, total in zip((first, second), totals, strict=True):
+        counts = _checks.numbers(side, "The array of counts").astype(np.float64)
         if counts.shape != shares.shape or not ((counts >= 0) & (counts <= total)).all():
             raise InputError("The counts are not usable", allowed=f"one for each share, from 0 to {total}")
         have = counts + prior * shares

@@ -124,7 +124,7 @@ def mmd(
 def mmd_left_out(
     x_p: ArrayLike,
     x_q: ArrayLike,
-    kept: Sequence[tuple[NDArray[np.integer], NDArray[np.integer]]],
+    row_pairs: Sequence[tuple[NDArray[np.integer], NDArray[np.integer]]],
     *,
     seed: int | np.random.SeedSequence,
 ) -> NDArray[np.float64]:
@@ -133,14 +133,14 @@ def mmd_left_out(
     Parameters
     ----------
     x_p, x_q : (n, d), (m, d) array
-    kept : sequence of (rows of x_p, rows of x_q)
+    row_pairs : sequence of (rows of x_p, rows of x_q)
         The subsets; at least two texts of each side.
     seed : int or numpy.random.SeedSequence
         As in :func:`mmd`: the same seed draws the same texts for a bandwidth.
 
     Returns
     -------
-    (len(kept),) float64 array
+    (len(row_pairs),) float64 array
         ``mmd(x_p[rows], x_q[columns], seed=seed).value``, up to rounding. Above :data:`DISTANCES_LIMIT` texts, each
         subset computes its distances anew.
 
@@ -153,8 +153,8 @@ def mmd_left_out(
     few = len(x) <= DISTANCES_LIMIT
     distances = _squared_distances(x) if few else np.empty((0, 0))
     of_median = _checks.seed_sequence(seed).spawn(2)[0]
-    values = np.empty(len(kept))
-    for index, (rows_p, rows_q) in enumerate(kept):
+    values = np.empty(len(row_pairs))
+    for index, (rows_p, rows_q) in enumerate(row_pairs):
         rows = np.concatenate([rows_p, rows_q + n])
         human = np.arange(rows.size)[None] < len(rows_p)
         if min(len(rows_p), len(rows_q)) < 2:
@@ -238,11 +238,11 @@ def _estimates(
     choices = len(first)
     own, across = np.zeros(2 * choices), np.zeros(choices)
     diagonal = np.zeros(2 * choices)
-    for at, block in rows:
-        sums, members = block @ sides, sides[at]
+    for rows_of_block, block in rows:
+        sums, members = block @ sides, sides[rows_of_block]
         own += (members * sums).sum(axis=0)
         across += (members[:, :choices] * sums[:, choices:]).sum(axis=0)
-        diagonal += np.diagonal(block, offset=at.start) @ members
+        diagonal += np.diagonal(block, offset=rows_of_block.start) @ members
     biased = own[:choices] / a**2 + own[choices:] / b**2 - 2 * across / (a * b)
     pairs = own - diagonal
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -255,11 +255,11 @@ def _kernel_rows(x: NDArray[np.float64], bandwidth: float) -> Iterator[tuple[sli
     """Blocks of rows of the kernel matrix of (N, d) points near the origin."""
     norms = np.einsum("ij,ij->i", x, x)
     for start in range(0, len(x), BLOCK):
-        at = slice(start, min(start + BLOCK, len(x)))
-        squared = np.maximum(norms[at, None] + norms - 2 * (x[at] @ x.T), 0.0)
-        squared[np.arange(at.stop - start), np.arange(start, at.stop)] = 0.0
+        rows = slice(start, min(start + BLOCK, len(x)))
+        squared = np.maximum(norms[rows, None] + norms - 2 * (x[rows] @ x.T), 0.0)
+        squared[np.arange(rows.stop - start), np.arange(start, rows.stop)] = 0.0
         with np.errstate(under="ignore"):
-            yield at, np.exp(squared / (-2 * bandwidth**2))
+            yield rows, np.exp(squared / (-2 * bandwidth**2))
 
 
 def _spread(a: int, b: int) -> float:

@@ -109,17 +109,17 @@ def worst_case_spearman(a: ArrayLike, sd: ArrayLike, h: ArrayLike) -> WorstCase:
     if moving.size <= ENUMERATED:
         least = _least(_all_patterns(ends, moving), target)
         return WorstCase(least, True, least)
-    found = _search(ends, moving, target)
-    return WorstCase(found, False, min(found, _bound(ends, target)))
+    minimum = _search(ends, moving, target)
+    return WorstCase(minimum, False, min(minimum, _bound(ends, target)))
 
 
-def _rows(**given: ArrayLike) -> list[_Array]:
-    rows = [_checks.numbers(values, f"The array {name}").astype(np.float64) for name, values in given.items()]
+def _rows(**arrays: ArrayLike) -> list[_Array]:
+    rows = [_checks.numbers(values, f"The array {name}").astype(np.float64) for name, values in arrays.items()]
     if any(row.ndim != 1 or row.size != rows[0].size or row.size < 2 for row in rows):
         raise InputError(
             "A rank correlation needs rows of equal length",
             allowed="at least two values in each",
-            received=", ".join(f"{name} of shape {row.shape}" for name, row in zip(given, rows, strict=True)),
+            received=", ".join(f"{name} of shape {row.shape}" for name, row in zip(arrays, rows, strict=True)),
         )
     if any(np.isnan(row).any() for row in rows):
         raise InputError("The values of a rank correlation include NaN", todo="Leave those items out")
@@ -174,10 +174,10 @@ def _search(ends: _Array, moving: NDArray[np.intp], target: _Array) -> float:
         upper, value = target < threshold, float("inf")
         while True:
             patterns = np.vstack([upper, upper ^ flips])
-            found = np.nan_to_num(_correlations(np.where(patterns, ends[1], ends[0]), target), nan=np.inf)
-            if not found.min() < value:
+            correlations = np.nan_to_num(_correlations(np.where(patterns, ends[1], ends[0]), target), nan=np.inf)
+            if not correlations.min() < value:
                 break
-            upper, value = patterns[found.argmin()], float(found.min())
+            upper, value = patterns[correlations.argmin()], float(correlations.min())
         least = min(least, value)
     return least if np.isfinite(least) else float("nan")
 

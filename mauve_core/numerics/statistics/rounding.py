@@ -111,14 +111,14 @@ def attainable_correlations(printed: Printed, reference: ArrayLike) -> _Array:
         There are too many items, or the reference has another length or all equal values.
     """
     orders = np.unique(_before(*_intervals(printed)), axis=0).tolist()
-    found = []
+    correlations = []
     for ranks in _untied(_reference_ranks(printed, reference, MOST_ITEMS)):
         sums, weights = 0, np.rint(2 * ranks).astype(int).tolist()
         for before in orders:
             sums |= _possible_sums(before, weights)
         doubled = np.array([bit for bit in range(sums.bit_length()) if sums >> bit & 1], dtype=np.float64)
-        found.append(_as_correlation(doubled / 2, ranks))
-    return np.unique(np.concatenate(found).round(12))
+        correlations.append(_as_correlation(doubled / 2, ranks))
+    return np.unique(np.concatenate(correlations).round(12))
 
 
 def worst_case_range(printed: Printed, reference: ArrayLike) -> tuple[float, float]:
@@ -202,11 +202,11 @@ def find_unrounded(
 
 def _in_units(values: ArrayLike, unit: float) -> _Array:
     units = np.asarray(values, dtype=np.float64) / unit
-    whole = np.rint(units)
+    rounded = np.rint(units)
     # Decimals in binary are off by about 1e-16 relative; one digit too many is off by a tenth of a unit or more.
-    if not np.isfinite(units).all() or (np.abs(units - whole) > 1e-6).any():
+    if not np.isfinite(units).all() or (np.abs(units - rounded) > 1e-6).any():
         raise InputError("The figures are not multiples of the given unit", allowed=f"multiples of {unit:g}")
-    return np.asarray(whole, dtype=np.float64)
+    return np.asarray(rounded, dtype=np.float64)
 
 
 def _closeness(figures: _Array, target: float | _Array | None) -> _Array:

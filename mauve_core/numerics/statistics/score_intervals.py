@@ -85,9 +85,11 @@ def score_intervals(
     scores, groups = _replicate_scores(wins, ties, total, replicates, rng)
     low, high = np.full(len(wins), -np.inf), np.full(len(wins), np.inf)
     for group in np.unique(fit.group):
-        at = np.flatnonzero((fit.group == group) & np.isfinite(fit.scores))
-        if at.size:
-            low[at], high[at] = _ends(fit.scores[at], _aligned(scores[:, at], groups[:, at], fit.scores[at]), tail)
+        members = np.flatnonzero((fit.group == group) & np.isfinite(fit.scores))
+        if members.size:
+            low[members], high[members] = _ends(
+                fit.scores[members], _aligned(scores[:, members], groups[:, members], fit.scores[members]), tail
+            )
     for player in np.flatnonzero(np.isinf(fit.scores)).tolist():
         end = _one_sided_end(wins + (ties + ties.T) / 2, fit, player, tail)
         (low if fit.scores[player] > 0 else high)[player] = end
@@ -105,10 +107,10 @@ def _replicate_scores(
     drawn[:, filled] = rng.multinomial(total, counts[filled] / counts.sum(), size=replicates)
     tied = drawn[:, n * n :].reshape(-1, n, n)
     tables = drawn[:, : n * n].reshape(-1, n, n) + (tied + tied.swapaxes(1, 2)) / 2
-    at_once = max(1, REPLICATES_AT_ONCE // (n * n))
+    block = max(1, REPLICATES_AT_ONCE // (n * n))
     fits = [
-        fit_bradley_terry(tables[start : start + at_once], tolerance=REPLICATE_TOLERANCE)
-        for start in range(0, replicates, at_once)
+        fit_bradley_terry(tables[start : start + block], tolerance=REPLICATE_TOLERANCE)
+        for start in range(0, replicates, block)
     ]
     return np.concatenate([fit.scores for fit in fits]), np.concatenate([fit.group for fit in fits])
 
@@ -122,11 +124,11 @@ def _aligned(scores: _Floats, groups: NDArray[np.intp], estimate: _Floats) -> _F
     finite = np.isfinite(scores)
     together = groups[:, :, None] == groups[:, None, :]
     sizes = (together & finite[:, None, :]).sum(axis=2)
-    kept = groups == np.take_along_axis(groups, sizes.argmax(axis=1)[:, None], axis=1)
-    usable = kept & finite
+    in_largest = groups == np.take_along_axis(groups, sizes.argmax(axis=1)[:, None], axis=1)
+    usable = in_largest & finite
     number = np.maximum(usable.sum(axis=1, keepdims=True), 1)
     shift = np.where(usable, estimate - np.where(usable, scores, 0.0), 0.0).sum(axis=1, keepdims=True) / number
-    return np.where(kept, scores + shift, np.nan)
+    return np.where(in_largest, scores + shift, np.nan)
 
 
 def _ends(estimate: _Floats, replicates: _Floats, tail: float) -> tuple[_Floats, _Floats]:
@@ -138,9 +140,9 @@ def _ends(estimate: _Floats, replicates: _Floats, tail: float) -> tuple[_Floats,
     low = np.quantile(lowest, tail, axis=0, method="lower")
     high = np.quantile(highest, 1 - tail, axis=0, method="higher")
     # If some replicates are not finite, the mean of the others says little, so the wider of both intervals is taken.
-    shift, whole = estimate - mean, finite.all(axis=0)
-    low = np.where(whole, low + shift, np.minimum(low, low + shift))
-    high = np.where(whole, high + shift, np.maximum(high, high + shift))
+    shift, all_finite = estimate - mean, finite.all(axis=0)
+    low = np.where(all_finite, low + shift, np.minimum(low, low + shift))
+    high = np.where(all_finite, high + shift, np.maximum(high, high + shift))
     return np.minimum(estimate, low), np.maximum(estimate, high)
 
 
@@ -155,5 +157,5 @@ def _one_sided_end(table: _Floats, fit: BradleyTerryFit, player: int, tail: floa
     surprise = -np.log(tail)
     others, games = others[games > 0], games[games > 0]
     lowest, highest = others.max() - surprise / games[others.argmax()], others.max() + np.log(games.sum() / surprise)
-    end = brentq(lambda at: -(games * log_expit(at - others)).sum() - surprise, lowest, highest)
+    end = brentq(lambda score: -(games * log_expit(score - others)).sum() - surprise, lowest, highest)
     return float(sign * SCALE * end)

@@ -184,8 +184,8 @@ class _Occurrences:
         """The same occurrences without the texts before ``first``."""
         if first == self.first:
             return self
-        kept = self.owner >= first
-        return _Occurrences(self.token[kept], self.owner[kept], self.position[kept], first, self.stop)
+        remaining = self.owner >= first
+        return _Occurrences(self.token[remaining], self.owner[remaining], self.position[remaining], first, self.stop)
 
 
 def _against(text: NDArray[np.int64], others: _Occurrences, n: int, decay: float, width: int) -> NDArray[np.float64]:
@@ -215,15 +215,15 @@ def _against(text: NDArray[np.int64], others: _Occurrences, n: int, decay: float
             base = a
         owner, position = others.owner[low[a] : high[a]] - others.first, others.position[low[a] : high[a]]
         block, offset = position // width, position % width
-        at = owner * width + block
-        here = np.empty((owner.size, n))
-        here[:, 0] = decay * decay
-        sums = np.einsum("miw,mw->mi", fine[at], within[offset])
+        cell = owner * width + block
+        terms = np.empty((owner.size, n))
+        terms[:, 0] = decay * decay
+        sums = np.einsum("miw,mw->mi", fine[cell], within[offset])
         sums += np.einsum("miw,mw->mi", coarse[owner], before[block]) * powers[offset][:, None]
-        here[:, 1:] = sums * decay ** (a - base + 1.0)
-        values += np.bincount(owner, weights=here[:, -1], minlength=texts)
-        new = here[:, :-1] / decay ** (a - base)
-        fine[at, :, offset] += new  # one text has one token at a place, so no entry is written twice
+        terms[:, 1:] = sums * decay ** (a - base + 1.0)
+        values += np.bincount(owner, weights=terms[:, -1], minlength=texts)
+        new = terms[:, :-1] / decay ** (a - base)
+        fine[cell, :, offset] += new  # one text has one token at a place, so no entry is written twice
         entry = (owner * (n - 1) * width + block)[:, None] + orders
         np.add.at(coarse.reshape(-1), entry.ravel(), (new * powers[width - 1 - offset][:, None]).ravel())
     return values

@@ -210,21 +210,21 @@ class _Counts:
 
 
 def _framed(texts: Sequence[ArrayLike], vocabulary: int) -> _Framed:
-    given = sequences(texts)
-    if given.tokens.size and given.tokens.max() >= vocabulary:
+    flat = sequences(texts)
+    if flat.tokens.size and flat.tokens.max() >= vocabulary:
         allowed = f"0 to {vocabulary - 1}"
-        raise InputError("A token id is outside the vocabulary", allowed=allowed, received=str(given.tokens.max()))
-    framed = Sequences(np.full(given.tokens.size + 2 * given.lengths.size, vocabulary), given.lengths + 2)
+        raise InputError("A token id is outside the vocabulary", allowed=allowed, received=str(flat.tokens.max()))
+    framed = Sequences(np.full(flat.tokens.size + 2 * flat.lengths.size, vocabulary), flat.lengths + 2)
     position = framed.position
     left = np.repeat(framed.lengths, framed.lengths) - position
     framed.tokens[position == 0] = vocabulary + 1
-    framed.tokens[(position > 0) & (left > 1)] = given.tokens
+    framed.tokens[(position > 0) & (left > 1)] = flat.tokens
     return _Framed(framed.tokens, position, left)
 
 
 def _count(framed: _Framed, symbols: int, order: int) -> list[_Counts]:
     """Adjusted counts of every order from 1 to ``order``."""
-    found: list[_Counts] = []
+    counts: list[_Counts] = []
     grams = np.zeros(framed.tokens.size, dtype=np.int64)  # by first token: the one n-gram of no tokens
     contexts = 1
     opens = np.zeros(contexts, dtype=np.bool_)
@@ -238,16 +238,16 @@ def _count(framed: _Framed, symbols: int, order: int) -> list[_Counts]:
             return_inverse=True,
             return_counts=True,
         )
-        if found:
+        if counts:
             before = np.bincount(grams[first[where] + 1], minlength=contexts)  # different tokens before each n-gram
-            found[-1] = replace(found[-1], adjusted=np.where(opens, found[-1].adjusted, before))
+            counts[-1] = replace(counts[-1], adjusted=np.where(opens, counts[-1].adjusted, before))
         opens = framed.tokens[first[where]] == symbols - 1
         adjusted = np.where(opens, 0, times) if length == 0 else times  # a start is never predicted
-        found.append(_Counts(keys, keys // symbols, contexts, adjusted))
+        counts.append(_Counts(keys, keys // symbols, contexts, adjusted))
         grams = np.full(framed.tokens.size, _NONE, dtype=np.int64)
         grams[first] = ids
         contexts = keys.size
-    return found
+    return counts
 
 
 def _level(counts: _Counts, discounts: NDArray[np.float64]) -> _Level:

@@ -65,10 +65,10 @@ def ngrams(tokens: ArrayLike, lengths: ArrayLike, highest: int) -> list[NGrams]:
     words = np.unique(flat, return_inverse=True)[1].astype(np.int64)
     many = int(words.max()) + 1 if words.size else 0
     start, ids = np.arange(flat.size), words
-    found = [NGrams(ids, owner)]
+    levels = [NGrams(ids, owner)]
     for order in range(2, highest + 1):
         fits = left[start] >= order
         start, ids = start[fits], ids[fits]
         ids = np.unique(ids * many + words[start + order - 1], return_inverse=True)[1].astype(np.int64)
-        found.append(NGrams(ids, owner[start]))
-    return found
+        levels.append(NGrams(ids, owner[start]))
+    return levels

@@ -77,17 +77,17 @@ class Overlap:
         InputError
             There is no other sequence, or ``rows`` lie outside ``among``.
         """
-        there = np.zeros(len(self._lengths), dtype=np.bool_)
-        there[slice(None) if among is None else among] = True
-        if there.sum() < 2 or not there[rows].all():
+        considered = np.zeros(len(self._lengths), dtype=np.bool_)
+        considered[slice(None) if among is None else among] = True
+        if considered.sum() < 2 or not considered[rows].all():
             raise InputError("There is nothing to compare", allowed="rows among two or more sequences")
-        asked = np.zeros_like(there)
-        asked[rows] = True
-        correct = np.stack([_correct(order, there, asked)[rows] for order in self._orders], axis=1)
+        requested = np.zeros_like(considered)
+        requested[rows] = True
+        correct = np.stack([_correct(order, considered, requested)[rows] for order in self._orders], axis=1)
         length = self._lengths[rows]
         orders = np.arange(1, len(self._orders) + 1)
         total = np.maximum(length[:, None] - orders + 1, 0)
-        return Overlaps(correct, total, length, _closest(length, self._lengths[there]))
+        return Overlaps(correct, total, length, _closest(length, self._lengths[considered]))
 
 
 def _counts(found: NGrams, n: int) -> _Counts:
@@ -97,21 +97,21 @@ def _counts(found: NGrams, n: int) -> _Counts:
     return _Counts(gram[order], owner[order], count[order])
 
 
-def _correct(order: _Counts, there: NDArray[np.bool_], asked: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """(n,) clipped matches of the sequences that are ``asked`` for, among those that are ``there``; 0 elsewhere."""
-    kept = there[order.owner]
-    gram, owner, count = order.gram[kept], order.owner[kept], order.count[kept]
+def _correct(order: _Counts, considered: NDArray[np.bool_], requested: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """(n,) clipped matches of the ``requested`` sequences among the ``considered`` ones; 0 elsewhere."""
+    chosen = considered[order.owner]
+    gram, owner, count = order.gram[chosen], order.owner[chosen], order.count[chosen]
     opens = np.ones(gram.size, dtype=np.bool_)
     opens[1:] = gram[1:] != gram[:-1]
     first = np.flatnonzero(opens)
     alone = np.append(first[1:], gram.size) - first == 1
     second = np.where(alone, 0, count[np.minimum(first + 1, gram.size - 1)]) if gram.size else np.zeros(0, np.int64)
     index = np.cumsum(opens) - 1
-    wanted = np.flatnonzero(asked[owner])
-    at = index[wanted]
-    others = np.where(owner[wanted] == owner[first[at]], second[at], count[first[at]])
+    wanted = np.flatnonzero(requested[owner])
+    gram_index = index[wanted]
+    others = np.where(owner[wanted] == owner[first[gram_index]], second[gram_index], count[first[gram_index]])
     clipped = np.minimum(count[wanted], others)
-    return np.bincount(owner[wanted], weights=clipped, minlength=len(there)).astype(np.int64)
+    return np.bincount(owner[wanted], weights=clipped, minlength=len(considered)).astype(np.int64)
 
 
 def _closest(length: NDArray[np.int64], all_lengths: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -84,7 +84,7 @@ def string_ratios(
     model_q = KneserNey.fit([q[row] for row in fitted_q], vocabulary, order)
     at_p, at_q = [p[row] for row in scored_p], [q[row] for row in scored_q]
     size_p, size_q = (np.array([len(text) + 1 for text in side]) for side in (at_p, at_q))
-    found = direct_ratios(
+    scored = direct_ratios(
         model_p.log_probabilities(at_p) / size_p,
         model_q.log_probabilities(at_p) / size_p,
         model_p.log_probabilities(at_q) / size_q,
@@ -95,7 +95,7 @@ def string_ratios(
         *(f"Human side: {note}" for note in model_p.notes),
         *(f"Candidate: {note}" for note in model_q.notes),
     )
-    ratios = LogRatios(found.at_p, found.at_q, (*notes, *found.notes))
+    ratios = LogRatios(scored.at_p, scored.at_q, (*notes, *scored.notes))
     return StringRatios(ratios, scored_p, scored_q)
 
 

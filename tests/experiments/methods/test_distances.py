@@ -28,9 +28,9 @@ def sides(shift, n=200, m=200, *, seed=0, groups=0):
     y[:, 0] += np.cos(shift)
     y[:, 1] += np.sin(shift)
     labels = np.arange(n) % GROUPS, np.arange(m) % GROUPS
-    without = [tuple(np.flatnonzero(side != group) for side in labels) for group in range(groups)]
+    jackknife_rows = [tuple(np.flatnonzero(side != group) for side in labels) for group in range(groups)]
     score = ScoreConfig(k=10, restarts=2)
-    return Sides(x.astype(np.float32), y.astype(np.float32), without, score, lambda: ([], []))
+    return Sides(x.astype(np.float32), y.astype(np.float32), jackknife_rows, score, lambda: ([], []))
 
 
 def plain(found, method, rows_p, rows_q, seed):
@@ -73,7 +73,7 @@ def test_areas_are_those_of_a_plain_twin_also_without_a_group(name, scale):
     everything = np.arange(200), np.arange(150)
     assert found.value(method) == pytest.approx(plain(given, method, *everything, seed), rel=1e-9)
     assert found.left_out(method) == pytest.approx(
-        [plain(given, method, *rows, seed) for rows in given.without], rel=1e-9
+        [plain(given, method, *rows, seed) for rows in given.jackknife_rows], rel=1e-9
     )
     assert fit(name, sides(0.4), seed).left_out(method) is None
 
@@ -101,7 +101,7 @@ def test_a_distance_without_a_group_is_that_of_the_other_texts(name):
     given = sides(0.4, 90, 70, groups=GROUPS)
     found = fit(name, given, SeedSequence(2)).left_out(Method(name))
     alone = []
-    for rows_p, rows_q in given.without:
+    for rows_p, rows_q in given.jackknife_rows:
         part = Sides(given.x_p[rows_p], given.x_q[rows_q], (), given.score, given.tokens)
         alone.append(fit(name, part, SeedSequence(2)).value(Method(name)))
     assert found == pytest.approx(alone, rel=1e-9)

@@ -19,8 +19,8 @@ def sides():
     rng = np.random.default_rng(5)
     x, y = rng.normal(size=(120, 30)), rng.normal(size=(110, 30)) + 0.3
     labels = np.arange(120) % GROUPS, np.arange(110) % GROUPS
-    without = [tuple(np.flatnonzero(side != group) for side in labels) for group in range(GROUPS)]
-    return Sides(x.astype(np.float32), y.astype(np.float32), without, ScoreConfig(), lambda: ([], []))
+    jackknife_rows = [tuple(np.flatnonzero(side != group) for side in labels) for group in range(GROUPS)]
+    return Sides(x.astype(np.float32), y.astype(np.float32), jackknife_rows, ScoreConfig(), lambda: ([], []))
 
 
 def found(name, given, seed):
@@ -44,7 +44,7 @@ def test_without_a_group_an_estimator_has_the_value_of_the_other_texts(name):
     given = sides()
     _, values = found(name, given, 3)
     alone = []
-    for rows_p, rows_q in given.without:
+    for rows_p, rows_q in given.jackknife_rows:
         part = Sides(given.x_p[rows_p], given.x_q[rows_q], (), given.score, given.tokens)
         alone.append(fit(name, part, SeedSequence(3)).value(Method(name)))
     assert values == alone

@@ -190,7 +190,9 @@ def test_the_mmd_without_a_group_is_that_of_the_other_texts(run):
     whole = mmd(sides.x_p, sides.x_q, splits=MMD_SPLITS, seed=np.random.SeedSequence(5))
     assert (fitted.value(Method("mmd")), fitted.z) == (whole.value, whole.z)
     found = fitted.left_out(Method("mmd"))
-    alone = [mmd(sides.x_p[p], sides.x_q[q], splits=2, seed=np.random.SeedSequence(5)).value for p, q in sides.without]
+    alone = [
+        mmd(sides.x_p[p], sides.x_q[q], splits=2, seed=np.random.SeedSequence(5)).value for p, q in sides.jackknife_rows
+    ]
     assert found == pytest.approx(alone, rel=1e-10)
 
 

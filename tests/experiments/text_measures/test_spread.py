@@ -84,8 +84,8 @@ def test_the_group_of_a_text_follows_from_its_id_alone():
 
 def test_without_a_group_its_texts_are_gone():
     groups = groups_of(side(np.random.default_rng(0), "p", n=30, texts=False))
-    for size, kept in zip(groups.sizes, groups.kept, strict=True):
-        assert (kept is None) if size == 0 else (len(kept) == 30 - size)
+    for size, jackknife_rows in zip(groups.sizes, groups.jackknife_rows, strict=True):
+        assert (jackknife_rows is None) if size == 0 else (len(jackknife_rows) == 30 - size)
 
 
 def test_equal_replicates_have_no_spread_and_say_so():
