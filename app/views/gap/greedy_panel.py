@@ -104,7 +104,8 @@ def _in_words(here: Focus, rows: pd.DataFrame, score: str) -> str:
     if pd.isna(spread["sd"]):
         return f"{sentence}."
     after_step = "" if spread["step"] == last["step"] else f" after step {int(spread['step'])}"
-    return f"{sentence}; over seeds, with the same texts, from {_with_spread(first)} to {_with_spread(spread)}{after_step}."
+    change = f"from {_with_spread(first)} to {_with_spread(spread)}{after_step}"
+    return f"{sentence}; over seeds, with the same texts, {change}."
 
 
 def _with_spread(row: pd.Series) -> str:

@@ -37,7 +37,7 @@ class FrozenClusters:
 
     projection: Projection
     centroids: NDArray[np.float64]
-    kept: float
+    kept_share: float
 
     def nearest(self, x: ArrayLike) -> NDArray[np.int32]:
         """(m,) cluster of the nearest centroid for each row of the (m, d) features."""
