@@ -97,14 +97,14 @@ def shown_steps(here: Focus, rows: pd.DataFrame, score: str) -> pd.DataFrame:
 def _in_words(here: Focus, rows: pd.DataFrame, score: str) -> str:
     first, last, spread = rows.iloc[0], rows.iloc[-1], rows[rows["mean"].notna()].iloc[-1]
     before, after = (written(row[score], SCORE_DECIMALS) for row in (first, last))
-    sentence = (
+    text = (
         f"**{len(rows) - 1} of {here.partition.k} clusters close {as_percent(last['closed'])} of the gap in this "
         f"partition:** {TITLES[score]} goes from {before} to {after}"
     )
     if pd.isna(spread["sd"]):
-        return f"{sentence}."
-    after_step = "" if spread["step"] == last["step"] else f" after {int(spread['step'])}"
-    return f"{sentence}; over seeds, the same texts, from {_with_spread(first)} to {_with_spread(spread)}{after_step}."
+        return f"{text}."
+    at_step = "" if spread["step"] == last["step"] else f" after {int(spread['step'])}"
+    return f"{text}; over seeds, the same texts, from {_with_spread(first)} to {_with_spread(spread)}{at_step}."
 
 
 def _with_spread(row: pd.Series) -> str:
