@@ -21,6 +21,7 @@ from mauve_core.analysis.properties import PROPERTIES
 from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
 from mauve_core.experiments.attributes_over_k import AttributeTable
 from mauve_core.experiments.attributes_over_k.table import Line
+from mauve_core.figures import draw
 from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name, translucent
 from mauve_core.scoring.result import SeedSpread
 
@@ -193,22 +194,12 @@ def _line(rows: Sequence[Attribute], curve: _Curve, style: Style, line: Line) ->
     )
 
 
-def _band(rows: Sequence[Attribute], curve: _Curve, colour: str, line: Line) -> go.Scatter:
+def _band(rows: Sequence[Attribute], curve: _Curve, colour: str, line: Line) -> draw.Trace:
     """Band from mean - sd to mean + sd, clipped to the score's range; zero height if no spread is known."""
     reaches = [_reach(row.scores[curve.score], curve) for row in rows]
     low, high = ([reach[side] for reach in reaches] for side in (0, 1))
     ks = [row.k for row in rows]
-    return go.Scatter(
-        x=[*ks, *reversed(ks)],
-        y=[*low, *reversed(high)],
-        fill="toself",
-        fillcolor=translucent(colour, 0.16),
-        line={"width": 0},
-        mode="lines",
-        hoverinfo="skip",
-        showlegend=False,
-        legendgroup=_group(line, curve),
-    )
+    return draw.band(ks, low, high, translucent(colour, 0.16), legendgroup=_group(line, curve))
 
 
 def _reach(found: SeedSpread, curve: _Curve) -> tuple[float, float]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +18,8 @@ import plotly.graph_objects as go
 import plotly.io as pio
 from _plotly_utils.utils import convert_to_base64  # type: ignore[import-untyped]
 from plotly.subplots import make_subplots
+
+from mauve_core.figures.theme import NEUTRAL_COLOUR
 
 CHECKED = True
 """Whether an unknown property or a disallowed value raises ValueError."""
@@ -96,6 +99,42 @@ def guide(axis: str, value: float, line: Mapping[str, Any], panel: int = 1) -> d
     own, other = f"{axis}{suffix}", f"{across}{suffix} domain"
     ends = {f"{axis}0": value, f"{axis}1": value, f"{across}0": 0, f"{across}1": 1}
     return {"type": "line", **ends, f"{axis}ref": own, f"{across}ref": other, "line": dict(line)}
+
+
+def band(x: Sequence[float], low: Sequence[float], high: Sequence[float], fill: str, **properties: Any) -> Trace:
+    """The area between two curves over the same (n,) ``x``; it shows no hover and no legend entry."""
+    return scatter(
+        x=[*x, *reversed(x)],
+        y=[*low, *reversed(high)],
+        fill="toself",
+        fillcolor=fill,
+        line={"width": 0},
+        mode="lines",
+        hoverinfo="skip",
+        showlegend=False,
+        **properties,
+    )
+
+
+def interval(value: float, low: float, high: float, **properties: Any) -> dict[str, Any]:
+    """Error bar from ``low`` to ``high`` around one value, for ``error_x`` or ``error_y``."""
+    return {"type": "data", "symmetric": False, "array": [high - value], "arrayminus": [value - low], **properties}
+
+
+def mark_run(figure: go.Figure, value: float) -> None:
+    """Draw a dashed line, labeled "this run", across a figure at a value of its logarithmic x axis."""
+    line = {"color": NEUTRAL_COLOUR, "width": 1.5, "dash": "dash"}
+    figure.add_shape(type="line", x0=value, x1=value, y0=0, y1=1, yref="paper", line=line, layer="below")
+    figure.add_annotation(
+        x=math.log10(value),  # annotations use the axis' own units
+        y=0,
+        yref="paper",
+        text="this run",
+        showarrow=False,
+        xanchor="right",
+        yanchor="bottom",
+        font={"color": NEUTRAL_COLOUR, "size": 12},
+    )
 
 
 class _Sent(go.Figure):  # type: ignore[misc]

@@ -290,14 +290,7 @@ def _dot(estimate: Estimate, row: int, name: str, symbol: str) -> Trace:
     return draw.scatter(
         x=[estimate.mean],
         y=[row],
-        error_x={
-            "type": "data",
-            "symmetric": False,
-            "array": [estimate.high - estimate.mean],
-            "arrayminus": [estimate.mean - estimate.low],
-            "width": 0,
-            "thickness": 2,
-        },
+        error_x=draw.interval(estimate.mean, estimate.low, estimate.high, width=0, thickness=2),
         mode="markers",
         marker={"color": MODEL_COLOUR, "symbol": symbol, "size": 12, "line": {"width": 2, "color": MODEL_COLOUR}},
         hovertemplate=f"<b>{name}</b><br>{hover_label(estimate)}<extra></extra>",

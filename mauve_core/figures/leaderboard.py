@@ -186,14 +186,7 @@ def _interval(estimate: Estimate, row: int, name: str, style: Style) -> list[Tra
     dot = draw.scatter(
         x=[estimate.mean],
         y=[row],
-        error_x={
-            "type": "data",
-            "symmetric": False,
-            "array": [estimate.high - estimate.mean],
-            "arrayminus": [estimate.mean - estimate.low],
-            "width": 0,
-            "thickness": 2,
-        },
+        error_x=draw.interval(estimate.mean, estimate.low, estimate.high, width=0, thickness=2),
         mode="markers",
         marker={"color": style.colour, "symbol": style.symbol, "size": 11, "line": {"color": "white", "width": 1}},
         hovertemplate=f"<b>{html.escape(name)}</b><br>{hover_label(estimate)}<extra></extra>",

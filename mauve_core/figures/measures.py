@@ -306,8 +306,7 @@ def _plane_point(row: pd.Series, across: str, along: str, index: int | None) -> 
 
 def _error_bar(value: Value, colour: str) -> dict[str, Any]:
     low, high = _ends(value)
-    reach = {"type": "data", "symmetric": False, "array": [high - value.value], "arrayminus": [value.value - low]}
-    return {**reach, "width": 0, "thickness": 2, "color": colour}
+    return draw.interval(value.value, low, high, width=0, thickness=2, color=colour)
 
 
 def _in_words(value: Value) -> str:

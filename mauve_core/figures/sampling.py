@@ -16,6 +16,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from mauve_core.base.formatting import decimals_of, significant, with_spread, written
+from mauve_core.figures import draw
 from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, translucent
 from mauve_core.numerics.resampling.sampling_clusters import ClusterAdvice
 from mauve_core.numerics.resampling.sampling_error import SamplingError
@@ -49,7 +50,7 @@ def texts_figure(advice: TextAdvice, style: Style) -> go.Figure:
         figure.add_hline(y=advice.target, line={"color": NEUTRAL_COLOUR, "width": 1.5, "dash": "dot"})
     if advice.needed_n is not None and advice.needed_n > advice.n:
         figure.add_trace(_needed(advice, style.colour))
-    _guide(figure, advice.n)
+    draw.mark_run(figure, advice.n)
     figure.update_layout(showlegend=False)
     return figure
 
@@ -69,7 +70,7 @@ def clusters_figure(advice: ClusterAdvice, own: int, style: Style) -> go.Figure:
     ring = {"color": style.colour, "symbol": "circle-open", "size": 19, "line": {"width": 3}}
     point = {"x": [advice.k], "y": [advice.total[best]], "meta": "best"}
     figure.add_trace(go.Scatter(**point, mode="markers", marker=ring, hoverinfo="skip", showlegend=False))
-    _guide(figure, own)
+    draw.mark_run(figure, own)
     return figure
 
 
@@ -83,18 +84,9 @@ def _reach(curve: SamplingError) -> list[float]:
     return [*low.tolist(), *(curve.mean + curve.spread).tolist()]
 
 
-def _band(sizes: _Sizes, curve: SamplingError, colour: str) -> go.Scatter:
+def _band(sizes: _Sizes, curve: SamplingError, colour: str) -> draw.Trace:
     ends = _reach(curve)
-    return go.Scatter(
-        x=[*sizes, *reversed(sizes)],
-        y=[*ends[: len(sizes)], *reversed(ends[len(sizes) :])],
-        fill="toself",
-        fillcolor=translucent(colour, 0.16),
-        line={"width": 0},
-        mode="lines",
-        hoverinfo="skip",
-        showlegend=False,
-    )
+    return draw.band(sizes.tolist(), ends[: len(sizes)], ends[len(sizes) :], translucent(colour, 0.16))
 
 
 def _line(sizes: _Sizes, values: NDArray[np.float64], name: str, style: Style, hovers: Sequence[str]) -> go.Scatter:
@@ -142,21 +134,6 @@ def _in_words(curve: SamplingError, index: int) -> str:
     return (
         f"error {with_spread(mean, error)}<br>single draws ± {written(curve.spread[index], decimals)}<br>"
         f"bias {written(curve.bias[index], decimals, signed=True)}, sd {written(curve.sd[index], decimals)}"
-    )
-
-
-def _guide(figure: go.Figure, value: int) -> None:
-    line = {"color": NEUTRAL_COLOUR, "width": 1.5, "dash": "dash"}
-    figure.add_shape(type="line", x0=value, x1=value, y0=0, y1=1, yref="paper", line=line, layer="below")
-    figure.add_annotation(
-        x=math.log10(value),  # annotations use the axis' own units
-        y=0,
-        yref="paper",
-        text="this run",
-        showarrow=False,
-        xanchor="right",
-        yanchor="bottom",
-        font={"color": NEUTRAL_COLOUR, "size": 12},
     )
 
 

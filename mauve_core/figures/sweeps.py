@@ -116,23 +116,8 @@ def _lines(sweep: Sweep, score: str, order: Sequence[str], own: Sequence[float])
         minor={"ticks": "", "showgrid": False},
     )
     for value in own:
-        _guide(figure, value)
+        draw.mark_run(figure, value)
     return figure
-
-
-def _guide(figure: go.Figure, value: float) -> None:
-    line = {"color": NEUTRAL_COLOUR, "width": 1.5, "dash": "dash"}
-    figure.add_shape(type="line", x0=value, x1=value, y0=0, y1=1, yref="paper", line=line, layer="below")
-    figure.add_annotation(
-        x=math.log10(value),  # annotations use the axis' own units
-        y=0,
-        yref="paper",
-        text="this run",
-        showarrow=False,
-        xanchor="right",
-        yanchor="bottom",
-        font={"color": NEUTRAL_COLOUR, "size": 12},
-    )
 
 
 def _families(sweep: Sweep, score: str, order: Sequence[str]) -> go.Figure:
@@ -163,14 +148,7 @@ def _candidate(point: SweepPoint, score: str, family: str, style: Style, text_po
     other = "" if family.split()[0] in point.source else f" ({html.escape(short_name(point.source))})"
     trace = _curve([point], score, point.source, style, mode="markers+text")
     return trace.update(
-        error_y={
-            "type": "data",
-            "symmetric": False,
-            "array": [high - spread.mean],
-            "arrayminus": [spread.mean - low],
-            "width": 4,
-            "thickness": 1.5,
-        },
+        error_y=draw.interval(spread.mean, low, high, width=4, thickness=1.5),
         text=[f"{point.value:g}{other}"],
         textposition=text_position,
     )
@@ -183,22 +161,12 @@ def _label_position(points: Sequence[SweepPoint], point: SweepPoint, score: str)
     return f"{'top' if rises == right else 'bottom'} {'left' if right else 'right'}"
 
 
-def _band(points: Sequence[SweepPoint], score: str, colour: str) -> go.Scatter:
+def _band(points: Sequence[SweepPoint], score: str, colour: str) -> draw.Trace:
     """Band from mean - sd to mean + sd, clipped to the scores' range; zero height if no spread is known."""
     reaches = [_reach(point.scores[score]) for point in points]
     low, high = ([reach[side] for reach in reaches] for side in (0, 1))
     values = [point.value for point in points]
-    return go.Scatter(
-        x=[*values, *reversed(values)],
-        y=[*low, *reversed(high)],
-        fill="toself",
-        fillcolor=translucent(colour, 0.16),
-        line={"width": 0},
-        mode="lines",
-        hoverinfo="skip",
-        showlegend=False,
-        legendgroup=points[0].candidate,
-    )
+    return draw.band(values, low, high, translucent(colour, 0.16), legendgroup=points[0].candidate)
 
 
 def _reach(spread: SeedSpread) -> tuple[float, float]:
