@@ -45,7 +45,7 @@ def test_what_is_refused(run: Run, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No candidate"):
         repartition(run, HUMAN)
     bare = dataclasses.replace(run, path=tmp_path)
-    with pytest.raises(InputError, match="were not kept"):
+    with pytest.raises(InputError, match="were not stored"):
         repartition(bare, "shifted")
 
 

@@ -55,7 +55,7 @@ def test_more_partitions_and_prompts(comparison: Comparison) -> None:
     assert_same_statistics(found, expected)
     assert found.elsewhere.shape == (2, reference.k)
     assert found.notes == expected.notes
-    assert "never move" in found.notes[0]
+    assert "never change sides" in found.notes[0]
 
 
 def test_the_same_question_gets_the_same_numbers(comparison: Comparison) -> None:

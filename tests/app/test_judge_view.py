@@ -466,7 +466,7 @@ def test_ratings_come_in_from_a_file_and_nothing_is_lost(
     app = upload(open_page(VIEW, tab="results"), data)
     assert not app.exception
     words = [element.value for element in app.markdown]
-    assert "Answers on texts of this run: **12**, of Bo." in words
+    assert "Answers on texts of this run: **12**, by Bo." in words
     assert "Answers on other texts, which will not be added: **1**." in words
     app.button(key="judge_import_add").click().run()
     assert store.list() == (*before, *elsewhere.list())

@@ -74,7 +74,7 @@ def test_what_has_a_default_may_be_missing_but_for_what_is_empty_by_default() ->
         ({"kind": "c"}, r"entry kind of the outer thing cannot be used\. Allowed: a, b\. Received: 'c'"),
         ({"inner": {"name": " "}}, r"entry inner\.name of .* Allowed: text"),
         ({"inner": {"name": "x", "share": 2}}, r"entry inner\.share of .* Allowed: a number from 0 to 1\. Received: 2"),
-        ({"inner": {"title": "x"}}, r"entry inner of .* Allowed: the entries name, share; needed: name\. .*'title'"),
+        ({"inner": {"title": "x"}}, r"entry inner of .* Allowed: the entries name, share; required: name\. .*'title'"),
         ({"by_name": {"one": [{}]}}, r"entry by_name\.one\[0\] of"),
         ({"labels": [2**40]}, r"whole numbers of int32"),
         ({"value": "nan"}, "Allowed: a finite number"),

@@ -339,7 +339,7 @@ def test_ratings_leave_as_a_file_and_come_back(
         writer.writeheader()
         writer.writerows({**row, "rater": "Bo"} for row in rows)
     page.get_by_test_id("stFileUploader").locator("input[type=file]").set_input_files(file)
-    expect(page.get_by_text("Answers on texts of this run: 6, of Bo.")).to_be_visible()
+    expect(page.get_by_text("Answers on texts of this run: 6, by Bo.")).to_be_visible()
     page.get_by_role("button", name="Add to this run").click()
     expect(page.get_by_text("Answers added: 6.")).to_be_visible()
     assert {name: held.pairs for name, held in store.counts().raters.items()} == {ANN: 2, "Bo": 2}

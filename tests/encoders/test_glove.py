@@ -120,7 +120,7 @@ def test_a_first_line_without_a_usable_number_of_numbers_is_refused(tmp_path, li
 
 
 @pytest.mark.parametrize(
-    ("lines", "allowed"), [(["7 3", *LINES], "7 lines"), (["5 3", *LINES], "5 lines"), ([], "a word")]
+    ("lines", "allowed"), [(["7 3", *LINES], "7 lines"), (["5 3", *LINES], "5 lines"), ([], "one word vector")]
 )
 def test_a_file_that_is_not_all_there_is_refused(tmp_path, lines, allowed):
     with pytest.raises(InputError, match="is incomplete") as refused:

@@ -172,9 +172,9 @@ def test_without_features_the_own_k_is_left(bare: Run, table: AttributeTable) ->
     found = attributes_run(bare)
     assert found.ks == (16,)
     assert line(found, "topic")[16] == line(table, "topic")[16]
-    assert any("Only at the run's own k" in note and "were not kept" in note for note in found.notes)
+    assert any("Only at the run's own k" in note and "were not stored" in note for note in found.notes)
     assert line(attributes_run(bare, [16]), "topic") == line(found, "topic")
-    with pytest.raises(InputError, match="were not kept"):
+    with pytest.raises(InputError, match="were not stored"):
         attributes_run(bare, [8, 16])
 
 

@@ -263,7 +263,7 @@ class TestAgreements:
         assert "Distinct" not in rounding
         assert "Human-like and Sensible 0.967, published 0.917" in swapped
         assert "12 of 12" in news
-        assert "9 settings" in news
+        assert "9 printed settings" in news
 
     def test_how_many_settings_a_p_value_takes(self) -> None:
         # NeurIPS 2021, supplement, table 10: every p-value is below 2e-6, the smallest correlation 0.803.

@@ -289,9 +289,9 @@ def test_a_cluster_without_texts_has_no_sensitivity():
         ({"source": "nobody"}, "No source"),
         ({"splits": 0}, "not usable"),
         ({"seeds": 0}, "seeds"),
-        ({"rows": range(39)}, "too few"),
-        ({"rows": [*range(50), 3]}, "cannot be used to select"),
-        ({"rows": [*range(50), N]}, "cannot be used to select"),
+        ({"rows": range(39)}, "Too few"),
+        ({"rows": [*range(50), 3]}, "do not select"),
+        ({"rows": [*range(50), N]}, "do not select"),
     ],
 )
 def test_what_cannot_be_done_is_refused(run, settings, message):

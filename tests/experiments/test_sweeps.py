@@ -397,7 +397,7 @@ def test_seeds_out_of_range_are_refused(run: Run) -> None:
 def test_a_run_without_features_cannot_be_clustered_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Run, "features", lambda self, source: None)
     for over in ("k", "n"):
-        with pytest.raises(InputError, match="were not kept"):
+        with pytest.raises(InputError, match="were not stored"):
             sweep_run(run, over)
 
 

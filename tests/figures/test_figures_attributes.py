@@ -169,7 +169,7 @@ def test_values_of_several_types_are_text() -> None:
 
 
 def test_arrays_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(InputError, match="do not fit"):
+    with pytest.raises(InputError, match="do not match"):
         purest_clusters([0, 1], 2, np.array(["a"], dtype=object))
     with pytest.raises(InputError, match="No text has a value"):
         purest_clusters([0], 1, np.array([None], dtype=object))

@@ -42,7 +42,7 @@ class TestHalves:
         assert len(np.unique(halves, axis=0)) == 6
 
     def test_one_group_cannot_be_split(self):
-        with pytest.raises(InputError, match="too few"):
+        with pytest.raises(InputError, match="Too few"):
             draw_halves([3, 3], 1, np.random.default_rng(0))
 
 

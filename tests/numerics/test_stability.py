@@ -169,7 +169,7 @@ class TestPValues:
         ]
         found = cluster_stability(labels, 4, blocks=blocks, permutations=self.DRAWS, seed=0)
         np.testing.assert_allclose(found.p, exact_p(labels, 4, everything), atol=self.NEAR)
-        assert "never move" in found.notes[0]
+        assert "never change sides" in found.notes[0]
 
     def test_one_partition_is_fishers_test_where_it_is_symmetric(self):
         # With as many texts on both sides the two-sided exact test of a table orders tables as |T| does.

@@ -48,9 +48,9 @@ def test_settings_are_looked_at():
     sides = (side(HUMAN), side("m"))
     for config, words in (
         (dataclasses.replace(CONFIG, score=ScoreConfig(seeds=1)), "no spread"),
-        (dataclasses.replace(CONFIG, score=ScoreConfig(k=201)), "5.0 texts to a cluster"),
+        (dataclasses.replace(CONFIG, score=ScoreConfig(k=201)), "5.0 texts per cluster"),
         (dataclasses.replace(CONFIG, encoder=EncoderConfig("minilm")), "topics rather than style"),
-        (dataclasses.replace(CONFIG, encoder=EncoderConfig("glove.6B.300d.txt")), "no word order"),
+        (dataclasses.replace(CONFIG, encoder=EncoderConfig("glove.6B.300d.txt")), "not word order"),
     ):
         (found,) = advice(sides, CORPORA, config)
         assert words in found

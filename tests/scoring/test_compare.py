@@ -266,9 +266,9 @@ def test_too_many_clusters_for_the_texts_are_warned_of(inputs):
     human, candidates, features = inputs
     config = dataclasses.replace(CONFIG, score=dataclasses.replace(SCORE, k=80, seeds=2))
     result = compare(human, {"close": candidates["close"]}, config, features={n: features[n] for n in (HUMAN, "close")})
-    assert any("2.0 texts to a cluster" in warning for warning in result.warnings)
+    assert any("2.0 texts per cluster" in warning for warning in result.warnings)
     assert not any(
-        "to a cluster" in warning for warning in compare(human, candidates, CONFIG, features=features).warnings
+        "per cluster:" in warning for warning in compare(human, candidates, CONFIG, features=features).warnings
     )
 
 

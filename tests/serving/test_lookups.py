@@ -140,7 +140,7 @@ subprocess.run([sys.executable, "-c", started], check=True)
     first, second, started = result.stdout.splitlines()
     assert started == "False"
     assert "is not on this machine, and pages do not download models" in first
-    assert "not a hub id" in second
+    assert "nor a hub id" in second
 
 
 def test_offline_mode_is_said_at_once() -> None:

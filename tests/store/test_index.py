@@ -280,7 +280,7 @@ def test_a_full_disk_takes_no_list_down(store: RunStore, monkeypatch: pytest.Mon
 
     with monkeypatch.context() as patch:
         patch.setattr(sqlite3, "connect", full)
-        with pytest.warns(IndexWarning, match=r"cannot be used: database or disk is full.*listed from their folders"):
+        with pytest.warns(IndexWarning, match=r"cannot be used: database or disk is full.*from their folders"):
             assert ids(store) == ["one"]
     assert ids(store) == ["one"]
     assert (store.index_failure(), (store.root / ASIDE).exists()) == (None, False)

@@ -89,6 +89,6 @@ def test_an_unknown_text_or_candidate_is_named(run: Run) -> None:
 def test_without_the_features_nothing_is_encoded_in_silence(run: Run) -> None:
     for path in run.path.glob("features-*.npy"):
         path.unlink()
-    with pytest.raises(InputError, match=r"features of 'human' were not kept.*Compare the texts again"):
+    with pytest.raises(InputError, match=r"features of 'human' were not stored.*Compare the texts again"):
         ExcludeTextsTask("less", run.id, MODEL, GONE).perform()
     assert [summary.id for summary in RunStore().list()] == [run.id]

@@ -78,7 +78,7 @@ def test_unknown_and_missing_entries_are_named(kind: str, values: dict[str, Any]
     with pytest.raises(InputError, match=r"task cannot be used. Allowed: the entries .*Received: 'nonsense'"):
         read_task(kind, {**values, "nonsense": 1})
     first = "name" if issubclass(KINDS[kind], NewRunTask) else "run"
-    with pytest.raises(InputError, match=rf"task cannot be used. Allowed: the entries .*needed: .*\b{first}\b"):
+    with pytest.raises(InputError, match=rf"task cannot be used. Allowed: the entries .*required: .*\b{first}\b"):
         read_task(kind, {name: value for name, value in values.items() if name != first})
     with pytest.raises(InputError, match=f"The entry {first} of the .* task cannot be used. Allowed: text"):
         read_task(kind, {**values, first: 5})

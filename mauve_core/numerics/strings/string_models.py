@@ -75,7 +75,7 @@ def string_ratios(
     InputError
         Texts or an argument are not usable, or a part of a side would be empty.
     """
-    p, q, vocabulary = _shared_ids(sequences(p_texts, "human texts"), sequences(q_texts, "candidate's texts"))
+    p, q, vocabulary = _shared_ids(sequences(p_texts, "human texts"), sequences(q_texts, "candidate texts"))
     seed = _checks.whole("The seed", seed, low=0)
     ranks = np.random.default_rng(np.random.SeedSequence(seed)).permutation(max(len(p), len(q)))
     fitted_p, scored_p = _parts(len(p), ranks)
