@@ -6,7 +6,7 @@ Three pairs of Gaussians whose frontier is known. Equal: both N(0, I), every div
 Q = N(0, I), e of length 1, KL = 1/2 both ways; only one direction of the d matters. Scaled: P = N(0, I) and
 Q = N(0, s^2 I), s such that the mid-point (Jensen-Shannon) is that of the shifted pair. log p / q is then a function of
 one normal or chi-square variable, and the truth a sum over a fine grid of it. Errors are estimate minus truth, mean and
-standard deviation over repetitions with fresh samples of n texts a side. Beside the page goes a figure of the same
+standard deviation over repetitions with fresh samples of n texts per side. Beside the page goes a figure of the same
 name, SVG.
 """
 
@@ -199,7 +199,7 @@ def figure(errors: dict[tuple[str, int, int, str], Array], options: argparse.Nam
             inside = panel(f"{pair}, d = {d}", lines, options.sizes, reach, left=column == 0, foot=pair == PAIRS[-1])
             panels.append(f'<g transform="translate({x} {y})">{inside}</g>')
     foot = top + len(PAIRS) * (HEIGHT + gap) + 48
-    keys = [f'<text x="{left}" y="{foot - 22}">texts a side, n</text>']
+    keys = [f'<text x="{left}" y="{foot - 22}">texts per side, n</text>']
     for place, (name, colour) in enumerate(zip(NAMES, COLOURS, strict=True)):
         x = left + 125 * place
         line = f'<line x1="{x}" x2="{x + 18}" y1="{foot - 4}" y2="{foot - 4}" stroke="{colour}" stroke-width="3"/>'
@@ -251,7 +251,7 @@ def report(errors: dict[tuple[str, int, int, str], Array], options: argparse.Nam
     {options.command}
 
 Gaussians with a known frontier, estimate minus truth, mean ± standard deviation over {options.repetitions} fresh
-samples of n texts a side. Equal: one source twice, mid-point 0 and MAUVE 1. Shifted: means one apart, KL = 1/2 both
+samples of n texts per side. Equal: one source twice, mid-point 0 and MAUVE 1. Shifted: means one apart, KL = 1/2 both
 ways, mid-point {middle(exact):.4f} nats, MAUVE with c = {SCALE:g} {area(exact):.4f}. Scaled: one middle, standard
 deviations 1 and s with the same mid-point, s = {scales}.
 Every estimator has its default settings, all d dimensions are kept, and ratios are averaged over the union; "quantised"
@@ -280,7 +280,7 @@ numpy {version("numpy")}, scikit-learn {version("scikit-learn")}, Python {platfo
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[250, 500, 1000, 2000], help="texts a side, growing")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[250, 500, 1000, 2000], help="texts per side, growing")
     parser.add_argument("--dimensions", type=int, nargs="+", default=[2, 5, 10, 20])
     parser.add_argument("--repetitions", type=int, default=5, help="fresh samples, 2 or more; default 5")
     parser.add_argument("--seed", type=int, default=0)

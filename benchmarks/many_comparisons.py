@@ -86,8 +86,8 @@ def report(texts: int, dimension: int, candidates: int, seeds: int, rounds: int,
 
     {command}
 
-{candidates} candidates against one human side, {seeds} seeds, {texts:,} texts a side, dimension {dimension:,}, k = {k};
-medians of {rounds} rounds in which all ways ran in turn, on {os.cpu_count()} cores.
+{candidates} candidates against one human side, {seeds} seeds, {texts:,} texts per side, dimension {dimension:,},
+k = {k}; medians of {rounds} rounds in which all ways ran in turn, on {os.cpu_count()} cores.
 
 | what | time | mauve-text / this (least to most) | mean MAUVE | mean objective |
 | --- | --- | --- | --- | --- |

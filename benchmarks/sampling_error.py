@@ -148,7 +148,7 @@ def report(options: argparse.Namespace) -> str:
 
     {options.command}
 
-Means of |estimate - truth| over {options.draws:,} draws of n texts a side, unless said otherwise.
+Means of |estimate - truth| over {options.draws:,} draws of n texts per side, unless said otherwise.
 
 ## Slopes in n
 
@@ -166,7 +166,7 @@ n = 1,000, k = {BINS[0]} to {BINS[-1]}.
 ## Which population predicts the error of a sample
 
 P and Q as above with n = 500, k = 50; n = 1,000, k = 200; n = 5,000, k = 500; n = 2,000, k = 50. Of each, five samples
-of n texts a side; from a sample's counts alone the error at n and at 4 n is predicted (100 draws) and divided by the
+of n texts per side; from a sample's counts alone the error at n and at 4 n is predicted (100 draws) and divided by the
 true one. The typical factor between the two is the exponential of the root mean square of their log ratio.
 
 {populations(options)}

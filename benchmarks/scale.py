@@ -163,8 +163,8 @@ def report(rows: list[Point], options: argparse.Namespace) -> str:
 
     {options.command}
 
-n texts a side, float16 features on disk ({on_disk / 1e9:.1f} GB at n = {largest["n"]:,}), principal components of 90 %
-of the variance, one k-means start of at most {ITERATIONS} iterations, the four scores with an interval from {RESAMPLES}
+n texts per side, float16 features on disk ({on_disk / 1e9:.1f} GB at n = {largest["n"]:,}), principal components of 90
+% of the variance, one k-means start of at most {ITERATIONS} iterations, the four scores with an interval from {RESAMPLES}
 resamples. Processor seconds of all threads, in brackets by the clock; medians where there are several runs.
 {picture}
 ## Exponents
@@ -195,7 +195,7 @@ scipy {version("scipy")}, scikit-learn {version("scikit-learn")}, Python {platfo
 def picture(rows: list[Point]) -> str:
     lines = {moves: {stage: line(rows, moves, stage) for stage in STAGES} for moves in ("n", "k", "d")}
     values = [y for group in lines.values() for spots in group.values() for _, y in spots]
-    names = {"n": f"texts a side (k = {K}, d = {D})", "k": f"clusters (n = {N:,})", "d": f"dimensions (n = {N:,})"}
+    names = {"n": f"texts per side (k = {K}, d = {D})", "k": f"clusters (n = {N:,})", "d": f"dimensions (n = {N:,})"}
     panels = [panel(names[moves], "processor s", lines[moves], min(values), max(values)) for moves in lines]
     by_n = [row for row in rows if row.get("k") == K and row.get("d") == D and row.get("n", N) != N]
     kinds = {"all": "peak", "without files": "RssAnon", "of files": "RssFile"}
@@ -209,7 +209,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workdir", type=Path, required=True, help="for features (3 GB at a million) and points.json")
     parser.add_argument("--most", type=int, default=SIZES[-1], help="largest n; default 1,000,000")
-    parser.add_argument("--compare", type=int, default=0, help="also a whole comparison of so many texts a side")
+    parser.add_argument("--compare", type=int, default=0, help="also a whole comparison of so many texts per side")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="also write the page there, and the figure beside it")
     options = parser.parse_args()

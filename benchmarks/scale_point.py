@@ -94,7 +94,7 @@ def stages(folder: Path, n: int, k: int, d: int, repeats: int) -> dict[str, Any]
 
 
 def whole_comparison(folder: Path, n: int, k: int, d: int) -> dict[str, Any]:
-    """``mauve-lens compare`` of n texts a side from files: reading, partitions, scores, map and the stored run."""
+    """``mauve-lens compare`` of n texts per side from files: reading, partitions, scores, map and the stored run."""
     files = {}
     for place, side in enumerate("pq"):
         features, path = folder / f"{side}-{d}.npy", folder / f"{side}.jsonl"

@@ -53,7 +53,7 @@ def _facts(run_id: str) -> None:
     clusters = sorted({p.k for c in comparison.candidates for p in c.partitions} | {p.k for p in comparison.joint})
     candidates, seeds = len(comparison.candidates), comparison.config.score.seeds
     lines = [
-        f"**{size}** texts a side",
+        f"**{size}** texts per side",
         f"**{candidates}** candidate{'s' * (candidates > 1)}",
         f"encoder **{escaped(encoder.model)}**, {encoder.max_tokens:,} tokens" if encoder else "features given",
         f"**k = {', '.join(map(str, clusters))}** clusters, **{seeds}** seed{'s' * (seeds > 1)}",

@@ -41,7 +41,7 @@ QUESTIONS: dict[Over, str] = {
 
 _VALUES_HELP: dict[Over, str] = {
     "length": "Below 256 tokens, texts show little of what sets a model apart (JMLR 2023, section 8).",
-    "n": "Fewer than 1,000 texts a side are too few for small gaps (JMLR 2023, section 8).",
+    "n": "Fewer than 1,000 texts per side are too few for small gaps (JMLR 2023, section 8).",
     "k": "The papers use a tenth of the texts (500 for 5,000) and find the ranking stable for k from 100 to 5,000.",
     "scale": "The papers use 5.",
 }

@@ -91,7 +91,7 @@ def scores_table(table: MethodTable) -> str:
         own_tests = [tests.get((result.method, name)) for name in table.candidates]
         cells = [_cell(*each) for each in zip(scores, decimals, own_tests, strict=True)]
         rows.append([result.method.title, *cells, NONE if result.ceiling is None else _cell(result.ceiling)])
-    halves = "" if table.results[0].ceiling is None else f" Ceiling: {table.results[0].ceiling.n} texts a side."
+    halves = "" if table.results[0].ceiling is None else f" Ceiling: {table.results[0].ceiling.n} texts per side."
     tested = ""
     if tests:
         tested = (

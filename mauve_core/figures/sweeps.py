@@ -33,7 +33,7 @@ TITLES: dict[Over, str] = {
 
 X_TITLES: dict[Over, str] = {
     "length": "maximum tokens per text",
-    "n": "texts a side",
+    "n": "texts per side",
     "k": "clusters k",
     "scale": "scaling constant c",
     "decoder": "the decoder's parameter",

@@ -148,7 +148,7 @@ def _halves(comparison: Comparison, kind: PartitionKind) -> str:
         return ""
     mauve = with_plain_spaces(mean_and_spread(halves.scores["mauve"]))
     return (
-        f"As a ceiling, one random half of the human texts against the other ({halves.source.n:,} texts a side, "
+        f"As a ceiling, one random half of the human texts against the other ({halves.source.n:,} texts per side, "
         f"k = {halves.partitions[0].k:,}) has a MAUVE of {mauve}."
     )
 

@@ -30,7 +30,7 @@ WEIGHT = 0.5
 
 GENERAL_ADVICE = (
     "Scores depend on the encoder, the number and length of the texts, and k: compare only scores made with the same "
-    "settings and equal n, on 1,000 texts a side or more.",
+    "settings and equal n, on 1,000 texts per side or more.",
     "Look at the spread: candidates of the same rank are not told apart by these texts.",
 )
 

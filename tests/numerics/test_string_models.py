@@ -252,7 +252,7 @@ def test_the_seed_decides_which_texts_are_held_out():
 def test_arguments_that_are_refused():
     with pytest.raises(InputError, match="seed"):
         string_ratios([[0, 1, 2]] * 6, [[2, 1]] * 6, seed=-1)
-    with pytest.raises(InputError, match="no candidate's texts"):
+    with pytest.raises(InputError, match="no candidate texts"):
         string_ratios([[0]], [])
     with pytest.raises(InputError, match="too few texts"):
         string_ratios([[0]], [[0], [1]])

@@ -137,7 +137,7 @@ def test_the_paragraph_is_filled_in_from_the_run() -> None:
         "separately for each candidate",
         "c = 4, without smoothing",
         "90% bootstrap intervals over texts (250 resamples",
-        "(3 texts a side, k = 2) has a MAUVE of 0.600 ± 0.010",
+        "(3 texts per side, k = 2) has a MAUVE of 0.600 ± 0.010",
     ):
         assert said in text
     joint = methods_paragraph(found, "joint", "laplace")

@@ -60,7 +60,7 @@ def over_k(request: Request) -> Swept:
     return collector.finished(
         [
             f"The run's own k is {', '.join(map(str, _own_ks(request)))}.",
-            f"At k = {thin}, a cluster has fewer than {FEW_PER_CLUSTER} texts a side: mostly noise." if thin else "",
+            f"At k = {thin}, a cluster has fewer than {FEW_PER_CLUSTER} texts per side: mostly noise." if thin else "",
         ]
     )
 
@@ -71,7 +71,9 @@ def over_n(request: Request) -> Swept:
     For one seed, all candidates use the same human texts. A candidate with the same ids follows them.
     """
     fewest, score, features = request.fewest, request.score, stored_features(request.run, request.feature_store)
-    ns = whole_values("The number of texts a side", _values(request, usual_ns(request)), _least_texts(request), fewest)
+    ns = whole_values(
+        "The number of texts per side", _values(request, usual_ns(request)), _least_texts(request), fewest
+    )
     collector = Collector(request, ns)
     orders = drawing_orders(request)
     for name, seeds in _candidates(request):
@@ -95,7 +97,9 @@ def over_n(request: Request) -> Swept:
                 if all_equal
                 else "the sides differ in size, so texts are drawn at every n."
             ),
-            f"k is {score.k} at every n." if score.k else "k follows n: a tenth of the texts a side, from 2 to 5,000.",
+            f"k is {score.k} at every n."
+            if score.k
+            else "k follows n: a tenth of the texts per side, from 2 to 5,000.",
             "Fewer texts flatter a candidate: compare only points of equal n.",
         ]
     )
