@@ -164,8 +164,8 @@ def report(rows: list[Point], options: argparse.Namespace) -> str:
     {options.command}
 
 n texts per side, float16 features on disk ({on_disk / 1e9:.1f} GB at n = {largest["n"]:,}), principal components of
-90 % of the variance, one k-means start of at most {ITERATIONS} iterations, the four scores with an interval from {RESAMPLES}
-resamples. Processor seconds of all threads, in brackets by the clock; medians where there are several runs.
+90 % of the variance, one k-means start of at most {ITERATIONS} iterations, the four scores with an interval from
+{RESAMPLES} resamples. Processor seconds of all threads, in brackets by the clock; medians where there are several runs.
 {picture}
 ## Exponents
 
