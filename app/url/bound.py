@@ -1,9 +1,9 @@
 """Widgets bound to a URL parameter: they show its value and write changes to it.
 
 Each takes a field of :class:`app.url.parameters.State`, then the arguments of the Streamlit widget. The session key is
-``url_`` and the field, unless given. The value shown is also the widget's Streamlit default. A value set through the
-session alone is sent once; a slow browser that has not drawn the page by the next run never sees it, starts with
-another default, and reports that as a person's choice.
+``url_`` and the field's name in the URL, unless given. The value shown is also the widget's Streamlit default. A value
+set through the session alone is sent once; a slow browser that has not drawn the page by the next run never sees it,
+starts with another default, and reports that as a person's choice.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ def segmented_control(
     titles: Mapping[T, str],
     default: T | None = None,
     *,
+    key: str = "",
     omit_default: bool = True,
     **keywords: Any,
 ) -> T:
@@ -47,7 +48,7 @@ def segmented_control(
         required=True,
         default=shown,
         format_func=titles.__getitem__,
-        **_link(field, shown, default=default if omit_default else None),
+        **_link(field, shown, key=key, default=default if omit_default else None),
         **keywords,
     )
     return shown
@@ -159,7 +160,7 @@ def _link(
     changes : callable, optional
         What to change; without it, the field becomes the widget's value.
     """
-    key = key or f"url_{field}"
+    key = key or f"url_{PARAMETERS[field].name}"
     titles = st.session_state.setdefault(_TITLES, {})
     if key not in st.session_state or not _same(st.session_state[key], value) or titles.get(key, title) != title:
         st.session_state[key] = value  # only if it differs, because this overrides input made in the meantime

@@ -33,7 +33,7 @@ def page() -> None:
     st.text(bound.segmented_control("action", "Action", {"drop": "Drop", "cap": "Cap"}))
     bound.multiselect("chosen", "Clusters", range(4), [1], default=[1])
     st.slider("Weight", 0.0, 1.0, step=0.1, **bound.bind("weight", 0.5))
-    st.toggle("Others", **bound.bind("other_sources", True))
+    st.toggle("Others", **bound.bind("other_sources", True, key="others"))
     st.button("Close", **bound.on_click(cluster=None))
 
 
@@ -55,7 +55,7 @@ def test_a_choice_is_written_and_the_default_left_out() -> None:
     app.segmented_control(key="url_action").set_value("cap").run()
     app.multiselect(key="url_chosen").set_value([3, 1]).run()
     app.slider(key="url_weight").set_value(0.3).run()
-    app.toggle(key="url_other_sources").set_value(False).run()
+    app.toggle(key="others").set_value(False).run()
     expected = {"measure": "a", "action": "cap", "chosen": "1,3", "weight": "0.3", "yardstick": "off"}
     assert url_of(app) == expected
     app.selectbox(key="url_measure").set_value("b").run()

@@ -33,9 +33,9 @@ def show(here: Focus) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.markdown("**Purest clusters**", width="content")
         titles = {side: here.candidate if side == "model" else side for side in usable}
-        side = bound.selectbox("purity_side", "Texts of", titles, next(iter(usable)), width=180)
+        side = bound.selectbox("purity_side", "Texts of", titles, next(iter(usable)), key="url_purity_side", width=180)
         offered = list(usable[side])
-        column = bound.selectbox("purity_column", "Column", offered, offered[0], width=180)
+        column = bound.selectbox("purity_column", "Column", offered, offered[0], key="url_purity_column", width=180)
         rows = _purest(*here.key, sides[side], column)
         st.space("stretch")
         name = f"{here.run.name}-{here.partition.kind}-purity"

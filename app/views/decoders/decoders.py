@@ -27,7 +27,13 @@ def main() -> None:
     usual = _usual_section(state) if access.may_change() else "measures"
     # the default section changes once there is a run
     section = bound.segmented_control(
-        "decoders_section", "Section", offered, usual, omit_default=False, label_visibility="collapsed"
+        "decoders_section",
+        "Section",
+        offered,
+        usual,
+        key="url_decoders_section",
+        omit_default=False,
+        label_visibility="collapsed",
     )
     if section == "generate":
         job_panel.show(("study",))

@@ -36,6 +36,7 @@ def show(here: Focus, state: State, scale: float) -> None:
             "greedy_action",
             "Action",
             ACTIONS,
+            key="url_greedy_action",
             help="Match: the model's texts there count as much as the human texts do. Drop: they do not count.",
         )
     if state.smoothing not in ADDED_COUNT:

@@ -95,7 +95,7 @@ def _cell(estimate: Estimate, *, signed: bool = False) -> str:
 def _choice(here: Focus, state: State) -> Groups | None:
     left, right = st.columns([2, 3], gap="medium")
     with left:
-        selection = bound.segmented_control("selection", "Which texts", SELECTIONS, wrap=True)
+        selection = bound.segmented_control("selection", "Which texts", SELECTIONS, key="url_selection", wrap=True)
     with right:
         return {"clusters": _clusters, "lasso": _area, "slice": _slice}[selection](here, state)
 

@@ -30,7 +30,9 @@ def main() -> None:
         if rating:  # the desk must fit a small screen: the title shares a line with the rest
             st.title("Judge", anchor=False, width="content")
         if access.may_change():
-            bound.segmented_control("judge_section", "Part of the page", SECTIONS, label_visibility="collapsed")
+            bound.segmented_control(
+                "judge_section", "Part of the page", SECTIONS, key="url_judge_section", label_visibility="collapsed"
+            )
         if state.judge_section == "rate" and state.rater is not None:
             _rater(state.rater)
     try:

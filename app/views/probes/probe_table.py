@@ -79,6 +79,7 @@ def _controls(table: ProbeTable, name: str, state: State) -> tuple[str, bool]:
             "Sort by",
             {name: figures.titled(name) for name in MEASURES},
             _USUAL,
+            key="url_probes_order",
             width=220,
             help="Sorts the rows, farthest first. ICLR 2023 compares perturbations by all five divergences.",
         )
@@ -87,7 +88,7 @@ def _controls(table: ProbeTable, name: str, state: State) -> tuple[str, bool]:
             "Other sources as a baseline",
             help="Shows texts of the run's other sources in place of the perturbed half. Without them, the axes fit "
             "the perturbations alone.",
-            **bound.bind("other_sources", state.other_sources),
+            **bound.bind("other_sources", state.other_sources, key="url_other_sources"),
         )
         st.space("stretch")
         charts.csv_button(lambda: figures.probes_frame(table), key="probes_csv", file_name=name)
@@ -123,6 +124,7 @@ def _scores(table: ProbeTable, measure: str) -> None:
         "baseline",
         "Numbers",
         BASELINES,
+        key="url_baseline",
         label_visibility="collapsed",
         help="Difference from control: taken split by split and seed by seed, so that what both share cancels out.",
     )

@@ -160,7 +160,7 @@ def _plot_controls(
             help="Bradley–Terry scores of a pairwise human evaluation, or the accuracy of a discriminator.",
         )
         help_text = "Spearman's correlation uses only the ranks."
-        axes = bound.segmented_control("plot_axes", "Axes", PLOT_AXES, help=help_text)
+        axes = bound.segmented_control("plot_axes", "Axes", PLOT_AXES, key="url_plot_axes", help=help_text)
     return measure, against, axes
 
 

@@ -39,7 +39,9 @@ def main() -> None:
         st.warning(escaped(text), icon=":material/warning:")
     for run_id, wrong in damaged.items():
         run_cards.show_damaged(run_id, wrong)
-    section = bound.segmented_control("runs_section", "Part", SECTIONS, label_visibility="collapsed")
+    section = bound.segmented_control(
+        "runs_section", "Part", SECTIONS, key="url_runs_section", label_visibility="collapsed"
+    )
     trash.undo()
     run_files.outcome()
     if section == "pair":
