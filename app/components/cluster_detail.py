@@ -125,7 +125,7 @@ def _metadata(focus: Focus, in_human: np.ndarray, in_model: np.ndarray) -> None:
         return
     name = fields[0]
     if len(fields) > 1:
-        name = bound.selectbox("column", "Field", fields, fields[0], width=260)
+        name = bound.selectbox("metadata_column", "Field", fields, fields[0], width=260)
     values = value_counts(human.get(name), model.get(name), in_human, in_model)
     shown = values.head(MOST_VALUES)
     st.dataframe(

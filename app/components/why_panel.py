@@ -116,7 +116,7 @@ def _pairs(focus: Focus, card: WhyCard) -> None:
         return
     st.markdown("**Nearest pairs**")
     titles = {i: f"{i + 1}: distance {significant(pair.distance, 3)}" for i, pair in enumerate(card.pairs)}
-    pair = card.pairs[bound.segmented_control("pair", "Pair", titles)]
+    pair = card.pairs[bound.segmented_control("nearest_pair", "Pair", titles)]
     sides = ((HUMAN, pair.human, "blue"), (focus.candidate, pair.model, "orange"))
     for column, (source, index, colour) in zip(st.columns(2, gap="medium"), sides, strict=True):
         corpus = focus.run.corpora[source]

@@ -115,26 +115,26 @@ class State:
     # Map
     lasso: tuple[Point, ...] | None = parameter(POLYGON, None, reset_by=("run",))
     """Corners of the polygon drawn on the map, in map coordinates."""
-    hidden: tuple[int, ...] = parameter(INDICES, (), reset_by=("run",))
+    map_hidden: tuple[int, ...] = parameter(INDICES, (), name="hidden", reset_by=("run",))
     """Sources hidden on the map and in its selection, by index in the run (0 is the human side)."""
-    colour: Colouring = parameter(one_of(Colouring), "source")
+    map_colour: Colouring = parameter(one_of(Colouring), "source", name="colour")
     area_tab: AreaTab = parameter(one_of(AreaTab), "texts", name="area")
 
     # Clusters, and the panel of a cluster on any page
-    order: str = parameter(one_of(ORDERS), next(iter(ORDERS)))
+    clusters_order: str = parameter(one_of(ORDERS), next(iter(ORDERS)), name="order")
     clusters_as: ChartOrTable = parameter(one_of(ChartOrTable), "chart", name="form")
     cluster_tab: ClusterTab = parameter(one_of(ClusterTab), "texts", name="detail")
     human_text: int | None = parameter(index(), None, reset_by=_OF_A_LIST)
     """The open text of a cluster or an area, an index into its corpus; None means the first."""
     model_text: int | None = parameter(index(), None, reset_by=("candidate", *_OF_A_LIST))
-    pair: int = parameter(index(), 0, reset_by=("candidate", *_OF_A_LIST))
+    nearest_pair: int = parameter(index(), 0, name="pair", reset_by=("candidate", *_OF_A_LIST))
     """Index of the pair of nearest texts of a cluster."""
-    column: str | None = parameter(TEXT, None, reset_by=("run",))
+    metadata_column: str | None = parameter(TEXT, None, name="column", reset_by=("run",))
     """The metadata column whose values in a cluster are counted; None means the first."""
     attributes_as: ChartOrTable = parameter(one_of(ChartOrTable), "chart", name="captured")
-    categories: tuple[int, ...] | None = parameter(INDICES, None, reset_by=("run",))
+    categorical_columns: tuple[int, ...] | None = parameter(INDICES, None, name="categories", reset_by=("run",))
     """Categorical columns in the charts of attributes, by index; None means the first few."""
-    numbers: tuple[int, ...] | None = parameter(INDICES, None, reset_by=("run",))
+    numeric_columns: tuple[int, ...] | None = parameter(INDICES, None, name="numbers", reset_by=("run",))
     purity_side: Side | None = parameter(one_of(Side), None, name="whose")
     """The side whose texts make a cluster pure; None means the first with metadata columns."""
     purity_column: str | None = parameter(TEXT, None, name="pure", reset_by=("run",))

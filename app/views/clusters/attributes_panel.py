@@ -105,8 +105,8 @@ def _figure(
 
 
 def _result(run: Run, stamp: int | None, table: AttributeTable) -> None:
-    categories = _chosen(run, "categories", figures.lines_of("accuracy", table))
-    numbers = _chosen(run, "numbers", figures.lines_of("explained", table))
+    categories = _chosen(run, "categorical_columns", "categories", figures.lines_of("accuracy", table))
+    numbers = _chosen(run, "numeric_columns", "numbers", figures.lines_of("explained", table))
     drawn, listed = bound.tabs("attributes_as", TABS, "attributes_tabs")
     if drawn.open:
         with drawn:
@@ -117,8 +117,8 @@ def _result(run: Run, stamp: int | None, table: AttributeTable) -> None:
     st.caption(figures.described(table, escaped))
 
 
-def _chosen(run: Run, field: str, lines: Sequence[Line]) -> list[Line]:
-    """The lines to draw: all if they are few, else those of the URL's ``field``."""
+def _chosen(run: Run, field: str, title: str, lines: Sequence[Line]) -> list[Line]:
+    """The lines to draw: all if they are few, else those of ``field``, chosen in a picker of that title."""
     if len(lines) <= figures.MOST_LINES:
         return list(lines)
     usual = list(range(figures.MOST_LINES))
@@ -126,12 +126,12 @@ def _chosen(run: Run, field: str, lines: Sequence[Line]) -> list[Line]:
     shown = usual if wanted is None else [index for index in wanted if index < len(lines)]
     bound.multiselect(
         field,
-        f"{field.capitalize()} shown, of {len(lines):,}",
+        f"{title.capitalize()} shown, of {len(lines):,}",
         range(len(lines)),
         shown,
         default=usual,
         format_func=lambda index: figures.line_title(lines[index]),
-        key=f"url_{field}_{run.id}_{len(lines)}",
+        key=f"url_{title}_{run.id}_{len(lines)}",
     )
     return [lines[index] for index in shown]
 

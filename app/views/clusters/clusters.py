@@ -32,7 +32,7 @@ def main() -> None:
             focus.cluster_picker(here)
         with focus.row():
             bound.selectbox(
-                "order",
+                "clusters_order",
                 "Sort by",
                 ORDERS,
                 None,
@@ -44,8 +44,8 @@ def main() -> None:
             score_controls.smoothing("Here it affects only the errors.")
     counts = here.partition.counts(HUMAN), here.partition.counts(here.candidate)
     table = cluster_table(*counts, weight, state.smoothing)
-    rows = ordered(table, state.order)
-    _histogram(here, rows, state.order, score_controls.smoothing_in_words(state))
+    rows = ordered(table, state.clusters_order)
+    _histogram(here, rows, state.clusters_order, score_controls.smoothing_in_words(state))
     if state.cluster is not None and here.cluster is None:
         st.info(f"There is no cluster {state.cluster} here: clusters are numbered 0 to {here.partition.k - 1}.")
     if here.cluster is None:

@@ -133,7 +133,7 @@ def _area(here: Focus, state: State) -> Groups | None:
             st.page_link("views/map/map.py", label="Map", icon=":material/scatter_plot:")
         return None
     stack = cache.stack(here.run.id)
-    inside = inside_polygon(projection, np.array(state.lasso)) & stack.visible(state.hidden)
+    inside = inside_polygon(projection, np.array(state.lasso)) & stack.visible(state.map_hidden)
     masks = {}
     for name in (HUMAN, here.candidate):
         masks[name] = np.zeros(len(here.run.corpora[name]), dtype=np.bool_)

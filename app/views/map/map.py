@@ -67,7 +67,7 @@ def main() -> None:
             if colouring in ERRORS:
                 focus.weight_slider(state)
     _source_picker(stack, here.candidate, state)
-    visible = stack.visible(state.hidden)
+    visible = stack.visible(state.map_hidden)
     if not visible.any():
         st.info("Choose a source to show.")
         st.stop()
@@ -99,7 +99,7 @@ def _how_to() -> None:
 
 def _colouring_picker() -> Colouring:
     return bound.segmented_control(
-        "colour",
+        "map_colour",
         "Color",
         COLOURINGS,
         help="Log ratio: human share over the candidate's share of the text's cluster. Blue: more human texts; "
@@ -114,8 +114,8 @@ def _source_picker(stack: Stack, candidate: str, state: State) -> None:
     def all_but(some: Sequence[int]) -> list[int]:
         return [source for source in sources if source not in some]
 
-    shown = all_but(state.hidden)
-    link = bound.bind("hidden", shown, keyword="default", changes=lambda left: {"hidden": all_but(left)})
+    shown = all_but(state.map_hidden)
+    link = bound.bind("map_hidden", shown, keyword="default", changes=lambda left: {"map_hidden": all_but(left)})
     st.pills(
         "Show",
         sources,
@@ -133,11 +133,11 @@ def _source_picker(stack: Stack, candidate: str, state: State) -> None:
             f"Only {HUMAN} and {escaped(candidate)}",
             key="map_only_two",
             type="tertiary",
-            disabled=state.hidden == others,
-            **bound.on_click(hidden=others),
+            disabled=state.map_hidden == others,
+            **bound.on_click(map_hidden=others),
         )
-        shows_all = not state.hidden
-        st.button("All sources", key="map_all", type="tertiary", disabled=shows_all, **bound.on_click(hidden=None))
+        shows_all = not state.map_hidden
+        st.button("All sources", key="map_all", type="tertiary", disabled=shows_all, **bound.on_click(map_hidden=None))
 
 
 def _points(here: Focus, stack: Stack, projection: NDArray[np.float32], state: State) -> Points:
@@ -168,7 +168,7 @@ def _map(
     drawn = stratified_sample(points.source, visible, PLAIN_POINTS if plain else MOST_POINTS)
     total = int(visible.sum())
     view = (colouring, state.weight, state.smoothing) if colouring in ERRORS else (colouring,)
-    shows = (plain, *here.key, *view, here.cluster, state.hidden, st.session_state.get(map_selection.CLEARED, 0))
+    shows = (plain, *here.key, *view, here.cluster, state.map_hidden, st.session_state.get(map_selection.CLEARED, 0))
     drawn_by_reader = st.session_state.get(_DRAWN) == (shows, state.lasso)
     outlined = state.lasso is not None and not drawn_by_reader
     st.session_state[_FIGURE] = (shows, outlined)
