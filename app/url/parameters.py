@@ -142,16 +142,18 @@ class State:
 
     # Gap
     gap_tab: GapTab = parameter(one_of(GapTab), "texts", name="below")
-    selection: Selection = parameter(one_of(Selection), "clusters", name="pick")
-    """What the what-if changes: ``chosen``, the texts in ``lasso``, or those whose metadata ``field`` is ``value``."""
-    chosen: tuple[int, ...] | None = parameter(INDICES, None, reset_by=("run", _CLUSTERS))
-    """Clusters of the what-if; None means ``cluster``."""
-    field: str | None = parameter(TEXT, None, reset_by=("run",))
-    value: str | None = parameter(ANY_TEXT, None, reset_by=("run", "field"))
-    side: Side = parameter(one_of(Side), "model")
+    what_if_selection: Selection = parameter(one_of(Selection), "clusters", name="pick")
+    """What the what-if changes: ``what_if_clusters``, the texts in ``lasso``, or those whose metadata
+    ``what_if_field`` is ``what_if_value``.
+    """
+    what_if_clusters: tuple[int, ...] | None = parameter(INDICES, None, name="chosen", reset_by=("run", _CLUSTERS))
+    """None means ``cluster``."""
+    what_if_field: str | None = parameter(TEXT, None, name="field", reset_by=("run",))
+    what_if_value: str | None = parameter(ANY_TEXT, None, name="value", reset_by=("run", "what_if_field"))
+    what_if_side: Side = parameter(one_of(Side), "model", name="side")
     """The side whose texts the what-if changes."""
-    action: Action = parameter(one_of(Action), "drop")
-    factor: float = parameter(number(*FACTORS), 0.5)
+    what_if_action: Action = parameter(one_of(Action), "drop", name="action")
+    what_if_factor: float = parameter(number(*FACTORS), 0.5, name="factor")
     """Weight of each chosen text when texts are weighted."""
     greedy_action: GreedyAction = parameter(one_of(GreedyAction), "match", name="fix")
     """What the list of the gap's clusters does to each cluster."""

@@ -39,13 +39,13 @@ states = st.builds(
     judge_section=st.sampled_from(["rate", "results"]),
     rater=st.none() | names.map(lambda name: " ".join(name.split()) or None),
     question=st.none() | names,
-    selection=st.sampled_from(["clusters", "lasso", "slice"]),
-    chosen=st.none() | sets_of_places,
-    field=st.none() | names,
-    value=st.none() | st.text(max_size=30),
-    side=st.sampled_from(["model", "human", "both"]),
-    action=st.sampled_from(["drop", "cap", "match", "weight"]),
-    factor=st.floats(*FACTORS, allow_subnormal=False).map(lambda x: float(f"{x:.5g}")),
+    what_if_selection=st.sampled_from(["clusters", "lasso", "slice"]),
+    what_if_clusters=st.none() | sets_of_places,
+    what_if_field=st.none() | names,
+    what_if_value=st.none() | st.text(max_size=30),
+    what_if_side=st.sampled_from(["model", "human", "both"]),
+    what_if_action=st.sampled_from(["drop", "cap", "match", "weight"]),
+    what_if_factor=st.floats(*FACTORS, allow_subnormal=False).map(lambda x: float(f"{x:.5g}")),
     greedy_action=st.sampled_from(["match", "drop"]),
     probes_section=st.sampled_from(["scores", "flow", "text"]),
     perturbation=st.sampled_from(
@@ -304,18 +304,18 @@ def test_chosen_clusters_are_sorted_and_none_of_them_differs_from_no_choice() ->
     def some() -> None:
         from app.url import session
 
-        session.update(chosen=[7, 2, 7])
+        session.update(what_if_clusters=[7, 2, 7])
 
     def none() -> None:
         from app.url import session
 
-        session.update(chosen=[])
+        session.update(what_if_clusters=[])
 
     assert after({"cluster": "3"}, some) == {"cluster": "3", "chosen": "2,7"}
     found = after({"cluster": "3"}, none)
     assert found == {"cluster": "3", "chosen": "none"}
-    assert parse(found).chosen == ()
-    assert parse({"cluster": "3"}).chosen is None
+    assert parse(found).what_if_clusters == ()
+    assert parse({"cluster": "3"}).what_if_clusters is None
 
 
 def test_a_change_of_page_brings_the_query_string_back() -> None:
@@ -363,9 +363,11 @@ OLD_LINK = {
     "section": ("sweeps", "decoders_section", "sweeps"), "measure": ("recall", "measure", "recall"),
     "across": ("zipf", "across", "zipf"), "along": ("length", "along", "length"), "axis": ("k", "axis", "k"),
     "score": ("mid", "score", "mid"), "tab": ("results", "judge_section", "results"), "rater": ("Ann", "rater", "Ann"),
-    "question": ("likely", "question", "likely"), "pick": ("slice", "selection", "slice"),
-    "chosen": ("none", "chosen", ()), "field": ("topic", "field", "topic"), "value": ("river", "value", "river"),
-    "side": ("both", "side", "both"), "action": ("cap", "action", "cap"), "factor": ("2", "factor", 2.0),
+    "question": ("likely", "question", "likely"), "pick": ("slice", "what_if_selection", "slice"),
+    "chosen": ("none", "what_if_clusters", ()), "field": ("topic", "what_if_field", "topic"),
+    "value": ("river", "what_if_value", "river"),
+    "side": ("both", "what_if_side", "both"), "action": ("cap", "what_if_action", "cap"),
+    "factor": ("2", "what_if_factor", 2.0),
     "fix": ("drop", "greedy_action", "drop"), "part": ("flow", "probes_section", "flow"),
     "perturbation": ("typos", "perturbation", "typos"), "flow": ("3,4", "flow", (3, 4)),
     "shelf": ("bin", "runs_section", "bin"), "query": ("a b", "query", "a b"), "tags": ("y,z", "tags", ("y", "z")),
@@ -399,9 +401,10 @@ def test_links_keep_their_names() -> None:
 
 
 def test_another_field_of_metadata_forgets_the_value() -> None:
-    before = State(run="a", field="topic", value="river")
-    assert changed(before, field="words") == State(run="a", field="words")
-    assert changed(before, field="words", value="7") == State(run="a", field="words", value="7")
+    before = State(run="a", what_if_field="topic", what_if_value="river")
+    assert changed(before, what_if_field="words") == State(run="a", what_if_field="words")
+    found = changed(before, what_if_field="words", what_if_value="7")
+    assert found == State(run="a", what_if_field="words", what_if_value="7")
 
 
 @given(states, states)

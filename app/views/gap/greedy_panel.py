@@ -69,10 +69,10 @@ def show(here: Focus, state: State, scale: float) -> None:
             key="greedy_try",
             help="Shows every score with its interval, under What would close the gap",
             **bound.on_click(
-                selection="clusters",
-                chosen=rows["cluster"].iloc[1:].tolist(),
-                action=state.greedy_action,
-                side="model",
+                what_if_selection="clusters",
+                what_if_clusters=rows["cluster"].iloc[1:].tolist(),
+                what_if_action=state.greedy_action,
+                what_if_side="model",
             ),
         )
         charts.csv_button(lambda: rows, key="greedy_csv", file_name=name)

@@ -95,25 +95,27 @@ def _cell(estimate: Estimate, *, signed: bool = False) -> str:
 def _choice(here: Focus, state: State) -> Groups | None:
     left, right = st.columns([2, 3], gap="medium")
     with left:
-        selection = bound.segmented_control("selection", "Which texts", SELECTIONS, key="url_selection", wrap=True)
+        selection = bound.segmented_control(
+            "what_if_selection", "Which texts", SELECTIONS, key="url_selection", wrap=True
+        )
     with right:
         return {"clusters": _clusters, "lasso": _area, "slice": _slice}[selection](here, state)
 
 
 def chosen_clusters(here: Focus, state: State) -> list[int]:
     """The what-if's clusters that exist in the partition; without a choice, the cluster in focus."""
-    if state.chosen is None:
+    if state.what_if_clusters is None:
         return [] if here.cluster is None else [here.cluster]
-    return [cluster for cluster in state.chosen if cluster < here.partition.k]
+    return [cluster for cluster in state.what_if_clusters if cluster < here.partition.k]
 
 
 def _clusters(here: Focus, state: State) -> Groups | None:
-    unknown = [cluster for cluster in state.chosen or () if cluster >= here.partition.k]
+    unknown = [cluster for cluster in state.what_if_clusters or () if cluster >= here.partition.k]
     if unknown:
         st.info(f"There is no cluster {', '.join(map(str, unknown))} here.")
     words, clusters = words_of(here, _WORDS), chosen_clusters(here, state)
     bound.multiselect(
-        "chosen",
+        "what_if_clusters",
         "Clusters",
         range(here.partition.k),
         clusters,
@@ -150,12 +152,12 @@ def _slice(here: Focus, _state: State) -> Groups | None:
         return None
     left, right = st.columns(2)
     with left:
-        field = bound.selectbox("field", "Field", fields, None, placeholder="Choose a field")
+        field = bound.selectbox("what_if_field", "Field", fields, None, placeholder="Choose a field")
     if field is None:
         return None
     values = slice_values(human, model, field)
     with right:
-        value = bound.selectbox("value", "Value", values, None, placeholder=f"Choose one of {len(values):,}")
+        value = bound.selectbox("what_if_value", "Value", values, None, placeholder=f"Choose one of {len(values):,}")
     if value is None:
         return None
     return one_group(here.candidate, slice_mask(human, field, value), slice_mask(model, field, value))
@@ -163,11 +165,11 @@ def _slice(here: Focus, _state: State) -> Groups | None:
 
 def _action(state: State) -> Side:
     """Controls for what to do with the texts; returns the side whose texts change."""
-    of_the_model = state.action in OF_THE_MODEL
-    side: Side = "model" if of_the_model else state.side
+    of_the_model = state.what_if_action in OF_THE_MODEL
+    side: Side = "model" if of_the_model else state.what_if_side
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         bound.selectbox(
-            "action",
+            "what_if_action",
             "Action",
             ACTIONS,
             None,
@@ -176,9 +178,9 @@ def _action(state: State) -> Side:
             "the human ones, its texts count less, so that it has the human share. Match: each group gets the "
             "human share, and all other texts are scaled alike.",
         )
-        if state.action == "weight":
+        if state.what_if_action == "weight":
             low, high = FACTORS
-            factor = bound.bind("factor", state.factor)
+            factor = bound.bind("what_if_factor", state.what_if_factor)
             st.number_input("Weight per text", low, high, step=0.1, format="%g", width=130, **factor)
         st.segmented_control(
             "Of",
@@ -186,7 +188,7 @@ def _action(state: State) -> Side:
             required=True,
             format_func=SIDES.__getitem__,
             disabled=of_the_model,
-            **bound.bind("side", side, keyword="default"),
+            **bound.bind("what_if_side", side, keyword="default"),
         )
         st.button(
             "Clear selection",
@@ -194,7 +196,7 @@ def _action(state: State) -> Side:
             type="tertiary",
             key="what_if_clear",
             help="Deselects all texts, so that all scores are unchanged",
-            **bound.on_click(chosen=(), field=None, value=None, selection=None),
+            **bound.on_click(what_if_clusters=(), what_if_field=None, what_if_value=None, what_if_selection=None),
         )
     return side
 
@@ -215,7 +217,7 @@ def _show_chosen(here: Focus, groups: Groups, side: Side) -> bool:
 
 def _answer(here: Focus, state: State, groups: Groups, side: Side, scale: float) -> None:
     try:
-        weights = weights_of(groups, here.candidate, state.action, side, state.factor)
+        weights = weights_of(groups, here.candidate, state.what_if_action, side, state.what_if_factor)
         scores = cache.what_if_scores(
             here.run.id,
             here.partition.kind,
@@ -258,7 +260,7 @@ def _in_full(here: Focus, state: State, groups: Groups, side: Side) -> None:
     gone = {name: np.flatnonzero(groups.chosen(name)) for name in _sources(here, side)}
     left = {name: len(here.run.corpora[name]) - gone.get(name, np.array([])).size for name in (HUMAN, here.candidate)}
     obstacle = None
-    if state.action != "drop":
+    if state.what_if_action != "drop":
         obstacle = "Only for dropped texts: a text cannot be compared in part."
     elif min(left.values()) < MIN_TEXTS:
         obstacle = f"Fewer than {MIN_TEXTS} texts would be left on one side."
