@@ -52,25 +52,25 @@ _NUMBERS = re.compile(r"[\s,;]+")
 def show(run: Run, state: State) -> None:
     """Controls, the sweep that the URL names if it has been computed, and the form."""
     with st.container(horizontal=True, gap="medium"):
-        bound.segmented_control("axis", "Score against", {axis: figures.TITLES[axis] for axis in AXES})
+        bound.segmented_control("sweep_axis", "Score against", {axis: figures.TITLES[axis] for axis in AXES})
         bound.segmented_control(
             "score",
             "Score",
             {score: titled(score) for score in SCORES},
             help="↑ larger is closer to the human texts, ↓ smaller is. MAUVE is what the papers report.",
         )
-    st.caption(QUESTIONS[state.axis])
-    sweep = _stored(run, state.axis)
+    st.caption(QUESTIONS[state.sweep_axis])
+    sweep = _stored(run, state.sweep_axis)
     if sweep is not None:
         _result(run, sweep, state.score)
     if not access.may_change():
         if sweep is None:
             st.info("This sweep has not been computed.", icon=":material/info:")
         return
-    obstacle = _obstacle(run, state.axis)
+    obstacle = _obstacle(run, state.sweep_axis)
     if obstacle:
         st.info(escaped(obstacle), icon=":material/info:")
-        if state.axis == "decoder":
+        if state.sweep_axis == "decoder":
             generating = bound.on_click(decoders_section="generate")
             st.button("Generate texts with several values", icon=":material/edit_note:", **generating)
     elif sweep is None:
@@ -78,14 +78,14 @@ def show(run: Run, state: State) -> None:
             "This sweep has not been computed yet.",
             "It shows the score of every candidate at every value, with its spread over seeds: a ranking that holds "
             "over a range can be trusted more than one at a single setting.",
-            f"Press *Compute* below, or run `mauve-lens sweep {run.id} --over {state.axis}`.",
+            f"Press *Compute* below, or run `mauve-lens sweep {run.id} --over {state.sweep_axis}`.",
         )
         with st.container(border=True):
-            _form(run, state.axis, None)
+            _form(run, state.sweep_axis, None)
     else:
-        title = "Compute again" if state.axis == "decoder" else "Compute again with other values"
+        title = "Compute again" if state.sweep_axis == "decoder" else "Compute again with other values"
         with st.expander(title, icon=":material/replay:"):
-            _form(run, state.axis, sweep)
+            _form(run, state.sweep_axis, sweep)
 
 
 def read_numbers(text: str) -> tuple[float, ...] | None:

@@ -160,13 +160,13 @@ class State:
 
     # Decoders
     decoders_section: DecodersSection | None = parameter(one_of(DecodersSection), None, name="section")
-    measure: str | None = parameter(TEXT, None)
+    ranking_measure: str | None = parameter(TEXT, None, name="measure")
     """The text measure that ranks."""
-    across: str | None = parameter(TEXT, None)
-    """Text measure on the horizontal axis of the plot of two; ``along`` is the vertical one."""
-    along: str | None = parameter(TEXT, None)
+    plot_x_measure: str | None = parameter(TEXT, None, name="across")
+    """Text measure on the horizontal axis of the plot of two; ``plot_y_measure`` is the vertical one."""
+    plot_y_measure: str | None = parameter(TEXT, None, name="along")
     measures_as: ChartOrTable = parameter(one_of(ChartOrTable), "chart", name="measured")
-    axis: Over = parameter(one_of(AXES), "length")
+    sweep_axis: Over = parameter(one_of(AXES), "length", name="axis")
     """The axis of the sweep shown."""
     sweep_as: ChartOrTable = parameter(one_of(ChartOrTable), "chart", name="swept")
 

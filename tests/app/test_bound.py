@@ -27,7 +27,7 @@ def page() -> None:
     from app.url import bound
 
     names = {"a": "Alpha", "b": "Beta"}
-    st.text(str(bound.selectbox("measure", "Measure", names, "b")))
+    st.text(str(bound.selectbox("ranking_measure", "Measure", names, "b")))
     st.text(str(bound.selectbox("candidate", "Candidate", ["x", "y"], "x", omit_default=False)))
     st.text(str(bound.selectbox("cluster", "Cluster", range(4), None)))
     st.text(bound.segmented_control("what_if_action", "Action", {"drop": "Drop", "cap": "Cap"}))

@@ -109,7 +109,7 @@ def _wide_table(frame: pd.DataFrame, key: str) -> None:
 
 def _ranking(run: Run, measurements: Measurements, order: Sequence[str]) -> None:
     st.header("Ranking by one measure", anchor=False)
-    measure = _picker("measure", "Measure", measurements.measures)
+    measure = _picker("ranking_measure", "Measure", measurements.measures)
     frame = figures.ranking_frame(measurements, measure, order)
     known = MEASURES.get(measure)
     if known is not None:
@@ -170,9 +170,9 @@ def _plane(run: Run, measurements: Measurements, order: Sequence[str]) -> None:
         st.space("stretch")
         csv = st.container(width="content")
     with st.container(horizontal=True):
-        across = _picker("across", "Horizontal", names, _QUALITY)
+        across = _picker("plot_x_measure", "Horizontal", names, _QUALITY)
         others = [name for name in names if name != across]
-        along = _picker("along", "Vertical", others, _DIVERSITY)
+        along = _picker("plot_y_measure", "Vertical", others, _DIVERSITY)
     frame = figures.plane_frame(measurements, across, along, order)
     with csv:
         charts.csv_button(lambda: frame, key="plane_csv", file_name=f"{run.name}-{across}-{along}")
