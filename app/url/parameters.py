@@ -174,22 +174,22 @@ class State:
     probes_section: ProbesSection = parameter(one_of(ProbesSection), "scores", name="part")
     probes_order: str | None = parameter(TEXT, None, name="by")
     """The measure that sorts probes; None means the usual one."""
-    other_sources: bool = parameter(SWITCH, True, name="yardstick")
+    probes_other_sources: bool = parameter(SWITCH, True, name="yardstick")
     """Whether to show other sources next to the probes."""
-    baseline: Baseline = parameter(one_of(Baseline), "nothing", name="less")
+    probes_baseline: Baseline = parameter(one_of(Baseline), "nothing", name="less")
     """What is subtracted from the probes' numbers."""
-    perturbation: str | None = parameter(PERTURBATION, None, reset_by=("run",))
+    probes_perturbation: str | None = parameter(PERTURBATION, None, name="perturbation", reset_by=("run",))
     """The perturbation in focus; None means the first stored one."""
-    flow: tuple[int, int] | None = parameter(FLOW, None, reset_by=("run", "perturbation"))
+    probes_flow: tuple[int, int] | None = parameter(FLOW, None, name="flow", reset_by=("run", "probes_perturbation"))
     """Cluster that texts left, and cluster that they moved to."""
     flow_tab: FlowTab = parameter(one_of(FlowTab), "matrix", name="moves")
-    flow_page: int = parameter(index(), 1, name="sheet", reset_by=("run", "perturbation", "flow"))
+    flow_page: int = parameter(index(), 1, name="sheet", reset_by=("run", "probes_perturbation", "probes_flow"))
     """Page of a flow's texts, from 1."""
-    source: str | None = parameter(TEXT, None, reset_by=("run",))
+    tried_source: str | None = parameter(TEXT, None, name="source", reset_by=("run",))
     """Source of the tried text; None means the first."""
-    text: int = parameter(index(), 0, reset_by=("run", "source"))
-    tried: tuple[str, ...] | None = parameter(PERTURBATIONS, None)
-    """Perturbations tried on it; None means the usual ones."""
+    tried_text: int = parameter(index(), 0, name="text", reset_by=("run", "tried_source"))
+    tried_perturbations: tuple[str, ...] | None = parameter(PERTURBATIONS, None, name="tried")
+    """None means the usual ones."""
 
     # Judge
     judge_section: JudgeSection = parameter(one_of(JudgeSection), "rate", name="tab")
@@ -272,8 +272,8 @@ def changed(state: State, **changes: Any) -> State:
 def _causes(before: State, after: State) -> set[str]:
     """The changed fields, as ``reset_by`` names them."""
     causes = {field for field in PARAMETERS if getattr(after, field) != getattr(before, field)}
-    if before.perturbation is None:
-        causes.discard("perturbation")  # only makes the page's own choice explicit
+    if before.probes_perturbation is None:
+        causes.discard("probes_perturbation")  # only makes the page's own choice explicit
     partition = after.partition_or("joint")
     other_candidate = before.candidate is not None and after.candidate != before.candidate
     if (

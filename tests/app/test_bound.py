@@ -33,7 +33,7 @@ def page() -> None:
     st.text(bound.segmented_control("what_if_action", "Action", {"drop": "Drop", "cap": "Cap"}))
     bound.multiselect("what_if_clusters", "Clusters", range(4), [1], default=[1])
     st.slider("Weight", 0.0, 1.0, step=0.1, **bound.bind("weight", 0.5))
-    st.toggle("Others", **bound.bind("other_sources", True, key="others"))
+    st.toggle("Others", **bound.bind("probes_other_sources", True, key="others"))
     st.button("Close", **bound.on_click(cluster=None))
 
 

@@ -48,10 +48,10 @@ states = st.builds(
     what_if_factor=st.floats(*FACTORS, allow_subnormal=False).map(lambda x: float(f"{x:.5g}")),
     greedy_action=st.sampled_from(["match", "drop"]),
     probes_section=st.sampled_from(["scores", "flow", "text"]),
-    perturbation=st.sampled_from(
+    probes_perturbation=st.sampled_from(
         [None, "drop-articles", "typos:rate=0.1@0.5", r"replace:/a\/b/\1 & =,@/words=0.3@0.25"]
     ),
-    flow=st.none() | st.tuples(st.integers(0, 999), st.integers(0, 999)).filter(lambda ends: ends[0] != ends[1]),
+    probes_flow=st.none() | st.tuples(st.integers(0, 999), st.integers(0, 999)).filter(lambda ends: ends[0] != ends[1]),
     runs_section=st.sampled_from(["runs", "pair", "bin"]),
     query=st.none() | names.map(lambda words: " ".join(words.split()) or None),
     tags=st.frozensets(names.map(lambda tag: tag.replace(",", "").strip()).filter(bool), max_size=5).map(
@@ -75,13 +75,15 @@ states = st.builds(
     measures_as=st.sampled_from(["chart", "table"]),
     sweep_as=st.sampled_from(["chart", "table"]),
     probes_order=st.none() | names,
-    other_sources=st.booleans(),
-    baseline=st.sampled_from(["nothing", "control"]),
+    probes_other_sources=st.booleans(),
+    probes_baseline=st.sampled_from(["nothing", "control"]),
     flow_tab=st.sampled_from(["matrix", "largest", "sensitivity"]),
     flow_page=st.integers(0, 100),
-    source=st.none() | names,
-    text=st.integers(0, 10**6),
-    tried=st.sampled_from([None, (), ("typos",), ("drop-articles", r"replace:/a\/b/\1 & =,@/words=0.3@0.25", "what")]),
+    tried_source=st.none() | names,
+    tried_text=st.integers(0, 10**6),
+    tried_perturbations=st.sampled_from(
+        [None, (), ("typos",), ("drop-articles", r"replace:/a\/b/\1 & =,@/words=0.3@0.25", "what")]
+    ),
     ties=st.sampled_from(["half", "random"]),
     seconds=st.integers(0, MAX_SECONDS),
     paper=st.none() | names,
@@ -260,26 +262,26 @@ def test_what_is_shown_first_is_forgotten_with_what_it_was_part_of() -> None:
     def script() -> None:
         from app.url import session
 
-        session.update(source="b", paper="neurips-2021", flow=(3, 4))
+        session.update(tried_source="b", paper="neurips-2021", probes_flow=(3, 4))
 
     before = {"source": "a", "text": "5", "published": "mauve", "flow": "1,2", "sheet": "2"}
     assert after(before, script) == {"source": "b", "paper": "neurips-2021", "flow": "3,4"}
 
 
 def test_a_perturbation_is_kept_as_it_is_usually_written() -> None:
-    assert parse({"perturbation": " typos:rate=0.050@0.50 "}).perturbation == "typos@0.5"
+    assert parse({"perturbation": " typos:rate=0.050@0.50 "}).probes_perturbation == "typos@0.5"
 
 
 def test_a_new_perturbation_forgets_the_flow_unless_it_comes_with_one() -> None:
     def other() -> None:
         from app.url import session
 
-        session.update(perturbation="typos")
+        session.update(probes_perturbation="typos")
 
     def with_flow() -> None:
         from app.url import session
 
-        session.update(perturbation="typos", flow=(1, 2))
+        session.update(probes_perturbation="typos", probes_flow=(1, 2))
 
     before = {"perturbation": "drop-articles", "flow": "3,4"}
     assert after(before, other) == {"perturbation": "typos"}
@@ -370,7 +372,7 @@ OLD_LINK = {
     "side": ("both", "what_if_side", "both"), "action": ("cap", "what_if_action", "cap"),
     "factor": ("2", "what_if_factor", 2.0),
     "fix": ("drop", "greedy_action", "drop"), "part": ("flow", "probes_section", "flow"),
-    "perturbation": ("typos", "perturbation", "typos"), "flow": ("3,4", "flow", (3, 4)),
+    "perturbation": ("typos", "probes_perturbation", "typos"), "flow": ("3,4", "probes_flow", (3, 4)),
     "shelf": ("bin", "runs_section", "bin"), "query": ("a b", "query", "a b"), "tags": ("y,z", "tags", ("y", "z")),
     "left": ("a", "left", "a"), "right": ("b", "right", "b"), "tour": ("2", "tour", 2),
     "order": ("p", "clusters_order", "p"),
@@ -382,10 +384,10 @@ OLD_LINK = {
     "categories": ("1,3", "categorical_columns", (1, 3)), "numbers": ("0", "numeric_columns", (0,)),
     "whose": ("human", "purity_side", "human"), "pure": ("topic", "purity_column", "topic"),
     "measured": ("table", "measures_as", "table"), "swept": ("table", "sweep_as", "table"),
-    "by": ("mauve", "probes_order", "mauve"), "yardstick": ("off", "other_sources", False),
-    "less": ("control", "baseline", "control"), "moves": ("largest", "flow_tab", "largest"),
-    "sheet": ("2", "flow_page", 2), "source": ("x", "source", "x"), "text": ("7", "text", 7),
-    "tried": ("typos\nlowercase", "tried", ("typos", "lowercase")), "ties": ("random", "ties", "random"),
+    "by": ("mauve", "probes_order", "mauve"), "yardstick": ("off", "probes_other_sources", False),
+    "less": ("control", "probes_baseline", "control"), "moves": ("largest", "flow_tab", "largest"),
+    "sheet": ("2", "flow_page", 2), "source": ("x", "tried_source", "x"), "text": ("7", "tried_text", 7),
+    "tried": ("typos\nlowercase", "tried_perturbations", ("typos", "lowercase")), "ties": ("random", "ties", "random"),
     "seconds": ("45", "seconds", 45), "paper": ("neurips-2021", "paper", "neurips-2021"),
     "published": ("self_bleu", "published", "self_bleu"), "against": ("stories,x", "against", ("stories", "x")),
     "plane": ("ranks", "plot_axes", "ranks"), "table": ("news_grover", "table", "news_grover"),

@@ -41,7 +41,7 @@ def show(run: Run, table: ProbeTable, state: State) -> None:
         st.info("No text of this perturbation was kept.", icon=":material/info:")
         return
     _summary(line, flow)
-    chosen = state.flow
+    chosen = state.probes_flow
     if not flow.moved:
         st.info("No text left its cluster.", icon=":material/info:")
     else:
@@ -61,14 +61,14 @@ def show(run: Run, table: ProbeTable, state: State) -> None:
 
 def _chosen_line(lines: list[ProbeLine], state: State) -> ProbeLine:
     by_name = {line.name: line for line in lines}
-    if state.perturbation is not None and state.perturbation not in by_name:
-        st.info(f"{escaped(state.perturbation)} was not probed here.", icon=":material/info:")
+    if state.probes_perturbation is not None and state.probes_perturbation not in by_name:
+        st.info(f"{escaped(state.probes_perturbation)} was not probed here.", icon=":material/info:")
     name = bound.selectbox(
-        "perturbation",
+        "probes_perturbation",
         "Perturbation",
         {name: line.title for name, line in by_name.items()},
         lines[0].name,
-        changes=lambda name: {"perturbation": name, "flow": None},
+        changes=lambda name: {"probes_perturbation": name, "probes_flow": None},
         width=420,
     )
     return by_name[name]
@@ -79,7 +79,7 @@ def _flow_picker(flow: Flow) -> None:
     frame = figures.flows_frame(flow)
     texts = {(source, target): n for source, target, n in zip(frame["from"], frame["to"], frame["texts"], strict=True)}
     bound.selectbox(
-        "flow",
+        "probes_flow",
         "Flow",
         {(source, to): f"{source} → {to}: {n:,} text{'s' * (n != 1)}" for (source, to), n in texts.items()},
         None,
@@ -149,7 +149,7 @@ def _matrix(flow: Flow, chosen: tuple[int, int] | None, name: str) -> None:
     with right:
         frame = figures.flows_frame(flow)
         bound.table(
-            "flow",
+            "probes_flow",
             frame.assign(share=100 * frame["share"]),
             list(zip(frame["from"].tolist(), frame["to"].tolist(), strict=True)),
             key="probe_flows",
@@ -221,7 +221,7 @@ def _texts(run: Run, table: ProbeTable, line: ProbeLine, flow: Flow, chosen: tup
                 icon=":material/bar_chart:",
                 query_params=to_query(linked),
             )
-        bound.close_button("flow", key="probe_flow_close")
+        bound.close_button("probes_flow", key="probe_flow_close")
     _words(run, state, chosen)
     try:
         after = cache.perturbed_texts(run.id, table.source, line.name, flow.ids)
@@ -251,4 +251,4 @@ def _choose_cell() -> None:
     selection = st.session_state[_MATRIX]["selection"]
     source, target = clicked_value(selection, 0), clicked_value(selection, 1)
     if source is not None and target is not None:
-        session.update(flow=(source, target))
+        session.update(probes_flow=(source, target))

@@ -88,7 +88,7 @@ def _controls(table: ProbeTable, name: str, state: State) -> tuple[str, bool]:
             "Other sources as a baseline",
             help="Shows texts of the run's other sources in place of the perturbed half. Without them, the axes fit "
             "the perturbations alone.",
-            **bound.bind("other_sources", state.other_sources, key="url_other_sources"),
+            **bound.bind("probes_other_sources", state.probes_other_sources, key="url_other_sources"),
         )
         st.space("stretch")
         charts.csv_button(lambda: figures.probes_frame(table), key="probes_csv", file_name=name)
@@ -121,7 +121,7 @@ def _repeats(table: ProbeTable, repeats: int) -> str:
 
 def _scores(table: ProbeTable, measure: str) -> None:
     baseline = bound.segmented_control(
-        "baseline",
+        "probes_baseline",
         "Numbers",
         BASELINES,
         key="url_baseline",
@@ -172,4 +172,4 @@ def _choose() -> None:
         return
     name = st.session_state[_LINES][line]
     if name is not None:
-        session.update(perturbation=name, probes_section="flow")
+        session.update(probes_perturbation=name, probes_section="flow")

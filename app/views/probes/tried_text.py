@@ -57,15 +57,15 @@ class Tried:
 def open_with(run_id: str, source: str, row: int) -> None:
     """Show the box with that text of the run; takes effect with the page's next run."""
     st.session_state.pop(_keys(run_id)["of"], None)
-    session.update(probes_section="text", source=source, text=row)
+    session.update(probes_section="text", tried_source=source, tried_text=row)
 
 
 def box(run: Run, config: EncoderConfig, state: State) -> Tried:
     """The picker and the text, which a new pick replaces."""
     keys, sources = _keys(run.id), list(run.corpora)
-    source = state.source if state.source in sources else sources[0]
+    source = state.tried_source if state.tried_source in sources else sources[0]
     corpus = run.corpora[source]
-    row = state.text if source == (state.source or source) and state.text < len(corpus) else 0
+    row = state.tried_text if source == (state.tried_source or source) and state.tried_text < len(corpus) else 0
     _pickers(keys, sources, corpus, row)
     if st.session_state.get(keys["of"]) != (source, row):
         st.session_state[keys["of"]] = source, row
@@ -90,9 +90,9 @@ def box(run: Run, config: EncoderConfig, state: State) -> Tried:
 def perturbations(run_id: str, state: State) -> list[Perturbation]:
     """The perturbations of the text; exchanges, which need other texts, are not offered."""
     usual = list(USUAL)
-    chosen = usual if state.tried is None else list(state.tried)
+    chosen = usual if state.tried_perturbations is None else list(state.tried_perturbations)
     bound.multiselect(
-        "tried",
+        "tried_perturbations",
         "Perturbations",
         [*_OFFERED, *(spec for spec in chosen if spec not in _OFFERED)],
         chosen,
@@ -123,8 +123,8 @@ def perturbations(run_id: str, state: State) -> list[Perturbation]:
 def _pickers(keys: dict[str, str], sources: list[str], corpus: Corpus, row: int) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         titles = {name: "human" if name == HUMAN else short_name(name) for name in sources}
-        bound.selectbox("source", "Text of", titles, sources[0], key=keys["source"], width=150)
-        row_of = bound.bind("text", row, key=keys["id"], keyword="index")
+        bound.selectbox("tried_source", "Text of", titles, sources[0], key=keys["source"], width=150)
+        row_of = bound.bind("tried_text", row, key=keys["id"], keyword="index")
         st.selectbox("Id", range(len(corpus)), format_func=corpus.ids.__getitem__, width=150, **row_of)
         st.button("Random", icon=":material/casino:", key="lab_random", on_click=_draw, args=(len(corpus),), width=115)
 
@@ -135,7 +135,7 @@ def _keys(run_id: str) -> dict[str, str]:
 
 
 def _draw(texts: int) -> None:
-    session.update(text=int(np.random.default_rng().integers(texts)))
+    session.update(tried_text=int(np.random.default_rng().integers(texts)))
 
 
 def _title(spec: str) -> str:
