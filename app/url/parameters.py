@@ -193,12 +193,12 @@ class State:
 
     # Judge
     judge_section: JudgeSection = parameter(one_of(JudgeSection), "rate", name="tab")
-    rater: str | None = parameter(line(MAX_RATER), None)
+    judge_rater: str | None = parameter(line(MAX_RATER), None, name="rater")
     """Name of the rater; None asks for it."""
-    question: str | None = parameter(TEXT, None)
+    judge_question: str | None = parameter(TEXT, None, name="question")
     """The question whose results are shown; None means the first."""
-    ties: TieRule = parameter(one_of(TieRule), "half")
-    seconds: int = parameter(index(MAX_SECONDS), 0)
+    judge_ties: TieRule = parameter(one_of(TieRule), "half", name="ties")
+    judge_min_seconds: int = parameter(index(MAX_SECONDS), 0, name="seconds")
     """Ratings given faster are left out."""
 
     # Published

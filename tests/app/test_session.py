@@ -37,8 +37,8 @@ states = st.builds(
     sweep_axis=st.sampled_from(["length", "n", "k", "scale", "decoder"]),
     score=st.sampled_from(["mauve", "mauve_star", "frontier_integral", "mid"]),
     judge_section=st.sampled_from(["rate", "results"]),
-    rater=st.none() | names.map(lambda name: " ".join(name.split()) or None),
-    question=st.none() | names,
+    judge_rater=st.none() | names.map(lambda name: " ".join(name.split()) or None),
+    judge_question=st.none() | names,
     what_if_selection=st.sampled_from(["clusters", "lasso", "slice"]),
     what_if_clusters=st.none() | sets_of_places,
     what_if_field=st.none() | names,
@@ -84,8 +84,8 @@ states = st.builds(
     tried_perturbations=st.sampled_from(
         [None, (), ("typos",), ("drop-articles", r"replace:/a\/b/\1 & =,@/words=0.3@0.25", "what")]
     ),
-    ties=st.sampled_from(["half", "random"]),
-    seconds=st.integers(0, MAX_SECONDS),
+    judge_ties=st.sampled_from(["half", "random"]),
+    judge_min_seconds=st.integers(0, MAX_SECONDS),
     paper=st.none() | names,
     published=st.none() | names,
     against=st.sampled_from([None, ("stories", "discriminator_accuracy")]),
@@ -134,9 +134,9 @@ def test_what_cannot_be_read_counts_as_absent(name: str, text: str) -> None:
 
 
 def test_a_raters_name_is_one_short_line() -> None:
-    assert parse({"rater": "  Ann\n of  Green Gables "}).rater == "Ann of Green Gables"
-    assert parse({"rater": "x" * 59 + " y"}).rater == "x" * 59
-    assert len(parse({"rater": "x" * 500}).rater or "") == MAX_RATER
+    assert parse({"rater": "  Ann\n of  Green Gables "}).judge_rater == "Ann of Green Gables"
+    assert parse({"rater": "x" * 59 + " y"}).judge_rater == "x" * 59
+    assert len(parse({"rater": "x" * 500}).judge_rater or "") == MAX_RATER
 
 
 def after(before: dict[str, str], script: Callable[[], None]) -> dict[str, str]:
@@ -365,8 +365,9 @@ OLD_LINK = {
     "section": ("sweeps", "decoders_section", "sweeps"), "measure": ("recall", "ranking_measure", "recall"),
     "across": ("zipf", "plot_x_measure", "zipf"), "along": ("length", "plot_y_measure", "length"),
     "axis": ("k", "sweep_axis", "k"),
-    "score": ("mid", "score", "mid"), "tab": ("results", "judge_section", "results"), "rater": ("Ann", "rater", "Ann"),
-    "question": ("likely", "question", "likely"), "pick": ("slice", "what_if_selection", "slice"),
+    "score": ("mid", "score", "mid"), "tab": ("results", "judge_section", "results"),
+    "rater": ("Ann", "judge_rater", "Ann"),
+    "question": ("likely", "judge_question", "likely"), "pick": ("slice", "what_if_selection", "slice"),
     "chosen": ("none", "what_if_clusters", ()), "field": ("topic", "what_if_field", "topic"),
     "value": ("river", "what_if_value", "river"),
     "side": ("both", "what_if_side", "both"), "action": ("cap", "what_if_action", "cap"),
@@ -387,8 +388,9 @@ OLD_LINK = {
     "by": ("mauve", "probes_order", "mauve"), "yardstick": ("off", "probes_other_sources", False),
     "less": ("control", "probes_baseline", "control"), "moves": ("largest", "flow_tab", "largest"),
     "sheet": ("2", "flow_page", 2), "source": ("x", "tried_source", "x"), "text": ("7", "tried_text", 7),
-    "tried": ("typos\nlowercase", "tried_perturbations", ("typos", "lowercase")), "ties": ("random", "ties", "random"),
-    "seconds": ("45", "seconds", 45), "paper": ("neurips-2021", "paper", "neurips-2021"),
+    "tried": ("typos\nlowercase", "tried_perturbations", ("typos", "lowercase")),
+    "ties": ("random", "judge_ties", "random"),
+    "seconds": ("45", "judge_min_seconds", 45), "paper": ("neurips-2021", "paper", "neurips-2021"),
     "published": ("self_bleu", "published", "self_bleu"), "against": ("stories,x", "against", ("stories", "x")),
     "plane": ("ranks", "plot_axes", "ranks"), "table": ("news_grover", "table", "news_grover"),
 }  # fmt: skip

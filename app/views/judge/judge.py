@@ -23,7 +23,7 @@ def main() -> None:
     run, state = opened_run(), session.current()
     if not access.may_change():
         state = dataclasses.replace(state, judge_section="results")  # read-only: ratings can be read, not added
-    rating = state.judge_section == "rate" and state.rater is not None
+    rating = state.judge_section == "rate" and state.judge_rater is not None
     if not rating:
         page_chrome.title("Judge", "Which texts do people prefer, and do the scores agree with them?")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
@@ -33,15 +33,15 @@ def main() -> None:
             bound.segmented_control(
                 "judge_section", "Part of the page", SECTIONS, key="url_judge_section", label_visibility="collapsed"
             )
-        if state.judge_section == "rate" and state.rater is not None:
-            _rater(state.rater)
+        if state.judge_section == "rate" and state.judge_rater is not None:
+            _rater(state.judge_rater)
     try:
-        judging.plan_of(run.id, state.rater or "anybody")
+        judging.plan_of(run.id, state.judge_rater or "anybody")
     except InputError as error:
         _no_pairs(error)
         st.stop()
     if state.judge_section == "rate":
-        judging.show(run, state.rater)
+        judging.show(run, state.judge_rater)
     else:
         judge_results.show(run, state)
 
@@ -55,7 +55,7 @@ def _rater(name: str) -> None:
         icon=":material/person:",
         type="tertiary",
         help="Rate under another name. Stored ratings are kept.",
-        **bound.on_click(rater=None),
+        **bound.on_click(judge_rater=None),
     )
 
 

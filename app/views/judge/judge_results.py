@@ -51,7 +51,7 @@ def show(run: Run, state: State) -> None:
         return
     if ratings:
         question = _controls(state)
-        rankings = _rankings(run, ratings, state.ties, float(state.seconds))
+        rankings = _rankings(run, ratings, state.judge_ties, float(state.judge_min_seconds))
         _preferences(run, rankings, question)
         if question in rankings:
             _agreement(run, rankings[question])
@@ -76,14 +76,14 @@ def _controls(state: State) -> str:
     """Pickers of how ratings count and of the question shown; returns the question."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         question = bound.segmented_control(
-            "question",
+            "judge_question",
             "Question",
             {name: figures.TITLES[name] for name in QUESTIONS},
             next(iter(QUESTIONS)),
             help="  \n".join(f"**{figures.TITLES[name]}**: {text}" for name, text in QUESTIONS.items()),
         )
         bound.segmented_control(
-            "ties",
+            "judge_ties",
             "Ties",
             TIE_RULES,
             help="Half a win for each side, or a win for one of them at random, as in the papers.",
@@ -96,7 +96,7 @@ def _controls(state: State) -> str:
             width=170,
             help=f"Pairs answered faster than this do not count. The papers used {PAPERS_SECONDS} s. Ratings whose "
             "time is unknown are kept.",
-            **bound.bind("seconds", state.seconds),
+            **bound.bind("judge_min_seconds", state.judge_min_seconds),
         )
     return question
 

@@ -112,7 +112,7 @@ def _ask_name() -> None:
 
 
 def _take_name() -> None:
-    if session.update(rater=str(st.session_state[_NAME])).rater is None:
+    if session.update(judge_rater=str(st.session_state[_NAME])).judge_rater is None:
         st.toast("Enter a name first.", icon=":material/person:")
 
 
