@@ -202,13 +202,13 @@ class State:
     """Ratings given faster are left out."""
 
     # Published
-    paper: str | None = parameter(TEXT, None)
-    published: str | None = parameter(TEXT, None, reset_by=("paper",))
+    published_paper: str | None = parameter(TEXT, None, name="paper")
+    published_measure: str | None = parameter(TEXT, None, name="published", reset_by=("published_paper",))
     """The paper's measure that is broken down by setting; None means the page's own."""
-    against: tuple[str, str] | None = parameter(TWO_NAMES, None)
+    published_reference: tuple[str, str] | None = parameter(TWO_NAMES, None, name="against")
     """Text type and reference with which that measure is correlated; None means the first."""
-    plot_axes: PlotAxes = parameter(one_of(PlotAxes), "figures", name="plane")
-    table: str | None = parameter(TEXT, None)
+    published_axes: PlotAxes = parameter(one_of(PlotAxes), "figures", name="plane")
+    published_table: str | None = parameter(TEXT, None, name="table")
     """The open published table; None closes all."""
 
     # Runs

@@ -86,11 +86,11 @@ states = st.builds(
     ),
     judge_ties=st.sampled_from(["half", "random"]),
     judge_min_seconds=st.integers(0, MAX_SECONDS),
-    paper=st.none() | names,
-    published=st.none() | names,
-    against=st.sampled_from([None, ("stories", "discriminator_accuracy")]),
-    plot_axes=st.sampled_from(["figures", "ranks"]),
-    table=st.none() | names,
+    published_paper=st.none() | names,
+    published_measure=st.none() | names,
+    published_reference=st.sampled_from([None, ("stories", "discriminator_accuracy")]),
+    published_axes=st.sampled_from(["figures", "ranks"]),
+    published_table=st.none() | names,
 )
 
 
@@ -262,7 +262,7 @@ def test_what_is_shown_first_is_forgotten_with_what_it_was_part_of() -> None:
     def script() -> None:
         from app.url import session
 
-        session.update(tried_source="b", paper="neurips-2021", probes_flow=(3, 4))
+        session.update(tried_source="b", published_paper="neurips-2021", probes_flow=(3, 4))
 
     before = {"source": "a", "text": "5", "published": "mauve", "flow": "1,2", "sheet": "2"}
     assert after(before, script) == {"source": "b", "paper": "neurips-2021", "flow": "3,4"}
@@ -390,9 +390,10 @@ OLD_LINK = {
     "sheet": ("2", "flow_page", 2), "source": ("x", "tried_source", "x"), "text": ("7", "tried_text", 7),
     "tried": ("typos\nlowercase", "tried_perturbations", ("typos", "lowercase")),
     "ties": ("random", "judge_ties", "random"),
-    "seconds": ("45", "judge_min_seconds", 45), "paper": ("neurips-2021", "paper", "neurips-2021"),
-    "published": ("self_bleu", "published", "self_bleu"), "against": ("stories,x", "against", ("stories", "x")),
-    "plane": ("ranks", "plot_axes", "ranks"), "table": ("news_grover", "table", "news_grover"),
+    "seconds": ("45", "judge_min_seconds", 45), "paper": ("neurips-2021", "published_paper", "neurips-2021"),
+    "published": ("self_bleu", "published_measure", "self_bleu"),
+    "against": ("stories,x", "published_reference", ("stories", "x")),
+    "plane": ("ranks", "published_axes", "ranks"), "table": ("news_grover", "published_table", "news_grover"),
 }  # fmt: skip
 """A parameter by its name in the URL: what stands there, the field of the state, and its value."""
 

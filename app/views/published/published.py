@@ -48,7 +48,7 @@ def main() -> None:
         "(a model with a decoder) as people do."
     )
     paper = bound.segmented_control(
-        "paper",
+        "published_paper",
         "Correlation table",
         {name: paper.title for name, paper in PAPERS.items()},
         next(iter(PAPERS)),
@@ -150,9 +150,9 @@ def _plot_controls(
     with st.container(horizontal=True, vertical_alignment="bottom"):
         titles = {name: MEASURES[name].title for name in measures}
         key = f"url_published_{paper}"
-        measure = bound.selectbox("published", "Measure", titles, measures[-1], key=key, width=220)
+        measure = bound.selectbox("published_measure", "Measure", titles, measures[-1], key=key, width=220)
         against = bound.selectbox(
-            "against",
+            "published_reference",
             "Reference",
             {pair: f"{REFERENCES[pair[1]].title} · {DOMAINS[pair[0]].title}" for pair in pairs},
             pairs[0],
@@ -160,7 +160,7 @@ def _plot_controls(
             help="Bradley–Terry scores of a pairwise human evaluation, or the accuracy of a discriminator.",
         )
         help_text = "Spearman's correlation uses only the ranks."
-        axes = bound.segmented_control("plot_axes", "Axes", PLOT_AXES, key="url_plot_axes", help=help_text)
+        axes = bound.segmented_control("published_axes", "Axes", PLOT_AXES, key="url_plot_axes", help=help_text)
     return measure, against, axes
 
 

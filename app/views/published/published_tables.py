@@ -33,11 +33,13 @@ COLUMN_HELP = {
 
 def show() -> None:
     """Folded, unless the URL names a table."""
-    named = session.current().table in TABLES
+    named = session.current().published_table in TABLES
     with st.expander("All published tables", expanded=named, icon=":material/description:"):
         with st.container(horizontal=True, vertical_alignment="bottom"):
             titles = {name: each.title for name, each in TABLES.items()}
-            name = bound.selectbox("table", "Table", titles, next(iter(TABLES)), omit_default=False, width=460)
+            name = bound.selectbox(
+                "published_table", "Table", titles, next(iter(TABLES)), omit_default=False, width=460
+            )
             st.space("stretch")
             charts.csv_button(lambda: table(name), key="published_table_csv", file_name=f"published-{name}")
         frame = table(name).drop(columns=["size", "decoding"], errors="ignore")
