@@ -213,12 +213,12 @@ class State:
 
     # Runs
     runs_section: RunsSection = parameter(one_of(RunsSection), "runs", name="shelf")
-    query: str | None = parameter(line(MAX_QUERY), None)
+    runs_query: str | None = parameter(line(MAX_QUERY), None, name="query")
     """Words that listed runs must contain."""
-    tags: tuple[str, ...] = parameter(TAGS, ())
-    left: str | None = parameter(TEXT, None)
-    """Id of one of the two runs compared; ``right`` is the other."""
-    right: str | None = parameter(TEXT, None)
+    runs_tags: tuple[str, ...] = parameter(TAGS, (), name="tags")
+    first_run: str | None = parameter(TEXT, None, name="left")
+    """Id of one of the two runs compared; ``second_run`` is the other."""
+    second_run: str | None = parameter(TEXT, None, name="right")
 
     def partition_or(self, default: PartitionKind) -> PartitionKind:
         """The requested partition, else ``default`` ("joint" in Clusters and Map, "pairwise" in Compare)."""

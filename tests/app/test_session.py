@@ -53,12 +53,12 @@ states = st.builds(
     ),
     probes_flow=st.none() | st.tuples(st.integers(0, 999), st.integers(0, 999)).filter(lambda ends: ends[0] != ends[1]),
     runs_section=st.sampled_from(["runs", "pair", "bin"]),
-    query=st.none() | names.map(lambda words: " ".join(words.split()) or None),
-    tags=st.frozensets(names.map(lambda tag: tag.replace(",", "").strip()).filter(bool), max_size=5).map(
+    runs_query=st.none() | names.map(lambda words: " ".join(words.split()) or None),
+    runs_tags=st.frozensets(names.map(lambda tag: tag.replace(",", "").strip()).filter(bool), max_size=5).map(
         lambda tags: tuple(sorted(tags))
     ),
-    left=st.none() | names,
-    right=st.none() | names,
+    first_run=st.none() | names,
+    second_run=st.none() | names,
     tour=st.none() | st.integers(0, 100),
     clusters_order=st.sampled_from(list(ORDERS)),
     map_colour=st.sampled_from(list(COLOURINGS)),
@@ -374,8 +374,9 @@ OLD_LINK = {
     "factor": ("2", "what_if_factor", 2.0),
     "fix": ("drop", "greedy_action", "drop"), "part": ("flow", "probes_section", "flow"),
     "perturbation": ("typos", "probes_perturbation", "typos"), "flow": ("3,4", "probes_flow", (3, 4)),
-    "shelf": ("bin", "runs_section", "bin"), "query": ("a b", "query", "a b"), "tags": ("y,z", "tags", ("y", "z")),
-    "left": ("a", "left", "a"), "right": ("b", "right", "b"), "tour": ("2", "tour", 2),
+    "shelf": ("bin", "runs_section", "bin"), "query": ("a b", "runs_query", "a b"),
+    "tags": ("y,z", "runs_tags", ("y", "z")),
+    "left": ("a", "first_run", "a"), "right": ("b", "second_run", "b"), "tour": ("2", "tour", 2),
     "order": ("p", "clusters_order", "p"),
     "colour": ("log_ratio", "map_colour", "log_ratio"), "below": ("few", "gap_tab", "few"),
     "form": ("table", "clusters_as", "table"), "detail": ("why", "cluster_tab", "why"),

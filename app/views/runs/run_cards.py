@@ -156,5 +156,6 @@ def _delete(run_id: str) -> None:
     st.session_state[DELETED] = token
     if edited() == run_id:
         _close()
-    gone = {"run": session.current().run, "left": session.current().left, "right": session.current().right}
-    session.update(**{name: None for name, value in gone.items() if value == run_id})
+    state = session.current()
+    gone = {"run": state.run, "first_run": state.first_run, "second_run": state.second_run}
+    session.update(**{field: None for field, value in gone.items() if value == run_id})

@@ -33,10 +33,10 @@ def show(state: State, summaries: Sequence[RunSummary]) -> None:
         )
         return
     picked = []
-    for column, side in zip(st.columns(2, gap="medium"), ("left", "right"), strict=True):
+    for column, field, title in zip(st.columns(2, gap="medium"), ("first_run", "second_run"), TITLES, strict=True):
         with column:
-            bound.selectbox(side, f"Run {TITLES[side == 'right']}", titles, None, placeholder="Choose a run")
-            picked.append(_loaded(getattr(state, side)))
+            bound.selectbox(field, f"Run {title}", titles, None, placeholder="Choose a run")
+            picked.append(_loaded(getattr(state, field)))
     runs = [run for run in picked if run is not None]
     if len(runs) < len(TITLES):
         st.caption("Choose two runs to see which settings differ and which of those count.")

@@ -60,8 +60,8 @@ def _all_runs(state: State, summaries: list[RunSummary]) -> None:
     tags = sorted({tag for summary in summaries for tag in summary.tags}, key=str.casefold)
     _filters(state, tags)
     matching = summaries
-    if state.query or state.tags:
-        matching = list(RunStore().list(state.query or "", state.tags))
+    if state.runs_query or state.runs_tags:
+        matching = list(RunStore().list(state.runs_query or "", state.runs_tags))
     run_cards.show(matching, tags, summaries)
     if not matching and summaries:
         st.markdown("No run has all of these words and tags.")
@@ -76,14 +76,14 @@ def _filters(state: State, tags: list[str]) -> None:
         "Search",
         max_chars=MAX_QUERY,
         placeholder="Words in a name, note, candidate, encoder …",
-        **bound.bind("query", state.query or ""),
+        **bound.bind("runs_query", state.runs_query or ""),
     )
     with tagged:
         bound.multiselect(
-            "tags",
+            "runs_tags",
             "Tags",
-            sorted({*tags, *state.tags}, key=str.casefold),
-            state.tags,
+            sorted({*tags, *state.runs_tags}, key=str.casefold),
+            state.runs_tags,
             placeholder="Any tag" if tags else "No run has a tag yet",
         )
 
