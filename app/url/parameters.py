@@ -90,7 +90,7 @@ def parameter(codec: Codec[T], default: D, *, name: str = "", reset_by: tuple[st
 
 @dataclass(frozen=True)
 class State:
-    """The view that the URL describes."""
+    """The view that the URL describes. A field of one page or panel names it; the others belong to several."""
 
     run: str | None = parameter(TEXT, None)
     """Id of the stored run; None means the sidebar's choice (the demo, else the newest)."""
