@@ -143,7 +143,7 @@ class MeanTerms(Terms):
 
 
 class Measure(ABC):
-    """One text measure. Add one as a subclass in its own file and a line in
+    """One text measure. Add one as a subclass, or as one of :class:`PlainMeasure`, in its own file and a line in
     :data:`mauve_core.experiments.text_measures.MEASURES`.
 
     Attributes
@@ -211,6 +211,17 @@ class Measure(ABC):
     def settings(self, context: MetricContext) -> dict[str, Any]:  # noqa: ARG002 (measures that have settings use it)
         """Settings, other than the texts, that decide the numbers."""
         return {}
+
+
+class PlainMeasure(Measure):
+    """A measure of the texts alone: T(Q) ignores the human side, and T(P) is T of all human texts."""
+
+    @abstractmethod
+    def terms_of(self, texts: Collection, context: MetricContext, progress: Progress = silent) -> Terms:
+        """T of ``texts``; raises as :meth:`terms`."""
+
+    def terms(self, texts: Collection, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:  # noqa: ARG002
+        return self.terms_of(texts, context, progress)
 
 
 class _Halves(Terms):
