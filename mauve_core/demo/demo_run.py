@@ -28,7 +28,7 @@ from mauve_core.encoders import Encoder, feature_key
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.models import load_model
 from mauve_core.experiments.sweeps import attachment_name, sweep_run
-from mauve_core.experiments.text_measures.stored import ATTACHMENT as MEASURES
+from mauve_core.experiments.text_measures.stored import ATTACHMENT as MEASURES_ATTACHMENT
 from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
@@ -127,7 +127,7 @@ def prepare_demo(data: Path = DATA, *, progress: Progress = silent) -> str:
         comparison = compare(human, candidates, CONFIG, feature_store=FeatureStore(), progress=progress)
         run = runs.save(DEMO_RUN, comparison, corpora, features, replace=True)
         derive(run, progress)
-    if run.attachment(MEASURES) is None:
+    if run.attachment(MEASURES_ATTACHMENT) is None:
         _import_measures(run, data)
     if run.attachment(attachment_name("decoder")) is None:
         runs.attach(run.id, attachment_name("decoder"), to_json(sweep_run(run, "decoder")))
@@ -272,7 +272,7 @@ def _import_measures(run: Run, data: Path) -> None:
             "The committed measures were not made from the committed texts",
             todo="Rebuild the demo: mauve-lens demo --rebuild",
         )
-    RunStore().attach(run.id, MEASURES, json.loads((data / entry["file"]).read_text(encoding="utf-8")))
+    RunStore().attach(run.id, MEASURES_ATTACHMENT, json.loads((data / entry["file"]).read_text(encoding="utf-8")))
 
 
 def _write(path: Path, text: str) -> None:

@@ -25,7 +25,7 @@ from mauve_core.corpus import corpus_from_texts
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.experiments.perturbations import parse_perturbation, perturb
-from mauve_core.experiments.robustness import MEASURES, SPLITS, ProbeTable, probe_run, stored_probes
+from mauve_core.experiments.robustness import PROBE_SCORES, SPLITS, ProbeTable, probe_run, stored_probes
 from mauve_core.experiments.robustness.table import ATTACHMENT
 from mauve_core.figures.flows import flows_frame, moved_along, moves
 from mauve_core.figures.probes import by_distance, spread_label
@@ -272,7 +272,7 @@ def test_the_table_has_the_cores_numbers_in_order(open_page: OpenPage, table: Pr
     shown = app.dataframe[0].value
     lines = [table.control, *by_distance(table, "jensen-shannon")]
     for (_, row), line in zip(shown.iterrows(), lines, strict=True):
-        for measure in MEASURES:
+        for measure in PROBE_SCORES:
             assert row[measure] == spread_label(line.scores[measure])
     assert shown["half"][0] == "None (control)"
     assert shown["changed"].tolist() == ["–", *("90%" if x.kind == "perturbation" else "–" for x in lines[1:])]
@@ -288,7 +288,7 @@ def test_less_the_control_with_its_own_spread(open_page: OpenPage, table: ProbeT
     shown = app.dataframe[0].value
     typos = shown[shown["half"] == "Typos, 5% of letters"].iloc[0]
     assert typos["auc"] == spread_label(table.over_control(table.line("typos"), "auc"))
-    assert set(shown.iloc[0][list(MEASURES)]) == {"–"}
+    assert set(shown.iloc[0][list(PROBE_SCORES)]) == {"–"}
 
 
 def test_what_sorts_is_chosen(open_page: OpenPage, table: ProbeTable) -> None:

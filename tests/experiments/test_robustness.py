@@ -20,7 +20,7 @@ from mauve_core.encoders import Encoder
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features
 from mauve_core.experiments.perturbations import CONTROL, parse_perturbation
-from mauve_core.experiments.robustness import MEASURES, PAPER, Flow, ProbeTable, probe_run, stored_probes
+from mauve_core.experiments.robustness import PAPER, PROBE_SCORES, Flow, ProbeTable, probe_run, stored_probes
 from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.experiments.robustness.halves import split_rows, usable_rows
 from mauve_core.numerics.divergences.summaries import FIVE
@@ -137,7 +137,7 @@ def test_an_encoder_that_is_blind_to_order_sees_no_flow_in_shuffled_words(run):
 def test_the_control_is_made_of_what_the_pipeline_is_made_of(run):
     table = probes(run, splits=2)
     features = run.features(HUMAN)
-    values = {measure: [] for measure in MEASURES}
+    values = {measure: [] for measure in PROBE_SCORES}
     rows = np.arange(N)
     score = run.comparison.config.score
     for split in split_rows(run.corpora, HUMAN, rows, 0, 2, 2):
@@ -154,7 +154,7 @@ def test_the_control_is_made_of_what_the_pipeline_is_made_of(run):
                 smooth = [(counts + 1) / (counts + 1).sum() for counts in (p, q)]
                 values[name].append(float(function(*smooth)))
             values["mauve"].append(float(mauve(p / p.sum(), q / q.sum(), score.scale)))
-    for measure in MEASURES:
+    for measure in PROBE_SCORES:
         assert table.control.scores[measure].values == pytest.approx(values[measure], rel=1e-12)
     assert table.control.scores["auc"].sd == pytest.approx(np.std(values["auc"], ddof=1))
 
