@@ -9,7 +9,7 @@ import numpy as np
 from mauve_core.base.progress import Progress, silent
 from mauve_core.experiments.text_measures.base import NotDefinedError, PlainMeasure, Rows, Terms
 from mauve_core.experiments.text_measures.collection import Collection
-from mauve_core.experiments.text_measures.context import MetricContext
+from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.numerics.strings.ngrams import NGrams, ngrams
 
 
@@ -27,11 +27,11 @@ class Distinct(PlainMeasure):
     def __init__(self, n: int = 4) -> None:
         self.n = n
 
-    def terms_of(self, texts: Collection, context: MetricContext, progress: Progress = silent) -> Terms:
+    def terms_of(self, texts: Collection, context: MeasureContext, progress: Progress = silent) -> Terms:
         tokens = context.tokens(texts, progress)
         return _DistinctTerms(ngrams(tokens.ids, tokens.lengths, self.n)[-1], self.n)
 
-    def settings(self, context: MetricContext) -> dict[str, Any]:
+    def settings(self, context: MeasureContext) -> dict[str, Any]:
         return {"tokenizer": context.tokenizer, "n-gram": self.n}
 
 

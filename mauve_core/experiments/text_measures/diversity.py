@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mauve_core.base.progress import Progress, silent
 from mauve_core.experiments.text_measures.base import NotDefinedError, PlainMeasure, Rows, Terms
 from mauve_core.experiments.text_measures.collection import Collection
-from mauve_core.experiments.text_measures.context import MetricContext
+from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.numerics.strings.ngrams import NGrams, ngrams
 
 ORDERS = (2, 3, 4)
@@ -33,12 +33,12 @@ class Diversity(PlainMeasure):
     source = "Su et al. 2022, A Contrastive Framework for Neural Text Generation, section 5"
     bounds = (0.0, 1.0)
 
-    def terms_of(self, texts: Collection, context: MetricContext, progress: Progress = silent) -> Terms:  # noqa: ARG002
+    def terms_of(self, texts: Collection, context: MeasureContext, progress: Progress = silent) -> Terms:  # noqa: ARG002
         words = context.words(texts)
         found = ngrams(words.ids, words.lengths, max(ORDERS))
         return _DiversityTerms([_counts(found[order - 1], len(texts)) for order in ORDERS])
 
-    def settings(self, context: MetricContext) -> dict[str, Any]:  # noqa: ARG002
+    def settings(self, context: MeasureContext) -> dict[str, Any]:  # noqa: ARG002
         return {"tokens": "white-space words", "n-grams": list(ORDERS)}
 
 
