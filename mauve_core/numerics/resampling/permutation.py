@@ -65,7 +65,7 @@ def permutation_test(
     permutations: int = 999,
     seed: int | np.random.SeedSequence,
     blocks: ArrayLike | None = None,
-    smaller_is_farther: bool = False,
+    higher_is_closer: bool = False,
 ) -> PermutationTest:
     """Test P = Q by redrawing which n of the n + m texts are P's.
 
@@ -80,7 +80,7 @@ def permutation_test(
     seed : int or numpy.random.SeedSequence
     blocks : (n + m,) array of int or str, optional
         Prompt of each text. Each draw keeps the number of P's texts in a block: of a pair it swaps the two or not.
-    smaller_is_farther : bool
+    higher_is_closer : bool
         For scores that are largest if P = Q, such as MAUVE.
 
     Returns
@@ -101,7 +101,7 @@ def permutation_test(
     observed = float(_scores(statistic, sides[None], ~sides[None])[0])
     drawn = (draw_sides(sides, codes, count, rng) for count in _portions(permutations, n + m))
     null = np.concatenate([_scores(statistic, first, ~first) for first in drawn])
-    farther = _as_far(-null, -observed) if smaller_is_farther else _as_far(null, observed)
+    farther = _as_far(-null, -observed) if higher_is_closer else _as_far(null, observed)
     return PermutationTest(observed, (1 + int(farther.sum())) / (1 + permutations), null, n, m, notes)
 
 
