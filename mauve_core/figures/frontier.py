@@ -64,14 +64,14 @@ class ErrorCurve:
     ----------
     weights : (m,) float64
         Weight of P in the mixture, ascending.
-    type1, type2 : (seeds, m) float64
+    type_1, type_2 : (seeds, m) float64
         KL(Q|R) and KL(P|R) in nats, nonnegative, for each k-means seed.
     """
 
     candidate: str
     weights: NDArray[np.float64]
-    type1: NDArray[np.float64]
-    type2: NDArray[np.float64]
+    type_1: NDArray[np.float64]
+    type_2: NDArray[np.float64]
 
 
 def error_curves(comparison: Comparison, kind: PartitionKind, smoothing: Smoothing = "none") -> list[ErrorCurve]:
@@ -82,7 +82,7 @@ def error_curves(comparison: Comparison, kind: PartitionKind, smoothing: Smoothi
         p = probabilities(np.stack([part.counts(HUMAN) for part in parts]), smoothing)
         q = probabilities(np.stack([part.counts(candidate.name) for part in parts]), smoothing)
         frontier = divergence_frontier(p, q, DRAWN_WEIGHTS)
-        curves.append(ErrorCurve(candidate.name, frontier.weights, frontier.type1, frontier.type2))
+        curves.append(ErrorCurve(candidate.name, frontier.weights, frontier.type_1, frontier.type_2))
     return curves
 
 
@@ -164,15 +164,15 @@ def _by_candidate(points: pd.DataFrame) -> dict[str, _Part]:
 
 
 def _points_of(curve: ErrorCurve, scale: float) -> pd.DataFrame:
-    x, y = np.exp(-scale * curve.type1), np.exp(-scale * curve.type2)
+    x, y = np.exp(-scale * curve.type_1), np.exp(-scale * curve.type_2)
     return pd.DataFrame(
         {
             "candidate": curve.candidate,
             "weight": curve.weights,
-            "type_1": curve.type1.mean(axis=0),
-            "type_1_sd": _sd(curve.type1),
-            "type_2": curve.type2.mean(axis=0),
-            "type_2_sd": _sd(curve.type2),
+            "type_1": curve.type_1.mean(axis=0),
+            "type_1_sd": _sd(curve.type_1),
+            "type_2": curve.type_2.mean(axis=0),
+            "type_2_sd": _sd(curve.type_2),
             "x": x.mean(axis=0),
             "y": y.mean(axis=0),
             "x_low": x.min(axis=0),

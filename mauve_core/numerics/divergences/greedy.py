@@ -202,8 +202,8 @@ def _sums(p: NDArray[np.float64], q: NDArray[np.float64], score: str) -> NDArray
     if score == "frontier_integral":
         return np.asarray(integral_terms(left, right).sum(axis=-1))
     if score == "mid":
-        type1, type2 = mixture_terms(left, right, 0.5, 0.5)
-        return np.asarray((type1 + type2).sum(axis=-1) / 2)
+        type_1, type_2 = mixture_terms(left, right, 0.5, 0.5)
+        return np.asarray((type_1 + type_2).sum(axis=-1) / 2)
     return error_sums(left, right)
 
 
