@@ -114,9 +114,9 @@ def frontier_figure(
     by_candidate = _by_candidate(points)
     numbered = list(enumerate(by_candidate.items()))
     banded = banded_names(list(by_candidate), chosen)
-    crowded = len(numbered) > MOST_BANDS
-    if crowded and chosen in by_candidate:
-        numbered.sort(key=lambda item: item[1][0] == chosen)  # the last one drawn is on top
+    crowded = len(banded) < len(by_candidate)
+    if crowded:
+        numbered.sort(key=lambda item: item[1][0] in banded)  # the last one drawn is on top
     ranks = {name: rank for rank, name in enumerate(order or by_candidate, start=1)}
     traces = [_band(part, index) for index, (name, part) in numbered if name in banded]
     traces += [_closing(part, index) for index, (_, part) in numbered]
@@ -197,13 +197,18 @@ def _hovered(part: _Part) -> NDArray[np.float32]:
 
 def _hover(part: _Part) -> str:
     """Hover template with decimals that fit most of the part; only numbers are sent per point, not sentences."""
-    lines = ["<b>%{meta}</b>", "weight of P %{customdata[0]:.2f}"]
+    lines = ["<b>%{meta}</b>", f"weight of P {_placeholder('weight', 2)}"]
     for title, column in (("type I", "type_1"), ("type II", "type_2")):
-        index, sd = HOVERED.index(column), float(np.median(part[f"{column}_sd"]))
-        form = f":.{decimals_of(float(np.median(part[column])), sd)}f"
-        spread = "" if np.isnan(sd) else f"{UNBROKEN}±{UNBROKEN}%{{customdata[{index + 1}]{form}}}"
-        lines.append(f"{title} %{{customdata[{index}]{form}}}{spread} nats")
+        sd = float(np.median(part[f"{column}_sd"]))
+        decimals = decimals_of(float(np.median(part[column])), sd)
+        spread = "" if np.isnan(sd) else f"{UNBROKEN}±{UNBROKEN}{_placeholder(f'{column}_sd', decimals)}"
+        lines.append(f"{title} {_placeholder(column, decimals)}{spread} nats")
     return "<br>".join(lines) + "<extra></extra>"
+
+
+def _placeholder(column: str, decimals: int) -> str:
+    """Where Plotly writes the point's value of a column of ``HOVERED``."""
+    return "%{customdata[" + str(HOVERED.index(column)) + f"]:.{decimals}f" + "}"
 
 
 def _band(part: _Part, index: int) -> Trace:
