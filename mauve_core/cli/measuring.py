@@ -8,7 +8,7 @@ import dataclasses
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, UNKNOWN, with_spread
-from mauve_core.base.json_codec import to_json
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.cli.options import (
     add_field_options,
     add_output_options,
@@ -53,7 +53,7 @@ def _measure(args: argparse.Namespace) -> int:
     with results_only():
         measurements = _of_run(args) if args.human is None else _of_files(args)
     if args.json:
-        write_json({**to_json(measurements), **({} if args.id is None else {"run": args.id})})
+        write_json({**dataclass_to_json(measurements), **({} if args.id is None else {"run": args.id})})
         return 0
     write(table(measurements))
     for note in dict.fromkeys(

@@ -19,7 +19,7 @@ from mauve_core.base.array_files import load_array
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import StorageError
 from mauve_core.base.files import digest_of_file, write_array, write_atomically
-from mauve_core.base.json_codec import to_json
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
@@ -130,7 +130,7 @@ def prepare_demo(data: Path = DATA, *, progress: Progress = silent) -> str:
     if run.attachment(MEASURES_ATTACHMENT) is None:
         _import_measures(run, data)
     if run.attachment(attachment_name("decoder")) is None:
-        runs.attach(run.id, attachment_name("decoder"), to_json(sweep_run(run, "decoder")))
+        runs.attach(run.id, attachment_name("decoder"), dataclass_to_json(sweep_run(run, "decoder")))
     return run.id
 
 
@@ -257,7 +257,7 @@ def _build_measures(data: Path, device: str, progress: Progress) -> dict[str, An
     """Measure all sides with the model that wrote them, and return the manifest entry on the texts measured."""
     run = RunStore().load(prepare_demo(data, progress=progress))
     measured = measure_run(run, model=MODEL, device=device, progress=progress)
-    _write(data / MEASURES_FILE, json.dumps(to_json(measured), indent=1, ensure_ascii=False) + "\n")
+    _write(data / MEASURES_FILE, json.dumps(dataclass_to_json(measured), indent=1, ensure_ascii=False) + "\n")
     sources = {source.name: source.digest for source in run.comparison.sources}
     return {"file": MEASURES_FILE, "sources": sources}
 

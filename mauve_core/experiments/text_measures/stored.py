@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import DEFAULT_MODEL, HUMAN
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.base.json_codec import from_json, to_json
+from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus import Corpus
 from mauve_core.decoding import parse_decoder
@@ -73,7 +73,7 @@ def measure_run(
     context = MeasureContext(model, tokenizer=tokenizer, tokenizer_revision=revision, device=device)
     fresh = measure(human, sides, names, context=context, progress=progress)
     merged = fresh if existing is None else _merged(existing, fresh, tuple(sides))
-    RunStore(run.path.parent).attach(run.id, ATTACHMENT, to_json(merged))
+    RunStore(run.path.parent).attach(run.id, ATTACHMENT, dataclass_to_json(merged))
     return merged
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import from_json, to_json
+from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.experiments.text_measures import (
     MEASURES,
     Collection,
@@ -239,7 +239,7 @@ def test_equal_sides_have_no_gap_and_every_value_a_spread():
     found = measure(human, {"q": human}, ["zipf", "distinct", "self-bleu"], context=Words())
     assert all(row.gap.value == 0 for row in found.rows)
     assert all(row.model.sd > 0 and row.model.low <= row.model.value <= row.model.high for row in found.rows)
-    assert from_json(Measurements, to_json(found)) == found
+    assert from_json(Measurements, dataclass_to_json(found)) == found
 
 
 def test_shared_prompts_make_the_gap_surer_than_its_parts():
