@@ -77,15 +77,19 @@ def standings(comparison: Comparison, score: str = "mauve", kind: PartitionKind 
     return [Standing(rank, tied, candidate) for (rank, tied), candidate in zip(ranks, ordered, strict=True)]
 
 
+def overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Whether two intervals, each (low, high), share a point."""
+    return one[0] <= other[1] and other[0] <= one[1]
+
+
 def shared_ranks(intervals: Sequence[tuple[float, float]]) -> list[tuple[int, bool]]:
     """Return each item's rank and whether it is shared, by the rule of :func:`standings`; the best interval comes
     first.
     """
     leaders: list[int] = []
-    for index, (low, high) in enumerate(intervals):
+    for index, own in enumerate(intervals):
         leader = leaders[-1] if leaders else index
-        overlaps = low <= intervals[leader][1] and intervals[leader][0] <= high
-        leaders.append(leader if overlaps else index)
+        leaders.append(leader if overlap(own, intervals[leader]) else index)
     return [(leader + 1, leaders.count(leader) > 1) for leader in leaders]
 
 
